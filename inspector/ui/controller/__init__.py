@@ -1,1 +1,1 @@
-"""The open session without the screen: what is read, counted, replayed and followed, in threads."""
+"""An open session without a screen: reading, counting, replaying and following, in threads."""

@@ -1,6 +1,6 @@
-"""What a session is asked first: where its money went, why it missed the prompt cache, what a plan could save.
+"""Answers to the first questions about a session: its spending, its cache misses, and the plan that saves most.
 
-All is worked out in threads: most as soon as a replay stands still, the best plan when nothing else is to be done.
+Computed in threads: most after a replay settles, the best plan when the program is idle.
 """
 
 from __future__ import annotations
@@ -29,27 +29,27 @@ if TYPE_CHECKING:
     from inspector.ui.outcome import Outcome
 
 SECONDS_TO_REST = 0.2
-"""A session that grows is added up anew once it has not for so long."""
+"""Seconds without growth before the spending of a growing session is recomputed."""
 SECONDS_UNCOUNTED = 2.0
-"""While tokens are counted, nothing is added up for so long: mostly they are by then, and it would be done twice."""
+"""Delay of the answers while tokens are counted; they would be computed twice otherwise."""
 SECONDS_TO_IDLE = 1.0
-"""Plans are tried once nothing was replayed for so long."""
+"""Seconds without a replay before plans are tried."""
 LONGEST_WAIT = 3.0
-"""What waits for longer, as a session grows and grows, is begun between two replays."""
+"""Seconds after which an answer for a growing session no longer waits for a pause."""
 SECONDS_BETWEEN_REPLAYS = 0.02
-"""The replay that comes next calls the search off, which goes on after it."""
+"""Delay of an overdue search; the next replay cancels it and it continues afterwards."""
 
 
 @dataclass(frozen=True, eq=False)
 class CacheAnswers:
-    """What became of the prompt cache in one replay, and what else could have.
+    """Cache misses of one replay and alternatives to them.
 
     Attributes:
         outcome: The replay.
         misses: Every call that read less than it could have.
-        lifetime: What if the cache had been kept for longer, or shorter; None where there is no such choice.
-        next_call: What the next call would cost; None where no cache keeps anything.
-        recorded_next_call: The same of the session with nothing cut, which is what goes on.
+        lifetime: Effect of a longer or shorter cache lifetime; None if there is no choice.
+        next_call: Cost of the next call; None without a prompt cache.
+        recorded_next_call: Cost of the next call without a plan, as the session continues.
     """
 
     outcome: Outcome
@@ -60,14 +60,14 @@ class CacheAnswers:
 
     @cached_property
     def by_block(self) -> Mapping[int, CacheMiss]:
-        """The misses that did not have to be, by the block at which their calls are shown."""
+        """Avoidable misses, by the block of the call's row."""
         from inspector.ui.timeline.jumps import place_of_call
 
         history = self.outcome.replay.history
         return {place_of_call(history, miss.call): miss for miss in self.misses.misses}
 
     def tells_of(self, outcome: Outcome) -> bool:
-        """Whether it holds for another replay too: the same one, or one of the same plan and a session that grew."""
+        """Return True if the answers apply to a replay: the same, or the same plan on a session that has grown."""
         known = self.outcome
         if known.replay is outcome.replay:
             return True
@@ -75,7 +75,7 @@ class CacheAnswers:
 
 
 def explain_cache(outcome: Outcome) -> CacheAnswers:
-    """Explain what became of the prompt cache."""
+    """Compute the cache misses of a replay."""
     from inspector.replay.analysis.cache_lifetime import lifetime_change
     from inspector.replay.analysis.cache_misses import cache_misses
     from inspector.replay.analysis.next_call import next_call_cost
@@ -84,32 +84,32 @@ def explain_cache(outcome: Outcome) -> CacheAnswers:
     next_call = next_call_cost(outcome.replay)
     recorded = next_call if outcome.replay is outcome.baseline else next_call_cost(outcome.baseline)
     found = CacheAnswers(outcome, misses, lifetime_change(misses), next_call, recorded)
-    # Worked out here, and not while something is drawn.
+    # Fill the caches here instead of while drawing.
     _ = found.by_block, misses.dearest, misses.causes, misses.total, misses.has_cache
     return found
 
 
 class SpendingAnswers:
-    """Where the money of the session with nothing cut went, why the prompt cache was missed, and the best plan.
+    """Spending of the session without a plan, its cache misses, and the best plan.
 
-    Of a session that grew the best plan is replayed anew at once; whether another one is better now is looked for when
-    it grew by much.
+    After the session has grown, the best plan is replayed immediately, but the search for a better one starts only
+    after substantial growth.
 
     Attributes:
-        spending: Where it went, as of the newest state of the session that was added up; None while unknown.
-        cache: What became of the prompt cache in the newest replay that was looked through; None while unknown.
-        recorded_cache: The same as of the newest one with nothing cut.
-        best: What came of trying plans, so far while others are tried; None while unknown.
+        spending: Spending in the latest computed state of the session; None while unknown.
+        cache: Cache misses of the latest analyzed replay; None while unknown.
+        recorded_cache: Cache misses of the latest replay without a plan.
+        best: Best plan found so far; None while unknown.
         is_searching: Plans are being tried, or will be.
     """
 
     def __init__(self, host: Host, changes: ChangeListeners, uses_of: Callable[[History], ReuseScan]) -> None:
-        """Know nothing yet.
+        """Start without answers.
 
         Args:
-            host: Where the work runs.
-            changes: Who is told.
-            uses_of: What finds where a session used what its tool results said.
+            host: Runs the work.
+            changes: Notified of new answers.
+            uses_of: Returns the scan for later uses of tool results.
         """
         self._host = host
         self._changes = changes
@@ -127,21 +127,21 @@ class SpendingAnswers:
         self._spent_at = 0.0
         self._searching_since: float | None = None
         self._best_of: Replay | None = None
-        """The session with nothing cut, in the state that `best` is of."""
+        """Replay without a plan that `best` refers to."""
 
     def forget(self) -> None:
-        """The session is another one."""
+        """Drop all answers; another session is open."""
         self.give_way()
         self._host.stop("spending")
         self._know_nothing()
 
     def cache_of(self, outcome: Outcome | None) -> CacheAnswers | None:
-        """What became of the prompt cache in a replay; None while unknown."""
+        """Return the cache misses of a replay; None while unknown."""
         known = self.cache
         return known if known is not None and outcome is not None and known.tells_of(outcome) else None
 
     def give_way(self) -> None:
-        """Work on nothing: something else is to be replayed, after which there is `take`."""
+        """Cancel running work for the next replay; `take` is called after it."""
         for timer in self._timers:
             timer.stop()
         self._timers = []
@@ -150,16 +150,16 @@ class SpendingAnswers:
         self._host.stop("cache misses")
 
     def recall(self, outcome: Outcome) -> None:
-        """Before a replay is shown: what became of the cache in it is told with it, where that is known already."""
+        """Restore known cache answers of a replay before it is shown."""
         if (recorded := self.recorded_cache) is not None and recorded.outcome.replay is outcome.replay:
             self.cache = recorded
 
     def take(self, outcome: Outcome, *, is_counted: bool) -> None:
-        """There is a newer replay. What it is not asked about any more, with a strategy on, is called off.
+        """Start computing answers for a newer replay; with a strategy on, skip those about the recorded session.
 
         Args:
             outcome: The replay.
-            is_counted: No better token counts are to be expected.
+            is_counted: Token counts are final.
         """
         self.give_way()
         rest = SECONDS_TO_REST if is_counted else SECONDS_UNCOUNTED
@@ -182,7 +182,7 @@ class SpendingAnswers:
             self._ask_for_best(outcome, is_counted=is_counted)
 
     def _ask_for_best(self, outcome: Outcome, *, is_counted: bool) -> None:
-        """Have the best plan looked for where it is not known, and replayed where it is of another state."""
+        """Schedule the search for the best plan, or its replay if the session has changed."""
         if self._search is not None and not self._search.serves(outcome.baseline):
             self._search, self.is_searching = None, True
         self.is_searching = self.is_searching or self.best is None
@@ -198,18 +198,18 @@ class SpendingAnswers:
             self._timers.append(self._host.later(wait, partial(self._look_for_best, outcome)))
 
     def search_on(self, outcome: Outcome) -> BestPlanSearch:
-        """The search for the best plan of a session, as far as it came: for who wants what it finds."""
+        """Return the search for the best plan with its progress so far, to be shared with other users."""
         if self._search is None or not self._search.serves(outcome.baseline):
             self._search = _search_on(outcome.baseline, self._uses_of(outcome.replay.history))
         return self._search
 
     @property
     def tried(self) -> tuple[int, int] | None:
-        """How many plans the search has tried, and of how many; None before it began."""
+        """Number of plans tried and to try; None before the search."""
         return None if self._search is None else (self._search.tried, self._search.count)
 
     def _add_up(self, outcome: Outcome) -> None:
-        def work(post: Post[Spending], is_cancelled: IsCancelled) -> None:  # noqa: ARG001  done in a moment
+        def work(post: Post[Spending], is_cancelled: IsCancelled) -> None:  # noqa: ARG001  short
             from inspector.replay.explain.spending import spending_of
 
             post(spending_of(outcome.baseline))
@@ -221,7 +221,7 @@ class SpendingAnswers:
         self._changes.publish(Change.ANSWERS)
 
     def _explain_cache(self, outcome: Outcome) -> None:
-        def work(post: Post[CacheAnswers], is_cancelled: IsCancelled) -> None:  # noqa: ARG001  done in a moment
+        def work(post: Post[CacheAnswers], is_cancelled: IsCancelled) -> None:  # noqa: ARG001  short
             post(explain_cache(outcome))
 
         self._host.run(work, self._take_cache, group="cache misses", description="explain cache misses")
@@ -233,7 +233,7 @@ class SpendingAnswers:
         self._changes.publish(Change.ANSWERS)
 
     def _renew_best(self, outcome: Outcome) -> None:
-        """Say of the best plan what it comes to in another state of the session."""
+        """Replay the best plan on another state of the session."""
         known, uses = self.best, self._uses_of(outcome.replay.history)
         if known is None:
             return
@@ -286,12 +286,12 @@ class SpendingAnswers:
 
 @dataclass(frozen=True, eq=False)
 class _Found:
-    """What came of trying plans.
+    """Result of trying plans.
 
     Attributes:
-        best: What was found.
-        baseline: The session with nothing cut, in the state that it is of.
-        is_last: The search is over.
+        best: The best plan.
+        baseline: Replay without a plan that `best` refers to.
+        is_last: The search is complete.
     """
 
     best: BestPlan
@@ -309,7 +309,7 @@ def _search_on(baseline: Replay, uses: ReuseScan, known: BestPlan | None = None)
 def _in_state(
     known: BestPlan, baseline: Replay, uses: ReuseScan, courtesy: Courtesy, *, is_last: bool = False
 ) -> _Found | None:
-    """What was found, as of another state of the session; None where it was called off."""
+    """Recompute a result on another state of the session; None if cancelled."""
     from inspector.replay.analysis.best_plan import renewed
     from inspector.replay.engine.renderer import ReplayCancelledError
 

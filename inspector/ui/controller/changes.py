@@ -1,4 +1,4 @@
-"""Kinds of changes of an open session, and the listeners that are told of them."""
+"""Kinds of changes of an open session, and their listeners."""
 
 from __future__ import annotations
 
@@ -11,61 +11,61 @@ if TYPE_CHECKING:
 
 
 class Change(Enum):
-    """What has become something else: attributes of the controller."""
+    """Controller attributes that changed."""
 
     FORGOTTEN = auto()
-    """Everything: another file is to be opened."""
+    """All: another file is about to be opened."""
     PROGRESS = auto()
-    """`progress`: work goes on, or is done."""
+    """`progress`: work advanced or finished."""
     STATE = auto()
-    """`state`: what is known of the file."""
+    """`state`: state of the file."""
     SESSION = auto()
-    """`session`, `history`, `rows` or `table`: there are other rows, counts or facts."""
+    """`session`, `history`, `rows` or `table`: new rows, counts or metadata."""
     READY = auto()
-    """All of the file was read for the first time; `kept` says how the session was left."""
+    """The whole file was read for the first time; `kept` has the saved state."""
     PLAN = auto()
-    """`plans`: the plan on the screen, its letter or its name."""
+    """`plans`: the current plan, its letter or its name."""
     EDITED = auto()
-    """`plans`: by the user, who should find it so the next time."""
+    """`plans`, by the user; the change should be saved."""
     REPLAYING = auto()
     """`replays.is_long`."""
     OUTCOME = auto()
-    """`outcome`: a replay came back."""
+    """`outcome`: a replay finished."""
     CALL = auto()
-    """`call`, and `outcome` with it: another call is looked at."""
+    """`call` and with it `outcome`: another call was selected."""
     COSTS = auto()
-    """`projection`, `terms` or `runs_per_day`: what the plan saves over many runs."""
+    """`projection`, `terms` or `runs_per_day`: savings over many runs."""
     RISKS = auto()
     """`risks`."""
     SIZES = auto()
-    """`sizes`: how large the results are that each limit is about."""
+    """`sizes`: sizes of the results that each limit applies to."""
     RIVAL = auto()
-    """`rival`: what the other plan would come to."""
+    """`rival`: result of the other plan."""
     ANSWERS = auto()
-    """`answers`: where the money went, why the cache was missed, or which plan would save most of it."""
+    """`answers`: spending, cache misses or the best plan."""
     SUBAGENTS = auto()
-    """`subagents`: others are unfolded, or more of them was read."""
+    """`subagents`: one was folded or unfolded, or more was read."""
     SHOWN = auto()
-    """What is shown of the session, and how; told by those who show it."""
+    """Display options of the session; published by the panes."""
 
 
 class ChangeListeners:
-    """Tells of changes. Who listens first is told first."""
+    """Notifies listeners in the order of their registration."""
 
     def __init__(self) -> None:
         self._listeners: list[Mapping[Change, Callable[[], object]]] = []
 
     def listen(self, wanted: Mapping[Change, Callable[[], object]]) -> Callable[[], None]:
-        """Have something called after each change of a kind.
+        """Register callbacks by kind of change.
 
         Returns:
-            What ends it.
+            A function that removes them.
         """
         self._listeners.append(wanted)
         return partial(self._listeners.remove, wanted)
 
     def publish(self, change: Change) -> None:
-        """Tell those who listen."""
+        """Call the listeners of a change."""
         for wanted in tuple(self._listeners):
             if change in wanted:
                 wanted[change]()

@@ -1,6 +1,6 @@
-"""Counting the tokens of an open session: in a thread, what is counted replayed now and then, the rest estimated.
+"""Token counting of an open session in a thread: partial counts are replayed at intervals, the rest is estimated.
 
-Heavy modules are imported within the functions, so that the first paint waits for none of them.
+Heavy modules are imported within functions to keep the first paint fast.
 """
 
 from __future__ import annotations
@@ -20,19 +20,19 @@ if TYPE_CHECKING:
     from inspector.ui.controller.replaying import Replaying
 
 SECONDS_BETWEEN_REPLAYS = 0.5
-"""What has been counted is replayed no more often."""
+"""Minimum seconds between replays of partial counts."""
 SHARE_OF_REPLAYS = 10
-"""Counting goes on for so many times as long as a replay took, before what has been counted is replayed."""
+"""Minimum ratio of counting time to replay time."""
 
 
 class TokensCounted(JobFound, frozen=True):
-    """Tokens as far as they have been counted.
+    """Token counts so far.
 
     Attributes:
-        session: Whose tokens.
+        session: The session.
         table: The counts.
-        fraction: How much of the text was counted.
-        is_final: Nothing is left to count, or counting was stopped.
+        fraction: Counted fraction of the text.
+        is_final: Counting is complete or was stopped.
     """
 
     session: Session
@@ -42,35 +42,35 @@ class TokensCounted(JobFound, frozen=True):
 
 
 class CountingStage(Enum):
-    """Whether tokens are being counted, and what is waited for."""
+    """Stage of token counting."""
 
     NONE = auto()
     """Everything is counted, or the rest stays estimated."""
     AWAITING = auto()
-    """The tokenizer is not there yet."""
+    """The tokenizer is loading."""
     OUTDATED = auto()
-    """The tokenizer is not there yet, and the session has grown since: as soon as it is, counting begins anew."""
+    """The tokenizer is loading and the session has grown; counting restarts once it is loaded."""
     UNDER_WAY = auto()
-    """The tokenizer is there, and texts are being counted."""
+    """The tokenizer is loaded and texts are being counted."""
 
     @property
     def awaits_tokenizer(self) -> bool:
-        """Whether the tokenizer is not there yet, so that counting called off now would have to build it again."""
+        """True while the tokenizer is loading, when a cancelled count would have to load it again."""
         return self in (CountingStage.AWAITING, CountingStage.OUTDATED)
 
 
 class Counting:
-    """Counts the tokens of an open session, and of what is added to it.
+    """Counts the tokens of an open session as it grows.
 
     Attributes:
-        stage: How far it has come.
+        stage: Current stage.
     """
 
     def __init__(self, opened: OpenSession, replays: Replaying) -> None:
-        """Count nothing yet.
+        """Initialize without counting.
 
         Args:
-            opened: The session, whose table is replaced as it is counted.
+            opened: The session; its table is replaced as counting proceeds.
             replays: Replays its plan.
         """
         self._opened = opened
@@ -78,17 +78,17 @@ class Counting:
         self.forget()
 
     def forget(self) -> None:
-        """The session is another one."""
+        """Reset for another session."""
         self.stage = CountingStage.NONE
         self._is_advised = False
 
     @property
     def is_under_way(self) -> bool:
-        """Whether tokens are being counted."""
+        """True while tokens are being counted."""
         return self.stage is not CountingStage.NONE
 
     def begin(self) -> None:
-        """Count what was not counted yet."""
+        """Start counting texts that have not been counted."""
         opened = self._opened
         if opened.session is None:
             return
@@ -97,14 +97,14 @@ class Counting:
         opened.host.run(work, self._take, group="count", description="count tokens", failed=self._end)
 
     def begin_anew(self) -> None:
-        """What was counted is of a session that was written anew: what comes of it must not be waited for."""
+        """Drop all counts without waiting for running work, because the file was rewritten."""
         self._opened.host.stop("count")
         self._opened.table, self.stage = None, CountingStage.UNDER_WAY
 
     def go_on(self, session: Session) -> None:
-        """Count what was added to a session, once that is on the screen.
+        """Count the tokens of appended messages once they are on the screen.
 
-        One that grows quickly would call every count off before its tokenizer is there.
+        A session that grows quickly would cancel every count before its tokenizer is loaded.
         """
         if self.stage.awaits_tokenizer:
             self.stage = CountingStage.OUTDATED
@@ -116,10 +116,10 @@ class Counting:
             self.begin()
 
     def stop(self) -> None:
-        """Leave the rest of the session estimated."""
+        """Stop counting; the rest stays estimated."""
         self._end()
         opened = self._opened
-        # All of it, where nothing was counted yet: without a table nothing can be replayed.
+        # Estimates everything if nothing was counted yet: a replay needs a table.
         work = partial(take_known_counts, opened.session, opened.table)
         opened.host.run(work, self._take, group="count", description="estimate tokens")
 
@@ -148,7 +148,7 @@ class Counting:
             opened.request_replay()
 
     def _advise(self, table: TokenTable) -> None:
-        """Tell once how to get exact counts, where these are none."""
+        """Show once how to get exact counts, if these are estimates."""
         if table.counter.advice and not self._is_advised:
             self._is_advised = True
             self._opened.host.tell(table.counter.advice)
@@ -157,7 +157,7 @@ class Counting:
 def count_tokens(
     session: Session, previous: TokenTable | None, post: Post[TokensCounted], is_cancelled: IsCancelled
 ) -> None:
-    """Count what was not counted before, and post the table as it fills."""
+    """Count uncounted texts and post the table as it fills."""
     from inspector.tokens.counter import load_counter
     from inspector.tokens.token_table import count_session
 
@@ -181,8 +181,8 @@ def take_known_counts(
     session: Session | None,
     previous: TokenTable | None,
     post: Post[TokensCounted],
-    is_cancelled: IsCancelled,  # noqa: ARG001  soon done
+    is_cancelled: IsCancelled,  # noqa: ARG001  short
 ) -> None:
-    """Count no more, and post a table of what is known; the rest is estimated."""
+    """Post a table of the counts so far, with estimates for the rest."""
     if session is not None:
         count_tokens(session, previous, post, lambda: True)

@@ -1,7 +1,7 @@
-"""How long work that nobody waits for lets others go first: what is done behind a key is to hold up no key.
+"""Cooperative yielding of background work, so that it never delays input.
 
-Python's threads take turns. One that works and never waits takes as many turns as whoever draws the screen, and two of
-them, one that reads files and one that computes, leave those who only want a moment none for a tenth of a second.
+Python threads take turns. A thread that computes without waiting takes as many turns as the drawing thread; two of
+them, one that reads files and one that computes, can block short tasks for a tenth of a second.
 """
 
 from __future__ import annotations
@@ -13,33 +13,33 @@ if TYPE_CHECKING:
     from inspector.ui.controller.host_protocols import IsCancelled
 
 SECONDS_AT_WORK: Final = 0.004
-"""At a stretch."""
+"""Seconds of work between two yields."""
 SECONDS_TO_YIELD: Final = 0.002
-"""In which other threads go first then."""
+"""Seconds of each yield."""
 LONGEST_PAUSE: Final = 0.25
-"""Between two plans, as long as the first of them took, and no longer."""
+"""Maximum pause between two plans; it lasts as long as the previous replay."""
 
 
 class Courtesy:
-    """Lets other threads go first, whenever it is asked whether the work is called off."""
+    """Yields to other threads whenever its work checks for cancellation."""
 
     def __init__(self, is_cancelled: IsCancelled) -> None:
-        """Begin to work.
+        """Start the work.
 
         Args:
-            is_cancelled: Whether the work is called off.
+            is_cancelled: Returns True if the work is cancelled.
         """
         self._is_cancelled = is_cancelled
         self._yielded = monotonic()
 
     def is_cancelled(self) -> bool:
-        """Whether the work is called off; other threads get their turn now and then."""
+        """Return True if the work is cancelled, yielding to other threads at intervals."""
         if monotonic() - self._yielded > SECONDS_AT_WORK:
             sleep(SECONDS_TO_YIELD)
             self._yielded = monotonic()
         return self._is_cancelled()
 
     def pause(self, took: float) -> None:
-        """Rest as long as a plan took to replay, for a while at most."""
+        """Sleep as long as a replay took, up to a maximum."""
         if not self._is_cancelled():
             sleep(min(took, LONGEST_PAUSE))

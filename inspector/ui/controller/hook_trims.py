@@ -1,4 +1,4 @@
-"""What the hook trimmed of the open session, read in a thread, and again once the hook has trimmed more."""
+"""Results of the open session trimmed by the hook, read in a thread and reread after further trims."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 class RunsJobs(Protocol):
-    """Runs work in threads, one of a group at a time."""
+    """Runs work in threads, one run per group."""
 
     def run(
         self,
@@ -23,23 +23,23 @@ class RunsJobs(Protocol):
         group: str,
         description: str,
     ) -> object:
-        """Run some work, and hand over what it posts."""
+        """Run some work and deliver its results."""
         ...
 
 
 class HookTrims:
-    """Knows what the hook trimmed of a session.
+    """Reads the hook's trims of a session.
 
     Attributes:
-        found: What it trimmed; None for nothing, and as long as it is not known.
+        found: The trims; None for none and until they are read.
     """
 
     def __init__(self, jobs: RunsJobs, told: Callable[[], object]) -> None:
-        """Know nothing yet.
+        """Start without trims.
 
         Args:
-            jobs: Runs what reads the hook's store.
-            told: Called once something else is known.
+            jobs: Runs the read of the hook's store.
+            told: Called when the trims change.
         """
         self.found: SessionTrims | None = None
         self._jobs = jobs
@@ -47,7 +47,7 @@ class HookTrims:
         self._asked: tuple[str, StoreStamp | None] = ("", None)
 
     def ask(self, session: Session | None) -> None:
-        """Read what there is of a session, where that may be something else than what is known."""
+        """Read the session's trims if they may have changed."""
         from inspector.report.hook_trims import session_trims, store_stamp
 
         identifier = "" if session is None else session.identifier
@@ -59,7 +59,7 @@ class HookTrims:
             self._take(None)
             return
 
-        def work(post: Post[SessionTrims | None], is_cancelled: IsCancelled) -> None:  # noqa: ARG001  soon done
+        def work(post: Post[SessionTrims | None], is_cancelled: IsCancelled) -> None:  # noqa: ARG001  short
             post(session_trims(session))
 
         self._jobs.run(work, self._take, group="hook trims", description="read what the hook trimmed")

@@ -1,4 +1,4 @@
-"""What the open session runs in: threads for what takes longer than a frame, and the frames of whoever shows it."""
+"""Protocols of an open session's environment: threads for long work, and the frames of the screen."""
 
 from __future__ import annotations
 
@@ -19,22 +19,22 @@ if TYPE_CHECKING:
 Result = TypeVar("Result")
 
 Post = Callable[[Result], object]
-"""Takes a result, frozen, from any thread. Of results with `only_newest_counts` it may pass over all but the last."""
+"""Accepts a frozen result from any thread. May drop all but the last result with `only_newest_counts`."""
 IsCancelled = Callable[[], bool]
-"""True when nobody waits for the result any more."""
+"""Returns True once the result is no longer needed."""
 Work = Callable[[Post[Result], IsCancelled], None]
-"""Runs in a thread, touches nothing that is shown, and posts what it finds."""
+"""Runs in a thread, touches no widgets, and posts its results."""
 
 
 class Stoppable(Protocol):
-    """Something that will happen unless it is stopped."""
+    """A pending call that can be cancelled."""
 
     def stop(self) -> object:
-        """Let it not happen."""
+        """Cancel the call."""
 
 
 class Jobs(Protocol):
-    """Runs work in threads, and hands over what comes of it where the screen is drawn."""
+    """Runs work in threads and delivers the results in the screen's message loop."""
 
     def run(
         self,
@@ -45,62 +45,62 @@ class Jobs(Protocol):
         description: str,
         failed: Callable[[], object] | None = None,
     ) -> None:
-        """Run something in a thread. A newer run of a group calls off the one before it, whose results are dropped.
+        """Run work in a thread. A newer run of a group cancels the previous one and drops its results.
 
         Args:
-            work: What is done.
-            take: Takes each result, one after another; may be a coroutine function.
-            group: What is done one at a time.
-            description: What it is, as an infinitive: "read session.jsonl". A failure is told with it.
-            failed: Called when the work has failed, before that is told.
+            work: The work.
+            take: Receives each result in order; may be a coroutine function.
+            group: Group with at most one active run.
+            description: Infinitive phrase for error messages: "read session.jsonl".
+            failed: Called on failure, before it is shown.
         """
 
     def stop(self, group: str) -> None:
-        """Call off what runs in a group, and drop what comes of it."""
+        """Cancel a group's run and drop its results."""
 
 
 class Host(Jobs, Protocol):
-    """Where a session is open: what shows it, or a test."""
+    """Environment of an open session: its screen, or a test."""
 
     def later(self, seconds: float, do: Callable[[], object]) -> Stoppable:
-        """Do something after a while."""
+        """Call a function after a delay."""
 
     def after_frame(self, do: Callable[[], object]) -> None:
-        """Do something once everything that is to be shown is on the screen; may be a coroutine function."""
+        """Call a function after the next complete frame; may be a coroutine function."""
 
     def hold_frame(self) -> None:
-        """Paint nothing until the next `one_frame`, or for a few frames at most."""
+        """Suspend painting until the next `one_frame`, for a few frames at most."""
 
     def one_frame(self) -> AbstractAsyncContextManager[None]:
-        """Paint together what is changed within, and what was held back."""
+        """Paint all changes made within the context in one frame, including changes held back."""
 
     async def take_newest_move(self) -> None:
-        """Let input that was read meanwhile come first."""
+        """Process waiting input first."""
 
     def warm_up(self) -> None:
-        """Import what will show rows; called in the thread that reads a session, so that nobody waits for it."""
+        """Import the modules that show rows; called in the reading thread, so that the screen does not wait for it."""
 
     def warm_up_rest(self) -> None:
-        """Import what will show the rest of a session; called in that thread, once its first rows are painted."""
+        """Import the modules that show the rest of a session; called in the reading thread after the first rows."""
 
     async def make_rows(self) -> None:
-        """Make what shows rows, before there are any."""
+        """Mount the rows' widget."""
 
     async def make_room(self) -> None:
-        """Make what shows the rest of a session, before it is shown."""
+        """Mount the other panes."""
 
     def tell(self, notice: str, *, is_problem: bool = False, is_over: bool = False) -> None:
-        """Tell the user something; may hold session text.
+        """Show a notice.
 
         Args:
-            notice: What it is.
-            is_problem: It went wrong.
-            is_over: The problem told before it is one no longer.
+            notice: The text; may contain session text.
+            is_problem: The notice reports a problem.
+            is_over: The problem reported last is resolved.
         """
 
 
 class OpenSession(Protocol):
-    """The open session as who works on it sees it; attributes as of `SessionController`."""
+    """The open session as seen by its workers; attributes as in `SessionController`."""
 
     host: Host
     changes: ChangeListeners
@@ -114,10 +114,16 @@ class OpenSession(Protocol):
 
     @property
     def plan(self) -> Plan | None:
-        """The plan on the screen; None before there is one."""
+        """The current plan; None before there is one."""
 
     def tell_progress(self, what: str, fraction: float | None, stop: str = "") -> None:
-        """Show how far some work has come, 0 to 1, None for done, and how to stop it."""
+        """Report the progress of some work.
+
+        Args:
+            what: Name of the work.
+            fraction: Completed fraction, 0 to 1; None when done.
+            stop: Hint on how to stop it.
+        """
 
     def request_replay(self) -> None:
-        """Have the plan replayed."""
+        """Request a replay of the plan."""

@@ -1,6 +1,6 @@
-"""The work that takes longer than a frame: it runs in threads, touches no widget, and posts frozen results.
+"""Work longer than a frame: runs in threads, touches no widgets, and posts frozen results.
 
-Heavy modules are imported within the functions, so that the first paint waits for none of them.
+Heavy modules are imported within functions to keep the first paint fast.
 """
 
 from __future__ import annotations
@@ -41,21 +41,20 @@ if TYPE_CHECKING:
 
 
 class JobFound(Struct, frozen=True, eq=False):
-    """What a job hands back.
+    """Base class of job results.
 
-    It is equal to itself alone, and its name is all it says of itself: comparing or telling all that a session holds
-    would take longer than showing it.
+    Identity equality and a short repr: comparing or printing a whole session would take longer than showing it.
     """
 
     __repr__ = object.__repr__
 
 
 class LoadProgress(JobFound, frozen=True):
-    """A file is being read.
+    """Progress of reading a file.
 
     Attributes:
         done: Bytes read.
-        total: Bytes there are.
+        total: Size of the file in bytes.
     """
 
     done: int
@@ -65,17 +64,17 @@ class LoadProgress(JobFound, frozen=True):
 
 
 class SessionLoaded(JobFound, frozen=True):
-    """A session, or the part of it read so far, with estimated sizes.
+    """A session as read so far, with estimated token counts.
 
     Attributes:
-        session: What was read.
+        session: The session.
         history: Its columns.
         rows: Its rows.
-        table: Its tokens, estimated.
-        is_first: The first part: its rows are shown before anything else.
-        is_whole: There is nothing more to read.
-        shows_rest: Reading takes so long that chart, detail and plan are shown meanwhile, not the rows alone.
-        is_read_elsewhere: Another process reads the rest, which nothing done meanwhile holds up.
+        table: Its estimated token counts.
+        is_first: First part: its rows are shown before anything else.
+        is_whole: The file is read completely.
+        shows_rest: Reading takes long, so show chart, detail and plan now and not only the rows.
+        is_read_elsewhere: Another process reads the rest and is not delayed by other work.
     """
 
     session: Session
@@ -89,13 +88,13 @@ class SessionLoaded(JobFound, frozen=True):
 
 
 class SessionReady(JobFound, frozen=True):
-    """What there is besides a session that was read whole.
+    """Remaining data of a session that was read completely.
 
     Attributes:
-        plan: The plan to begin with.
-        follower: Reads what is added.
-        kept: How the session was left the last time.
-        changed: When it was last written to, as far as is known, seconds since the epoch; None while unknown.
+        plan: The initial plan.
+        follower: Reads appended records.
+        kept: The saved state.
+        changed: Time of the last write as recorded, seconds since the epoch; None if unknown.
     """
 
     plan: Plan
@@ -105,21 +104,21 @@ class SessionReady(JobFound, frozen=True):
 
 
 class SessionAwaited(JobFound, frozen=True):
-    """There is nothing to read yet at the path.
+    """The path has no session yet.
 
     Attributes:
-        reason: Why, in a few words.
+        reason: The reason in a few words.
     """
 
     reason: str
 
 
 class LoadFailed(JobFound, frozen=True):
-    """A file cannot be read.
+    """A file that cannot be read.
 
     Attributes:
-        reason: What, where, and what to do, in one line; may hold session text.
-        is_folder: It is a folder, whose sessions can be listed.
+        reason: One line with the failure, its location and advice; may contain session text.
+        is_folder: The path is a folder that contains sessions.
     """
 
     reason: str
@@ -127,25 +126,25 @@ class LoadFailed(JobFound, frozen=True):
 
 
 class ProjectionReady(JobFound, frozen=True):
-    """How far what a plan saves over many runs may be off.
+    """Projected range of a plan's savings over many runs.
 
     Attributes:
-        projection: One run and many; None where a price is missing.
+        projection: Projection of one run and many; None if a price is missing.
     """
 
     projection: RunProjection | None
 
 
 class SessionAppended(JobFound, frozen=True):
-    """The session's file holds something else, mostly more.
+    """The session's file has changed, usually by appended records.
 
     Attributes:
-        session: The session now.
+        session: The current session.
         history: Its columns.
         rows: Its rows.
-        is_new: The file was written anew: nothing that was known of it holds.
-        changed: When it was last written to, seconds since the epoch; None while unknown.
-        shown: Set once it is on the screen; nothing more is read before, however fast the file grows.
+        is_new: The file was rewritten: all earlier results are invalid.
+        changed: Time of the last write, seconds since the epoch; None if unknown.
+        shown: Set once the change is on the screen; reading continues only then, however fast the file grows.
     """
 
     session: Session
@@ -157,11 +156,11 @@ class SessionAppended(JobFound, frozen=True):
 
 
 class FileChanged(JobFound, frozen=True):
-    """Something became of the followed file.
+    """State of the followed file.
 
     Attributes:
         state: `live`, `vanished`, `replaced` or `unreadable`.
-        notice: One line for people, empty for none; may hold a path.
+        notice: One line for the user, empty for none; may contain a path.
     """
 
     state: str
@@ -172,39 +171,39 @@ Reading = LoadProgress | SessionLoaded | SessionReady | SessionAwaited | LoadFai
 Following = SessionAppended | FileChanged
 
 SECONDS_TO_SHOW = 0.005
-"""How often it is looked whether what was read has been shown."""
+"""Interval of checking if the change is on the screen."""
 
 SECONDS_TO_LOOK_AGAIN = 0.25
-"""How often a path is looked at where there is no session yet."""
+"""Interval of checking a path that has no session yet."""
 
 SECONDS_TO_NOTICE_CANCELLING = 0.1
 
 SECONDS_UNTOLD = 0.1
-"""Reading that takes longer is shown in parts, and told once in that time: the reader waits for the frame of each."""
+"""Reading time before parts and progress are shown, and their interval: the reader waits for each frame."""
 
 SECONDS_BETWEEN_PARTS = 0.5
-"""Parts come no more often: each has a frame of its own, for which reading has to wait."""
+"""Minimum interval between parts: reading waits for the frame of each."""
 
 SHARE_OF_PARTS = 20
-"""Reading goes on for so many times as long as it took to show a part of the session, before another part is shown."""
+"""Minimum ratio of reading time to the time of showing a part."""
 
 
 SECONDS_OF_ROWS_ALONE = 1.0
-"""Reading that takes longer is held up for the rest of the screen, which else comes after the last row."""
+"""Reading time after which the rest of the screen is shown before reading ends, although that delays reading."""
 
 
 def read_session(
     path: Path, plan: Plan | None, *, takes_up: bool = True, process: ReadingProcess | None = None
 ) -> Iterator[Reading | None]:
-    """Read a file: progress, what has been read so far, then all of it, and a plan to begin with.
+    """Read a file, yielding progress, the session so far, the whole session, and the initial plan.
 
-    Whoever reads may stop, or pause, at whatever is found; None, often, is nothing new.
+    The caller may stop or pause after any item; frequent None items mean no news.
 
     Args:
-        path: What to read.
-        plan: The plan to begin with; None for the one last used on this session, or the one that fits it.
-        takes_up: How it was left the last time is looked up.
-        process: One that reads it already; where not given, one is started for a long file.
+        path: The file.
+        plan: The initial plan; None for the one last used on this session, or one that fits it.
+        takes_up: Load the saved state.
+        process: A process that is already reading the file; by default one is started for a long file.
     """
     from inspector.session.errors import SessionError
     from inspector.session.follow import Follower
@@ -243,7 +242,7 @@ def read_session(
             yield SessionLoaded(session, history, rows, table, is_first, loading.is_complete, shows_rest, is_elsewhere)
             if is_first and is_elsewhere:
                 table = _kept_while_waiting(session) or table
-        # The rows need not wait for the strategies to be imported.
+        # Loaded after the rows, which do not wait for the import of the strategies.
         kept = load_state(path) if takes_up else SessionState()
         changed = follower.time_of_change()
         written = None if changed is None else time_of_writing(changed, follower.session.last_recorded)
@@ -253,7 +252,7 @@ def read_session(
 
 
 def _awaited(path: Path) -> Iterator[SessionAwaited | None]:
-    """Wait until there is a session at the path, and say why there is none."""
+    """Wait for a session at the path, yielding the reasons why there is none."""
     from inspector.session.awaiting import is_awaited, why_still_awaited
 
     said = ""
@@ -264,9 +263,9 @@ def _awaited(path: Path) -> Iterator[SessionAwaited | None]:
 
 
 def _kept_while_waiting(session: Session) -> TokenTable | None:
-    """What was counted of a session before, and all imported that replays it, while another process reads the rest."""
+    """Load cached token counts and import the replay modules while another process reads the rest."""
     import inspector.replay.engine.replay
-    import inspector.strategies.registry  # noqa: F401  both imported for the jobs to come
+    import inspector.strategies.registry  # noqa: F401  preloaded for later jobs
     from inspector.tokens.counter import load_counter
     from inspector.tokens.token_table import TokenTable
 
@@ -280,12 +279,12 @@ def _kept_while_waiting(session: Session) -> TokenTable | None:
 
 
 def _prepare(counter: Counter) -> None:
-    with suppress(Exception):  # whoever counts finds out
+    with suppress(Exception):  # counting reports the error
         counter.prepare()
 
 
 def offered_plan(session: Session) -> Plan:
-    """What a session nothing is kept of begins with: tiered truncation that fits its tools, off."""
+    """Return the initial plan of a new session: tiered truncation that fits its tools, off."""
     from inspector.strategies.plan import Plan, PlanEntry
     from inspector.strategies.registry import strategy_for
 
@@ -299,14 +298,14 @@ def measure(
     post: Post[PlanSizes | Rival],
     is_cancelled: IsCancelled,
 ) -> None:
-    """Tell how large the results are that each limit of a plan is about, and what the other plan would come to.
+    """Measure the sizes of the results that each limit applies to, and replay the other plan.
 
     Args:
         outcome: The plan's replay.
-        known: The sizes found before, for this plan or another.
-        other: What the other plan is called, and it; None where there is none.
-        post: Takes what is found.
-        is_cancelled: True when nobody waits for it any more.
+        known: Sizes measured before, for this plan or another.
+        other: Letter and plan of the other plan; None if there is none.
+        post: Receives the results.
+        is_cancelled: Returns True if the results are no longer needed.
     """
     from inspector.replay.analysis.comparison import first_firing
     from inspector.replay.analysis.plan_outcome import plan_outcome
@@ -331,15 +330,15 @@ def assess(
     post: Post[ProjectionReady | Risks],
     is_cancelled: IsCancelled,
 ) -> None:
-    """Tell how far a plan's saving may be off, its risks, and the cut text that later calls needed.
+    """Compute the range of a plan's savings, its risks, and the cut text that later calls needed.
 
     Args:
         outcome: The plan's replay.
-        runs_per_day: Such sessions a day.
-        terms: How many days a month are projected.
-        search: Finds where the session used what its tool results said; it goes on where it was called off.
-        post: Takes what is found.
-        is_cancelled: True when the plan is another one by now.
+        runs_per_day: Number of such sessions per day.
+        terms: Assumptions with the number of days per month.
+        search: Scan for later uses of tool results; resumes after a cancellation.
+        post: Receives the results.
+        is_cancelled: Returns True if the plan has changed.
     """
     from inspector.replay.analysis.cache_spread import CacheSpread
     from inspector.replay.analysis.forecast import project_runs
@@ -367,7 +366,7 @@ def assess(
 def follow_session(
     follower: Follower, history: History, rows: Rows, post: Post[Following], is_cancelled: IsCancelled
 ) -> None:
-    """Post the session again whenever its file has changed, until cancelled."""
+    """Post the session after every change of its file, until cancelled."""
     asyncio.run(_follow(follower, history, rows, post, is_cancelled))
 
 
@@ -393,11 +392,11 @@ async def _follow(
 
 
 async def updates_until(follower: Follower, is_cancelled: IsCancelled) -> AsyncIterator[Update]:
-    """What `follow_loaded` gives, until it is called off.
+    """Yield the updates of `follow_loaded` until cancelled.
 
     Args:
-        follower: Reads the session, which has been loaded.
-        is_cancelled: True when nobody waits for it any more; asked ten times a second.
+        follower: Reads the loaded session.
+        is_cancelled: Returns True if no more updates are needed; polled ten times a second.
     """
     from inspector.session.follow import follow_loaded
 

@@ -1,6 +1,6 @@
-"""Replaying the plan on the screen: in a thread, one replay at a time, the newest plan next, at most once a frame.
+"""Replays of the current plan in a thread: one at a time, always the newest plan, at most once per frame.
 
-Heavy modules are imported within the functions, so that the first paint waits for none of them.
+Heavy modules are imported within functions to keep the first paint fast.
 """
 
 from __future__ import annotations
@@ -24,25 +24,25 @@ if TYPE_CHECKING:
     from inspector.ui.outcome import Outcome
 
 SECONDS_BETWEEN_REPLAYS = 1 / 60
-"""A frame."""
+"""Duration of a frame."""
 SECONDS_OF_A_SHORT_REPLAY = SECONDS_BETWEEN_REPLAYS / 2
-"""What comes of one that took longer is shown, whatever is asked for by then."""
+"""Maximum duration of a replay that may be skipped in favor of a newer request."""
 SECONDS_UNPAINTED = 2 * SECONDS_BETWEEN_REPLAYS
-"""However many plans are asked for, what comes of one of them is painted so often."""
+"""Maximum time between paints while plans keep changing."""
 SECONDS_UNTOLD = 0.15
-"""A replay that takes longer is told."""
+"""Delay in seconds before a running replay is reported."""
 SECONDS_TO_STAND = 0.06
-"""An outcome that lasts as long stands; the next of many changes comes sooner, and would be held up."""
+"""Seconds without a newer request after which an outcome has settled and further work may start."""
 
 
 class Replaying:
-    """Replays the plan of an open session whenever that is asked for.
+    """Replays the plan of an open session on request.
 
     Attributes:
-        is_under_way: What is shown is of an earlier plan.
-        is_long: The same for so long that it should be told.
-        began: When the newest replay was begun, as `monotonic` tells the time.
-        took: Seconds from when the one before was begun until it was painted.
+        is_under_way: The outcome shown belongs to an earlier plan.
+        is_long: The running replay takes long enough to report it.
+        began: Start of the newest replay, in `monotonic` time.
+        took: Seconds from the start of the previous replay to its paint.
     """
 
     def __init__(
@@ -51,12 +51,12 @@ class Replaying:
         take: Callable[[Outcome], object],
         stands: Callable[[Outcome], object],
     ) -> None:
-        """Replay nothing yet.
+        """Initialize without a replay.
 
         Args:
-            opened: The session, its plan and the call looked at.
-            take: Takes a newer outcome, and what is shown of it is painted in one frame.
-            stands: Told of an outcome once no newer one was asked for in a moment.
+            opened: The session with its plan and selected call.
+            take: Receives a newer outcome; its changes are painted in one frame.
+            stands: Called with an outcome that has settled.
         """
         self._opened = opened
         self._take = take
@@ -66,13 +66,13 @@ class Replaying:
         self.forget()
 
     def forget(self) -> None:
-        """Know nothing of what was replayed, of which nothing more comes."""
+        """Drop all outcomes and ignore running replays."""
         self._shown = self._wanted
         self._newest: Outcome | None = None
         self.is_under_way = self.is_long = False
 
     def request(self) -> None:
-        """Have the plan replayed: at once, or when the replay under way is on the screen; at most once a frame."""
+        """Request a replay: immediately or after the running one is painted, at most once per frame."""
         self._wanted += 1
         self._replay_newest()
 
@@ -128,13 +128,13 @@ class Replaying:
             if request > self._shown:
                 self._shown = request
                 self._take(outcome)
-        # Threads that take turns hold each other up: what is next is worked out once this is painted.
+        # Threads slow each other down: start the next replay only after this one is painted.
         opened.host.after_frame(partial(self._painted, request))
         if request == self._wanted:
             opened.host.later(SECONDS_TO_STAND, partial(self._stand, outcome))
 
     async def _is_outdated(self, request: int) -> bool:
-        """Whether a newer plan is asked for, and its replay can come first: it is soon done, what is shown not old."""
+        """Return True if a newer plan can be replayed first: replays are short and the last paint is recent."""
         if monotonic() - self.began > SECONDS_OF_A_SHORT_REPLAY:
             return False
         await self._opened.host.take_newest_move()
@@ -161,19 +161,19 @@ def replay_plan(
     earlier: Outcome | None,
     terms: Assumptions | None,
     post: Post[Outcome],
-    is_cancelled: IsCancelled,  # noqa: ARG001  a replay is done before anybody could call it off
+    is_cancelled: IsCancelled,  # noqa: ARG001  a replay is too short to cancel
 ) -> None:
-    """Replay a plan and post what it comes to.
+    """Replay a plan and post the outcome.
 
     Args:
         history: The session's columns.
-        table: Its tokens.
+        table: Its token counts.
         plan: The plan.
-        call: The call looked at; None for the next one, not yet made.
-        earlier: An earlier outcome. Where it is of the same session and tokens, all it was worked out from stands.
-        terms: What calls are priced and served as; None for as they were recorded.
-        post: Takes what is found.
-        is_cancelled: Not asked.
+        call: The selected call; None for the next prompt.
+        earlier: An earlier outcome. Its inputs are reused if session and token counts are the same.
+        terms: Assumptions on prices and cache; None for the recorded ones.
+        post: Receives the outcome.
+        is_cancelled: Not used.
     """
     from inspector.replay.analysis.cache_reads import calls_missed_by_edits, missed_calls
     from inspector.replay.analysis.comparison import first_firing
@@ -186,7 +186,7 @@ def replay_plan(
     baseline = baseline or replay(inputs, Plan())
     outcome = replay(inputs, plan) if plan.strategies else baseline
     looked_at = history.call_count if call is None else min(call, history.call_count)
-    # Asked for here, because it is remembered and the screen asks for it again.
+    # Computed here because it is cached and the screen needs it.
     _ = outcome.groups, history.session.copied_calls
     totals = plan_outcome(baseline, outcome)
     first_change = first_firing(outcome)

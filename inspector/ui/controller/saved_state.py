@@ -1,4 +1,4 @@
-"""How a session was left, its plans and where one was looking: kept in the platform's state folder."""
+"""Saved screen state of sessions, with plans, cursor and views, in the platform's state folder."""
 
 from __future__ import annotations
 
@@ -17,25 +17,25 @@ if TYPE_CHECKING:
 LETTERS = ("A", "B")
 
 LOOKS = ("filter", "order", "view", "pane")
-"""Texts that say how the session was looked at."""
+"""Text fields with display options."""
 
 MOST_KEPT = 500
-"""Sessions whose state is kept; of those not opened for the longest time nothing is."""
+"""Maximum number of saved states; those unused for the longest time are deleted."""
 
 
 class SessionState(NamedTuple):
-    """What is kept of a session.
+    """Saved state of a session.
 
     Attributes:
-        plans: Its plans by letter; the one on the screen at least.
-        letter: Which of them is on the screen.
-        block: The block the cursor was on; -1 for none.
-        call: The call looked at; None for the next one, not yet made.
-        plan_open: The plan was open where it is a drawer.
-        filter: What the rows were filtered with; empty for nothing.
-        order: The name of the `Order` they stood in; empty for as recorded.
-        view: The detail's view, `Shown`; empty for the one it begins with.
-        pane: The part of the screen that had the focus; empty for the rows.
+        plans: Its plans by letter, at least the current one.
+        letter: Letter of the current plan.
+        block: Block under the cursor; -1 for none.
+        call: Selected call; None for the next prompt.
+        plan_open: The plan drawer was open.
+        filter: Filter query; empty for none.
+        order: Name of the `Order`; empty for as recorded.
+        view: `Shown` view of the detail; empty for the default.
+        pane: Pane with the focus; empty for the rows.
     """
 
     plans: Mapping[str, Plan] = MappingProxyType({})
@@ -50,21 +50,19 @@ class SessionState(NamedTuple):
 
     @property
     def plan(self) -> Plan | None:
-        """The plan on the screen."""
         return self.plans.get(self.letter)
 
     @property
     def other(self) -> Plan | None:
-        """The other plan."""
         return next((plan for letter, plan in self.plans.items() if letter != self.letter), None)
 
 
 def state_path(session: Path, folder: Path | None = None) -> Path:
-    """Where the state of a session is kept: nowhere near the session.
+    """Return the path of a session's state, away from the session itself.
 
     Args:
         session: The session's file.
-        folder: Where states are kept; the platform's own place where not given.
+        folder: Folder of the states; the platform's by default.
     """
     import hashlib
 
@@ -78,12 +76,12 @@ def state_path(session: Path, folder: Path | None = None) -> Path:
 
 @cache
 def _real_name(session: Path) -> str:
-    """A session's path without links, looked up once: it may lie where files take their time."""
+    """Resolve a session's path, cached because its file system may be slow."""
     return str(session.resolve())
 
 
 def load_state(session: Path, folder: Path | None = None) -> SessionState:
-    """How a session was left; an empty state where nothing is kept, or nothing this version can read."""
+    """Load the state of a session; empty if there is none or this version cannot read it."""
     import tomllib
 
     try:
@@ -94,7 +92,7 @@ def load_state(session: Path, folder: Path | None = None) -> SessionState:
 
 
 def _from_table(table: Mapping[str, Any]) -> SessionState:
-    """What of a table is what it should be; the rest is left at its default."""
+    """Convert a table, replacing invalid values by defaults."""
     kept = table.get("plans")
     found = {letter: _plan(kept.get(letter)) for letter in LETTERS} if isinstance(kept, dict) else {}
     plans = {letter: plan for letter, plan in found.items() if plan is not None}
@@ -127,7 +125,7 @@ def _plan(table: object) -> Plan | None:
 
 
 def save_state(session: Path, state: SessionState, folder: Path | None = None) -> None:
-    """Keep the state of a session.
+    """Save the state of a session.
 
     Raises:
         OSError: It cannot be written.

@@ -1,7 +1,7 @@
-"""The open session without a screen: what was read of it, counted and replayed, and what is being worked out.
+"""An open session without a screen: its data, counts, replays and running work.
 
-Bytes become a session, a session token counts, counts a replay; a changed plan enters at the replay alone. Whoever
-shows any of it listens for what has become something else, and looks at the attributes; nobody is handed a copy.
+Bytes become a session, the session token counts, the counts a replay; a changed plan only needs a new replay. Views
+listen for changes and read the attributes; no copies are passed around.
 """
 
 from __future__ import annotations
@@ -53,43 +53,43 @@ if TYPE_CHECKING:
     from inspector.ui.timeline.rows import Rows
 
 SECONDS_TO_SETTLE = 1.0
-"""Key presses on one control with no longer pause between them are one change to take back."""
+"""Maximum pause between key presses on one control that are undone together."""
 
 
 class SessionController:
-    """Holds one session and everything known about it.
+    """An open session and everything computed from it.
 
     Attributes:
         path: The session's file.
-        host: Where its work runs, and who is told of it.
-        session: What was read; None before anything was.
+        host: Runs its work and shows notices.
+        session: The session as read so far; None before that.
         history: Its columns.
         rows: Its rows.
         table: Its token counts, estimated at first.
-        changes: Tells of all that becomes something else.
-        plans: Plans A and B, and what they were before; None before there is one.
-        names: What plans were saved or opened as.
-        sizes: How large the results are that each limit of the plan is about; None while unknown.
-        rival: What the other plan would come to; None while there is none or it is not known.
-        answers: Where the money went, and which plan would save most of it, while no strategy is on.
-        subagents: Those with a file of their own, as far as they are unfolded.
-        runs_per_day: How often such a session runs.
-        keeps_state: How it is left is kept.
-        given_terms: What calls are priced and served as; None for as they were recorded.
-        outcome: The newest replay, at the call looked at; None before the first.
-        projection: How far its saving over many runs may be off; None while unknown.
-        risks: What may go wrong with it; None while unknown.
-        call: The call looked at; None for the next one, not yet made.
-        state: How the file stands: `loading`, `waiting`, `live`, `vanished`, `replaced`, `unreadable`, `failed`, or why
-            it is not followed.
-        failure: Why there is no session, for a command line; empty where there is one.
-        reason: The same for the screen.
-        is_folder: Why there is none: the path is a folder, whose sessions can be listed.
-        changed: Seconds since the epoch of the last time it was written to, None while unknown.
-        kept: How the session was left the last time; None while unknown.
-        is_opening: It is being read, or counted for the first time.
+        changes: Notifies listeners of changed attributes.
+        plans: Plans A and B with their history; None before there is one.
+        names: Names under which plans were saved or opened.
+        sizes: Sizes of the results that each limit applies to; None while unknown.
+        rival: Result of the other plan; None if there is none or while unknown.
+        answers: Spending and the best plan, while no strategy is on.
+        subagents: Unfolded subagents with their own files.
+        runs_per_day: Number of such sessions per day.
+        keeps_state: Save the screen state.
+        given_terms: Assumptions on prices and cache; None for the recorded ones.
+        outcome: The latest replay, at the selected call; None before the first one.
+        projection: Range of its savings over many runs; None while unknown.
+        risks: Its risks; None while unknown.
+        call: The selected call; None for the next prompt.
+        state: State of the file: `loading`, `waiting`, `live`, `vanished`, `replaced`, `unreadable`, `failed`, or the
+            reason why it is not followed.
+        failure: Reason without a session, for the command line; empty with one.
+        reason: Reason without a session, for the screen.
+        is_folder: The path is a folder that contains sessions.
+        changed: Time of the last write in seconds since the epoch, None if unknown.
+        kept: The saved state; None while unknown.
+        is_opening: The session is being read, or counted for the first time.
         counting: Counts its tokens.
-        progress: What is being done, how much of it, 0 to 1, and how to stop it; None for nothing that takes long.
+        progress: Name, fraction from 0 to 1, and stop hint of long work; None for none.
         replays: Replays the plan.
     """
 
@@ -103,15 +103,15 @@ class SessionController:
         keeps_state: bool = True,
         process: ReadingProcess | None = None,
     ) -> None:
-        """Know nothing yet.
+        """Initialize without reading the file.
 
         Args:
             path: The session's file.
-            host: Where its work runs.
-            plan: The plan to begin with; None for the one last used on the session, or one that fits it.
-            runs: How often such a session runs.
-            keeps_state: The session is opened as it was left, and how it is left is kept.
-            process: One that reads the file already.
+            host: Runs its work.
+            plan: The initial plan; None for the one last used on the session, or one that fits it.
+            runs: Number of such sessions per day.
+            keeps_state: Restore the session's screen state and save it again.
+            process: A process that is already reading the file.
         """
         self.host = host
         self.runs_per_day = runs
@@ -154,7 +154,7 @@ class SessionController:
         self._uses_search: ReuseScan | None = None
 
     def _forget_figures(self) -> None:
-        """Know nothing of what was worked out, and work on nothing: the session has other blocks and calls now."""
+        """Drop all results and cancel running work, because the session's blocks and calls have changed."""
         for group in ("replay", "assess", "measure", "explain"):
             self.host.stop(group)
         self.outcome = self._uses_search = None
@@ -163,7 +163,7 @@ class SessionController:
         self.replays.forget()
 
     def forget(self, path: Path) -> None:
-        """Know nothing any more, and of another file."""
+        """Reset for another file."""
         for group in ("open", "count", "replay", "follow", "assess", "measure", "explain", "report"):
             self.host.stop(group)
         self.subagents.forget()
@@ -197,7 +197,7 @@ class SessionController:
     def _read(
         self, reading: Iterator[Reading | None], warms_up: bool, post: Post[Reading], is_cancelled: IsCancelled
     ) -> None:
-        """Read, in a thread: until there are rows whose frame should be held up by nothing that is done beside."""
+        """Read in a thread, pausing at the first rows so that nothing delays their frame."""
         self.host.warm_up()
         if warms_up:
             self.host.warm_up_rest()
@@ -241,7 +241,7 @@ class SessionController:
             self.host.after_frame(partial(self._go_on, self._reading, loaded))
 
     def _go_on(self, reading: Iterator[Reading | None], loaded: SessionLoaded) -> None:
-        """The rows are painted. Tokens are counted beside all that is still to be imported and made."""
+        """Continue after the rows are painted. Counting runs in parallel to the remaining imports and mounts."""
         if self._reading is reading:
             if loaded.is_whole:
                 self.counting.begin()
@@ -264,47 +264,47 @@ class SessionController:
 
     @property
     def is_unopened(self) -> bool:
-        """Whether the file was looked at and there is no session in it, or none yet."""
+        """True if the file was read but has no session, or none yet."""
         return self.session is None and self.state in ("waiting", "failed")
 
     @property
     def is_being_written(self) -> bool:
-        """Whether the file changed a moment ago."""
+        """True if the file changed recently."""
         return is_live(self.changed, time())
 
     def tell_progress(self, what: str, fraction: float | None, stop: str = "") -> None:
-        """Show how far some work has come, 0 to 1, None for done, and how to stop it."""
+        """Report the progress of some work: fraction from 0 to 1, None when done, and a stop hint."""
         self.progress = None if fraction is None else (what, fraction, stop)
         self.changes.publish(Change.PROGRESS)
 
     @property
     def plan(self) -> Plan | None:
-        """The plan on the screen; None before there is one."""
+        """The current plan; None before there is one."""
         return None if self.plans is None else self.plans.plan
 
     @property
     def plan_title(self) -> str:
-        """The plan's letter and name, and whether it was changed since it was saved or opened."""
+        """Letter and name of the plan, and a mark if it has unsaved changes."""
         return "Plan" if self.plans is None else self.names.title(self.plans.letter, self.plans.plan, self.session)
 
     def edit_plan(self, plan: Plan, *, merge: str = "") -> None:
-        """Take a changed plan; see `PlanHistory.changed` for `merge`."""
+        """Set a changed plan; see `PlanHistory.changed` for `merge`."""
         if self.plans is not None:
             self._take_plans(self.plans.changed(plan, merge=merge))
             self.changes.publish(Change.EDITED)
 
     def undo(self) -> None:
-        """Take the last change of the plan back."""
+        """Undo the last change of the plan."""
         if self.plans is not None:
             self._take_plans(self.plans.undone())
 
     def redo(self) -> None:
-        """Make the change taken back again."""
+        """Redo the last undone change."""
         if self.plans is not None:
             self._take_plans(self.plans.redone())
 
     def swap_plans(self) -> None:
-        """Switch plan A/B; at first, plan B is a copy of A to change."""
+        """Switch between plan A and B; B starts as a copy of A."""
         if self.plans is None:
             return
         self.rival = None
@@ -316,7 +316,7 @@ class SessionController:
         self.changes.publish(Change.EDITED)
 
     def name_plan(self, name: str) -> None:
-        """The plan was saved under a name, and has it from now on; that is no change to take back."""
+        """Set the name of a saved plan, without an undo step."""
         if self.plans is not None:
             plans = self.plans.named(name)
             self.names.note(plans.plan)
@@ -325,13 +325,13 @@ class SessionController:
             self.changes.publish(Change.EDITED)
 
     def set_value(self, entry: int, parameter: str, value: ParameterValue, *, is_final: bool = True) -> None:
-        """Give a parameter another value. A strategy whose limit is moved is switched on: nobody drags for nothing.
+        """Set a parameter and switch its strategy on, since moving its limit shows the intent to use it.
 
         Args:
             entry: The strategy's place in the plan.
             parameter: The parameter's name.
             value: The value.
-            is_final: False while a control is being dragged; with the last value of a drag its change is complete.
+            is_final: False while a control is being dragged; the last value of a drag completes the change.
         """
         if self.plans is None:
             return
@@ -351,14 +351,14 @@ class SessionController:
     def _take_plans(self, plans: Plans) -> None:
         before, self.plans = self.plan, plans
         if before != plans.plan:
-            # What is found out about the plan before would only hold this one up.
+            # Results for the previous plan would only delay this one.
             self.host.stop("assess")
             self.host.hold_frame()
             self.changes.publish(Change.PLAN)
             self.request_replay()
 
     def request_replay(self) -> None:
-        """Have the plan replayed."""
+        """Request a replay of the plan."""
         self.answers.give_way()
         self.replays.request()
 
@@ -373,26 +373,26 @@ class SessionController:
             self.answers.take(self.outcome, is_counted=not self.counting.is_under_way)
 
     def look_at(self, call: int | None) -> None:
-        """Show everything at a call; None for the next one, not yet made, and for one of a session that was longer."""
+        """Select a call; None, or a call beyond the end of the session, selects the next prompt."""
         self.call = call if call is not None and self.history is not None and call < self.history.call_count else None
         if self.outcome is not None:
             self.outcome = self.outcome.at(self.call)
         self.changes.publish(Change.CALL)
 
     def look_at_place(self, call: int) -> None:
-        """Look at a call by its place: before the first at the first one, after the last at the next one."""
+        """Select a call by number, clipped to the first call and the next prompt."""
         if self.outcome is not None:
             count = self.outcome.replay.history.call_count
             self.look_at(place if (place := max(call, 0)) < count else None)
 
     def look_further(self, step: int) -> None:
-        """Look at a call so many after the one looked at, or before it."""
+        """Move the selected call by a number of calls."""
         if self.outcome is not None:
             count = self.outcome.replay.history.call_count
             self.look_at_place((count if self.call is None else self.call) + step)
 
     def _assess(self, outcome: Outcome) -> None:
-        """Find out what a plan that stands for the moment is about, and what it may lead to."""
+        """Compute sizes and risks of a plan that has settled."""
         self._measure(outcome)
         if outcome.replay is outcome.baseline:
             self.changes.publish(Change.RISKS)
@@ -412,7 +412,7 @@ class SessionController:
             self.changes.publish(Change.RISKS)
 
     def _measure(self, outcome: Outcome) -> None:
-        """Find out what each limit of the plan is about, and what the other plan would come to."""
+        """Measure the results that each limit applies to, and replay the other plan."""
         other = None if self.plans is None else self.plans.aside
         work = partial(jobs.measure, outcome, self.sizes, other)
         self.host.run(work, partial(self._take_measure, outcome), group="measure", description="measure the plan")
@@ -433,7 +433,7 @@ class SessionController:
             self.changes.publish(Change.RIVAL)
 
     def search_for_uses(self, history: History) -> ReuseScan:
-        """What finds where the session used again what its tool results said, in this state of it or one like it."""
+        """Return the scan for later uses of tool results, in this state of the session or an earlier one."""
         from inspector.replay.analysis.reuse import ReuseScan
 
         known = self._uses_search
@@ -442,13 +442,13 @@ class SessionController:
 
     @property
     def terms(self) -> Assumptions:
-        """What figures assume: prices, cache, window, days."""
+        """Assumptions of the figures: prices, cache, window, days."""
         from inspector.replay.assumptions import Assumptions
 
         return self.given_terms or Assumptions()
 
     def set_terms(self, terms: Assumptions) -> None:
-        """Calculate everything on other assumptions."""
+        """Recompute everything under other assumptions."""
         before, self.given_terms = self.terms, terms
         if terms.replays_as(before):
             self._project_anew()
@@ -456,7 +456,7 @@ class SessionController:
             self.request_replay()
 
     def set_runs(self, number: float) -> None:
-        """Project to another number of runs a day."""
+        """Project to another number of runs per day."""
         self.runs_per_day = RunsPerDay(number)
         self._project_anew()
 

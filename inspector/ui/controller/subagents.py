@@ -1,4 +1,4 @@
-"""Subagents with a file of their own, as far as they are unfolded: read in threads, counted, and followed."""
+"""Unfolded subagents with their own files: read in threads, counted, and followed."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ READING = "reading…"
 
 
 class SubagentRead(NamedTuple):
-    """A subagent's session was read, or holds more, or cannot be read.
+    """Result of reading a subagent's session.
 
     Attributes:
-        subagent: What was read; None where nothing can be.
-        problem: Why not, in a few words; may hold a path.
+        subagent: The session so far; None if it cannot be read.
+        problem: The reason in a few words; may contain a path.
     """
 
     subagent: Subagent | None
@@ -36,7 +36,7 @@ class SubagentRead(NamedTuple):
 
 
 class Subagents:
-    """Which subagents' rows are shown among those of the session; none of their tokens is in its prompts."""
+    """Unfolded subagents among the session's rows; none of their tokens is in its prompts."""
 
     def __init__(self, jobs: Jobs, changes: ChangeListeners) -> None:
         self._jobs = jobs
@@ -50,13 +50,13 @@ class Subagents:
         self._rows: tuple[tuple[object, ...], Rows] | None = None
 
     def forget(self) -> None:
-        """The session is another one."""
+        """Reset for another session."""
         for key in self._unfolded | self._read.keys():
             self._jobs.stop(_group(key))
         self._forget()
 
     def among(self, rows: Rows) -> Rows:
-        """A session's rows, those of unfolded subagents among them; the same ones until anything changes."""
+        """Insert the rows of unfolded subagents; returns the same rows until something changes."""
         if not rows.subagent_rows:
             return rows
         about = (rows, self._unfolded, self._read, self._problems)
@@ -68,12 +68,12 @@ class Subagents:
         return self._rows[1]
 
     def fold(self, started: SubagentPlace, counter: Counter | None, *, folded: bool | None) -> None:
-        """Fold or unfold a subagent, of the session or of one of its subagents.
+        """Fold or unfold a subagent, including nested ones.
 
         Args:
-            started: What stands for it.
-            counter: What tokens are counted with; None for what there is.
-            folded: Fold it, or unfold it; None for whichever it is not.
+            started: The subagent's heading row.
+            counter: Token counter; None for the default one.
+            folded: True to fold, False to unfold, None to toggle.
         """
         key = started.key
         is_unfolded = key in self._unfolded
@@ -112,14 +112,14 @@ def read_subagent(
     post: Post[SubagentRead],
     is_cancelled: IsCancelled,
 ) -> None:
-    """Read a subagent's session and tell of it: with estimated tokens, then with counted ones, then as it grows.
+    """Read a subagent's session and post it: with estimated counts, with exact counts, and as it grows.
 
     Args:
         session: The session that started it.
-        link: Leads to it.
-        counter: What tokens are counted with; None for what there is.
-        post: Takes what was read, or why nothing was.
-        is_cancelled: True when its rows are not shown any more.
+        link: Link to it.
+        counter: Token counter; None for the default one.
+        post: Receives the session or the reason why it cannot be read.
+        is_cancelled: Returns True once its rows are no longer shown.
     """
     from inspector.session.errors import SessionError
     from inspector.session.follow import Follower
@@ -144,7 +144,7 @@ def read_subagent(
 def _states(
     session: Session, before: Subagent | None, counter: Counter | None, is_cancelled: IsCancelled
 ) -> Iterator[Subagent]:
-    """A state of the session with estimated tokens, where it was not seen before, then counted as far as they are."""
+    """Yield the session with estimated counts, unless seen before, then with all counts."""
     from inspector.strategies.history.history import History
     from inspector.tokens.counter import load_counter
     from inspector.tokens.token_table import TokenTable, count_session

@@ -1,1 +1,1 @@
-"""What several parts of the screen are made of: lines, frames, bars, the first line and the last."""
+"""Shared building blocks of the screens: lines, frames, bars, header and status bar."""

@@ -1,4 +1,4 @@
-"""Screens that come and go over another one: each answers once, and from then on takes nothing but its own end."""
+"""Screens shown over another screen that return one result and ignore messages after that."""
 
 from __future__ import annotations
 
@@ -25,29 +25,29 @@ if TYPE_CHECKING:
 Answer = TypeVar("Answer")
 
 DIALOG = "dialog"
-"""The group of workers that ask the user for something."""
+"""Worker group of dialogs."""
 
 SECONDS_OF_FAILURE = 20.0
-"""How long it is told that a screen failed."""
+"""Duration of the notice about a failed screen."""
 
 OF_AN_END = (messages.CloseMessages, messages.Prune, events.Callback, events.ScreenSuspend, events.Unmount)
-"""What a screen is still told that is going."""
+"""Messages still delivered to a closing screen."""
 
 
 class AnsweredScreen(Screen[Answer]):
-    """A screen that answers once.
+    """A screen that returns one result.
 
-    A key or a click that comes twice, a result from a thread, a timer: whatever reaches the screen after its answer
-    finds widgets that are being taken away, so it is dropped.
+    Repeated keys or clicks, results of threads and timers that arrive after the result would reach widgets that are
+    being removed, so they are dropped.
     """
 
     _is_going = False
     _resumed: events.ScreenResume | None = None
 
     def post_message(self, message: Message) -> bool:
-        """Take a message; that it comes to the front only once, where it waits to be told of that already.
+        """Post a message, but `ScreenResume` only once while one is pending.
 
-        Textual tells it to the screen of a new mode twice, which styles every widget each time.
+        Textual posts it twice to the screen of a new mode, and each one restyles every widget.
         """
         waiting = self._resumed
         if isinstance(message, events.ScreenResume):
@@ -63,18 +63,18 @@ class AnsweredScreen(Screen[Answer]):
 
     @property
     def is_going(self) -> bool:
-        """It has answered, or the application is closing: one that was told to exit gives no screen its widgets."""
+        """True if the screen has returned its result or the app is exiting, when Textual mounts no more widgets."""
         return self._is_going or not self.app.is_running or self.app.return_code is not None
 
     def dismiss(self, result: Answer | None = None) -> AwaitComplete:
-        """Answer and go; nothing where that was done before, or where another screen stands above this one."""
+        """Return the result and close; do nothing if the screen is already closing or not on top."""
         if self._is_going or not self.is_active:
             return AwaitComplete()
         self._go()
         return super().dismiss(result)
 
     def remove(self) -> AwaitRemove:
-        """Go without an answer."""
+        """Close without a result."""
         self._go()
         return super().remove()
 
@@ -84,21 +84,21 @@ class AnsweredScreen(Screen[Answer]):
             self.workers.cancel_node(self)
 
     def open_over(self, screen: Screen[Any], then: Callable[[Any], None] | None = None) -> None:
-        """Show another screen over this one, unless something else has come in the meantime.
+        """Show another screen over this one, unless it is no longer on top.
 
         Args:
-            screen: What is shown.
-            then: Takes its answer.
+            screen: The screen to show.
+            then: Receives its result.
         """
         open_over(self, screen, then)
 
     @property
     def fails_alone(self) -> bool:
-        """Whether it stands over another screen, which goes on without it."""
-        return self._is_going or any(self in stack[1:] for stack in self.app._screen_stacks.values())  # noqa: SLF001  there is no public way to those of other tabs
+        """True if the screen lies over another one, which continues without it."""
+        return self._is_going or any(self in stack[1:] for stack in self.app._screen_stacks.values())  # noqa: SLF001  there is no public way to access the stacks of other tabs
 
     def fail(self, error: Exception) -> None:
-        """Go, with what was opened over it, and tell why."""
+        """Close this screen and any above it, and show the reason."""
         failure = Failure.noted(error)
         if self._is_going:
             return
@@ -114,26 +114,26 @@ class AnsweredScreen(Screen[Answer]):
         await outliving(super()._dispatch_message(message))
 
     def _invoke_later(self, callback: CallbackType, sender: MessagePump) -> None:
-        # All that wait for a frame are called in one go, which one that fails would end.
+        # Textual runs all callbacks of a frame together, so a failing one would stop the others.
         super()._invoke_later(lambda: outliving(invoke(callback)), sender)
 
     def on_unmount(self) -> None:
-        """Leave what others want done after a frame to the screen that is shown now.
+        """Hand other widgets' after-refresh callbacks to the screen now on top.
 
-        Textual keeps it with whatever screen is in front when it is asked for, and it would be lost with that.
+        Textual stores them on the screen that was on top when they were requested, where they would be lost.
         """
         waiting, self._callbacks = self._callbacks, []
         for callback, sender in waiting:
             if self.app.is_running and sender.is_running and not self._holds(sender) and self.app.screen is not self:
-                self.app.screen._invoke_later(callback, sender)  # noqa: SLF001  what it would have been asked itself
+                self.app.screen._invoke_later(callback, sender)  # noqa: SLF001  as Textual would have called it
 
     def _holds(self, pump: MessagePump) -> bool:
         return pump is self or (isinstance(pump, DOMNode) and self in pump.ancestors)
 
-    def _screen_resized(self, size: Size) -> None:  # noqa: ARG002  Textual tells it
-        # What is told of a size may come after the terminal has another one: laid out for both in turn, a screen below
-        # another one would tell itself of both for ever.
-        # One that is laid out for it already would paint a part of itself before all that waits to be painted.
+    def _screen_resized(self, size: Size) -> None:  # noqa: ARG002  Textual's signature
+        # A size may arrive after the terminal has already changed again: arranged for both in turn, a screen below
+        # another one would send itself both sizes forever. A screen that already has this layout would paint a part of
+        # itself before the pending updates.
         if self._compositor.size != self.app.size:
             super()._screen_resized(self.app.size)
 
@@ -143,26 +143,26 @@ class AnsweredScreen(Screen[Answer]):
 
 
 def open_over(below: Screen[Any], screen: Screen[Any], then: Callable[[Any], None] | None = None) -> None:
-    """Show a screen over the one that asked for it, unless that is not the one in front any more.
+    """Show a screen over the requesting one, unless that is no longer on top.
 
     Args:
-        below: The screen that asked.
-        screen: What is shown.
-        then: Takes its answer.
+        below: The requesting screen.
+        screen: The screen to show.
+        then: Receives its result.
     """
     if below.is_active:
-        # The answer goes to what is at work here: a menu that opens something is gone by then.
-        with below._context():  # noqa: SLF001  there is no public way to say who asks
+        # The result goes to the active message pump; a menu that opened the screen no longer exists by then.
+        with below._context():  # noqa: SLF001  there is no public way to set the requester
             below.app.push_screen(screen, then)
 
 
 def run_dialog(asking: Screen[Any] | App[Any], dialog: Coroutine[Any, Any, None], description: str) -> None:
-    """Run what asks the user for something; nothing where something is being asked already.
+    """Run a dialog, unless one is already open.
 
     Args:
-        asking: What asks, and tells of failures: a screen, which has to be in front, or the application.
-        dialog: Opens dialogs and does what is answered.
-        description: What it is about, as an infinitive.
+        asking: Runs the dialog and reports failures: the screen on top, or the app.
+        dialog: Opens dialogs and acts on their results.
+        description: Infinitive phrase for error messages.
     """
     is_asking = any(each.group == DIALOG and each.node is asking and not each.is_finished for each in asking.workers)
     if is_asking or (isinstance(asking, Screen) and not asking.is_active):

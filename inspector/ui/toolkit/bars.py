@@ -1,4 +1,4 @@
-"""Token bars: two lengths in one, what is sent and what was cut, told apart by glyph before any colour."""
+"""Token bars with two lengths, sent and cut, distinguished by glyph and not only by color."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import math
 from typing import Final, NamedTuple
 
 EIGHTHS: Final = ("", "▏", "▎", "▍", "▌", "▋", "▊", "▉", "█")
-"""Left parts of a cell, from nothing to all of it."""
+"""Left fractions of a cell, from empty to full."""
 
 CUT: Final = "░"
 OUTSIDE: Final = "╌"
@@ -15,11 +15,11 @@ BEYOND: Final = "»"
 
 
 class Bar(NamedTuple):
-    """A bar's glyphs.
+    """Glyphs of a bar.
 
     Attributes:
-        sent: What is sent.
-        rest: What follows it: what was cut, or the mark of a bar that goes on beyond its column.
+        sent: The tokens sent.
+        rest: The tokens cut, or the mark of a bar longer than its column.
     """
 
     sent: str
@@ -27,29 +27,29 @@ class Bar(NamedTuple):
 
 
 def length(tokens: float, full: float, *, logarithmic: bool = False) -> float:
-    """How much of a bar's column an amount fills; more than 1 where it does not fit.
+    """Return the fraction of the column that an amount fills; more than 1 if it does not fit.
 
     Args:
         tokens: The amount.
         full: The amount that fills the column.
-        logarithmic: Equal lengths are equal ratios; otherwise equal amounts.
+        logarithmic: Logarithmic scale instead of linear.
     """
     tokens, full = max(tokens, 0.0), max(full, 1.0)
     return math.log1p(tokens) / math.log1p(full) if logarithmic else tokens / full
 
 
 def bar(sent: int, recorded: int, full: int, width: int, *, logarithmic: bool = False) -> Bar:
-    """The bar of a block in its prompt.
+    """Draw the bar of a block in the prompt.
 
-    Anything above nothing shows: at least an eighth of a cell of what is sent, and a cell of what was cut where there
-    is one left. What is sent reaches as far as the same amount does in every other row.
+    Any non-zero amount is visible: at least an eighth of a cell for sent tokens, and one cell for cut tokens if space
+    remains. Equal sent amounts have equal lengths in every row.
 
     Args:
         sent: Tokens sent.
-        recorded: Tokens of the whole block; what is above `sent` was cut.
+        recorded: Tokens of the whole block; the excess over `sent` was cut.
         full: Tokens that fill the column.
-        width: Cells of the column.
-        logarithmic: Equal lengths are equal ratios.
+        width: Column width in cells.
+        logarithmic: Logarithmic scale instead of linear.
     """
     if width <= 0:
         return Bar("", "")
@@ -68,7 +68,7 @@ def bar(sent: int, recorded: int, full: int, width: int, *, logarithmic: bool = 
 
 
 def outside_bar(recorded: int, full: int, width: int, *, logarithmic: bool = False) -> Bar:
-    """The bar of a block that is not in the prompt: as long as it would be, and hollow."""
+    """Draw the hollow bar of a block that is not in the prompt."""
     if width <= 0 or recorded <= 0:
         return Bar("", "")
     total = length(recorded, full, logarithmic=logarithmic)

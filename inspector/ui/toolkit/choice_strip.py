@@ -1,4 +1,4 @@
-"""One row of names to choose from, the chosen one marked."""
+"""A row of names to choose from."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ MORE_LEFT, MORE_RIGHT = "«", "»"
 
 @dataclass(frozen=True, slots=True)
 class Choices:
-    """What is named.
+    """The names to choose from.
 
     Attributes:
-        names: For each, what it belongs to, named once for neighbours of the same, empty for nothing; and its name.
-        chosen: The place of the chosen one, -1 for none.
-        second: The place of a second one, -1 for none.
+        names: Group and name of each; adjacent equal groups are shown once, empty ones not at all.
+        chosen: Index of the chosen name, -1 for none.
+        second: Index of a second marked name, -1 for none.
     """
 
     names: tuple[tuple[str, str], ...] = ()
@@ -35,7 +35,7 @@ class Choices:
 
 
 class ChoiceStrip(Widget):
-    """`tiered-stale: confirmation  action  data`: a click chooses. Keys are the screen's."""
+    """`tiered-stale: confirmation  action  data`: a click chooses. Keys are handled by the screen."""
 
     DEFAULT_CSS = """
     ChoiceStrip {
@@ -52,16 +52,15 @@ class ChoiceStrip(Widget):
     COMPONENT_CLASSES: ClassVar[set[str]] = {"strip--group", "strip--name", "strip--chosen", "strip--second"}
 
     choices: reactive[Choices] = reactive(Choices())
-    """What is shown."""
 
     @dataclass
     class Chosen(Message):
-        """A name was clicked."""
+        """Posted when a name is clicked."""
 
         place: int
 
     def render(self) -> Content:
-        """The names, from as far left as shows the chosen one."""
+        """Render the names, scrolled so that the chosen one is visible."""
         pieces: list[Content] = []
         before = ""
         for place, (group, name) in enumerate(self.choices.names):
@@ -97,7 +96,6 @@ class ChoiceStrip(Widget):
         return shown.truncate(width - 2, pad=True) + more
 
     def on_click(self, event: events.Click) -> None:
-        """A click on a name chooses it."""
         place = event.style.meta.get(_PLACE)
         if isinstance(place, int):
             self.post_message(self.Chosen(place))

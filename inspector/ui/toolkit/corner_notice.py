@@ -1,4 +1,4 @@
-"""A notice in a corner of the screen: Textual's, for a time that is never less than nothing."""
+"""A toast notification that survives a negative remaining time."""
 
 from __future__ import annotations
 
@@ -12,19 +12,17 @@ SHORTEST: Final = 0.01
 
 @dataclass
 class CornerNotice(Notification):
-    """A notification whose time may be over when it is shown.
+    """A notification that may already have expired when it is shown.
 
-    It is where the program was held up in that moment, by the terminal, a busy machine or a computer's sleep. Textual's
-    toast counts the time down that is left, and from below nothing never comes to an end: the application hangs
-    (`Timer._run` of textual 8.2.8).
+    That happens if the program was held up by the terminal, a busy machine or the computer's sleep. Textual's toast
+    sets a timer for the remaining time, and with a negative one the app hangs (`Timer._run` of textual 8.2.8).
     """
 
     @property
     def time_left(self) -> float:
-        """Seconds until it goes, some always."""
+        """Seconds until it disappears, always positive."""
         return max(super().time_left, SHORTEST)
 
     @property
     def has_expired(self) -> bool:
-        """Whether its time is over."""
         return super().time_left <= 0

@@ -1,8 +1,7 @@
-"""A failure in a part of the screen: the part says so, and everything else goes on.
+"""Failures contained in a part of the screen: the part shows a notice, everything else continues.
 
-Whatever was at work when something failed stands in the traceback, so that tells which part it belongs to: the part
-around the innermost widget. What belongs to no part (the application, the screen of a session) is nobody's to tell of:
-there the program ends.
+The failing part is the one around the innermost widget in the traceback. A failure outside all parts (the app, a
+session's screen) ends the program.
 """
 
 from __future__ import annotations
@@ -32,18 +31,17 @@ if TYPE_CHECKING:
 
 LOG_NAME = "failures.log"
 MOST_KEPT = 200_000
-"""Bytes of earlier failures that are kept."""
+"""Maximum size of earlier entries in the log, in bytes."""
 
 
 def failures_log() -> Path:
-    """Where failures are noted."""
     from platformdirs import user_state_path
 
     return user_state_path(APPLICATION) / LOG_NAME
 
 
 def note_failure(error: BaseException) -> Path | None:
-    """Note the traceback of a failure after those before it; where, None where that is not possible."""
+    """Append a traceback to the log; return its path, None if it could not be written."""
     path = failures_log()
     told = "".join(traceback.format_exception(error))
     try:
@@ -56,16 +54,16 @@ def note_failure(error: BaseException) -> Path | None:
 
 
 def reason_of(error: BaseException) -> str:
-    """What failed, in a line that is safe to show; may hold session text."""
+    """Describe an error in one line, safe to show; may contain session text."""
     return one_line(f"{type(error).__name__}: {error}".rstrip(": "))
 
 
 class Failure(NamedTuple):
-    """What a part of the screen failed with.
+    """A failure of a part of the screen.
 
     Attributes:
-        reason: In a line; may hold session text, made safe.
-        log: Where its traceback is kept; None where it could not be.
+        reason: One safe line; may contain session text.
+        log: Log with the traceback; None if it could not be written.
     """
 
     reason: str
@@ -73,39 +71,39 @@ class Failure(NamedTuple):
 
     @classmethod
     def noted(cls, error: BaseException) -> Failure:
-        """Note a failure."""
+        """Log an error and return its failure."""
         return cls(reason_of(error), note_failure(error))
 
     @property
     def details(self) -> str:
-        """Where more is said of it, in a few words."""
+        """Location of the details, in a few words."""
         return "its details could not be kept" if self.log is None else f"details in {one_line(str(self.log))}"
 
 
 @runtime_checkable
 class Part(Protocol):
-    """What may fail without anything else: a pane of the main screen, or a screen over another one."""
+    """A part that may fail alone: a pane of the main screen, or a screen over another one."""
 
     @property
     def fails_alone(self) -> bool:
-        """Whether everything else goes on without it."""
+        """True if everything else continues without it."""
 
     def fail(self, error: Exception) -> None:
-        """Note a failure and tell the user of it; one that has failed before and was not tried again does nothing."""
+        """Log a failure and show it; do nothing if the part has failed before and was not retried."""
 
 
 def part_around(node: object) -> Part | None:
-    """The nearest part of the screen that may fail alone; None where there is none."""
+    """Return the nearest part that may fail alone; None if there is none."""
     nodes = node.ancestors_with_self if isinstance(node, DOMNode) else ()
     return next((each for each in nodes if isinstance(each, Part) and each.fails_alone), None)
 
 
 def contain(error: Exception) -> bool:
-    """Have the part of the screen tell of a failure that was at work: that of the innermost widget in the traceback.
+    """Assign a failure to the part around the innermost widget in the traceback.
 
     Returns:
-        Whether everything else can go on. It can, too, where the widget is none of the screen's any more: until the
-        next layout it is drawn once more.
+        True if everything else can continue. That includes failures of widgets already removed from the screen, which
+        are drawn once more until the next layout.
     """
     frames = [frame for frame, _ in traceback.walk_tb(error.__traceback__)]
     for frame in reversed(frames):
@@ -120,10 +118,10 @@ def contain(error: Exception) -> bool:
 
 
 async def outliving(dispatch: Awaitable[None]) -> None:
-    """Hand a message on so that whoever takes it can take the next one too: Textual ends whatever fails at a message.
+    """Dispatch a message and keep the receiver running: Textual ends any message pump that fails.
 
     Raises:
-        Exception: A failure that belongs to no part of the screen.
+        Exception: The failure belongs to no part.
     """
     try:
         await dispatch
@@ -133,16 +131,16 @@ async def outliving(dispatch: Awaitable[None]) -> None:
 
 
 def contain_end_of(pump: MessagePump | None, error: Exception) -> bool:
-    """Have a part of the screen tell of a failure by which a widget may have ended.
+    """Contain a failure that may have ended a widget's message pump.
 
-    A widget that has ended has to be made anew, so the part it is in has failed too, whoever was at work.
+    An ended widget must be rebuilt, so the part around it fails too, wherever the error occurred.
 
     Args:
-        pump: What failed at a message; None where that is not known.
+        pump: The message pump that failed; None if unknown.
         error: The failure.
 
     Returns:
-        Whether everything else can go on.
+        True if everything else can continue.
     """
     if not contain(error):
         return False
@@ -155,7 +153,7 @@ def contain_end_of(pump: MessagePump | None, error: Exception) -> bool:
 
 
 class FailureNotice(Widget, can_focus=True):
-    """Stands in a part of the screen in place of what failed there."""
+    """Shown in place of a failed part."""
 
     HELP = "Something in this part of the screen failed. Everything else goes on."
 
@@ -176,19 +174,14 @@ class FailureNotice(Widget, can_focus=True):
     BINDINGS: ClassVar[list[BindingType]] = bindings(FAILURE)
 
     class RetryAsked(Message):
-        """The part is to be tried again."""
+        """Posted to retry the failed part."""
 
     def __init__(self, failure: Failure) -> None:
-        """Tell of a failure.
-
-        Args:
-            failure: Which one.
-        """
         super().__init__()
         self._failure = failure
 
     def render(self) -> Content:
-        """What failed, what to do, and where more is said of it: in small parts the end is cut."""
+        """Render the reason, the key to retry and the location of details; small parts cut the end."""
         return Content.assemble(
             (f"this part failed: {self._failure.reason}", self.get_visual_style("failure--problem")),
             "; ",
@@ -197,10 +190,8 @@ class FailureNotice(Widget, can_focus=True):
         )
 
     def action_retry(self) -> None:
-        """Ask for another try."""
         self.post_message(self.RetryAsked())
 
     def on_click(self, event: events.Click) -> None:
-        """The same with the mouse."""
         event.stop()
         self.action_retry()

@@ -1,4 +1,4 @@
-"""The lines to search with: under the rows, where it may filter them too, and under the text of a block."""
+"""Search lines: below the rows, which they may also filter, and below the text of a block."""
 
 from __future__ import annotations
 
@@ -40,43 +40,43 @@ class Completion(Suggester):
         self.words: tuple[str, ...] = ()
 
     async def get_suggestion(self, value: str) -> str | None:
-        """The query with its last word completed, or None."""
+        """Return the query with its last word completed, or None."""
         last = value.rpartition(" ")[2].lower()
         word = next((word for word in self.words if last and word.startswith(last) and word != last), None)
         return None if word is None else value + word[len(last) :]
 
 
 class FindEntry(Input):
-    """What a query is typed into."""
+    """Input of a query."""
 
     def __init__(self, *examples: str, select_on_focus: bool, suggester: Suggester | None = None) -> None:
-        """Make an empty one.
+        """Initialize an empty input.
 
         Args:
-            examples: What may be typed: said, as many as there is room for, while nothing is.
-            select_on_focus: What was typed before is typed over.
-            suggester: Completes what is typed.
+            examples: Placeholder examples, as many as fit.
+            select_on_focus: Select the previous text, so that typing replaces it.
+            suggester: Completes the query.
         """
         super().__init__(placeholder=BETWEEN.join(examples), select_on_focus=select_on_focus, suggester=suggester)
         self._examples = examples
 
     def on_resize(self) -> None:
-        """There is room for more examples, or for fewer."""
+        """Fit the placeholder to the width."""
         room = [count for count in range(1, len(self._examples) + 1) if self._said(count) <= self.size.width]
         self.placeholder = BETWEEN.join(self._examples[: max(room, default=1)])
 
     def _said(self, count: int) -> int:
-        """Cells that so many examples take."""
+        """Return the width of the first examples in cells."""
         return cell_len(BETWEEN.join(self._examples[:count]))
 
     async def action_submit(self) -> None:
-        """Go back to what is searched. A message that says so would come after a key that follows at once."""
+        """Focus the searched widget directly: a message would arrive after a key pressed right away."""
         if isinstance(self.parent, FindLine):
             self.parent.leave()
 
 
 class FindLine(Horizontal):
-    """Asks what to look for, and reports it as it is typed."""
+    """A search line that reports its text while it is typed."""
 
     DEFAULT_CSS = """
     FindLine {
@@ -92,7 +92,7 @@ class FindLine(Horizontal):
 
     @dataclass
     class Changed(Message):
-        """Something else is looked for; nothing where the text is empty.
+        """Posted when the text changes; empty text ends the search.
 
         Attributes:
             text: The text as typed.
@@ -101,15 +101,14 @@ class FindLine(Horizontal):
         text: str
 
     text = ""
-    """The text as typed."""
 
     def __init__(self, label: str, entry: FindEntry, searched: Callable[[], Widget | None]) -> None:
-        """Make a line.
+        """Initialize the line.
 
         Args:
-            label: What is asked for.
-            entry: What it is typed into.
-            searched: What keys go to again afterwards, as long as it is there.
+            label: The prompt.
+            entry: The input.
+            searched: Returns the widget that gets the focus back, if it still exists.
         """
         super().__init__(
             Static(Content(label), classes="find-label", markup=False),
@@ -120,7 +119,7 @@ class FindLine(Horizontal):
         self._searched = searched
 
     def say(self, text: str) -> None:
-        """Show how many places match, or what is wrong."""
+        """Show the number of matches or an error."""
         self.query_one(".find-count", Static).update(Content(text))
 
     @on(Input.Changed)
@@ -130,11 +129,11 @@ class FindLine(Horizontal):
         self.post_message(self.Changed(event.value))
 
     def leave(self) -> None:
-        """Have keys go again to what is searched, from the next one on, which may have come already."""
+        """Focus the searched widget at once, since the next key may already be waiting."""
         self.screen.set_focus(self._searched())
 
     def action_close(self) -> None:
-        """Close the search."""
+        """Close the line and end the search."""
         self.remove_class("-open")
         self.entry.value = self.text = ""
         self.post_message(self.Changed(""))
@@ -142,14 +141,14 @@ class FindLine(Horizontal):
 
 
 class FindBar(FindLine):
-    """Asks for a query that rows are searched or filtered with."""
+    """The search and filter line of the rows."""
 
     HELP = f"Rows that match all of it: {ALL_WORDS}"
 
     BINDINGS: ClassVar[list[BindingType]] = bindings(FIND_BAR)
 
     is_filter = False
-    """Rows that do not match are hidden."""
+    """Hide rows that do not match."""
 
     def __init__(self, searched: Callable[[], Widget | None]) -> None:
         self._completion = Completion()
@@ -157,11 +156,11 @@ class FindBar(FindLine):
         super().__init__("/", entry, searched)
 
     def open(self, *, is_filter: bool, words: tuple[str, ...] = ()) -> None:
-        """Ask for a query to search or filter with.
+        """Open the line for a search or filter query.
 
         Args:
-            is_filter: Rows that do not match are to be hidden.
-            words: What the last word may be completed to, in lower case.
+            is_filter: Hide rows that do not match.
+            words: Completions for the last word, in lower case.
         """
         changed = self.is_filter != is_filter
         self._prepare(is_filter=is_filter, words=words)
@@ -170,7 +169,7 @@ class FindBar(FindLine):
             self.post_message(self.Changed(self.entry.value))
 
     def put(self, text: str, *, words: tuple[str, ...] = ()) -> None:
-        """Filter with a query that was typed before, without asking; see `open`."""
+        """Filter by an earlier query without moving the focus; see `open`."""
         self._prepare(is_filter=True, words=words)
         self.entry.value = self.text = text
 
@@ -182,7 +181,7 @@ class FindBar(FindLine):
 
 
 class TextFind(FindLine):
-    """Asks for words to look for in a text."""
+    """The search line of a text."""
 
     HELP = "Words to look for in the text shown, in any case. Enter goes back to it, where n and N go on."
 
@@ -192,6 +191,5 @@ class TextFind(FindLine):
         super().__init__("find in text", FindEntry("words", select_on_focus=True), searched)
 
     def open(self) -> None:
-        """Ask."""
         self.add_class("-open")
         self.entry.focus()

@@ -1,4 +1,4 @@
-"""The first line: which session this is, how large, whether it grows, and how its tokens are known."""
+"""The header line: session title, model, size, state and prompt cache."""
 
 from __future__ import annotations
 
@@ -19,31 +19,31 @@ from inspector.ui.toolkit.one_line import one_line as line_of
 LIVE, STILL, GONE = "●", "○", "✕"
 COLD = "cold"
 LEAST_OF_TITLE = 20
-"""Cells of a title that stay before another part of the line gives way."""
+"""Minimum width of the title before other parts are dropped, in cells."""
 
 LOST = {"vanished": "file is gone", "replaced": "file was replaced", "unreadable": "file unreadable"}
-"""What became of a file whose last reading is shown."""
+"""States of a lost file that is still shown as last read."""
 LONGEST_TITLE = 48
 SECONDS_COLD = 86_400
-"""A cache that has been cold for longer is not told of: nobody expects it to be warm."""
+"""Maximum age of a cold cache shown: after a day it is expected to be cold."""
 
 
 class Heading(NamedTuple):
-    """What the header says.
+    """Content of the header.
 
     Attributes:
-        title: What the session is called; session text.
-        model: The model of the newest call, and how many others there are; session text. Empty when unknown.
-        window: Tokens of the model's context window, None when unknown.
-        window_is_exact: The file says it; else it is estimated.
-        messages: How many there are.
-        calls: How many there are.
-        tokens: How tokens are known, in a few words; empty before they are.
-        state: `live`, `loading`, `not followed`, or what became of the file: a key of `LOST`.
-        changed: Seconds since the epoch of the last change of the file, None when unknown.
-        cold_at: When the prompt cache goes cold, seconds since the epoch; None when unknown.
-        warm_call: What the next call costs until then, dollars; empty without a price.
-        cold_call: What it costs from then on.
+        title: Title of the session; session text.
+        model: Model of the latest call and number of other models; session text. Empty if unknown.
+        window: Context window of the model in tokens, None if unknown.
+        window_is_exact: The window is recorded in the file, not estimated.
+        messages: Number of messages.
+        calls: Number of calls.
+        tokens: Source of the token counts, in a few words; empty while unknown.
+        state: `live`, `loading`, `not followed`, or a key of `LOST`.
+        changed: Time of the file's last change in seconds since the epoch, None if unknown.
+        cold_at: Time when the prompt cache goes cold in seconds since the epoch; None if unknown.
+        warm_call: Cost of the next call while the cache is warm, in dollars; empty without a price.
+        cold_call: Cost of the next call after that.
     """
 
     title: str
@@ -61,11 +61,11 @@ class Heading(NamedTuple):
 
 
 def cache_in_words(heading: Heading, now: float) -> tuple[str, str]:
-    """How the prompt cache of a session that is followed stands, and the same in few letters; empty for nothing.
+    """Describe the state of a live session's prompt cache, in a long and a short form; empty if not applicable.
 
     Args:
-        heading: What is known.
-        now: Seconds since the epoch; 0 while that is unknown.
+        heading: The header's content.
+        now: Seconds since the epoch; 0 while unknown.
     """
     if heading.cold_at is None or not now or heading.state != "live" or now - heading.cold_at > SECONDS_COLD:
         return "", ""
@@ -78,7 +78,7 @@ def cache_in_words(heading: Heading, now: float) -> tuple[str, str]:
 
 
 class SessionHeader(Widget):
-    """One row; what matters least gives way on narrow screens."""
+    """A line that drops its least important parts on narrow screens."""
 
     DEFAULT_CSS = """
     SessionHeader { height: 1; width: 1fr; padding: 0 1; }
@@ -87,24 +87,22 @@ class SessionHeader(Widget):
     COMPONENT_CLASSES: ClassVar[set[str]] = {"header--title", "header--faint", "header--live", "header--gone"}
 
     heading: reactive[Heading] = reactive(Heading(""))
-    """What is shown."""
     now: reactive[float] = reactive(0.0)
     """Seconds since the epoch, for the age of the last change."""
 
     class TabChanged(Message):
-        """The session it tells of has another name, or has been written."""
+        """Posted when the session's title or state, as shown in tabs, changed."""
 
     def watch_heading(self, old: Heading, new: Heading) -> None:
-        """Tell of what rows of tabs show too."""
+        """Notify the tabs if their content changed."""
         if (old.title, old.state, old.changed) != (new.title, new.state, new.changed):
             self.post_message(self.TabChanged())
 
     def on_mount(self) -> None:
-        """Know the time from the first frame on: without it a session of last year would be live for a moment."""
+        """Set the time before the first frame: otherwise an old session would look live for a moment."""
         self.now = time()
 
     def render(self) -> Content:
-        """The line."""
         heading = self.heading
         faint = self.get_visual_style("header--faint")
         title = clip_cells(one_line(heading.title), LONGEST_TITLE)
@@ -131,7 +129,7 @@ class SessionHeader(Widget):
         )
 
     def _cache(self) -> LinePiece:
-        """For how long the prompt cache is warm, or what a call costs because it is not."""
+        """Render the time until the prompt cache goes cold, or the cost of a call with a cold cache."""
         heading = self.heading
         said, short = cache_in_words(heading, self.now)
         style = self.get_visual_style("header--gone" if short.startswith(COLD) else "header--faint")

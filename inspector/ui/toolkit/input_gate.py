@@ -1,4 +1,4 @@
-"""Input that comes faster than screens do: a key reaches the screen in front once those before it are done."""
+"""Ordering of input that arrives faster than screens open: a key waits until the keys before it are done."""
 
 from __future__ import annotations
 
@@ -19,25 +19,25 @@ if TYPE_CHECKING:
     from textual.timer import Timer
 
 MOST_KEPT = 1_000
-"""Keys that wait; those after them are dropped."""
+"""Maximum number of waiting keys; further ones are dropped."""
 
 TURNS_OF_WIDGETS = 8
-"""Turns of the event loop within which widgets hand on what a key or a click comes to, and a dialog is opened by it."""
+"""Event loop turns in which widgets pass on the effects of a key or click, such as opening a dialog."""
 
 SECONDS_OF_A_LOOK = 0.25
 LOOKS_TO_FOLLOW = 4
-"""After so many looks the next key is given on: the widget that has the one before is at work, or gone.
+"""Number of polls after which the next key is delivered: the widget with the previous key is busy or gone.
 
-Looks are counted and not seconds: a process that was not given the processor has had no time to do anything.
+Polls are counted instead of seconds, because a process without CPU time has had no chance to react.
 """
 
 
 class KeptInput(NamedTuple):
-    """Input that waits.
+    """Waiting input.
 
     Attributes:
-        event: What it is.
-        screen: The screen that was in front when it came.
+        event: The event.
+        screen: Screen on top when it arrived.
     """
 
     event: events.Event
@@ -45,11 +45,10 @@ class KeptInput(NamedTuple):
 
 
 class GatedApp(App[None]):
-    """An application that gives input to the screen it is for.
+    """An app that delivers input to the screen it was meant for.
 
-    A key waits until the ones before it have done what they do, and until the screen they have opened has its widgets
-    and its focus; it then goes where a user would have seen it go. A click is meant for what was seen when it came: if
-    a screen was coming or going then, it is dropped.
+    A key waits until the keys before it are handled and until any screen they open has its widgets and its focus. A
+    click is meant for the screen visible at its arrival: while a screen is opening or closing, it is dropped.
     """
 
     def __init__(self, *args: Any, **options: Any) -> None:
@@ -57,7 +56,7 @@ class GatedApp(App[None]):
         self._kept_input: deque[KeptInput] = deque()
         self._open_screens: WeakSet[Screen[Any]] = WeakSet()
         self._opening_screens: WeakSet[Screen[Any]] = WeakSet()
-        # The last key is kept until the next one, and the screen it was for may have gone by then.
+        # Weak references: the last key is stored until the next one, and its screen may be gone by then.
         self._aimed_at: WeakKeyDictionary[events.Key, ref[Screen[Any]]] = WeakKeyDictionary()
         self._followed: events.Key | None = None
         self._looks: int | None = None
@@ -65,7 +64,7 @@ class GatedApp(App[None]):
         self._look_again: Timer | None = None
 
     def on_mount(self) -> None:
-        """Look again whenever another screen is in front."""
+        """Check the waiting input whenever the screen on top changes."""
         self.screen_change_signal.subscribe(self, self._screen_changed, immediate=True)
         self.call_later(self._give_kept)
 
@@ -74,7 +73,7 @@ class GatedApp(App[None]):
         self.call_later(self._give_kept)
 
     async def on_event(self, event: events.Event) -> None:
-        """Keep input that is not due yet; drop what no screen in front was meant by."""
+        """Queue input that is not due yet; drop input meant for a screen no longer on top."""
         if isinstance(event, events.InputEvent | events.Paste) and not event.is_forwarded:
             if isinstance(event, events.MouseEvent) and self._drops_mouse(event):
                 return
@@ -96,7 +95,7 @@ class GatedApp(App[None]):
         return stack[-1] if stack else None
 
     def _drops_mouse(self, event: events.MouseEvent) -> bool:
-        """Whether nobody can have meant what is on the screen now; from a press on, until the button is let go."""
+        """Return True while a screen is opening or closing; from a press on, until the button is released."""
         if not self._is_open():
             self._is_mouse_dropped = not isinstance(event, events.MouseUp) and (
                 self._is_mouse_dropped or isinstance(event, events.MouseDown)
@@ -110,15 +109,15 @@ class GatedApp(App[None]):
         return is_dropped
 
     def _is_open(self) -> bool:
-        """Whether the screen in front has its widgets and its focus; where not, what is kept is given on then."""
+        """Return True if the screen on top has widgets and focus; otherwise deliver queued input once it does."""
         front = self._front
         if front is None:
             return False
         if front not in self._open_screens:
             if front not in self._opening_screens:
                 self._opening_screens.add(front)
-                # A screen takes its first message once everything in it is mounted; the focus it asks for then is
-                # given by this application, in the order in which it was asked.
+                # A screen handles its first message once all its widgets are mounted; the focus changes it requests
+                # then are made by this app, in order.
                 front.call_later(self.call_later, self._open, front)
             return False
         return True
@@ -128,7 +127,7 @@ class GatedApp(App[None]):
         await self._give_kept()
 
     async def _give_overdue(self) -> None:
-        """Give on what still waits, though nobody has told that it is due."""
+        """Deliver waiting input even if no notification arrived."""
         self._look_again = None
         if self._looks is not None:
             self._looks += 1
@@ -137,7 +136,7 @@ class GatedApp(App[None]):
             self._look_again = self.set_timer(SECONDS_OF_A_LOOK, self._give_overdue)
 
     async def _give_kept(self) -> None:
-        """Give on what is due, unless the application is closing."""
+        """Deliver all input that is due, unless the app is exiting."""
         while self._kept_input and self.is_running and not self._is_following() and self._is_open():
             event, screen = self._kept_input.popleft()
             if isinstance(event, events.MouseEvent) and (screen is not self._front or not self._is_there(event)):
@@ -145,7 +144,7 @@ class GatedApp(App[None]):
             await self._give(event)
 
     def _is_there(self, event: events.MouseEvent) -> bool:
-        """Whether what the mouse is on is not being taken away: until the next layout it still has its place."""
+        """Return False if the widget under the mouse is being removed; it stays in place until the next layout."""
         try:
             widget, _ = self.get_widget_at(int(event.x), int(event.y))
         except NoWidget:
@@ -166,11 +165,11 @@ class GatedApp(App[None]):
                 await _turns()
 
     def _is_following(self) -> bool:
-        """Whether a key is still on its way."""
+        """Return True while a key is being handled."""
         return self._looks is not None and self._looks < LOOKS_TO_FOLLOW
 
     def _follow(self, key: events.Key, way: Sequence[MessagePump]) -> None:
-        """Go the way a key goes from the widget with the focus up to the application, behind it."""
+        """Follow a key from the focused widget up to the app, behind it in each message queue."""
         for place, node in enumerate(way):
             if node is self:
                 break
@@ -180,7 +179,7 @@ class GatedApp(App[None]):
 
     async def _arrive(self, key: events.Key) -> None:
         await _turns()
-        if key is self._followed:  # and not one before it, whose screen went without waiting for this
+        if key is self._followed:  # not an earlier key, when a closed screen did not wait for this one
             self._looks = None
             await self._give_kept()
 

@@ -1,4 +1,4 @@
-"""A scrolled widget that draws line by line: the base of everything here that is too long to be made of widgets."""
+"""A scrolled widget that draws line by line; base of all views too long for one widget per line."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ CACHED_STRIPS = 1000
 
 
 def strip_of(parts: Iterable[tuple[str, Style]], width: int, rest: Style) -> Strip:
-    """A strip exactly `width` cells wide.
+    """Build a strip of exactly `width` cells.
 
     Args:
-        parts: Safe texts without line breaks, and their styles; what does not fit is left out.
-        width: Cells of the strip.
-        rest: Style of what the parts leave blank.
+        parts: Safe texts without line breaks, with styles; any excess is cut.
+        width: Width in cells.
+        rest: Style of the remaining width.
     """
     segments = []
     left = width
@@ -53,14 +53,14 @@ def strip_of(parts: Iterable[tuple[str, Style]], width: int, rest: Style) -> Str
 
 
 def component_classes(css: str) -> set[str]:
-    """The names of the component classes that a style sheet gives colours to."""
+    """Return the component classes in a style sheet."""
     return set(re.findall(r"\.([a-z]+--[a-z-]+)", css))
 
 
 class LineView(ScrollView, can_focus=True):
-    """Lines under an optional header that stays. Scrolls at once, never in an animation.
+    """Lines below an optional fixed header. Scrolls without animation.
 
-    A subclass says how many lines there are (`show_lines`), and draws one (`draw_line`) or the header (`draw_header`).
+    Subclasses set the number of lines (`show_lines`) and draw the lines (`draw_line`) and the header (`draw_header`).
     """
 
     DEFAULT_CSS = """
@@ -77,26 +77,26 @@ class LineView(ScrollView, can_focus=True):
     """
 
     HEADER_LINES: ClassVar[int] = 0
-    """Lines at the top that do not scroll."""
+    """Number of fixed lines at the top."""
     CURSOR: ClassVar[str] = "table--cursor"
-    """Component class of the line under the cursor while the widget has the focus."""
+    """Component class of the cursor line while the widget has the focus."""
     CURSOR_BLURRED: ClassVar[str] = "table--cursor-blurred"
-    """The same while another widget has it."""
+    """Component class of the cursor line while another widget has the focus."""
 
     @dataclass
     class Cut(Message):
-        """Other lines than before are out of sight.
+        """Posted when the number of lines out of sight changes.
 
         Attributes:
-            above: How many, above those shown.
-            below: How many, below them.
+            above: Lines above the visible ones.
+            below: Lines below the visible ones.
         """
 
         above: int
         below: int
 
         def can_replace(self, message: Message) -> bool:
-            """Only what is out of sight now matters."""
+            """Return True, so that only the latest counts are delivered."""
             return isinstance(message, LineView.Cut)
 
     def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:  # noqa: A002  Textual's name
@@ -109,17 +109,17 @@ class LineView(ScrollView, can_focus=True):
 
     @property
     def line_count(self) -> int:
-        """Lines there are, the header's left out."""
+        """Number of lines, without the header."""
         return self._line_count
 
     @property
     def line_width(self) -> int:
-        """Cells of a line."""
+        """Width of a line in cells."""
         return self.scrollable_content_region.width
 
     @property
     def page_height(self) -> int:
-        """Lines shown at once, the header's left out; at least 1."""
+        """Number of visible lines, without the header; at least 1."""
         return max(self.scrollable_content_region.height - self.HEADER_LINES, 1)
 
     @property
@@ -128,7 +128,7 @@ class LineView(ScrollView, can_focus=True):
         return self.scroll_offset.y
 
     def tell_cut(self) -> None:
-        """Tell what is in a frame around it how many lines are out of sight, where that has changed."""
+        """Post the number of lines out of sight if it changed."""
         above = min(self.first_line, self._line_count)
         cut = above, max(self._line_count - above - self.page_height, 0)
         if cut != self._cut:
@@ -136,23 +136,23 @@ class LineView(ScrollView, can_focus=True):
             self.post_message(self.Cut(*cut))
 
     def draw_line(self, line: int, width: int) -> Strip:
-        """One line, `width` cells wide."""
+        """Draw one line, `width` cells wide."""
         raise NotImplementedError
 
     def draw_header(self, width: int) -> Strip:
-        """The header, `width` cells wide."""
+        """Draw the header, `width` cells wide."""
         raise NotImplementedError
 
     def line_key(self, line: int) -> Hashable:
-        """What a drawn line depends on, besides its width and what `forget_lines` is called for."""
+        """Return the cache key of a line, in addition to its width."""
         return line
 
     def show_lines(self, count: int, *, keep: bool = False) -> None:
-        """Say how many lines there are now, and draw them anew.
+        """Set the number of lines and redraw them.
 
         Args:
-            count: Lines there are.
-            keep: What was drawn before may be used again for lines of equal `line_key`.
+            count: Number of lines.
+            keep: Reuse cached lines with an equal `line_key`.
         """
         self._line_count = count
         self._is_moving = True
@@ -166,9 +166,9 @@ class LineView(ScrollView, can_focus=True):
             self.forget_lines()
 
     def _resize(self, height: int) -> None:
-        """Have so many lines to scroll through.
+        """Set the height of the scrolled content.
 
-        The scrollbar is there however many they are, so nothing has to be laid out anew.
+        The scrollbar is always visible, so no new layout is needed.
         """
         if height == self.virtual_size.height:
             return
@@ -178,16 +178,16 @@ class LineView(ScrollView, can_focus=True):
         self.scroll_target_y = self.validate_scroll_target_y(self.scroll_target_y)
 
     def forget_lines(self) -> None:
-        """Draw every line anew."""
+        """Clear the line cache and redraw."""
         self._strips.clear()
         self.refresh()
 
     def refresh_screen_line(self, line: int) -> None:
-        """Draw one line anew, if it is shown."""
+        """Redraw one line if it is visible."""
         self.refresh(Region(0, line - self.first_line + self.HEADER_LINES, self.size.width, 1))
 
     def scroll_to_line(self, line: int) -> None:
-        """Put a line at the top, or as near as the end allows."""
+        """Scroll a line to the top, or as near as the end allows."""
         self._is_moving = True
         try:
             self.scroll_to(y=line, animate=False, force=True)
@@ -195,14 +195,14 @@ class LineView(ScrollView, can_focus=True):
             self._is_moving = False
 
     def scroll_to_show(self, line: int) -> None:
-        """Scroll no further than it takes to see a line."""
+        """Scroll just enough to make a line visible."""
         if line < self.first_line:
             self.scroll_to_line(line)
         elif line >= self.first_line + self.page_height:
             self.scroll_to_line(line - self.page_height + 1)
 
     def line_at(self, event: events.MouseEvent) -> int | None:
-        """The line under the mouse; -1 for the header, None for none."""
+        """Return the line under the mouse; -1 for the header, None for none."""
         offset = event.get_content_offset(self)
         if offset is None:
             return None
@@ -212,11 +212,11 @@ class LineView(ScrollView, can_focus=True):
         return line if line < self._line_count else None
 
     def style_of(self, *names: str) -> Style:
-        """The style of component classes, its background included."""
+        """Return the style of component classes, including the background."""
         return self.get_component_rich_style(*names)
 
     def render_line(self, y: int) -> Strip:
-        """The line at `y` of the widget, from the cache where it has been drawn before."""
+        """Render the line at `y` of the widget, cached."""
         width = self.line_width
         if y < self.HEADER_LINES:
             return self.draw_header(width)
@@ -231,23 +231,23 @@ class LineView(ScrollView, can_focus=True):
         return strip
 
     def strip_of_pieces(self, pieces: Iterable[tuple[str, str]], width: int, *, selected: bool) -> Strip:
-        """A line `width` cells wide.
+        """Build a line `width` cells wide.
 
         Args:
-            pieces: Safe texts, each with its component class, empty for the widget's own style.
-            width: Cells.
-            selected: The cursor is on it.
+            pieces: Safe texts with component classes; an empty class is the widget's own style.
+            width: Width in cells.
+            selected: The cursor is on the line.
         """
         parts = ((text, self._piece_style(name, selected=selected)) for text, name in pieces)
         return strip_of(parts, width, self._piece_style("", selected=selected))
 
     def restyle(self) -> None:
-        """Draw every line anew, in the styles there are now."""
+        """Redraw every line with current styles."""
         self._piece_styles.clear()
         self.forget_lines()
 
     def notify_style_update(self) -> None:
-        """Forget colours, and what was drawn in others."""
+        """Clear cached styles and lines."""
         super().notify_style_update()
         self._strips.clear()
         self._piece_styles.clear()

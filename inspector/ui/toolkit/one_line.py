@@ -1,4 +1,4 @@
-"""One line made of parts: the ones that matter least give way where the line is narrow."""
+"""A line made of parts; the least important ones are dropped if the line is too narrow."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ GAP = 3
 
 
 class LinePiece(NamedTuple):
-    """A piece of a line.
+    """A part of a line.
 
     Attributes:
-        content: What it shows.
-        rank: Parts of the highest rank are left out first; 0 is never left out.
-        right: Stands at the right end of the line.
-        shorter: What to show before leaving the part out; None for nothing.
-        least: It may be clipped to so many cells before any other part gives way; None where it may not.
+        content: The content.
+        rank: The highest rank is dropped first; 0 is never dropped.
+        right: Aligned to the right.
+        shorter: Shorter content to use before dropping the part; None for none.
+        least: Minimum width in cells to which the part is clipped before others are dropped; None for no clipping.
     """
 
     content: Content
@@ -33,11 +33,11 @@ class LinePiece(NamedTuple):
 
 
 def one_line(parts: Sequence[LinePiece], width: int, gap: int = GAP) -> Content:
-    """The parts on one line of exactly `width` cells, as many of them as fit, in the order given.
+    """Format as many parts as fit on exactly `width` cells, in the given order.
 
     Args:
-        parts: Pieces; empty ones are skipped.
-        width: Cells of the line.
+        parts: The parts; empty ones are skipped.
+        width: Width in cells.
         gap: Cells between two parts.
     """
     kept = [part for part in parts if part.content]
@@ -64,7 +64,7 @@ def one_line(parts: Sequence[LinePiece], width: int, gap: int = GAP) -> Content:
 
 
 def _clipped(parts: Sequence[LinePiece], excess: int) -> list[LinePiece] | None:
-    """The parts with one of them clipped by so many cells; None where none may be that short."""
+    """Clip one part by `excess` cells; None if no part may become that short."""
     for place, part in enumerate(parts):
         room = part.content.cell_length - excess
         if part.least is not None and room >= part.least:
@@ -78,9 +78,9 @@ def _needed(parts: Sequence[LinePiece], gap: int) -> int:
 
 
 ACTION = "inspector_action"
-"""Says in a cell which action a click on it runs. Textual's own `@click` would draw it as a link."""
+"""Style meta key with the action run by a click. Textual's own `@click` would be drawn as a link."""
 
 
 def clickable(text: str, action: str) -> Content:
-    """A text, and the action a click on it runs; empty for none."""
+    """Build a text that runs an action when clicked; an empty action does nothing."""
     return Content.styled(text, Style.from_meta({ACTION: action}) if action else "")

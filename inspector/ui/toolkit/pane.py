@@ -1,4 +1,4 @@
-"""A framed part of the screen, and what stands in it while there is nothing else to show."""
+"""Framed panes and the placeholder shown before there is content."""
 
 from __future__ import annotations
 
@@ -24,20 +24,20 @@ if TYPE_CHECKING:
 BAR_CELLS = 40
 BETWEEN = " · "
 CELLS_OF_FRAME = 6
-"""Cells of a frame's edge in which nothing can be said: two corners, and what stands around the text."""
+"""Cells of a frame's edge without text: two corners and the padding around the text."""
 DOUBLE = 2
-"""Clicks at once."""
+"""Number of clicks of a double click."""
 
 
 class Pane(Vertical):
     """A frame with its title in the border."""
 
     def __init__(self, title: str, *children: Widget, id: str) -> None:  # noqa: A002  Textual's own name
-        """Make a frame.
+        """Initialize the frame.
 
         Args:
-            title: What is in it.
-            children: What is in it at first.
+            title: Title in the border.
+            children: Initial children.
             id: Widget id.
         """
         super().__init__(*children, id=id, classes="section")
@@ -46,22 +46,22 @@ class Pane(Vertical):
         self._out_of_sight = ""
 
     def say_below(self, *phrases: str) -> None:
-        """Say something at the end of the frame, beside how many rows of the table in it are out of sight.
+        """Set the subtitle phrases, shown after the number of rows out of sight.
 
         Args:
-            phrases: What to say, what matters most first: those at the end are left out where there is no room.
+            phrases: Phrases by importance: the last ones are dropped if space is short.
         """
         self._foot = phrases
         told = [each for each in (self._out_of_sight, *phrases) if each]
         subtitle(self, fitting(told, self.size.width) or next(iter(told), ""))
 
     def on_resize(self) -> None:
-        """There is room for more, or for less."""
+        """Fit the subtitle to the width."""
         if self._foot is not None:
             self.say_below(*self._foot)
 
     def on_line_view_cut(self, event: LineView.Cut) -> None:
-        """Say how many rows are out of sight, where the frame says anything below."""
+        """Show the number of rows out of sight, if the frame has a subtitle."""
         above, below = (
             f"{arrow} {ON_SCREEN.whole(count)}" if count else ""
             for arrow, count in (("↑", event.above), ("↓", event.below))
@@ -72,10 +72,10 @@ class Pane(Vertical):
             self.say_below(*self._foot)
 
     class TitleClicked(Message):
-        """The frame was clicked twice at its top.
+        """Posted on a double click at the top of the frame.
 
         Attributes:
-            pane: Which one.
+            pane: The pane.
         """
 
         def __init__(self, pane: Pane) -> None:
@@ -83,17 +83,17 @@ class Pane(Vertical):
             self.pane = pane
 
     def on_click(self, event: events.Click) -> None:
-        """Tell of two clicks at the top of the frame."""
+        """Post a double click at the top of the frame."""
         if event.widget is self and event.chain == DOUBLE and event.y == 0:
             self.post_message(self.TitleClicked(self))
 
 
 def fitting(phrases: Sequence[str], width: int) -> str:
-    """As many of some phrases as the edge of a frame has room for, each of them whole; empty for none.
+    """Join as many phrases as fit in a frame's edge, uncut; empty if none fits.
 
     Args:
-        phrases: What to say, what matters most first.
-        width: Cells of the frame; 0 while they are not known: then there is room for all.
+        phrases: Phrases by importance.
+        width: Width of the frame in cells; 0 while unknown, then all fit.
     """
     told = list(phrases)
     while told and 0 < width < cell_len(BETWEEN.join(told)) + CELLS_OF_FRAME:
@@ -102,25 +102,25 @@ def fitting(phrases: Sequence[str], width: int) -> str:
 
 
 def entitle(widget: Widget, title: str) -> None:
-    """Give a frame another title. One it has already would have everything in the frame drawn again."""
+    """Set a frame's title if it changed; setting it redraws everything in the frame."""
     if str(widget.border_title or "") != title:
         widget.border_title = Content(title)
 
 
 def subtitle(widget: Widget, text: str) -> None:
-    """Say something else at the end of a frame; see `entitle`."""
+    """Set a frame's subtitle if it changed; see `entitle`."""
     if str(widget.border_subtitle or "") != text:
         widget.border_subtitle = Content(text)
 
 
 class Word(NamedTuple):
-    """What is said in place of a session.
+    """Text shown in place of a session.
 
     Attributes:
-        headline: In a few words.
-        lines: What it means and what to do; may hold session text.
+        headline: A few words.
+        lines: Explanation and advice; may contain session text.
         fraction: Progress, or None.
-        is_problem: Something is wrong.
+        is_problem: It reports a problem.
     """
 
     headline: str
@@ -130,7 +130,7 @@ class Word(NamedTuple):
 
 
 class Placeholder(Widget):
-    """Says why there are no rows: loading, empty, unreadable."""
+    """Shows why there are no rows: loading, empty, unreadable."""
 
     DEFAULT_CSS = """
     Placeholder {
@@ -151,10 +151,9 @@ class Placeholder(Widget):
     }
 
     word: reactive[Word] = reactive(Word(""))
-    """What is said."""
 
     def render(self) -> Content:
-        """The headline, the bar, the lines."""
+        """Render the headline, the progress bar and the lines."""
         word = self.word
         style = "placeholder--problem" if word.is_problem else "placeholder--headline"
         lines = [Content.styled(word.headline, self.get_visual_style(style))]

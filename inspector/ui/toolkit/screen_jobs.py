@@ -1,4 +1,4 @@
-"""Work in the threads of a screen, whose results the screen takes one after another."""
+"""Work in threads with results delivered in a screen's message loop."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ class JobRun(Struct, frozen=True, eq=False):
     """One run of some work.
 
     Attributes:
-        group: What is done one at a time.
-        take: Takes each result.
-        failed: Called when the work has failed; None for nothing to be done then.
+        group: Group with at most one active run.
+        take: Receives each result.
+        failed: Called on failure; None for no action.
     """
 
     group: str
@@ -34,11 +34,11 @@ class JobRun(Struct, frozen=True, eq=False):
 
 
 class JobResult(Message, bubble=False):
-    """Something was found.
+    """A result of a run.
 
     Attributes:
-        run: By which run.
-        result: What it is, frozen. Of those whose class says `only_newest_counts`, the newest stands for all.
+        run: The run.
+        result: The result, frozen. If its class sets `only_newest_counts`, newer results replace older ones.
     """
 
     def __init__(self, run: JobRun, result: Any) -> None:
@@ -47,7 +47,7 @@ class JobResult(Message, bubble=False):
         self.result = result
 
     def can_replace(self, message: Message) -> bool:
-        """Of results that only tell how far something has come, the newest is enough."""
+        """Return True if both are progress results of the same run, so that only the newest is delivered."""
         return (
             isinstance(message, JobResult)
             and message.run is self.run
@@ -57,13 +57,13 @@ class JobResult(Message, bubble=False):
 
 
 class ScreenJobs:
-    """Runs work in threads, and hands over results in the turn of a screen, which calls `deliver` and `fail`."""
+    """Runs work in threads and delivers results on a screen, which calls `deliver` and `fail`."""
 
     def __init__(self, screen: Screen[Any]) -> None:
         self._screen = screen
         self._runs: dict[str, JobRun] = {}
         self._not_begun: dict[str, list[tuple[Work, JobRun]]] = {}
-        """The work of a group's newest run, until it begins."""
+        """Work of each group's newest run that has not started."""
 
     def run(
         self,
@@ -74,21 +74,21 @@ class ScreenJobs:
         description: str,
         failed: Callable[[], object] | None = None,
     ) -> None:
-        """Run something in a thread. A newer run of a group calls off the one before it, whose results are dropped.
+        """Run work in a thread. A newer run of a group cancels the previous one and drops its results.
 
         Args:
-            work: What is done: it is given what takes its results, and what tells whether anybody waits for them.
-            take: Takes each result, one after another; may be a coroutine function.
-            group: What is done one at a time.
-            description: What it is, as an infinitive. A failure is told with it.
-            failed: Called when the work has failed, before that is told.
+            work: The work; receives a function to post results and one that returns True once it is cancelled.
+            take: Receives each result in order; may be a coroutine function.
+            group: Group with at most one active run.
+            description: Infinitive phrase for error messages.
+            failed: Called on failure, before it is shown.
         """
         self._forget(group)
         self._runs[group] = run = JobRun(group, take, failed)
         self._not_begun[group] = not_begun = [(work, run)]
 
-        # A worker and its task refer to each other until garbage is collected. What it works on is most of what there
-        # is of a session, and must not wait for that: the function of the worker holds nothing of it once it began.
+        # A worker and its task form a reference cycle. To free the session's data without garbage collection, the
+        # worker's function holds no reference to the work after it has started.
         def in_thread() -> None:
             worker = get_current_worker()
             begun = not_begun.copy()
@@ -107,27 +107,27 @@ class ScreenJobs:
         )
 
     def stop(self, group: str) -> None:
-        """Call off what runs in a group, and drop what comes of it."""
+        """Cancel a group's run and drop its results."""
         self._runs.pop(group, None)
         self._forget(group)
         self._screen.workers.cancel_group(self._screen, group)
 
     def _forget(self, group: str) -> None:
-        """Let go of work that is called off before it began."""
+        """Release work that is cancelled before it started."""
         self._not_begun.pop(group, []).clear()
 
     def _post(self, run: JobRun, result: object) -> None:
         self._screen.post_message(JobResult(run, result))
 
     async def deliver(self, message: JobResult) -> None:
-        """Hand over a result, if anybody still waits for it."""
+        """Deliver a result, unless its run was cancelled."""
         if self._runs.get(message.run.group) is message.run:
             taken = message.run.take(message.result)
             if isawaitable(taken):
                 await taken
 
     def fail(self, worker: Worker[Any]) -> None:
-        """A worker came to grief."""
+        """Handle a failed worker."""
         run = self._runs.get(worker.group)
         if run is not None and run.failed is not None:
             run.failed()

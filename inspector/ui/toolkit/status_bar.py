@@ -1,4 +1,4 @@
-"""The last line: what the keys do here, what is being worked on, and how much of the session is shown."""
+"""The status bar: key hints, progress, and counts of the visible rows."""
 
 from __future__ import annotations
 
@@ -20,21 +20,21 @@ if TYPE_CHECKING:
 
 PROGRESS_CELLS = 12
 _PRESS = "inspector_press"
-"""Says in a cell which key a click on it presses."""
+"""Style meta key with the key pressed by a click."""
 
 ATTENTION = "!"
 TOLD = "»"
-"""Begins a notice that is no problem."""
+"""Prefix of a notice that is not a problem."""
 
 
 class KeyHint(NamedTuple):
-    """A key, and what it does.
+    """A key and its effect.
 
     Attributes:
-        key: As shown.
-        label: What it does, in a word.
-        press: As Textual names it, several with blanks between them: what a click presses.
-        rank: The highest gives way first.
+        key: The key as shown.
+        label: Its effect, in a word.
+        press: Textual's key names, separated by blanks, pressed by a click.
+        rank: The highest is dropped first.
     """
 
     key: str
@@ -44,12 +44,12 @@ class KeyHint(NamedTuple):
 
 
 class WorkProgress(NamedTuple):
-    """Work under way.
+    """Work in progress.
 
     Attributes:
-        what: In a word or two: `counting tokens`.
-        fraction: How much of it is done, 0 to 1.
-        stop: How to stop it; empty when it cannot be.
+        what: One or two words: `counting tokens`.
+        fraction: Completed fraction, 0 to 1.
+        stop: Hint on how to stop it; empty if it cannot be stopped.
     """
 
     what: str
@@ -58,16 +58,16 @@ class WorkProgress(NamedTuple):
 
 
 class Standing(NamedTuple):
-    """How much of the session is shown.
+    """Counts of the session's rows.
 
     Attributes:
-        follows: New rows are scrolled to as they come.
-        rows: Rows of the timeline.
-        hidden: Rows a filter hides.
-        skipped: Records of the file that could not be read.
+        follows: Scroll to new rows as they arrive.
+        rows: Number of rows in the timeline.
+        hidden: Number of rows hidden by a filter.
+        skipped: Number of unreadable records in the file.
         new: Rows added below since following stopped.
-        moment: Which call is looked at; empty for the present.
-        short_moment: The same where there is little room.
+        moment: The selected call; empty for the next prompt.
+        short_moment: Short form of `moment`.
     """
 
     follows: bool = False
@@ -80,7 +80,7 @@ class Standing(NamedTuple):
 
 
 class StatusBar(Widget):
-    """One row. A notice takes the place of the keys."""
+    """A line with key hints, replaced by a notice if there is one."""
 
     DEFAULT_CSS = """
     StatusBar { height: 1; width: 1fr; padding: 0 1; }
@@ -99,22 +99,20 @@ class StatusBar(Widget):
     }
 
     keys: reactive[tuple[KeyHint, ...]] = reactive(())
-    """What to press here, the most useful first."""
+    """Key hints by importance."""
     standing: reactive[Standing | None] = reactive[Standing | None](None)
-    """How much of a session is shown; None where there are no rows to count."""
+    """Counts of the session's rows; None without rows."""
     progress: reactive[WorkProgress | None] = reactive(None)
-    """Work under way."""
     notice: reactive[str] = reactive("")
-    """Something the user should know; may hold session text."""
+    """Notice to the user; may contain session text."""
     is_problem: reactive[bool] = reactive(False)
-    """The notice is of something that went wrong."""
+    """The notice reports a problem."""
 
     def tell(self, notice: str, *, is_problem: bool = False) -> None:
-        """Give a notice; an empty one takes it away."""
+        """Show a notice; an empty text clears it."""
         self.notice, self.is_problem = notice, is_problem
 
     def render(self) -> Content:
-        """The line."""
         parts = [LinePiece(self._progress_content(), 1)]
         if self.notice:
             style = self.get_visual_style("status--attention" if self.is_problem else "status--told")
@@ -148,7 +146,7 @@ class StatusBar(Widget):
                 Content.styled(
                     f"hidden {ON_SCREEN.whole(standing.hidden)}", faint + Style.from_meta({ACTION: "show_all"})
                 ),
-                # That nothing is hidden matters less than how to switch a strategy on, or what fills the window.
+                # A hidden count of 0 is less important than the other parts.
                 8 if not standing.hidden else 2,
                 right=True,
             ),
@@ -163,7 +161,7 @@ class StatusBar(Widget):
         return parts
 
     async def on_click(self, event: events.Click) -> None:
-        """A click on a key presses it; one on anything else does what is nearest to it."""
+        """Press the clicked key, or run the action of the clicked part."""
         if press := event.style.meta.get(_PRESS):
             for key in press.split():
                 self.app.simulate_key(key)
@@ -187,6 +185,6 @@ class StatusBar(Widget):
 
 @lru_cache(maxsize=256)
 def _key_content(hint: KeyHint, key: Style, label: Style) -> Content:
-    """A key and what it does, to be clicked; drawn with every row that is added."""
+    """Build a clickable key hint; cached, because it is drawn with every added row."""
     click = Style.from_meta({_PRESS: hint.press})
     return Content.assemble((hint.key, key + click), (f" {hint.label}", label + click))
