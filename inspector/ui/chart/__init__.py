@@ -1,1 +1,1 @@
-"""The context chart: tokens in the prompt of every call, as text and as a widget."""
+"""The context chart: prompt tokens of every call, as text and as a widget."""

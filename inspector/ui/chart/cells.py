@@ -1,8 +1,8 @@
-"""What one cell of the context chart shows of what is sent and what was recorded, in the two colours a cell can have.
+"""Cells of the context chart: the sent and recorded areas in the two colors of a terminal cell.
 
-Both areas stand on the axis. Up to the lower of the two, a column is what is sent; between them it is the difference:
-recorded and not sent, or sent and not recorded. Where both end within the same cell, three parts would need a third
-colour: the one that has less far to go gives way, the upper to the end of the cell or the lower to its start.
+Both areas start at the axis. A column shows the sent amount up to the lower of the two and the difference between them:
+recorded and not sent, or sent and not recorded. If both end within one cell, its three parts would need a third color,
+so the end that is nearer to its cell border is moved there: the upper one to the top or the lower one to the bottom.
 """
 
 from __future__ import annotations
@@ -16,29 +16,29 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 Cell: TypeAlias = tuple[str, str]
-"""A glyph and the component class it is drawn in, empty for none."""
+"""A glyph and its component class, empty for none."""
 
 PLANNED: Final = "█"
 RECORDED: Final = "░"
-"""Recorded and not sent. In colours it is of the colour behind it: seen where a screen is copied as text."""
+"""Recorded and not sent. With colors it has its background's color and is visible only in text copies."""
 GROWN: Final = "+"
-"""The same of what is sent and was not recorded."""
+"""Sent and not recorded; colored like `RECORDED`."""
 
 EIGHTHS: Final = " ▁▂▃▄▅▆▇█"
 _RECORDED_EIGHTHS: Final = " ..:::░░░"
 
 _RECORDED: Final = (RECORDED, "chart--recorded", "chart--edge")
 _GROWN: Final = (GROWN, "chart--grown", "chart--grown-edge")
-"""The glyph of a difference, its class, and that of a cell in which something is sent, too."""
+"""Glyph of a difference, its class, and the class of a cell that also contains sent tokens."""
 
 _FURTHEST: Final = 3
-"""Eighths an area may be drawn off its height, so that a difference within a cell is seen."""
+"""Maximum error of an area's height in eighths, accepted to show a difference within a cell."""
 
 _PARTS: Final = 9
-"""Heights within a cell: none to eight eighths."""
+"""Number of heights within a cell: none to eight eighths."""
 _KIND: Final = _PARTS * _PARTS
 _KINDS: Final = 4
-"""More was recorded or more is sent, each in any row and in the lowest one."""
+"""Kinds of cells: recorded or sent is larger, each in the lowest row or another one."""
 
 _CURSOR: Final = {
     "": "chart--cursor",
@@ -48,22 +48,22 @@ _CURSOR: Final = {
     "chart--recorded-whole": "chart--cursor-edge",
     "chart--grown-whole": "chart--cursor-grown",
 }
-"""Classes in the column of the call looked at, for those that have another one there."""
+"""Classes in the selected call's column, if different."""
 _LINE_ON: Final = {
     f"chart--{whole}{later}": f"chart--{edge}{later}"
     for whole, edge in (("recorded-whole", "edge"), ("grown-whole", "grown-edge"))
     for later in ("", "-later")
 }
-"""Classes of a line, by that of a cell whose own glyph is not seen."""
+"""Classes of a line through cells without a visible glyph."""
 
 
 def outlined(planned: NDArray[np.int64], recorded: NDArray[np.int64], rows: int) -> NDArray[np.int64]:
-    """What was recorded, moved to the row above where it ends in a cell whose only glyph is needed for what is sent.
+    """Raise the recorded height to the row above if the glyph of its cell is needed for the sent height.
 
     Args:
-        planned: Per column, eighths of a row that are sent.
-        recorded: Per column, eighths of a row that were recorded.
-        rows: Rows of the plot.
+        planned: Sent height per column, in eighths of a row.
+        recorded: Recorded height per column, in eighths of a row.
+        rows: Number of plot rows.
     """
     row = planned // 8
     low, high = planned - row * 8, recorded - row * 8
@@ -73,12 +73,12 @@ def outlined(planned: NDArray[np.int64], recorded: NDArray[np.int64], rows: int)
 
 
 def places_in_table(planned: NDArray[np.int64], recorded: NDArray[np.int64], rows: int) -> NDArray[np.int64]:
-    """For every cell of a plot, rows from the top, where a table of cells has it.
+    """Return the index into a cell table for every cell of a plot, rows from the top.
 
     Args:
-        planned: Per column, eighths of a row that are sent.
-        recorded: Per column, eighths of a row that were recorded.
-        rows: Rows of the plot.
+        planned: Sent height per column, in eighths of a row.
+        recorded: Recorded height per column, in eighths of a row.
+        rows: Number of plot rows.
     """
     bottoms = np.arange(rows - 1, -1, -1, dtype=np.int64)[:, None] * 8
     low = np.clip(np.minimum(planned, recorded) - bottoms, 0, 8)
@@ -90,10 +90,10 @@ def places_in_table(planned: NDArray[np.int64], recorded: NDArray[np.int64], row
 
 @cache
 def cells(*, by_glyph: bool) -> tuple[Cell, ...]:
-    """What every cell there can be shows.
+    """Return the table of all possible cells.
 
     Args:
-        by_glyph: There are no colours to tell the areas by.
+        by_glyph: Distinguish the areas by glyph, without colors.
     """
     draw = _glyph_cell if by_glyph else _colour_cell
     return tuple(
@@ -106,13 +106,13 @@ def cells(*, by_glyph: bool) -> tuple[Cell, ...]:
 
 @cache
 def cells_after_cursor(*, by_glyph: bool) -> tuple[Cell, ...]:
-    """The same of calls after the one looked at."""
+    """Return the cell table for calls after the selected one."""
     return tuple((glyph, f"{style}-later" if style else "") for glyph, style in cells(by_glyph=by_glyph))
 
 
 @cache
 def cells_at_cursor(cursor: str, *, by_glyph: bool) -> tuple[Cell, ...]:
-    """The same in the column of the call looked at, with a line where a cell has no glyph that is seen."""
+    """Return the cell table for the selected call's column, with a line through cells without a visible glyph."""
     return tuple(
         (cursor if not style or style in _LINE_ON else glyph, _CURSOR.get(style, style))
         for glyph, style in cells(by_glyph=by_glyph)
@@ -120,12 +120,12 @@ def cells_at_cursor(cursor: str, *, by_glyph: bool) -> tuple[Cell, ...]:
 
 
 def with_line(table: tuple[Cell, ...], line: Cell, *, within: Cell | None) -> tuple[Cell, ...]:
-    """A table of cells for a row that a line runs through.
+    """Return a cell table for a row with a horizontal line.
 
     Args:
-        table: The cells without it.
-        line: The line where nothing else is.
-        within: The line where all of a cell is sent, or None for a line that is behind the areas.
+        table: The cells without the line.
+        line: The line in empty cells.
+        within: The line in cells filled by sent tokens, or None for a line behind the areas.
     """
     changed = list(table)
     for first in range(0, len(table), _KIND):
@@ -156,7 +156,7 @@ def _colour_cell(low: int, high: int, *, is_grown: bool, is_lowest: bool) -> Cel
 
 
 def _glyph_cell(low: int, high: int, *, is_grown: bool, is_lowest: bool) -> Cell:
-    """One glyph: the difference where there is more of it than of what is below it, though never all of a column."""
+    """Return one glyph: the difference if it is larger than the part below it, but never for a whole column."""
     if high == 0:
         return " ", ""
     if low == high or (low and (is_lowest or 2 * low >= high)):
@@ -166,6 +166,6 @@ def _glyph_cell(low: int, high: int, *, is_grown: bool, is_lowest: bool) -> Cell
 
 
 def _as_sent(low: int, high: int, *, is_grown: bool) -> tuple[int, int]:
-    """Both ends where what is sent ends."""
+    """Set both heights to the sent height."""
     sent = high if is_grown else low
     return sent, sent

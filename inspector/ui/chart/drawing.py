@@ -1,4 +1,4 @@
-"""The context chart as text: an area of what is sent on one of what was recorded, an axis, and marks under it."""
+"""The context chart as text: sent area over recorded area, axis, marks and legend."""
 
 from __future__ import annotations
 
@@ -38,35 +38,35 @@ COMPACTION: Final = COMPACTED.glyph
 FIRING: Final = "△"
 MISSES: Final = ("cache misses:",)
 MISSES_WITH_PLAN: Final = (f"cache misses {WITH_PLAN}:", "plan's misses:")
-"""What stands before the glyphs of their causes, the longest that there is room for."""
+"""Headings of the miss causes; the longest that fits is used."""
 CURSOR: Final = "│"
 CURSOR_FOOT: Final = "◆"
 HERE: Final = "◇"
-"""Stands under the call the timeline's cursor came with."""
+"""Marks the call of the row under the timeline's cursor."""
 HERE_IN_WORDS: Final = "this row's call"
 AXIS: Final = "─"
 
 LEGEND_HEIGHT: Final = 5
-"""Rows from which on the last one explains the chart."""
+"""Minimum height in rows for a legend."""
 
 _ROUND: Final = (1.0, 1.2, 1.5, 2.0, 2.5, 3.0, 4.0, 5.0, 6.0, 8.0, 10.0)
 
 
 class ChartRun(NamedTuple):
-    """A piece of a row and the component class it is drawn in."""
+    """A piece of a row and its component class."""
 
     text: str
     style: str
 
 
 class ChartLayout(NamedTuple):
-    """Where the parts of a chart are.
+    """Layout of a chart.
 
     Attributes:
-        labels: Cells of the labels at the left, the blank after them included.
-        columns: Cells of the plot.
-        rows: Rows of the plot, those of the marks and the legend left out.
-        top: Tokens at the upper end of the plot.
+        labels: Width of the labels at the left, including the blank after them, in cells.
+        columns: Width of the plot in cells.
+        rows: Height of the plot, without marks and legend.
+        top: Tokens at the top of the plot.
     """
 
     labels: int
@@ -76,13 +76,13 @@ class ChartLayout(NamedTuple):
 
 
 class ChartLine(NamedTuple):
-    """A line across the plot.
+    """A horizontal line in the plot.
 
     Attributes:
-        glyph: What it is drawn with.
-        style: Its component class.
-        tokens: Where it is.
-        name: What is there.
+        glyph: Glyph of the line.
+        style: Component class.
+        tokens: Its height in tokens.
+        name: Its label.
     """
 
     glyph: str
@@ -92,7 +92,7 @@ class ChartLine(NamedTuple):
 
 
 def layout_of(series: ChartSeries, width: int, height: int) -> ChartLayout:
-    """Where everything goes on `width` by `height` cells."""
+    """Compute the layout for `width` by `height` cells."""
     top = upper_end(series.peak, series.window, *(level.tokens for level in series.levels))
     values = (top, top // 2, series.window or 0, *(level.tokens for level in series.levels))
     labels = max(len(short_size(value)) for value in values if value <= top) + 1
@@ -103,9 +103,9 @@ def layout_of(series: ChartSeries, width: int, height: int) -> ChartLayout:
 
 
 def upper_end(peak: int, window: int | None, *levels: int) -> int:
-    """Tokens at the upper end: the window where the session comes near it, or a round number above the peak.
+    """Choose the tokens at the top: the window if the session comes near it, or a round number above the peak.
 
-    A level the session comes near has its place below the upper end too.
+    A level that the session comes near is included.
     """
     if window and 0.4 * window <= peak <= window:
         return window
@@ -118,13 +118,13 @@ def upper_end(peak: int, window: int | None, *levels: int) -> int:
 def draw_chart(
     series: ChartSeries, width: int, height: int, *, by_glyph: bool = False
 ) -> tuple[tuple[ChartRun, ...], ...]:
-    """The chart.
+    """Draw the chart.
 
     Args:
-        series: What it shows.
-        width: Cells of a row.
-        height: Rows.
-        by_glyph: What was recorded and what is sent are told by glyphs: there may be no colours.
+        series: The data.
+        width: Row width in cells.
+        height: Number of rows.
+        by_glyph: Distinguish recorded and sent by glyph, because there may be no colors.
 
     Returns:
         `height` rows from the top, each exactly `width` cells.
@@ -153,7 +153,7 @@ def draw_chart(
 
 
 def areas_of(columns: ChartColumns, layout: ChartLayout) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Eighths of a row that are sent and that were recorded; the same where they differ by less than an eighth."""
+    """Return sent and recorded heights in eighths of a row; equal if they differ by less than an eighth."""
     recorded = _eighths(columns.recorded, layout)
     if columns.planned is None:
         return recorded, recorded
@@ -163,13 +163,13 @@ def areas_of(columns: ChartColumns, layout: ChartLayout) -> tuple[NDArray[np.int
 
 
 def _eighths(values: NDArray[np.int64], layout: ChartLayout) -> NDArray[np.int64]:
-    """Heights in eighths of a row; anything above nothing shows."""
+    """Scale heights to eighths of a row; non-zero values get at least one."""
     heights = values * (layout.rows * 8) // max(layout.top, 1)
     return np.minimum(np.maximum(heights, values > 0), layout.rows * 8)
 
 
 def lines_of(series: ChartSeries, layout: ChartLayout) -> dict[int, ChartLine]:
-    """The lines across the plot by the row they are in: levels of the plan, and over them the window."""
+    """Return the horizontal lines by row: levels of the plan, and the window, which takes precedence."""
     lines: dict[int, ChartLine] = {}
     for level in series.levels:
         row = _row_of(level.tokens, layout)
@@ -184,14 +184,14 @@ def lines_of(series: ChartSeries, layout: ChartLayout) -> dict[int, ChartLine]:
 
 
 def _row_of(tokens: int | None, layout: ChartLayout) -> int | None:
-    """The row an amount falls into, or None where it is above the chart or unknown."""
+    """Return the row of a token count, or None above the chart or if unknown."""
     if not tokens or tokens > layout.top or not layout.rows:
         return None
     return min(layout.rows - 1, layout.rows - math.ceil(tokens * layout.rows / layout.top))
 
 
 def short_size(tokens: int) -> str:
-    """Tokens as an axis names them: `0`, `40`, `7.5k`, `200k`."""
+    """Format an axis label: `0`, `40`, `7.5k`, `200k`."""
     return window_size(tokens) if tokens >= 1000 else str(tokens)
 
 
@@ -206,7 +206,7 @@ def _label(row: int, layout: ChartLayout, lines: dict[int, ChartLine]) -> str:
 
 
 def _plot_row(places: list[int], cursor: int | None, line: ChartLine | None, *, by_glyph: bool) -> list[Cell]:
-    """A row of the plot, of the places its cells have in tables of cells."""
+    """Build a plot row from indices into the cell tables."""
     table, later = cells(by_glyph=by_glyph), cells_after_cursor(by_glyph=by_glyph)
     if line is not None:
         is_level = line.glyph == LEVEL
@@ -223,7 +223,7 @@ def _plot_row(places: list[int], cursor: int | None, line: ChartLine | None, *, 
 
 
 def _named(cells: list[Cell], line: ChartLine | None) -> list[Cell]:
-    """A row of the plot with the name of its line at the right end, where nothing else is drawn there."""
+    """Add the name of a row's line at the right end, if nothing else is drawn there."""
     if line is None:
         return cells
     text = f" {line.name}"
@@ -250,7 +250,7 @@ def _marks(columns: ChartColumns) -> Iterable[Cell]:
 
 
 def _legend(series: ChartSeries, layout: ChartLayout, width: int, *, by_glyph: bool, is_grown: bool) -> Iterable[Cell]:
-    """The calls at both ends, and what the glyphs mean, as far as there is room."""
+    """Build the legend: first and last call, and the glyphs that fit."""
     first = "call 1" if series.call_count else "no calls"
     last = f"{series.call_count:,}" if series.call_count > 1 else ""
     if series.span:
@@ -291,14 +291,14 @@ def _legend(series: ChartSeries, layout: ChartLayout, width: int, *, by_glyph: b
 
 
 def marks_in_words(series: ChartSeries) -> tuple[str, ...]:
-    """`▲ compaction`, `○ expired (5 min)`: what the marks of a chart mean whose legend there is no room for."""
+    """Explain the marks of a chart without a legend: `▲ compaction`, `○ expired (5 min)`."""
     found = [f"{COMPACTION} compaction"] if len(series.compactions) else []
     found += [f"{FIRING} plan acts"] if len(series.firings) else []
     return (*found, *(f"{mark.glyph} {label}" for mark, label in _misses_in_words(series)))
 
 
 def _misses_in_words(series: ChartSeries) -> list[tuple[MissMark, str]]:
-    """What stands for the causes of cache misses there are, and what it says: the cause, where it is one."""
+    """Return the marks of the miss causes in the chart with their labels."""
     said = []
     for mark in MARKS:
         causes = {miss.cause for miss in series.misses if mark_of(miss.cause) is mark}

@@ -1,4 +1,4 @@
-"""What the context chart shows of a replay, and what stands in the frames about the prompts in it."""
+"""Data of the context chart, and texts about its prompts for the frames."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ if TYPE_CHECKING:
 
 
 class Level(NamedTuple):
-    """A prompt size that is drawn as a line across the chart.
+    """A prompt size drawn as a horizontal line.
 
     Attributes:
         tokens: The size.
-        name: What is there.
+        name: Its label.
     """
 
     tokens: int
@@ -43,7 +43,7 @@ class MarkedMiss(NamedTuple):
 
     Attributes:
         call: The call.
-        cause: Why.
+        cause: Cause of the miss.
     """
 
     call: int
@@ -52,18 +52,18 @@ class MarkedMiss(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class ChartSeries:
-    """What the context chart shows; equal only to itself.
+    """Data of the context chart; compared by identity.
 
     Attributes:
-        recorded: Prompt tokens of every call as recorded, int64.
-        planned: The same under the plan, or None where there is no plan.
-        window: Tokens the model's window holds, or None where unknown.
-        compactions: Calls that are the first after a recorded compaction.
-        misses: Calls that missed the prompt cache and did not have to, the costliest last.
-        cursor: The call looked at; None or the number of calls for the next one, not yet made.
-        levels: Where strategies of the plan begin to act.
+        recorded: Recorded prompt tokens per call, int64.
+        planned: Prompt tokens per call under the plan, or None without a plan.
+        window: Context window of the model in tokens, or None if unknown.
+        compactions: First calls after a recorded compaction.
+        misses: Calls with an avoidable cache miss, the most expensive last.
+        cursor: The selected call; None or the number of calls for the next prompt.
+        levels: Prompt sizes at which strategies of the plan act.
         firings: Calls at which those strategies act.
-        seconds: Per call, when it was made, never falling, float64; None to give every call the same room.
+        seconds: Time of each call, ascending, float64; None for equal distances.
     """
 
     recorded: NDArray[np.int64]
@@ -78,33 +78,33 @@ class ChartSeries:
 
     @property
     def call_count(self) -> int:
-        """Calls there are."""
+        """Number of calls."""
         return len(self.recorded)
 
     @property
     def peak(self) -> int:
-        """The most tokens any call sends."""
+        """Largest prompt of any call in tokens."""
         peak = int(self.recorded.max(initial=0))
         return peak if self.planned is None else max(peak, int(self.planned.max(initial=0)))
 
     @property
     def span(self) -> float:
-        """Seconds from the first call to the last; 0 where calls are not placed by time."""
+        """Seconds from the first call to the last; 0 without times."""
         return float(self.seconds[-1]) if self.seconds is not None and len(self.seconds) else 0.0
 
 
 @dataclass(frozen=True, eq=False)
 class ChartColumns:
-    """A series as columns of a screen.
+    """Chart data per screen column.
 
     Attributes:
-        recorded: Per column, the most tokens of any of its calls, int64.
-        planned: The same under the plan, or None.
-        compaction: Per column, whether a context begins there.
-        miss: Per column, which of `MARKS` stands for the costliest cache miss there, -1 for none, int64.
-        fires: Per column, whether a strategy that waits for a prompt size acts there.
-        call: Per column, the last of its calls, int64.
-        cursor: The column of the call looked at, or None.
+        recorded: Largest recorded prompt of the column's calls, int64.
+        planned: Largest prompt under the plan, or None.
+        compaction: True if a context begins there.
+        miss: Index into `MARKS` of the most expensive cache miss, -1 for none, int64.
+        fires: True if a strategy that waits for a prompt size acts there.
+        call: Last call of the column, int64.
+        cursor: Column of the selected call, or None.
     """
 
     recorded: NDArray[np.int64]
@@ -117,9 +117,9 @@ class ChartColumns:
 
 
 def columns_of(series: ChartSeries, width: int) -> ChartColumns:
-    """Bring a series to `width` columns: a call takes several, or a column shows the largest of several calls.
+    """Resample a series to `width` columns: a call covers several, or a column shows the largest of several calls.
 
-    Where calls are placed by time, a column without a call shows what the last one before it sent.
+    With times, a column without a call repeats the previous call.
     """
     count, width = series.call_count, max(width, 0)
     if not count or not width:
@@ -144,12 +144,12 @@ def columns_of(series: ChartSeries, width: int) -> ChartColumns:
 
 
 def place_of(series: ChartSeries, call: int, width: int) -> int:
-    """The first column of a call, of `width` columns."""
+    """Return the first of `width` columns that shows a call."""
     return int(_places(series, width)[call]) if width else 0
 
 
 def _places(series: ChartSeries, width: int) -> NDArray[np.int64]:
-    """The first column of each call, never falling, from 0 to `width` - 1."""
+    """Return the first column of each call, ascending, from 0 to `width` - 1."""
     count = series.call_count
     if series.seconds is not None and len(series.seconds) == count and series.span > 0:
         share = series.seconds / series.span
@@ -174,13 +174,14 @@ def _missed(misses: tuple[MarkedMiss, ...], places: NDArray[np.int64], width: in
 
 
 def marked_misses(outcome: Outcome, known: CacheMisses | None) -> tuple[MarkedMiss, ...]:
-    """What the chart marks of the calls that missed the prompt cache, the costliest last.
+    """Return the cache misses marked in the chart, the most expensive last.
 
-    While a limit is moved, the plan's edits are those of the replay, and other causes as they were last known.
+    While a limit is dragged, misses caused by the plan's edits come from the replay, all others from the last known
+    misses.
 
     Args:
         outcome: The replay.
-        known: The newest misses that were explained, of this replay or an earlier one; None before the first.
+        known: Latest known misses, of this replay or an earlier one; None before the first.
     """
     found = () if known is None else tuple(MarkedMiss(miss.call, miss.cause) for miss in reversed(known.dearest))
     replay = outcome.replay
@@ -193,13 +194,13 @@ def marked_misses(outcome: Outcome, known: CacheMisses | None) -> tuple[MarkedMi
 def chart_of(
     outcome: Outcome, call: int | None, *, by_time: bool = False, known: CacheMisses | None = None
 ) -> ChartSeries:
-    """Every call's prompt, recorded and under the plan.
+    """Build the chart data of all prompts, recorded and under the plan.
 
     Args:
         outcome: The replay.
-        call: The call looked at; None for the next one, not yet made.
-        known: The newest cache misses that were explained; None before the first.
-        by_time: Calls stand at the time they were made, where the session says it.
+        call: The selected call; None for the next prompt.
+        known: Latest known cache misses; None before the first.
+        by_time: Place calls by time, if recorded.
     """
     history, replay = outcome.replay.history, outcome.replay
     triggers = outcome.plan.triggers(outcome.inputs.window.size)
@@ -217,7 +218,7 @@ def chart_of(
 
 
 def firings(replay: Replay, triggers: tuple[Trigger, ...]) -> NDArray[np.int32]:
-    """The calls at which strategies that wait for a prompt size change something, rising. The next prompt is none."""
+    """Return the calls at which strategies with a size trigger act, ascending, without the next prompt."""
     changes = replay.edits
     entries = {trigger.entry for trigger in triggers}
     waited = np.array([reason.entry in entries for reason in changes.reasons], dtype=np.bool_)
@@ -229,9 +230,9 @@ def firings(replay: Replay, triggers: tuple[Trigger, ...]) -> NDArray[np.int32]:
 
 
 def seconds_of_calls(history: History) -> NDArray[np.float64] | None:
-    """Per call, seconds since the first, never falling; None where fewer than two calls have a time.
+    """Return seconds since the first call, ascending; None if fewer than two calls have a time.
 
-    A call without a time stands with the one before it.
+    A call without a time gets the time of the previous call.
     """
     times = history.call_time[: history.call_count]
     known = ~np.isnan(times)
@@ -244,7 +245,7 @@ def seconds_of_calls(history: History) -> NDArray[np.float64] | None:
 
 @once_a_history
 def first_calls_after_compactions(history: History) -> tuple[int, ...]:
-    """The calls that were the first after the agent compacted its context."""
+    """Return the first calls after compactions."""
     compacted = [
         index for index, context in enumerate(history.session.contexts) if context.cause is ContextCause.COMPACTION
     ]
@@ -253,7 +254,7 @@ def first_calls_after_compactions(history: History) -> tuple[int, ...]:
 
 
 def moment_of(outcome: Outcome, call: int | None) -> str:
-    """Which call is looked at, and what its prompt comes to, as recorded and with the plan."""
+    """Describe the selected call and its prompt, as recorded and under the plan."""
     replay = outcome.replay
     count = replay.history.call_count
     if call is None or call >= count:
@@ -270,9 +271,9 @@ def moment_of(outcome: Outcome, call: int | None) -> str:
 
 
 def _next_prompt(outcome: Outcome) -> str:
-    """What the next prompt comes to, as recorded and with the plan, of what window, and whether it is over it.
+    """Describe the next prompt, as recorded and under the plan, compared with the window.
 
-    Empty without a call.
+    Empty without calls.
     """
     replay, window = outcome.replay, outcome.inputs.window
     count = replay.history.call_count
@@ -290,7 +291,7 @@ def _next_prompt(outcome: Outcome) -> str:
 
 
 def prompt_at(outcome: Outcome, call: int | None) -> str:
-    """What a call's prompt comes to, as recorded and with the plan, short; of the next one how much of the window."""
+    """Describe a call's prompt in short; the next prompt with its share of the window."""
     if call is None or call >= outcome.replay.history.call_count:
         return f"next prompt: {said}" if (said := _next_prompt(outcome)) else ""
 
@@ -303,7 +304,7 @@ def prompt_at(outcome: Outcome, call: int | None) -> str:
 
 
 def prompts_known(outcome: Outcome) -> str:
-    """That prompts of the chart are estimates, where they are; empty otherwise."""
+    """Explain the marks of estimated prompts; empty if all are exact."""
     figures = outcome.baseline.figures.prompt_tokens, outcome.replay.figures.prompt_tokens
     marks = legend(figure.known.value for figure in figures)
     return f"prompts {marks}" if marks else ""

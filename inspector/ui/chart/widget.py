@@ -1,4 +1,4 @@
-"""The context chart: tokens in the prompt of every call, recorded and with the plan, and the call looked at."""
+"""The context chart widget: prompt tokens per call, recorded and under the plan, and the selected call."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 class ContextChart(Widget, can_focus=True):
     """Tokens over calls. Set `series` to show a session.
 
-    A click, a drag or an arrow key asks for another call; whoever answers sets `series` with another cursor.
+    A click, a drag or an arrow key requests another call; the handler sets `series` with a new cursor.
     """
 
     DEFAULT_CSS = """
@@ -80,17 +80,16 @@ class ContextChart(Widget, can_focus=True):
     BINDINGS: ClassVar[list[BindingType]] = bindings(CHART)
 
     series: reactive[ChartSeries | None] = reactive[ChartSeries | None](None, init=False, repaint=False)
-    """What is shown."""
     here: reactive[int | None] = reactive[int | None](None, init=False, repaint=False)
-    """The call the timeline's cursor came with; None for none."""
+    """The call of the row under the timeline's cursor; None for none."""
 
     @dataclass
     class CallSelected(Message):
-        """The user wants to look at a call.
+        """Posted to select a call.
 
         Attributes:
-            chart: Where.
-            call: Index of the call; the number of calls stands for the next one, not yet made.
+            chart: The chart.
+            call: Index of the call; the number of calls for the next prompt.
         """
 
         chart: ContextChart
@@ -98,11 +97,10 @@ class ContextChart(Widget, can_focus=True):
 
         @property
         def control(self) -> ContextChart:
-            """The chart it happened in."""
             return self.chart
 
         def can_replace(self, message: Message) -> bool:
-            """While dragging only the newest call matters."""
+            """Return True, so that only the latest call is delivered while dragging."""
             return isinstance(message, ContextChart.CallSelected) and message.chart is self.chart
 
     def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:  # noqa: A002  Textual's name
@@ -112,7 +110,7 @@ class ContextChart(Widget, can_focus=True):
         self._dragged_to: int | None = None
 
     def watch_series(self, before: ChartSeries | None, series: ChartSeries | None) -> None:
-        """Draw anew. Of a plan that is moved a little, few rows are others than before."""
+        """Redraw; after a small change of the plan, only the rows that differ."""
         drawn, size = self._drawn, self.size
         if before is None or series is None or self._drawn_as != (*size, self.by_glyph):
             self._drawn_as = None
@@ -127,7 +125,7 @@ class ContextChart(Widget, can_focus=True):
 
     @property
     def by_glyph(self) -> bool:
-        """The areas are told by glyphs: there are no colours, or only the terminal's own."""
+        """True if areas are distinguished by glyph: without colors, or with only the terminal's own."""
         return self.app.no_color or self.app.current_theme.ansi
 
     def _draw(self, series: ChartSeries) -> None:
@@ -136,13 +134,13 @@ class ContextChart(Widget, can_focus=True):
         self._drawn = draw_chart(series, width, height, by_glyph=self.by_glyph)
 
     def watch_here(self) -> None:
-        """Draw the axis anew: a cursor moves far more often than anything else of the chart changes."""
+        """Redraw the axis only, because the timeline's cursor moves far more often than the chart changes."""
         if self.series is not None:
             rows = layout_of(self.series, *self.size).rows
             self.refresh(Region(0, rows, self.size.width, 1))
 
     def _with_here(self, row: tuple[ChartRun, ...]) -> tuple[ChartRun, ...]:
-        """The row of the axis, with a mark under the call the timeline's cursor came with where there is no other."""
+        """Mark the call of the timeline's cursor in the axis row, unless another mark is there."""
         series = self.series
         if series is None or self.here is None or not 0 <= self.here < series.call_count:
             return row
@@ -162,10 +160,10 @@ class ContextChart(Widget, can_focus=True):
         return tuple(marked)
 
     class AxisClicked(Message):
-        """The names below the axis were clicked: it should be of time, or of calls."""
+        """Posted on a click on the axis labels, to switch between time and calls."""
 
     def call_at(self, x: int) -> int | None:
-        """The call drawn at a column of the widget, or None."""
+        """Return the call at a column of the widget, or None."""
         if self.series is None or not self.series.call_count:
             return None
         layout = layout_of(self.series, self.size.width, self.size.height)
@@ -175,7 +173,7 @@ class ContextChart(Widget, can_focus=True):
         return int(columns_of(self.series, layout.columns).call[column])
 
     def render_line(self, y: int) -> Strip:
-        """One row of the chart; the whole is drawn when its size or series changes."""
+        """Render one row; the whole chart is drawn when its size or series changes."""
         width, height = self.size
         if self.series is None:
             return Strip.blank(width, self.rich_style)
@@ -191,7 +189,7 @@ class ContextChart(Widget, can_focus=True):
         return strip_of(parts, width, plain)
 
     def on_mouse_down(self, event: events.MouseDown) -> None:
-        """Look at the call under the mouse, and at others as long as it is held."""
+        """Select the call under the mouse and start dragging."""
         offset = event.get_content_offset(self)
         if offset is not None and self.series is not None and offset.y > layout_of(self.series, *self.size).rows:
             self.post_message(self.AxisClicked())
@@ -203,7 +201,7 @@ class ContextChart(Widget, can_focus=True):
             self._select(call)
 
     def on_mouse_move(self, event: events.MouseMove) -> None:
-        """Look at the call the mouse was dragged to."""
+        """Select the call under the dragged mouse."""
         if self._dragged_to is None:
             return
         call = self.call_at(event.x - self.gutter.left)
@@ -212,30 +210,30 @@ class ContextChart(Widget, can_focus=True):
             self._select(call)
 
     def on_mouse_up(self) -> None:
-        """Let go."""
+        """End dragging."""
         if self._dragged_to is not None:
             self.release_mouse()
             self._dragged_to = None
 
     def on_mouse_scroll_down(self, event: events.MouseScrollDown) -> None:
-        """Next call."""
+        """Select the next call."""
         event.stop()
         self.action_select(1)
 
     def on_mouse_scroll_up(self, event: events.MouseScrollUp) -> None:
-        """Previous call."""
+        """Select the previous call."""
         event.stop()
         self.action_select(-1)
 
     def action_select(self, step: int) -> None:
-        """Look at a call before or after this one."""
+        """Move the selected call by a number of calls."""
         if self.series is not None and self.series.call_count:
             count = self.series.call_count
             cursor = count if self.series.cursor is None else self.series.cursor
             self._select(min(max(cursor + step, 0), count))
 
     def action_edge(self, end: int) -> None:
-        """Look at the first call or the next one to be made."""
+        """Select the first call or the next prompt."""
         if self.series is not None and self.series.call_count:
             self._select(self.series.call_count if end else 0)
 

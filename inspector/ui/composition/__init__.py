@@ -1,1 +1,1 @@
-"""What fills the window at a call, and what of it costs most: the composition screen."""
+"""The composition screen: content of the context window at a call and its cost."""

@@ -1,4 +1,4 @@
-"""What the composition screen says: parts of a window, and the blocks of one of them, as rows of figures."""
+"""Tables of the composition screen: parts of the window, and the blocks of one part."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ if TYPE_CHECKING:
     from inspector.ui.timeline.rows import Rows
 
 EVERYTHING: Final = "everything"
-"""The key of the row of all parts together."""
+"""Row key of the total."""
 
 COST_SO_FAR: Final = "cost, all calls"
-"""A window's blocks cost with every call that sends them, not with the one looked at."""
+"""Title of the cost column: a block's cost covers all calls that send it, not only the selected one."""
 
 PART_COLUMNS: Final = (
     Column("name", "", 18, 70, is_text=True, falls=False),
@@ -49,7 +49,7 @@ BLOCK_COLUMNS: Final = (
 )
 
 _OF_WINDOW: Final = ("tokens", "cut")
-"""Columns about one prompt, which have no place where all prompts are looked at."""
+"""Columns about one prompt, hidden when all prompts are shown."""
 
 _CARRIED: Final = "█ token-calls"
 
@@ -66,14 +66,14 @@ NO_BLOCK: Final = "the file holds no block of it"
 
 
 def _columns(columns: tuple[Column, ...], scope: Scope) -> tuple[Column, ...]:
-    """The columns for one prompt, or those for all of them."""
+    """Return the columns for one prompt or for all prompts."""
     if scope is Scope.WINDOW:
         return columns
     return tuple(_of_all(column) for column in columns if column.name not in _OF_WINDOW)
 
 
 def _of_all(column: Column) -> Column:
-    """A column for all prompts."""
+    """Adapt a column to all prompts."""
     if column.name == "cost":
         return replace(column, title="cost", short="", width=9, most=0)
     if column.name == "share":
@@ -82,14 +82,14 @@ def _of_all(column: Column) -> Column:
 
 
 def own_sorting(composition: ContextBreakdown) -> Sorting:
-    """How the parts are sorted at first: as they come, the largest first, but ages by age."""
+    """Return the initial sorting of the parts: descending, except ages, which are in order of age."""
     if composition.grouping is Grouping.AGE:
         return Sorting()
     return Sorting("tokens" if composition.scope is Scope.WINDOW else "cost")
 
 
 def part_table(composition: ContextBreakdown) -> Table:
-    """Everything, and its parts below it."""
+    """Build the table of the total and its parts."""
     whole = composition.everything
     is_window = composition.scope is Scope.WINDOW
     total = whole.tokens if is_window else whole.carried
@@ -100,12 +100,12 @@ def part_table(composition: ContextBreakdown) -> Table:
 
 
 def part_of(composition: ContextBreakdown, key: Hashable) -> ContextPart:
-    """The part a row stands for; everything where there is no such part."""
+    """Return the part of a row; the total if there is no such part."""
     return next((part for part in composition.parts if (part.name,) == key), composition.everything)
 
 
 def about_no_block(part: ContextPart) -> str:
-    """What a part is that no block of the file stands for."""
+    """Explain a part that has no blocks in the file."""
     return _ABOUT.get(part.name, "")
 
 
@@ -135,7 +135,7 @@ def _part(key: Hashable, part: ContextPart, composition: ContextBreakdown, total
 
 
 def block_table(composition: ContextBreakdown, consumers: Sequence[Consumer], rows: Rows) -> Table:
-    """The blocks that take most of a part, one row each."""
+    """Build the table of a part's largest blocks."""
     known = composition.context.known.value
     is_window = composition.scope is Scope.WINDOW
     full = max((each.recorded if is_window else each.carried for each in consumers), default=1.0)
@@ -165,7 +165,7 @@ def _block(each: Consumer, composition: ContextBreakdown, rows: Rows, known: str
 
 
 def _what(block: int, composition: ContextBreakdown, rows: Rows) -> str:
-    """What a block holds; of a repeat, first what stands for it."""
+    """Describe a block's content; for a repeat, first the reference in its place."""
     preview = rows.preview(rows.index_of(block))
     repeat = composition.repeats.get(block)
     if repeat is None:
@@ -176,7 +176,7 @@ def _what(block: int, composition: ContextBreakdown, rows: Rows) -> str:
 
 
 def _short_name(part: str) -> str:
-    """What a part is called where there is no room for all of it: of a path its end; empty for the rest."""
+    """Shorten a part's name: the end of a path; otherwise empty."""
     if part == ALL_PROMPTS:
         return "all, no output"
     if part == NOT_RECORDED:
@@ -194,7 +194,7 @@ def _number(text: str, known: str, order: float, *, short: str = "", style: str 
 
 
 def tokens_cell(tokens: float, known: str) -> Cell:
-    """Tokens of a prompt."""
+    """Build the cell of a token count."""
     return _number(ON_SCREEN.whole(tokens), known, tokens, short=ON_SCREEN.short(tokens))
 
 

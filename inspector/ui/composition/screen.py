@@ -1,4 +1,4 @@
-"""The composition screen: what fills the window at the call looked at, and what of it costs most."""
+"""The composition screen: content of the context window at the selected call and its cost."""
 
 from __future__ import annotations
 
@@ -81,12 +81,12 @@ DIVIDING: Final = "dividing the prompt…"
 
 
 class Divided(NamedTuple):
-    """A prompt was divided.
+    """A divided prompt.
 
     Attributes:
-        replay: What it is of.
-        carriage: What each of its blocks cost to resend.
-        composition: The prompt, divided.
+        replay: The replay it belongs to.
+        carriage: Resend cost of each block.
+        composition: The division.
     """
 
     replay: Replay
@@ -95,7 +95,7 @@ class Divided(NamedTuple):
 
 
 class CompositionScreen(StudyScreen):
-    """Parts above, the blocks of the part under the cursor below."""
+    """Parts above, blocks of the selected part below."""
 
     name_of_study = "composition"
     MENU_TITLES: ClassVar[Mapping[str, str]] = {**StudyScreen.MENU_TITLES, "g": "Divide the prompt"}
@@ -113,17 +113,16 @@ class CompositionScreen(StudyScreen):
     def __init__(self, controller: SessionController) -> None:
         super().__init__(controller)
         self.grouping = Grouping.ROLE
-        """What the prompt is divided by."""
+        """Grouping of the parts."""
         self.scope = Scope.WINDOW
-        """Which blocks are looked at."""
+        """Scope of the blocks."""
         self.divided: Divided | None = None
-        """The newest division; None before the first."""
+        """The latest division; None before the first one."""
         self._is_wanted = self._is_dividing = False
         self._sorted_for: tuple[Grouping, Scope] | None = None
         self._listed: tuple[Grouping, Scope, Hashable] | None = None
 
     def compose(self) -> ComposeResult:
-        """What to divide by, the parts, and the blocks of one of them."""
         yield SessionHeader()
         with Pane("Window", id="parts-pane"):
             yield ChoiceStrip()
@@ -135,20 +134,18 @@ class CompositionScreen(StudyScreen):
 
     @property
     def parts(self) -> Parts:
-        """The table of parts."""
         return self.query_one(Parts)
 
     @property
     def blocks(self) -> Blocks:
-        """The table of blocks."""
         return self.query_one(Blocks)
 
     def on_mount(self) -> None:
-        """Begin with the parts."""
+        """Focus the parts."""
         self.parts.focus()
 
     def show_outcome(self) -> None:
-        """Divide the prompt of the call looked at; at once, or when the division under way is back."""
+        """Divide the selected call's prompt, now or after the running division."""
         names = tuple(
             (DIVIDES, f"{letter} {grouping.value}")
             for letter, grouping in zip(DIVISION_LETTERS, GROUPINGS, strict=True)
@@ -164,7 +161,7 @@ class CompositionScreen(StudyScreen):
         self._is_dividing, self._is_wanted = True, False
         known, outcome, grouping, scope = self.divided, self.outcome, self.grouping, self.scope
 
-        def work(post: Post[Divided], is_cancelled: IsCancelled) -> None:  # noqa: ARG001  soon done
+        def work(post: Post[Divided], is_cancelled: IsCancelled) -> None:  # noqa: ARG001  short
             is_known = known is not None and known.replay is outcome.replay
             carriage = known.carriage if known is not None and is_known else resend_cost(outcome.replay)
             composition = context_breakdown(outcome.replay, outcome.state, carriage, grouping, scope)
@@ -185,7 +182,7 @@ class CompositionScreen(StudyScreen):
             self._divide()
 
     def _show(self, divided: Divided) -> None:
-        # All of it is of the replay that was divided: the session may have become shorter since.
+        # Use the divided replay throughout: the session may have become shorter since.
         composition, replay = divided.composition, divided.replay
         context, window = composition.context, replay.inputs.window
         count = replay.history.call_count
@@ -217,7 +214,7 @@ class CompositionScreen(StudyScreen):
         self._show_blocks()
 
     def _largest(self, composition: ContextBreakdown) -> str:
-        """Where the session's largest prompt was, where another one is looked at."""
+        """Return the call of the session's largest prompt, unless it is selected."""
         call = self.outcome.largest_call
         if composition.scope is not Scope.WINDOW or call is None or call == composition.context.call:
             return ""
@@ -237,13 +234,13 @@ class CompositionScreen(StudyScreen):
         if listed == self._listed:
             self.blocks.table = table
         else:
-            # Of other blocks, or of the same ones by what they cost, the first rows matter most.
+            # After a change of the blocks or of their order, start at the first row.
             self._listed = listed
             self.blocks.show_anew(table)
         more = f", the first {MOST_BLOCKS}" if len(part.blocks) > MOST_BLOCKS else ""
         count = f": {ON_SCREEN.plural(len(part.blocks), 'block')}{more}" if len(part.blocks) else ""
         self.query_one("#blocks-pane", Pane).border_title = Content(one_line(f"{part.name}{count}"))
-        # Over the whole session the frame above says it.
+        # For the whole session, the frame above shows it.
         is_met = bool(consumers) and divided.composition.scope is Scope.WINDOW and self.blocks.shows("carried")
         self.query_one("#blocks-pane", Pane).say_below(TOKEN_CALLS if is_met else "")
         placeholder = self.query_one(Placeholder)
@@ -266,37 +263,37 @@ class CompositionScreen(StudyScreen):
         self.action_jump()
 
     def action_divide(self, grouping: str) -> None:
-        """Divide it by something else."""
+        """Change the grouping."""
         self.grouping = Grouping(grouping)
         self.show_outcome()
 
     def action_scope(self) -> None:
-        """This window, or everything ever sent."""
+        """Switch the scope between this window and all prompts."""
         self.scope = Scope.SESSION if self.scope is Scope.WINDOW else Scope.WINDOW
         self.show_outcome()
 
     def action_other(self) -> None:
-        """To the other table."""
+        """Focus the other table."""
         (self.parts if self.blocks.has_focus else self.blocks).focus()
 
     def action_call(self, step: int) -> None:
-        """At another call, on the main screen too."""
+        """Move to another call, also on the main screen."""
         self.controller.look_further(step)
 
     def action_largest(self) -> None:
-        """At the call with the largest prompt, on the main screen too."""
+        """Move to the call with the largest prompt, also on the main screen."""
         if (call := self.outcome.largest_call) is not None:
             self.controller.look_at(call)
 
     def action_enter(self) -> None:
-        """To the blocks of the part, where the file holds any."""
+        """Focus the part's blocks, if the file has any."""
         if self.blocks.rows:
             self.blocks.focus()
         elif self.divided is not None:
             self.tell(NO_BLOCK)
 
     def explains(self) -> Callable[[], tuple[Explained, ...]]:
-        """What explains the block under the cursor, or the prompt."""
+        """Return the explanations of the block under the cursor, or of the prompt."""
         from inspector.ui.explain.focus import explained_focus
 
         block = self.blocks.cursor_key
@@ -306,7 +303,7 @@ class CompositionScreen(StudyScreen):
         return lambda: explained_focus(outcome, focus, terms, runs, search)[0]
 
     def action_jump(self) -> None:
-        """To the block in the timeline."""
+        """Go to the block in the timeline."""
         block = self.blocks.cursor_key
         if isinstance(block, int):
             self.dismiss(Leaving(block=block))

@@ -339,7 +339,7 @@ def detail_of(session: Session, table: TokenTable, outcome: Outcome | None, inde
 
 
 def _counted(tokens: int) -> str:
-    """Format a token count, labelled as a local estimate in contrast to reported prompts."""
+    """Format a token count, labeled as a local estimate in contrast to reported prompts."""
     return f"{ON_SCREEN.plural(tokens, 'token')} ({LOCAL_ESTIMATE})"
 
 

@@ -1,1 +1,1 @@
-"""Tables of figures: values, rows and cells, drawing them, and the widget that sorts them."""
+"""Tables of figures: values, rows and cells, their drawing, and the widget that sorts them."""

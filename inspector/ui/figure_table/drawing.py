@@ -1,4 +1,4 @@
-"""A table of figures as pieces of text: columns that give way where it is narrow, numbers that line up, and bars."""
+"""Figure tables as pieces of text: optional columns, aligned numbers, and bars."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ if TYPE_CHECKING:
     from inspector.ui.figure_table.table import Cell, Column, FigureRow, Sorting
 
 Piece = tuple[str, str]
-"""A safe text and the component class it is drawn in; an empty class for the row's own."""
+"""Safe text and its component class; an empty class uses the row's style."""
 
 CURSOR: Final = "▶"
 GUTTER: Final = 2
-"""Cells at the left: the cursor, and a row's own mark."""
+"""Cells at the left: the cursor and the row's mark."""
 
 GAP: Final = 1
 """Cells between two columns."""
@@ -30,14 +30,14 @@ SENT, CUT = "table--sent", "table--cut"
 
 
 def widths_for(columns: Sequence[Column], width: int) -> dict[str, int]:
-    """Cells of every column that is shown, by name, from left to right.
+    """Choose the visible columns and their widths in cells, by name, left to right.
 
-    Columns that matter least are left out until the rest fits; what room is left goes to those that can use it, to
-    texts and bars alike, cell by cell.
+    The least important columns are dropped until the rest fits; the remaining width is distributed cell by cell to the
+    columns that can use it.
 
     Args:
         columns: The columns.
-        width: Cells of a row, the gutter included.
+        width: Row width in cells, including the gutter.
     """
     shown = [column for column in columns if column.wide <= width]
     while len(shown) > 1 and _needed(shown) > width:
@@ -64,7 +64,7 @@ def _needed(columns: Sequence[Column]) -> int:
 
 
 def header_pieces(columns: Sequence[Column], widths: Mapping[str, int], sorting: Sorting) -> list[Piece]:
-    """The titles over their columns, the one that is sorted by marked."""
+    """Render the titles, with a mark on the sorted column."""
     pieces: list[Piece] = [(" " * GUTTER, HEADER)]
     for column in columns:
         cells = widths.get(column.name)
@@ -83,7 +83,7 @@ def header_pieces(columns: Sequence[Column], widths: Mapping[str, int], sorting:
 
 
 def column_at(columns: Sequence[Column], widths: Mapping[str, int], x: int) -> Column | None:
-    """The column at a cell of a row; None beside them all."""
+    """Return the column at a cell; None between and outside columns."""
     left = GUTTER
     for column in columns:
         cells = widths.get(column.name)
@@ -96,7 +96,7 @@ def column_at(columns: Sequence[Column], widths: Mapping[str, int], x: int) -> C
 
 
 def shortened(columns: Sequence[Column], widths: Mapping[str, int], rows: Iterable[FigureRow]) -> frozenset[str]:
-    """The columns of numbers in which one is too long to be written in full: all of them are written short there."""
+    """Return the number columns with a value too long for full length; all their values are shown short."""
     told = {column.name: widths[column.name] for column in columns if column.name in widths and _is_right(column)}
     found: set[str] = set()
     for row in rows:
@@ -115,15 +115,15 @@ def row_pieces(
     logarithmic: bool = False,
     short: Collection[str] = (),
 ) -> list[Piece]:
-    """The pieces of one row, from left to right.
+    """Render one row, left to right.
 
     Args:
         columns: The table's columns.
-        widths: Their cells, of `widths_for`.
+        widths: Widths from `widths_for`.
         row: The row.
-        selected: The cursor is on it.
-        logarithmic: Bars in ratios.
-        short: Columns whose numbers are all written short, of `shortened`.
+        selected: The cursor is on the row.
+        logarithmic: Bars on a logarithmic scale.
+        short: Columns with short values, from `shortened`.
     """
     pieces: list[Piece] = [(CURSOR if selected else " ", MARK), (row.mark, MARK)]
     if row.words:

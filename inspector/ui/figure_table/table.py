@@ -1,4 +1,4 @@
-"""A table of figures as values: columns, rows, cells, and sorting. How it is drawn is another module's."""
+"""Figure tables as values: columns, rows, cells and sorting, independent of drawing."""
 
 from __future__ import annotations
 
@@ -23,17 +23,17 @@ class Column:
     """A column.
 
     Attributes:
-        name: What it is called by, and the key of its cells.
-        title: What stands over it.
-        width: Cells it has at least.
-        most: Cells it has at most, where there is room to spare; as `width` where not given.
-        is_text: Set at the left, as texts are; numbers stand at the right.
-        is_bar: Holds bars.
-        short: A shorter title, where there is no room for the other.
-        rank: The column of the highest rank is left out first where there is no room; 0 always stays.
-        falls: Sorting by it begins with the largest.
-        wide: The least width from which on it is worth having, for the whole table.
-        keeps_end: Texts that do not fit are cut in their middle: where they begin alike, their ends tell them apart.
+        name: Identifier and key of its cells.
+        title: Title above the column.
+        width: Minimum width in cells.
+        most: Maximum width in cells if space remains; `width` by default.
+        is_text: Aligned to the left like text; numbers are aligned to the right.
+        is_bar: Contains bars.
+        short: Shorter title for narrow columns.
+        rank: The highest rank is dropped first if space is short; 0 is never dropped.
+        falls: Sort descending at first.
+        wide: Minimum table width at which the column is shown.
+        keeps_end: Cut long texts in the middle, because their ends distinguish them.
     """
 
     name: str
@@ -50,14 +50,14 @@ class Column:
 
     @classmethod
     def of(cls, kind: type[Struct], path: str, width: int, most: int = 0, *, rank: int = 0) -> Column:
-        """A column for a figure of the catalogue, titled as the catalogue says.
+        """Build a column for a figure of the catalog, with its label as title.
 
         Args:
-            kind: The type the figure belongs to.
-            path: The figure in it, by a path of fields; its last is the column's name.
-            width: Cells it has at least.
-            most: Cells it has at most.
-            rank: The column of the highest rank is left out first.
+            kind: The type with the figure.
+            path: Path of fields to the figure; the last one is the column's name.
+            width: Minimum width in cells.
+            most: Maximum width in cells.
+            rank: The highest rank is dropped first.
         """
         entry = quantity(kind, path)
         return cls(entry.name, entry.label, width, most, short=entry.short, rank=rank)
@@ -65,12 +65,12 @@ class Column:
 
 @dataclass(frozen=True, slots=True)
 class Length:
-    """A bar: two lengths in one.
+    """A bar with two lengths.
 
     Attributes:
-        sent: What is there.
-        recorded: What would be there; what is above `sent` was cut.
-        full: What fills the column.
+        sent: The sent amount.
+        recorded: The full amount; the excess over `sent` was cut.
+        full: The amount that fills the column.
     """
 
     sent: float
@@ -80,15 +80,15 @@ class Length:
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """What one row says in one column.
+    """Content of one row in one column.
 
     Attributes:
-        text: Safe, on one line.
-        short: The same in fewer cells, where the column is too narrow for `text`; empty for cutting it.
-        style: Component class it is drawn in; empty for the row's own.
-        known: How the number is known, and `LEAST` where it is more than that; none for words. The text has the mark.
-        order: What the column is sorted by; rows without it come last.
-        length: The bar, in a column of bars.
+        text: One safe line.
+        short: Shorter form for narrow columns; if empty, `text` is cut.
+        style: Component class; empty for the row's style.
+        known: Confidence of the number, and `LEAST` for a lower bound; empty for words. The text includes the mark.
+        order: Sort key; rows without it come last.
+        length: The bar in a bar column.
     """
 
     text: str = ""
@@ -107,12 +107,12 @@ class FigureRow:
     """A row.
 
     Attributes:
-        key: What it is known by while others come and go.
-        cells: By the column's name.
-        mark: One cell before the row.
-        style: Component class of what has none of its own.
-        is_first: Stays above all others, however they are sorted.
-        words: Safe text over all columns, in place of cells; such a row stays below all others.
+        key: Stable identity across updates.
+        cells: Cells by column name.
+        mark: One-cell mark before the row.
+        style: Component class of cells without their own.
+        is_first: Always above the other rows.
+        words: Safe text across all columns instead of cells; such rows are always last.
     """
 
     key: Hashable
@@ -125,11 +125,11 @@ class FigureRow:
 
 @dataclass(frozen=True, slots=True)
 class Sorting:
-    """How rows are sorted.
+    """Sort order of the rows.
 
     Attributes:
-        column: The column's name; empty for the order they were given in.
-        falls: The largest first.
+        column: The column's name; empty for the original order.
+        falls: Descending.
     """
 
     column: str = ""
@@ -138,18 +138,18 @@ class Sorting:
 
 @dataclass(frozen=True, eq=False)
 class Table:
-    """Columns and rows; equal only to itself.
+    """Columns and rows; compared by identity.
 
     Attributes:
-        columns: From left to right.
-        rows: In their own order.
+        columns: Left to right.
+        rows: In original order.
     """
 
     columns: tuple[Column, ...] = ()
     rows: tuple[FigureRow, ...] = ()
 
     def sorted(self, sorting: Sorting) -> Table:
-        """The table with its rows sorted; rows that are equal keep their order, rows without a value come last."""
+        """Return the table sorted stably; rows without a value come last."""
         if not sorting.column:
             return self
         below = tuple(row for row in self.rows if row.words)
@@ -177,12 +177,12 @@ def figure_cell(
     *,
     style: str = "",
 ) -> Cell:
-    """A figure as a cell.
+    """Build the cell of a figure.
 
     Args:
         figure: The figure.
-        written: How it is written.
-        shorter: How it is written where that is too long.
+        written: Formats the value.
+        shorter: Formats the value for narrow columns.
         style: Component class.
     """
     if figure.value is None:
@@ -192,12 +192,12 @@ def figure_cell(
 
 
 def number_cell(text: str, short: str, figure: Figure, *, style: str = "") -> Cell:
-    """A number that is written already, with the mark for how it is known.
+    """Build the cell of a formatted number, adding the mark of its confidence.
 
     Args:
         text: The number.
-        short: The same in fewer cells; empty for none.
-        figure: What it is, and what the column is sorted by.
+        short: Shorter form; empty for none.
+        figure: The figure, also the sort key.
         style: Component class.
     """
     known = figure.known.value
@@ -206,10 +206,10 @@ def number_cell(text: str, short: str, figure: Figure, *, style: str = "") -> Ce
 
 
 def savings_style(savings: Savings) -> str:
-    """The component class of a saving: a loss looks like one."""
+    """Return the component class of a saving; losses have their own."""
     return "table--lost" if (savings.usd.value or savings.tokens.value or 0) < 0 else "table--saved"
 
 
 def legend_of(table: Table) -> str:
-    """What the marks before a table's numbers mean, those that are used."""
+    """Explain the marks used in a table's numbers."""
     return legend(how for row in table.rows for cell in row.cells.values() for how in cell.known)

@@ -1,4 +1,4 @@
-"""A table of figures that is sorted with a key or a click on a title, with a cursor; and labelled facts."""
+"""The sortable table of figures with a cursor, and the list of labeled facts."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ if TYPE_CHECKING:
 
 
 CELLS_BEFORE_SCROLLBAR: Final = 1
-"""Left free at the right, so that no figure touches the scrollbar."""
+"""Free cells at the right, so that no figure touches the scrollbar."""
 
 
 class FigureTable(LineView):
     """Rows of figures. Set `table` to show something, `sorting` to sort it.
 
-    The cursor stays on its row, known by the row's key, while rows come, go and change places.
+    The cursor stays on its row, identified by the row's key, when rows are added, removed or reordered.
     """
 
     DEFAULT_CSS = """
@@ -81,21 +81,21 @@ class FigureTable(LineView):
     HEADER_LINES = 1
 
     table: var[Table] = var(Table(), init=False)
-    """What is shown, in its own order."""
+    """The table in original order."""
     sorting: reactive[Sorting] = reactive(Sorting(), init=False)
-    """How it is sorted."""
+    """The current sorting."""
     logarithmic: reactive[bool] = reactive(False, init=False)
-    """Bars show ratios, not amounts."""
+    """Draw bars on a logarithmic scale."""
     cursor: var[int] = var(-1)
-    """Position of the cursor; -1 when there are no rows."""
+    """Cursor position; -1 without rows."""
 
     @dataclass
     class Highlighted(Message):
-        """The cursor is on another row, or on the same one with other figures.
+        """Posted when the cursor moves to another row or its row's figures change.
 
         Attributes:
-            figure_table: Where.
-            key: The row's key; None where there are no rows.
+            figure_table: The table.
+            key: Key of the row; None without rows.
         """
 
         figure_table: FigureTable
@@ -103,20 +103,19 @@ class FigureTable(LineView):
 
         @property
         def control(self) -> FigureTable:
-            """The table it happened in."""
             return self.figure_table
 
         def can_replace(self, message: Message) -> bool:
-            """Only the newest place of the cursor matters."""
+            """Return True, so that only the latest cursor position is delivered."""
             return isinstance(message, FigureTable.Highlighted) and message.figure_table is self.figure_table
 
     @dataclass
     class Clicked(Message):
-        """A row was clicked that the cursor was on already.
+        """Posted on a click on the row that already has the cursor.
 
         Attributes:
-            figure_table: Where.
-            key: The row's key.
+            figure_table: The table.
+            key: Key of the row.
         """
 
         figure_table: FigureTable
@@ -124,7 +123,6 @@ class FigureTable(LineView):
 
         @property
         def control(self) -> FigureTable:
-            """The table it happened in."""
             return self.figure_table
 
     def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:  # noqa: A002  Textual's name
@@ -134,24 +132,24 @@ class FigureTable(LineView):
         self._widths_of: tuple[object, int] | None = None
         self._short: frozenset[str] = frozenset()
         self.shows_cursor = True
-        """A row can be chosen; otherwise the table is only to be read."""
+        """Rows can be chosen; otherwise the table is read-only."""
 
     @property
     def rows(self) -> tuple[FigureRow, ...]:
-        """The rows as sorted."""
+        """The rows in sorted order."""
         return self._rows
 
     @property
     def cursor_key(self) -> Hashable:
-        """Key of the row under the cursor; None where there is none."""
+        """Key of the row under the cursor; None without rows."""
         return self._rows[self.cursor].key if 0 <= self.cursor < len(self._rows) else None
 
     def watch_table(self) -> None:
-        """Show other rows, the cursor where it was."""
+        """Update the rows, keeping the cursor's row."""
         self._show()
 
     def show_anew(self, table: Table) -> None:
-        """Show rows of something else: from the first one on, wherever the cursor was in those before."""
+        """Show an unrelated table, with the cursor on its first row."""
         self._rows = ()
         self.set_reactive(FigureTable.cursor, -1)
         self.scroll_to_line(0)
@@ -159,7 +157,7 @@ class FigureTable(LineView):
         self._show()
 
     def watch_sorting(self) -> None:
-        """Sort anew; the cursor goes with its row."""
+        """Sort again; the cursor stays on its row."""
         self._show()
 
     def _show(self) -> None:
@@ -176,51 +174,48 @@ class FigureTable(LineView):
         self.post_message(self.Highlighted(self, self.cursor_key))
 
     def watch_scroll_y(self, old_value: float, new_value: float) -> None:
-        """Tell how many rows are out of sight now."""
+        """Post the number of rows out of sight."""
         super().watch_scroll_y(old_value, new_value)
         self.tell_cut()
 
     def watch_cursor(self, before: int, cursor: int) -> None:
-        """Draw two rows anew and tell where the cursor is."""
+        """Redraw both rows and post the new cursor position."""
         self.refresh_screen_line(before)
         self.refresh_screen_line(cursor)
         self.post_message(self.Highlighted(self, self.cursor_key))
 
     def watch_logarithmic(self) -> None:
-        """Draw all bars anew."""
         self.forget_lines()
 
     def move_to(self, position: int) -> None:
-        """Put the cursor on a row."""
+        """Move the cursor to a row."""
         if self._rows:
             self.cursor = min(max(position, 0), len(self._rows) - 1)
             self.scroll_to_show(self.cursor)
 
     def move_to_key(self, key: Hashable) -> None:
-        """Put the cursor on the row of that key, where there is one."""
+        """Move the cursor to the row with a key, if it exists."""
         for place, row in enumerate(self._rows):
             if row.key == key:
                 self.move_to(place)
                 return
 
     def action_cursor(self, step: int) -> None:
-        """Move the cursor by rows."""
+        """Move the cursor by a number of rows."""
         self.move_to(self.cursor + step)
 
     def action_page(self, step: int) -> None:
-        """Move the cursor by pages."""
+        """Move the cursor by a number of pages."""
         self.move_to(self.cursor + step * max(self.page_height - 1, 1))
 
     def action_first(self) -> None:
-        """Move the cursor to the first row."""
         self.move_to(0)
 
     def action_last(self) -> None:
-        """Move the cursor to the last row."""
         self.move_to(len(self._rows) - 1)
 
     def action_sort(self, step: int) -> None:
-        """Sort by the column to the left or right of the one that is sorted by, among those shown."""
+        """Sort by the visible column to the left or right of the sorted one."""
         names = [column.name for column in self.table.columns if column.name in self._column_widths(self.line_width)]
         if not names:
             return
@@ -228,25 +223,25 @@ class FigureTable(LineView):
         self.sort_by(names[at % len(names)])
 
     def action_reverse(self) -> None:
-        """Sort the other way round."""
+        """Reverse the sort order."""
         self.sorting = Sorting(self.sorting.column, not self.sorting.falls)
 
     def action_scale(self) -> None:
-        """Switch bars between linear and logarithmic."""
+        """Switch the bars between linear and logarithmic scale."""
         self.logarithmic = not self.logarithmic
 
     def shows(self, name: str) -> bool:
-        """Whether there is room for a column."""
+        """Return True if the column is visible."""
         return name in self._column_widths(self.line_width)
 
     def sort_by(self, name: str) -> None:
-        """Sort by a column, in its own direction; the other way round where it is sorted by already."""
+        """Sort by a column in its default direction; reverse if it is already sorted."""
         column = next(column for column in self.table.columns if column.name == name)
         falls = not self.sorting.falls if name == self.sorting.column else column.falls
         self.sorting = Sorting(name, falls)
 
     def on_click(self, event: events.Click) -> None:
-        """Put the cursor on the row clicked, or sort by the title clicked."""
+        """Move the cursor to the clicked row, or sort by the clicked title."""
         line, offset = self.line_at(event), event.get_content_offset(self)
         if line is None or offset is None:
             return
@@ -262,25 +257,24 @@ class FigureTable(LineView):
             self.sort_by(column.name)
 
     def on_resize(self) -> None:
-        """Keep the cursor in sight."""
+        """Keep the cursor visible."""
         if self.cursor >= 0:
             self.scroll_to_show(self.cursor)
         self.tell_cut()
 
     def on_focus(self) -> None:
-        """Draw the cursor as the one that keys move."""
+        """Redraw the cursor as focused."""
         self.restyle()
 
     def on_blur(self) -> None:
-        """Draw the cursor as one that waits."""
+        """Redraw the cursor as unfocused."""
         self.restyle()
 
     def line_key(self, line: int) -> Hashable:
-        """The row's place, and whether the cursor is on it."""
+        """Return the position, and True on the cursor's row."""
         return line, line == self.cursor
 
     def draw_line(self, line: int, width: int) -> Strip:
-        """One row."""
         selected = self.shows_cursor and line == self.cursor
         pieces = row_pieces(
             self.table.columns,
@@ -293,7 +287,6 @@ class FigureTable(LineView):
         return self.strip_of_pieces(pieces, width, selected=selected)
 
     def draw_header(self, width: int) -> Strip:
-        """The titles."""
         pieces = header_pieces(self.table.columns, self._column_widths(width), self.sorting)
         return self.strip_of_pieces(pieces, width, selected=False)
 
@@ -306,11 +299,11 @@ class FigureTable(LineView):
 
 
 Fact = tuple[str, str]
-"""A label and what it says; may hold session text."""
+"""A label and its text; may contain session text."""
 
 
 class Facts(LineView, can_focus=False):
-    """Labels at the left, what they say beside them; the first matter most. What does not fit is scrolled to."""
+    """Labels with their texts, the most important first. Scrolls if they do not fit."""
 
     DEFAULT_CSS = """
     Facts {
@@ -327,28 +320,27 @@ class Facts(LineView, can_focus=False):
     COMPONENT_CLASSES: ClassVar[set[str]] = {"facts--label", "facts--text"}
 
     facts: reactive[tuple[Fact, ...]] = reactive[tuple[Fact, ...]]((), layout=False)
-    """What is shown."""
 
     def __init__(self) -> None:
         super().__init__()
         self._folded: list[tuple[str, str]] = []
 
     def watch_facts(self) -> None:
-        """Begin at the top of what is shown now."""
+        """Wrap the new facts and scroll to the top."""
         self._fold()
         self.scroll_to_line(0)
 
     def on_resize(self) -> None:
-        """Fold to the new width."""
+        """Wrap to the new width."""
         self._fold()
 
     def watch_scroll_y(self, old_value: float, new_value: float) -> None:
-        """Tell how many lines are out of sight now."""
+        """Post the number of lines out of sight."""
         super().watch_scroll_y(old_value, new_value)
         self.tell_cut()
 
     def read_on(self) -> None:
-        """Show the next lines; the first ones after the last."""
+        """Scroll to the next page, wrapping around."""
         is_at_end = self.first_line + self.page_height >= self.line_count
         self.scroll_to_line(0 if is_at_end else self.first_line + self.page_height)
 
@@ -363,7 +355,6 @@ class Facts(LineView, can_focus=False):
         self.tell_cut()
 
     def draw_line(self, line: int, width: int) -> Strip:
-        """One line."""
         label, text = self._folded[line]
         parts = ((label, self.style_of("facts--label")), (text, self.style_of("facts--text")))
         return strip_of(parts, width, self.rich_style)

@@ -1,1 +1,1 @@
-"""What tools did to the session's files, and what the agent knew of each: the screen of files."""
+"""The files screen: tool operations on the session's files and the agent's knowledge of each file."""

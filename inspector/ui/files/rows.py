@@ -1,4 +1,4 @@
-"""What the screen of files says: the files, and what was done to one of them, as rows of figures."""
+"""Tables of the files screen: the files, and the history of one file."""
 
 from __future__ import annotations
 
@@ -49,17 +49,17 @@ EVENT_COLUMNS: Final = (
 )
 
 ChangeKey = tuple[str, int, FileEventKind]
-"""A change: the file, the tool call's block, and what was done."""
+"""Key of a change: file, tool call block, and kind."""
 
 
 class FilesFound(NamedTuple):
-    """What is known of a session's files.
+    """Data of the files screen.
 
     Attributes:
-        outcome: At which call of which replay.
-        history: What was done to them.
-        changes: What each change was for.
-        context: What of them is in the prompt.
+        outcome: The replay at the selected call.
+        history: Operations on the files.
+        changes: Purpose of each change.
+        context: Parts of the files in the prompt.
     """
 
     outcome: Outcome
@@ -69,15 +69,13 @@ class FilesFound(NamedTuple):
 
 
 def change_key(event: FileEvent) -> ChangeKey:
-    """What a change is known by."""
     return event.path, event.call_block, event.kind
 
 
 def place_of_block(history: FileHistory, block: int) -> tuple[str, int] | None:
-    """Where a block of a tool call or its result stands: the file, and which of the things done to it.
+    """Return the file and event index of a tool call or result block.
 
-    A block of a message that holds several such calls, and of none of them itself, stands for the first; None for a
-    message that did nothing to any file.
+    Another block of a message with such calls refers to the first of them; None for messages without file operations.
     """
     firsts = history.session.first_blocks
     found: tuple[int, str, int] | None = None
@@ -93,7 +91,7 @@ def place_of_block(history: FileHistory, block: int) -> tuple[str, int] | None:
 
 
 def file_table(found: FilesFound) -> Table:
-    """A row a file."""
+    """Build the table of files."""
     rows = (_file(found.history, each, found.context.known) for each in found.context.files)
     return Table(FILE_COLUMNS, tuple(rows))
 
@@ -115,7 +113,7 @@ def _file(history: FileHistory, file: FileInContext, known: HowKnown) -> FigureR
 
 
 def event_table(found: FilesFound, path: str) -> Table:
-    """A row for everything that was done to a file."""
+    """Build the history table of a file."""
     file = next((each for each in found.context.files if each.path == path), None)
     if file is None:
         return Table()
@@ -147,7 +145,7 @@ def _event(place: int, event: FileEvent, stands: EventInContext, known: str, fou
 
 
 def what_for(event: FileEvent, changes: Mapping[ChangeKey, ChangelogEntry]) -> str:
-    """What something was done for, in one safe line: what is recorded or was said of it, else what it was."""
+    """Return the purpose of an event in one safe line: recorded or stated, otherwise a description."""
     parts: list[str] = []
     change = changes.get(change_key(event))
     if change is not None:
@@ -161,7 +159,7 @@ def what_for(event: FileEvent, changes: Mapping[ChangeKey, ChangelogEntry]) -> s
 
 
 def read_in_words(read: Read) -> str:
-    """Which lines of a file were shown: `all 120 lines`, `lines 1 to 40 of 120`."""
+    """Describe the lines shown by a read: `all 120 lines`, `lines 1 to 40 of 120`."""
     shown = read.shown
     count = len(shown.lines)
     if shown.total is not None and count >= shown.total:

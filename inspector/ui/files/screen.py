@@ -1,4 +1,4 @@
-"""The screen of files: what tools did to each, what of it is in the context, and what the agent knew of it when."""
+"""The files screen: tool operations on each file, its share of the context, and its content as known to the agent."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from inspector.ui.explain.dialog import Explained
 
 AROUND_NAME = 40
-"""Cells of a frame's title that are not the file's name."""
+"""Width of a frame's title without the file name, in cells."""
 
 
 class Files(FigureTable):
@@ -55,7 +55,7 @@ class Files(FigureTable):
 
 
 class FileEvents(FigureTable):
-    """The table of what was done to one of them."""
+    """The history table of one file."""
 
     TITLE_IN_HELP = "history of a file"
     HELP = """All that was done to the file above. Turn is the message that holds the result, call the first one whose
@@ -67,9 +67,9 @@ class FileEvents(FigureTable):
 
 
 class FilesScreen(StudyScreen):
-    """Files, what was done to the one under the cursor, and what was known of it after that.
+    """Files, the history of the file under the cursor, and its content as known after the selected event.
 
-    On a small screen the part that has the focus is twice as high as the others.
+    On a small screen the focused pane is twice as high as the others.
     """
 
     name_of_study = "files"
@@ -88,22 +88,21 @@ class FilesScreen(StudyScreen):
     BINDINGS: ClassVar[list[BindingType]] = bindings(FILES)
 
     def __init__(self, controller: SessionController, block: int = -1) -> None:
-        """Make a screen.
+        """Initialize the screen.
 
         Args:
-            controller: The open session, with an outcome to study.
-            block: The block to begin with, where it is a call that did something to a file, or its result; -1 for none.
+            controller: The open session, with an outcome.
+            block: The initial block, a call or result with a file operation; -1 for none.
         """
         super().__init__(controller)
         self.found: FilesFound | None = None
-        """What is shown; None before it is known."""
+        """The data shown; None until it is computed."""
         self._block = block
         self._place: int | None = None
         self._is_wanted = self._is_working = False
         self._shown: tuple[object, str | None, int] | None = None
 
     def compose(self) -> ComposeResult:
-        """The files, what was done to one of them, and what was known of it."""
         yield SessionHeader()
         with Pane("Files", id="files-pane"):
             yield Files(id="files")
@@ -116,28 +115,25 @@ class FilesScreen(StudyScreen):
 
     @property
     def files(self) -> Files:
-        """The table of files."""
         return self.query_one(Files)
 
     @property
     def events(self) -> FileEvents:
-        """The table of what was done to one of them."""
         return self.query_one(FileEvents)
 
     @property
     def content(self) -> KnownContent:
-        """What was known of it."""
         return self.query_one(KnownContent)
 
     @property
     def path(self) -> str | None:
-        """The file under the cursor; None where there is none."""
+        """The file under the cursor; None without files."""
         key = self.files.cursor_key
         return key if isinstance(key, str) else None
 
     @property
     def event(self) -> FileEvent | None:
-        """What the cursor is on in its history; None where there is nothing."""
+        """The event under the cursor in the file's history; None without events."""
         path, place = self.path, self.events.cursor_key
         if self.found is None or path is None or not isinstance(place, int):
             return None
@@ -145,13 +141,13 @@ class FilesScreen(StudyScreen):
         return events[place] if place < len(events) else None
 
     def on_mount(self) -> None:
-        """Begin with the files that take most of the context."""
+        """Sort the files by their tokens in the context."""
         self.query_one(Placeholder).display = False
         self.files.set_reactive(FigureTable.sorting, Sorting("tokens"))
         self.files.focus()
 
     def show_outcome(self) -> None:
-        """Look at the call; at once, or when the work under way is back."""
+        """Update to the selected call, now or after the running update."""
         self._is_wanted = True
         if not self._is_working:
             self._find()
@@ -162,7 +158,7 @@ class FilesScreen(StudyScreen):
         if known is None:
             self.query_one("#files-pane", Pane).border_subtitle = Content("reading…")
 
-        def work(post: Post[FilesFound], is_cancelled: IsCancelled) -> None:  # noqa: ARG001  soon done
+        def work(post: Post[FilesFound], is_cancelled: IsCancelled) -> None:  # noqa: ARG001  short
             session = outcome.replay.history.session
             if known is not None and known.history.session is session:
                 history, changes = known.history, known.changes
@@ -187,7 +183,7 @@ class FilesScreen(StudyScreen):
             self._find()
 
     def _begin(self, found: FilesFound) -> None:
-        """Put the cursors on what the row in the timeline did."""
+        """Move the cursors to the operation of the timeline's row."""
         place = place_of_block(found.history, self._block) if self._block >= 0 else None
         if place is not None:
             path, self._place = place
@@ -226,7 +222,7 @@ class FilesScreen(StudyScreen):
             self.events.move_to_key(self._place)
             self._place = None
         elif not is_same:
-            # Of another file the last thing that was done to it by the call looked at matters most.
+            # For another file, start at its last event before the selected call.
             count = next((each.count for each in found.context.files if each.path == path), 0)
             self.events.move_to_key(max(count - 1, 0))
         pane, name = self.query_one("#events-pane", Pane), self._file_name()
@@ -235,7 +231,7 @@ class FilesScreen(StudyScreen):
         self._show_content()
 
     def _file_name(self) -> str:
-        """The file under the cursor, as short as a frame needs it, safe."""
+        """Return the name of the file under the cursor, safe and shortened for a frame."""
         if self.found is None or self.path is None:
             return ""
         name = one_line(short_path(self.found.history, self.path))
@@ -245,7 +241,7 @@ class FilesScreen(StudyScreen):
     def _show_content(self) -> None:
         found, path, place = self.found, self.path, self.events.cursor_key
         shown = (None if found is None else found.history, path, place if isinstance(place, int) else -1)
-        # The column may be too narrow for what it was for: below the table stands more of it.
+        # The column may be too narrow for the purpose, so show it below the table too.
         step = next((row.cells["what"].text for row in self.events.rows if row.key == place), "")
         self.query_one("#events-pane", Pane).say_below(step)
         if shown == self._shown:
@@ -259,7 +255,7 @@ class FilesScreen(StudyScreen):
         self.query_one("#known-pane", Pane).border_title = Content(f"As the agent knew it at {said}")
         self.query_one("#known-pane", Pane).say_below("")
 
-        def work(post: Post[KnownLines], is_cancelled: IsCancelled) -> None:  # noqa: ARG001  soon done
+        def work(post: Post[KnownLines], is_cancelled: IsCancelled) -> None:  # noqa: ARG001  short
             post(KnownLines.of(state, found.history.contents[path][place]))
 
         self.jobs.run(work, self._take_content, group="known file", description="show what was known of a file")
@@ -276,30 +272,30 @@ class FilesScreen(StudyScreen):
         self.action_jump()
 
     def action_other(self, step: int) -> None:
-        """To the next part, or the one before."""
+        """Focus the next or previous pane."""
         parts: list[Widget] = [self.files, self.events, self.content]
         here = next((place for place, part in enumerate(parts) if part.has_focus), 0)
         if self.found is None or self.found.context.files:
             parts[(here + step) % len(parts)].focus()
 
     def action_call(self, step: int) -> None:
-        """At another call, on the main screen too."""
+        """Move to another call, also on the main screen."""
         self.controller.look_further(step)
 
     def action_enter(self) -> None:
-        """To what was done to the file."""
+        """Focus the file's history."""
         if self.found is None or self.events.rows:
             self.events.focus()
 
     def action_jump(self) -> None:
-        """To the row in the timeline: of a read what it showed, of a change the call that made it."""
+        """Go to the row in the timeline: the result of a read, the call of a change."""
         event = self.event
         if event is not None:
             is_read = event.kind is FileEventKind.READ
             self.dismiss(Leaving(block=event.result_block if is_read else event.call_block))
 
     def explains(self) -> Callable[[], tuple[Explained, ...]]:
-        """What explains the result under the cursor, or the prompt."""
+        """Return the explanations of the result under the cursor, or of the prompt."""
         from inspector.ui.explain.focus import explained_focus
 
         event = self.event if self.events.has_focus else None
@@ -310,6 +306,6 @@ class FilesScreen(StudyScreen):
 
 
 def _unread(found: FilesFound) -> tuple[str, ...]:
-    """How many calls could not be looked into; nothing for none."""
+    """Return a notice about tool calls that could not be read, if any."""
     count = found.history.unread
     return (f"{ON_SCREEN.plural(count, 'tool call')} could not be read again",) if count else ()

@@ -1,4 +1,4 @@
-"""A file as far as the agent knew it, line by line: what is known with its numbers, and what is not as such."""
+"""Lines of a file as known to the agent, numbered where the line number is known."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ DELETED = "⋯ it is not there any more ⋯"
 
 
 class KnownLine(NamedTuple):
-    """A line as it is shown.
+    """A line to show.
 
     Attributes:
-        number: Its number, empty where its place is not known and for what is said of lines.
-        text: Safe, as wide as was asked for at most.
-        is_note: It is said of the file, and no line of it.
+        number: Line number, empty if unknown and for notes.
+        text: Safe text, clipped to the requested width.
+        is_note: A note about the file, not a line of it.
     """
 
     number: str
@@ -39,13 +39,13 @@ class KnownLine(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class KnownLines:
-    """A file as it is known, as lines to be shown; equal only to itself.
+    """Known lines of a file; compared by identity.
 
     Attributes:
-        parts: Runs of lines, and in between sentences about those that are not known.
-        ends: Per part, how many lines there are up to its end.
-        begin: The line at which something was shown or changed last.
-        number_width: Cells of the longest number.
+        parts: Runs of lines, with notes about unknown lines between them.
+        ends: Total number of lines up to the end of each part.
+        begin: First line shown or changed by the last event.
+        number_width: Width of the longest number in cells.
     """
 
     parts: tuple[LineRun | str, ...]
@@ -55,11 +55,11 @@ class KnownLines:
 
     @classmethod
     def of(cls, state: KnownFile, before: FileContent) -> KnownLines:
-        """A file at a turn.
+        """Build the known lines of a file at a turn.
 
         Args:
-            state: What was known of it.
-            before: What was known before the last thing was done to it.
+            state: Known content of the file.
+            before: Known content before its last event.
         """
         parts: list[LineRun | str] = [f"⋯ {one_line(note)} ⋯" for note in state_doubts(state)]
         notes = len(parts)
@@ -81,20 +81,20 @@ class KnownLines:
         return self.ends[-1] if self.ends else 0
 
     def line(self, index: int, width: int) -> KnownLine:
-        """One line, its text at most `width` cells wide."""
+        """Return one line with its text clipped to `width` cells."""
         place = bisect_right(self.ends, index)
         part = self.parts[place]
         if isinstance(part, str):
             return KnownLine("", clip_cells(part, width), is_note=True)
         at = index - self.ends[place] + len(part.lines)
         number = "" if part.first is None else str(part.first + at)
-        # A line can be the whole of a large file; marks take no cells, and a line of nothing else must end too.
+        # A line can be a whole large file; combining marks take no cells, so also limit the number of characters.
         text = clip_cells(safe_text(part.lines[at][: 16 * width + 64]), width)
         return KnownLine(number, text, is_note=False)
 
 
 def _beginning(parts: Sequence[LineRun | str], ends: Sequence[int], first: int | None, before: FileContent) -> int:
-    """Where the line of a number stands, or what is new of what stands somewhere; 0 for neither."""
+    """Return the row of a line number, or of new text without a line number; 0 for none."""
     known = {run.lines for run in before.loose}
     for part, end in zip(parts, ends, strict=True):
         if isinstance(part, str):
@@ -108,7 +108,7 @@ def _beginning(parts: Sequence[LineRun | str], ends: Sequence[int], first: int |
 
 
 def _first_shown(event: FileEvent | None, before: FileContent, after: FileContent) -> int | None:
-    """The number of the first line that something showed, or left otherwise than before; None for none."""
+    """Return the number of the first line shown or changed by an event; None for none."""
     if event is not None and event.kind is FileEventKind.READ:
         return next((each.shown.first for each in event.operations if isinstance(each, Read)), None)
     for run in after.placed:

@@ -1,4 +1,4 @@
-"""A file as far as the agent knew it, scrolled line by line, however long it is."""
+"""The widget with a file's known content, of any length."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ KnownContent {
 
 
 class KnownContent(LineView):
-    """Set `known` to show a file."""
+    """Known content of a file. Set `known` to show it."""
 
     DEFAULT_CSS = CSS
     COMPONENT_CLASSES: ClassVar[set[str]] = component_classes(CSS)
@@ -39,43 +39,41 @@ class KnownContent(LineView):
     A line of which nothing tells where it stands has no number; one that is too long is cut at the edge."""
 
     known: var[KnownLines | None] = var(None, init=False)
-    """What is shown; None for nothing."""
+    """The lines shown; None for none."""
 
     def watch_known(self) -> None:
-        """Begin where something was shown or changed last."""
+        """Scroll to the lines shown or changed last."""
         known = self.known
         self.show_lines(0 if known is None else len(known))
         self.scroll_to_line(0 if known is None else max(known.begin - self.page_height // 4, 0))
         self.tell_cut()
 
     def on_resize(self) -> None:
-        """Tell how many lines are out of sight now."""
+        """Post the number of lines out of sight."""
         self.forget_lines()
         self.tell_cut()
 
     def watch_scroll_y(self, old_value: float, new_value: float) -> None:
-        """Tell how many lines are out of sight now."""
+        """Post the number of lines out of sight."""
         super().watch_scroll_y(old_value, new_value)
         self.tell_cut()
 
     def action_scroll(self, step: int) -> None:
-        """Scroll by lines."""
+        """Scroll by a number of lines."""
         self.scroll_to_line(self.first_line + step)
 
     def action_page(self, step: int) -> None:
-        """Scroll by pages."""
+        """Scroll by a number of pages."""
         self.scroll_to_line(self.first_line + step * max(self.page_height - 1, 1))
 
     def action_first(self) -> None:
-        """Go to the beginning."""
         self.scroll_to_line(0)
 
     def action_last(self) -> None:
-        """Go to the end."""
         self.scroll_to_line(self.line_count)
 
     def draw_line(self, line: int, width: int) -> Strip:
-        """One line behind its number."""
+        """Draw one line with its number."""
         if self.known is None:
             return strip_of((), width, self.rich_style)
         room = self.known.number_width + 3

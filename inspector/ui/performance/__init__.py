@@ -1,1 +1,1 @@
-"""What keeps the screen quick while much is computed and painted; `docs/` says what each is worth."""
+"""Techniques that keep the screen responsive during heavy work; `docs/` lists the effect of each."""

@@ -1,4 +1,4 @@
-"""Threads that let go of a session once it is closed."""
+"""Worker threads that release a session once it is closed."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ Result = TypeVar("Result")
 
 
 class ForgettingExecutor(ThreadPoolExecutor):
-    """Threads that keep nothing of what they have done.
+    """A thread pool in which idle threads hold no references to finished work.
 
-    Textual notes the worker at work in the context of the thread. That of an idle thread would hold the last worker it
-    ran, with its screen, and all that is known of a session closed since.
+    Textual stores the active worker in the thread's context. The context of an idle thread would hold its last worker
+    with its screen and thereby all data of a closed session.
     """
 
     def submit(
         self, fn: Callable[Parameters, Result], /, *args: Parameters.args, **kwargs: Parameters.kwargs
     ) -> Future[Result]:
-        """Call a function in a thread, in a context of its own."""
+        """Run a function in a thread, in a new context."""
         return super().submit(Context().run, partial(fn, *args, **kwargs))

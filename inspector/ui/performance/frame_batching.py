@@ -1,4 +1,4 @@
-"""When things are painted: what belongs together in one frame, and what is done after it."""
+"""Frame batching: paint related changes together, and run code after a frame."""
 
 from __future__ import annotations
 
@@ -18,22 +18,22 @@ if TYPE_CHECKING:
     from textual.timer import Timer
 
 FRAME = 1 / 60
-"""Seconds of a frame on most screens."""
+"""Seconds per frame on most screens."""
 
 SECONDS_HELD = 0.05
-"""Painting is held back for so long at most."""
+"""Maximum seconds for which painting is suspended."""
 
 SECONDS_UNPAINTED = 0.25
-"""What is to be done after a frame is done without one after so long."""
+"""Timeout for a frame before code that waits for it runs anyway."""
 
 TURNS_OF_WIDGETS = 3
-"""Turns of the event loop within which every widget has said that it wants painting."""
+"""Event loop turns in which every widget has requested its repaint."""
 
 
 class PaintingApp(App[None]):
-    """An application that can hold its painting back.
+    """An app that can suspend painting.
 
-    A frame of its own for the first part of a change would hold up the rest of it, which then waits for its turn.
+    Painting the first part of a change separately would delay the rest of it.
     """
 
     def __init__(self, *args: Any, **options: Any) -> None:
@@ -43,10 +43,10 @@ class PaintingApp(App[None]):
         self._is_late = False
 
     def hold_painting(self) -> None:
-        """Paint nothing until it is let go, or for a few frames at most.
+        """Suspend painting until it is resumed, for a few frames at most.
 
-        What was let go is painted before anything is held back again, so that dragging never stops the screen. Where
-        the rest of a change took longer than that, nothing more is held back until it has come.
+        Resumed changes are painted before painting is suspended again, so that dragging never stops the screen. If the
+        rest of a change took longer than that, nothing more is suspended until it has arrived.
         """
         if self._held is None and not self._is_owed and not self._is_late:
             self._held = ExitStack()
@@ -54,7 +54,7 @@ class PaintingApp(App[None]):
             self.set_timer(SECONDS_HELD, partial(self._give_up, self._held))
 
     def let_painting_go(self) -> None:
-        """Paint again."""
+        """Resume painting."""
         if self._held is not None:
             self._held.close()
             self._held = None
@@ -62,7 +62,7 @@ class PaintingApp(App[None]):
             self._ask_for_painting()
 
     def _ask_for_painting(self) -> None:
-        """Have what waits painted; an application that is closing has no screen any more."""
+        """Request a paint of pending changes; an exiting app has no screen."""
         if self.screen_stack:
             self.screen.check_idle()
 
@@ -72,14 +72,14 @@ class PaintingApp(App[None]):
             self.let_painting_go()
 
     def post_display_hook(self) -> None:
-        """Nothing that was let go waits any more."""
+        """Record that resumed changes have been painted."""
         self._is_owed = False
 
     @asynccontextmanager
     async def in_one_frame(self) -> AsyncIterator[None]:
-        """Have painted together what is changed within, and what was held back.
+        """Paint all changes made within the context in one frame, including suspended ones.
 
-        Every widget says from a task of its own that it wants painting; whoever came late would wait for two frames.
+        Each widget requests its repaint in its own task; late requests would wait for another frame.
         """
         with self.batch_update():
             self.let_painting_go()
@@ -88,19 +88,19 @@ class PaintingApp(App[None]):
             for _ in range(TURNS_OF_WIDGETS):
                 await asyncio.sleep(0)
             self._is_owed = True
-        # A screen that had nothing left to do meanwhile has found that it may not paint yet, and asks no more.
+        # A screen that was idle while painting was suspended does not request a paint again.
         self._ask_for_painting()
 
 
 def hold_painting(widget: Widget) -> None:
-    """Hold back the painting of the application a widget is in; see `PaintingApp.hold_painting`."""
+    """Suspend painting of the widget's app; see `PaintingApp.hold_painting`."""
     if isinstance(widget.app, PaintingApp):
         widget.app.hold_painting()
 
 
 @asynccontextmanager
 async def in_one_frame(widget: Widget) -> AsyncIterator[None]:
-    """Have painted together what is changed within; see `PaintingApp.in_one_frame`."""
+    """Paint all changes made within the context together; see `PaintingApp.in_one_frame`."""
     if isinstance(widget.app, PaintingApp):
         async with widget.app.in_one_frame():
             yield
@@ -109,18 +109,17 @@ async def in_one_frame(widget: Widget) -> AsyncIterator[None]:
 
 
 def after_frame(asker: MessagePump, do: Callable[[], object]) -> None:
-    """Do something once everything that waits to be painted is on the screen.
+    """Call a function once all pending changes are on the screen.
 
-    Textual's own `call_after_refresh` leaves it with the screen in front, which keeps it unpainted until it is in front
-    again, or for good, where another one comes to the front or it closes meanwhile. For one that is closed itself by
-    then nothing is done.
+    Textual's `call_after_refresh` leaves the callback with the screen on top, which delays it while another screen is
+    on top and drops it when it closes. Nothing is called if `asker` has been closed by then.
 
     Args:
-        asker: In whose turn it is done.
-        do: What is done, once; may be a coroutine function.
+        asker: Message pump that runs the function.
+        do: The function, called once; may be a coroutine function.
     """
-    # Both are taken out when it is done: the timer refers to what it calls, and what that holds would else wait for
-    # garbage to be collected.
+    # Both lists are emptied afterwards: the timer refers to its callback, and the callback's references would otherwise
+    # stay alive until garbage collection.
     due = [do]
     timers: list[Timer] = []
 

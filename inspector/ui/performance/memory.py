@@ -1,8 +1,8 @@
-"""Memory of a program that is left open: cyclic garbage is collected when nobody waits, and what is free stays whole.
+"""Memory of a long-running app: garbage is collected when idle, and heap fragmentation is limited.
 
-The collector stops every thread, and looks through whatever is young first: while a session is followed, that is each
-state of it with all its messages, ten milliseconds at a hundred thousand; and now and then through everything, a tenth
-of a second. Left to itself it does so in the middle of a frame, because that is when things are made.
+The collector stops all threads. It scans young objects first, which while a session is followed includes each of its
+states with all messages (10 ms at a hundred thousand), and sometimes everything (0.1 s). By default it runs in the
+middle of a frame, when objects are created.
 """
 
 from __future__ import annotations
@@ -20,37 +20,36 @@ if TYPE_CHECKING:
 
 SECONDS_BETWEEN = 1.0
 SECONDS_OF_IDLENESS = 0.3
-"""Since the last key or move of the mouse."""
+"""Seconds since the last key or mouse event before a partial collection."""
 
 MOST_SECONDS_BETWEEN = 10.0
-"""Where nobody is ever idle."""
+"""Maximum seconds between partial collections without an idle moment."""
 
 SECONDS_OF_ABSENCE = 3.0
-"""The same, before everything is looked through."""
+"""Idle seconds before a full collection."""
 
 SECONDS_TO_FIRST_FULL = 5.0
 SECONDS_BETWEEN_FULL = 600.0
 
 MOST_HEAPS: Final = -8
-"""What glibc calls the setting of how many heaps threads take memory from (`M_ARENA_MAX` of its `malloc.h`)."""
+"""glibc's constant for the maximum number of heaps (`M_ARENA_MAX` in its `malloc.h`)."""
 
 
 def give_memory_back() -> None:
-    """Have the C library give back what it keeps of freed memory, where it can be asked: up to as much as is in use."""
+    """Return freed memory to the system if the C library supports it; it may hold as much as is in use."""
     trim = _of_the_c_library("malloc_trim")
     if trim is not None:
         trim(0)
 
 
 def share_one_heap() -> None:
-    """Have all threads of this process take memory from one heap, where the C library can be told to, once and for all.
+    """Make all threads share one heap if the C library supports it; this cannot be undone.
 
-    By itself it gives every thread one of its own: what a replay leaves free in one, the next replay in another thread
-    does not find. After hours a third of what threads were given lies free in such heaps, in pieces too small to be
-    given back. Python's threads mostly take turns, so that they seldom wait for the one.
+    By default glibc gives each thread its own heap, and memory freed by a replay in one thread is not reused by the
+    next replay in another. After hours a third of the allocated memory is free in such heaps, in fragments too small to
+    return. Python threads mostly take turns, so they rarely contend for the shared heap.
 
-    How many there may be is settled with the first thread that needs one, and cannot be taken back: only for a process
-    that is this program's own.
+    The limit is fixed once the first thread needs a heap, so call this only in this program's own process.
     """
     tell = _of_the_c_library("mallopt")
     if tell is not None:
@@ -58,7 +57,7 @@ def share_one_heap() -> None:
 
 
 def _of_the_c_library(name: str) -> Callable[..., int] | None:
-    """A function of Linux's C library, None where there is none; ctypes is loaded by whoever needs it alone."""
+    """Return a function of the C library on Linux, otherwise None; ctypes is imported only when needed."""
     if sys.platform != "linux":
         return None
     import ctypes
@@ -67,7 +66,7 @@ def _of_the_c_library(name: str) -> Callable[..., int] | None:
 
 
 class CollectingApp(App[None]):
-    """An application that collects when it is idle, if the collector was switched off for it."""
+    """An app that collects garbage when idle, if the collector was disabled."""
 
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
@@ -75,28 +74,28 @@ class CollectingApp(App[None]):
         self._next_full = self._collected + SECONDS_TO_FIRST_FULL
 
     def on_mount(self) -> None:
-        """Begin to look for a moment."""
+        """Start checking for idle moments."""
         if not gc.isenabled():
             self.set_interval(SECONDS_BETWEEN, self._collect_when_idle)
 
     async def on_event(self, event: events.Event) -> None:
-        """Know when somebody is there."""
+        """Record the time of the last input event."""
         if isinstance(event, events.InputEvent):
             self._last_input = monotonic()
         await super().on_event(event)
 
     def collect_everything_soon(self) -> None:
-        """Collect everything at the next idle moment: something large is held by nothing but itself any more."""
+        """Schedule a full collection at the next idle moment, because a large reference cycle has become garbage."""
         self._next_full = monotonic()
 
     @property
     def is_opening(self) -> bool:
-        """Whether something large is being read or worked out that mostly stays, and is waited for."""
+        """True while a large, long-lived structure is being built and the user waits for it."""
         return False
 
     def _collect_when_idle(self) -> None:
         if self.is_opening:
-            # To look through it for the first time would hold all threads up for a tenth of a second.
+            # A first scan of it would stop all threads for a tenth of a second.
             gc.freeze()
             return
         now = monotonic()
@@ -104,7 +103,7 @@ class CollectingApp(App[None]):
         if now - self._last_input > SECONDS_OF_ABSENCE and now > self._next_full:
             gc.unfreeze()
             gc.collect()
-            # What is there now mostly stays, and need not be looked through again before long.
+            # Most remaining objects are long-lived and need no further scan for a while.
             gc.freeze()
             give_memory_back()
             self._collected, self._next_full = now, now + SECONDS_BETWEEN_FULL

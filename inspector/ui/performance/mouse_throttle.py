@@ -1,4 +1,4 @@
-"""Mouse moves while dragging, coalesced: of those that come within a frame, the newest stands for all."""
+"""Coalescing of mouse moves while dragging: only the newest move per frame is processed."""
 
 from __future__ import annotations
 
@@ -16,20 +16,20 @@ if TYPE_CHECKING:
     from textual.timer import Timer
 
 BETWEEN_MOVES = FRAME
-"""Seconds: what a move leads to is worked out once a frame. To follow more of them would only hold that up."""
+"""Minimum seconds between two processed moves: more than one per frame would only add delay."""
 
 TURNS_OF_INPUT = 3
-"""Turns of the event loop within which input that was read reaches the application."""
+"""Event loop turns in which input that was read reaches the app."""
 
 TURNS_OF_MESSAGES = 40
-"""Turns of the event loop within which what a widget makes of a move reaches whoever acts on it."""
+"""Event loop turns in which a widget's messages about a move reach their handlers."""
 
 
 class DraggingApp(App[None]):
-    """An application that takes one move of the mouse a frame while a widget holds it.
+    """An app that processes one mouse move per frame while a widget captures the mouse.
 
-    Terminals tell of every cell the mouse passes, mice of up to a thousand places a second: looking each of them up,
-    and following it, would leave no time to paint.
+    Terminals report every cell that the mouse passes, up to a thousand per second: processing each one would leave no
+    time to paint.
     """
 
     def __init__(self, *args: Any, **options: Any) -> None:
@@ -39,7 +39,7 @@ class DraggingApp(App[None]):
         self._moved = 0.0
 
     async def on_event(self, event: events.Event) -> None:
-        """Keep a move that comes soon after the one before; whatever else comes, comes after it."""
+        """Hold back a move soon after the previous one; any other event is processed after it."""
         if isinstance(event, events.InputEvent) and not event.is_forwarded:
             if isinstance(event, events.MouseMove) and self.mouse_captured is not None:
                 wait = self._moved + BETWEEN_MOVES - monotonic()
@@ -55,7 +55,7 @@ class DraggingApp(App[None]):
         await super().on_event(event)
 
     async def take_newest_move(self) -> None:
-        """Follow the mouse to where it is, as far as that is known."""
+        """Process the move held back, if any."""
         if self._move_timer is not None:
             self._move_timer.stop()
             self._move_timer = None
@@ -65,17 +65,17 @@ class DraggingApp(App[None]):
             await super().on_event(move)
 
     async def follow_at_once(self) -> None:
-        """Follow the mouse to where it is, or the next move as soon as it comes: what the one before led to is done."""
+        """Process the held move now, or the next one on arrival, because the previous move has been handled."""
         if self._newest_move is None:
             self._moved = 0.0
         await self.take_newest_move()
 
 
 async def take_newest_move(widget: Widget) -> None:
-    """Follow the mouse to where it is, in the application a widget is in, and wait until that has been acted on.
+    """Process the newest move of the widget's app and wait until it has been handled.
 
-    A move becomes a message of the widget that holds the mouse, which its ancestors take one after another: whoever
-    went on before would go on with the place before.
+    A move becomes a message of the capturing widget, which its ancestors handle in turn; without waiting, the caller
+    would use the previous position.
     """
     app = widget.app
     if not isinstance(app, DraggingApp):
@@ -86,7 +86,7 @@ async def take_newest_move(widget: Widget) -> None:
     holder = app.mouse_captured
     if holder is None:
         return
-    # The screen may be who waits here, and take no message until then.
+    # The screen may be waiting here itself and handles no messages until then.
     on_the_way = [node for node in holder.ancestors_with_self if isinstance(node, Widget) and node is not holder.screen]
     for _ in range(TURNS_OF_MESSAGES):
         await asyncio.sleep(0)

@@ -1,4 +1,4 @@
-"""Painting only the widgets that changed, and what covers them, when a part of the screen is painted."""
+"""A compositor that renders only the changed widgets, and those that overlap them, in partial updates."""
 
 from __future__ import annotations
 
@@ -14,18 +14,17 @@ if TYPE_CHECKING:
     from textual.widget import Widget
 
 USED_OF_COMPOSITOR = ("visible_widgets", "render_partial_update", "cuts")
-"""What is used of Textual's compositor, which is no part of its public interface."""
+"""Private attributes of Textual's compositor that are used."""
 
 
 def paint_changed_widgets_only(screen: Screen[Any]) -> bool:
-    """Have a screen ask only the widgets that changed for their lines.
+    """Make a screen render only the widgets that changed.
 
-    Textual asks every widget between the highest and the lowest change; most of them have nothing new to give. Only the
-    compositor it keeps to itself decides who is asked. Where this release of Textual has another one, nothing is
-    changed and all are asked, as without this.
+    Textual renders every widget between the topmost and the lowest change, most of them unchanged. Only its private
+    compositor controls this. If the compositor of this Textual release is incompatible, nothing changes.
 
     Returns:
-        Whether the screen paints so from now on.
+        True if the screen uses the new compositor.
     """
     compositor = changed_widgets_compositor()
     if compositor is None or type(getattr(screen, "_compositor", None)) is not compositor.__base__:
@@ -36,7 +35,7 @@ def paint_changed_widgets_only(screen: Screen[Any]) -> bool:
 
 @cache
 def changed_widgets_compositor() -> type[Compositor] | None:
-    """Textual's compositor, asking changed widgets only; None where this release has none that it can be made from."""
+    """Build a subclass of Textual's compositor that renders changed widgets only; None if it is incompatible."""
     try:
         from textual._compositor import Compositor
     except ImportError:
@@ -54,7 +53,7 @@ def changed_widgets_compositor() -> type[Compositor] | None:
             return super().visible_widgets if self._asked is None else self._asked
 
         def render_partial_update(self) -> ChopsUpdate | None:
-            # Remembered until the next layout, so it has to be worked out from all widgets.
+            # Cached until the next layout, so compute it from all widgets.
             _ = self.cuts
             self._asked = seen_in(self.visible_widgets, self._dirty_regions)
             try:
@@ -68,11 +67,11 @@ def changed_widgets_compositor() -> type[Compositor] | None:
 def seen_in(
     widgets: Mapping[Widget, tuple[Region, Region]], parts: Iterable[Region]
 ) -> dict[Widget, tuple[Region, Region]]:
-    """The widgets that show in any of some parts of the screen.
+    """Return the widgets visible in any of some regions of the screen.
 
     Args:
-        widgets: Widgets from front to back, with their region and the region it is clipped to.
-        parts: Parts of the screen.
+        widgets: Widgets from front to back, with region and clip region.
+        parts: Regions of the screen.
     """
     visible = [(widget, region.intersection(clip)) for widget, (region, clip) in widgets.items()]
     seen = set()

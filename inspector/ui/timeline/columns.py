@@ -256,7 +256,7 @@ def _bar(cell: CellOfRow, width: int) -> list[Piece]:
 def _bar_head(head: HeadOfColumn, width: int) -> str:
     planned = head.view is not None and head.view.state is not None
     names = ("█ sent ░ cut ╌ out", "█ sent ░ cut", "sent") if planned else ("█ size", "size")
-    # Logarithmic bars are always labelled, even if that replaces other text.
+    # Logarithmic bars are always labeled, even if that replaces other text.
     scale = " log" if head.logarithmic else ""
     label = next((name for name in names if cell_width(name + scale) < width), names[-1]) + scale
     return " " + fit_cells(label, width - 1, ellipsis="")
