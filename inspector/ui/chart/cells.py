@@ -166,6 +166,5 @@ def _glyph_cell(low: int, high: int, *, is_grown: bool, is_lowest: bool) -> Cell
 
 
 def _as_sent(low: int, high: int, *, is_grown: bool) -> tuple[int, int]:
-    """Set both heights to the sent height."""
     sent = high if is_grown else low
     return sent, sent

@@ -92,7 +92,6 @@ class ChartLine(NamedTuple):
 
 
 def layout_of(series: ChartSeries, width: int, height: int) -> ChartLayout:
-    """Compute the layout for `width` by `height` cells."""
     top = upper_end(series.peak, series.window, *(level.tokens for level in series.levels))
     values = (top, top // 2, series.window or 0, *(level.tokens for level in series.levels))
     labels = max(len(short_size(value)) for value in values if value <= top) + 1
@@ -184,7 +183,6 @@ def lines_of(series: ChartSeries, layout: ChartLayout) -> dict[int, ChartLine]:
 
 
 def _row_of(tokens: int | None, layout: ChartLayout) -> int | None:
-    """Return the row of a token count, or None above the chart or if unknown."""
     if not tokens or tokens > layout.top or not layout.rows:
         return None
     return min(layout.rows - 1, layout.rows - math.ceil(tokens * layout.rows / layout.top))

@@ -78,7 +78,6 @@ class ChartSeries:
 
     @property
     def call_count(self) -> int:
-        """Number of calls."""
         return len(self.recorded)
 
     @property
@@ -245,7 +244,6 @@ def seconds_of_calls(history: History) -> NDArray[np.float64] | None:
 
 @once_a_history
 def first_calls_after_compactions(history: History) -> tuple[int, ...]:
-    """Return the first calls after compactions."""
     compacted = [
         index for index, context in enumerate(history.session.contexts) if context.cause is ContextCause.COMPACTION
     ]

@@ -189,7 +189,6 @@ class ContextChart(Widget, can_focus=True):
         return strip_of(parts, width, plain)
 
     def on_mouse_down(self, event: events.MouseDown) -> None:
-        """Select the call under the mouse and start dragging."""
         offset = event.get_content_offset(self)
         if offset is not None and self.series is not None and offset.y > layout_of(self.series, *self.size).rows:
             self.post_message(self.AxisClicked())
@@ -201,7 +200,6 @@ class ContextChart(Widget, can_focus=True):
             self._select(call)
 
     def on_mouse_move(self, event: events.MouseMove) -> None:
-        """Select the call under the dragged mouse."""
         if self._dragged_to is None:
             return
         call = self.call_at(event.x - self.gutter.left)
@@ -210,23 +208,19 @@ class ContextChart(Widget, can_focus=True):
             self._select(call)
 
     def on_mouse_up(self) -> None:
-        """End dragging."""
         if self._dragged_to is not None:
             self.release_mouse()
             self._dragged_to = None
 
     def on_mouse_scroll_down(self, event: events.MouseScrollDown) -> None:
-        """Select the next call."""
         event.stop()
         self.action_select(1)
 
     def on_mouse_scroll_up(self, event: events.MouseScrollUp) -> None:
-        """Select the previous call."""
         event.stop()
         self.action_select(-1)
 
     def action_select(self, step: int) -> None:
-        """Move the selected call by a number of calls."""
         if self.series is not None and self.series.call_count:
             count = self.series.call_count
             cursor = count if self.series.cursor is None else self.series.cursor

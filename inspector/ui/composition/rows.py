@@ -66,14 +66,12 @@ NO_BLOCK: Final = "the file holds no block of it"
 
 
 def _columns(columns: tuple[Column, ...], scope: Scope) -> tuple[Column, ...]:
-    """Return the columns for one prompt or for all prompts."""
     if scope is Scope.WINDOW:
         return columns
     return tuple(_of_all(column) for column in columns if column.name not in _OF_WINDOW)
 
 
 def _of_all(column: Column) -> Column:
-    """Adapt a column to all prompts."""
     if column.name == "cost":
         return replace(column, title="cost", short="", width=9, most=0)
     if column.name == "share":
@@ -89,7 +87,6 @@ def own_sorting(composition: ContextBreakdown) -> Sorting:
 
 
 def part_table(composition: ContextBreakdown) -> Table:
-    """Build the table of the total and its parts."""
     whole = composition.everything
     is_window = composition.scope is Scope.WINDOW
     total = whole.tokens if is_window else whole.carried
@@ -105,7 +102,6 @@ def part_of(composition: ContextBreakdown, key: Hashable) -> ContextPart:
 
 
 def about_no_block(part: ContextPart) -> str:
-    """Explain a part that has no blocks in the file."""
     return _ABOUT.get(part.name, "")
 
 
@@ -135,7 +131,6 @@ def _part(key: Hashable, part: ContextPart, composition: ContextBreakdown, total
 
 
 def block_table(composition: ContextBreakdown, consumers: Sequence[Consumer], rows: Rows) -> Table:
-    """Build the table of a part's largest blocks."""
     known = composition.context.known.value
     is_window = composition.scope is Scope.WINDOW
     full = max((each.recorded if is_window else each.carried for each in consumers), default=1.0)
@@ -194,7 +189,6 @@ def _number(text: str, known: str, order: float, *, short: str = "", style: str 
 
 
 def tokens_cell(tokens: float, known: str) -> Cell:
-    """Build the cell of a token count."""
     return _number(ON_SCREEN.whole(tokens), known, tokens, short=ON_SCREEN.short(tokens))
 
 

@@ -141,7 +141,6 @@ class CompositionScreen(StudyScreen):
         return self.query_one(Blocks)
 
     def on_mount(self) -> None:
-        """Focus the parts."""
         self.parts.focus()
 
     def show_outcome(self) -> None:
@@ -263,7 +262,6 @@ class CompositionScreen(StudyScreen):
         self.action_jump()
 
     def action_divide(self, grouping: str) -> None:
-        """Change the grouping."""
         self.grouping = Grouping(grouping)
         self.show_outcome()
 
@@ -273,7 +271,6 @@ class CompositionScreen(StudyScreen):
         self.show_outcome()
 
     def action_other(self) -> None:
-        """Focus the other table."""
         (self.parts if self.blocks.has_focus else self.blocks).focus()
 
     def action_call(self, step: int) -> None:
@@ -303,7 +300,6 @@ class CompositionScreen(StudyScreen):
         return lambda: explained_focus(outcome, focus, terms, runs, search)[0]
 
     def action_jump(self) -> None:
-        """Go to the block in the timeline."""
         block = self.blocks.cursor_key
         if isinstance(block, int):
             self.dismiss(Leaving(block=block))

@@ -75,7 +75,6 @@ class CacheAnswers:
 
 
 def explain_cache(outcome: Outcome) -> CacheAnswers:
-    """Compute the cache misses of a replay."""
     from inspector.replay.analysis.cache_lifetime import lifetime_change
     from inspector.replay.analysis.cache_misses import cache_misses
     from inspector.replay.analysis.next_call import next_call_cost
@@ -130,7 +129,6 @@ class SpendingAnswers:
         """Replay without a plan that `best` refers to."""
 
     def forget(self) -> None:
-        """Drop all answers; another session is open."""
         self.give_way()
         self._host.stop("spending")
         self._know_nothing()

@@ -65,7 +65,6 @@ class ChangeListeners:
         return partial(self._listeners.remove, wanted)
 
     def publish(self, change: Change) -> None:
-        """Call the listeners of a change."""
         for wanted in tuple(self._listeners):
             if change in wanted:
                 wanted[change]()

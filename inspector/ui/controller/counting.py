@@ -78,17 +78,14 @@ class Counting:
         self.forget()
 
     def forget(self) -> None:
-        """Reset for another session."""
         self.stage = CountingStage.NONE
         self._is_advised = False
 
     @property
     def is_under_way(self) -> bool:
-        """True while tokens are being counted."""
         return self.stage is not CountingStage.NONE
 
     def begin(self) -> None:
-        """Start counting texts that have not been counted."""
         opened = self._opened
         if opened.session is None:
             return

@@ -22,9 +22,7 @@ class RunsJobs(Protocol):
         *,
         group: str,
         description: str,
-    ) -> object:
-        """Run some work and deliver its results."""
-        ...
+    ) -> object: ...
 
 
 class HookTrims:

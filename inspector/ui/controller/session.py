@@ -173,7 +173,6 @@ class SessionController:
         self.changes.publish(Change.FORGOTTEN)
 
     def open(self) -> None:
-        """Read the file from the beginning."""
         for group in ("count", "follow"):
             self.host.stop(group)
         self.state = "loading"
@@ -264,12 +263,10 @@ class SessionController:
 
     @property
     def is_unopened(self) -> bool:
-        """True if the file was read but has no session, or none yet."""
         return self.session is None and self.state in ("waiting", "failed")
 
     @property
     def is_being_written(self) -> bool:
-        """True if the file changed recently."""
         return is_live(self.changed, time())
 
     def tell_progress(self, what: str, fraction: float | None, stop: str = "") -> None:
@@ -279,7 +276,6 @@ class SessionController:
 
     @property
     def plan(self) -> Plan | None:
-        """The current plan; None before there is one."""
         return None if self.plans is None else self.plans.plan
 
     @property
@@ -294,12 +290,10 @@ class SessionController:
             self.changes.publish(Change.EDITED)
 
     def undo(self) -> None:
-        """Undo the last change of the plan."""
         if self.plans is not None:
             self._take_plans(self.plans.undone())
 
     def redo(self) -> None:
-        """Redo the last undone change."""
         if self.plans is not None:
             self._take_plans(self.plans.redone())
 
@@ -358,7 +352,6 @@ class SessionController:
             self.request_replay()
 
     def request_replay(self) -> None:
-        """Request a replay of the plan."""
         self.answers.give_way()
         self.replays.request()
 
@@ -456,7 +449,6 @@ class SessionController:
             self.request_replay()
 
     def set_runs(self, number: float) -> None:
-        """Project to another number of runs per day."""
         self.runs_per_day = RunsPerDay(number)
         self._project_anew()
 

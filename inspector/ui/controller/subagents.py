@@ -50,7 +50,6 @@ class Subagents:
         self._rows: tuple[tuple[object, ...], Rows] | None = None
 
     def forget(self) -> None:
-        """Reset for another session."""
         for key in self._unfolded | self._read.keys():
             self._jobs.stop(_group(key))
         self._forget()

@@ -69,7 +69,6 @@ def row_style(folded: Wrapped, row: int, plain: str) -> str:
 
 
 def member_pieces(text: str, plain: str) -> tuple[tuple[str, str], ...]:
-    """Split a row of formatted JSON into member name and value."""
     match = _MEMBER.fullmatch(text)
     if match is None:
         return ((text, plain),)
@@ -236,7 +235,6 @@ class Document:
         return self.first_rows[-1]
 
     def row(self, index: int) -> tuple[str, SectionKind]:
-        """Return one row, safe to show, and the kind of its section."""
         part = int(np.searchsorted(self.first_rows, index, side="right")) - 1
         return self.folded[part].row(index - self.first_rows[part]), self.sections[part].kind
 
@@ -253,7 +251,6 @@ class Document:
         return PageRow((gutter, *pieces), style if section.kind is SectionKind.INSERTED else "")
 
     def find(self, words: str) -> NDArray[np.int64]:
-        """Return the row of every match, ascending."""
         found = [np.zeros(0, dtype=np.int64)]
         found += [first + rows_of_words(words, part) for first, part in zip(self.first_rows, self.folded, strict=False)]
         return np.concatenate(found)
@@ -264,7 +261,6 @@ class Document:
         return "".join(texts or [section.text for section in self.sections])
 
     def note_rows(self) -> tuple[int, ...]:
-        """Return the first row of every note."""
         return tuple(
             first
             for first, section in zip(self.first_rows, self.sections, strict=False)

@@ -156,7 +156,6 @@ class Difference:
         return self.first_rows[-1]
 
     def shown(self, index: int) -> PageRow:
-        """Return one row of both sides."""
         place = int(np.searchsorted(self.first_rows, index, side="right")) - 1
         side, row = self.sides[place], index - self.first_rows[place]
         if side.is_note:
@@ -171,7 +170,6 @@ class Difference:
         return PageRow(tuple(pieces))
 
     def note_rows(self) -> tuple[int, ...]:
-        """Return the first row of every note."""
         return tuple(first for first, side in zip(self.first_rows, self.sides, strict=False) if side.is_note)
 
     def find(self, words: str) -> NDArray[np.int64]:

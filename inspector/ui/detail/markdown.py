@@ -34,7 +34,6 @@ class Rendered:
 
     @classmethod
     def of(cls, text: str, width: int) -> Rendered:
-        """Render a text at a width in cells."""
         note = "" if len(text) <= LONGEST else f"⋯ the first {LONGEST:,} characters of {len(text):,} ⋯"
         console = Console(width=max(width, 1), force_terminal=True, color_system="truecolor", legacy_windows=False)
         drawn = console.render_lines(Markdown(safe_text(text[:LONGEST]), hyperlinks=False), pad=False)
@@ -55,11 +54,9 @@ class Rendered:
         return PageRow(((" ", "detail--recorded"), *((text, style or "detail--recorded") for text, style in line)))
 
     def note_rows(self) -> tuple[int, ...]:
-        """Return the row of the note, if any."""
         return (0,) if self.note else ()
 
     def find(self, words: str) -> NDArray[np.int64]:
-        """Return the lines with matches."""
         rows = [
             index + bool(self.note)
             for index, line in enumerate(self.lines)
@@ -68,5 +65,4 @@ class Rendered:
         return np.array(rows if words else [], dtype=np.int64)
 
     def whole(self) -> str:
-        """Return the lines as text."""
         return "\n".join("".join(text for text, _ in line).rstrip() for line in self.lines) + "\n"

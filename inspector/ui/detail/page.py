@@ -65,7 +65,6 @@ def places_of(words: str, text: str) -> NDArray[np.int64]:
 
 
 def rows_of_words(words: str, folded: Wrapped) -> NDArray[np.int64]:
-    """Return the rows in which matches begin."""
     places = places_of(words, folded.text) if words else np.zeros(0, dtype=np.int64)
     if not len(places):
         return places
@@ -161,7 +160,6 @@ def _cells(codes: NDArray[np.uint8] | NDArray[np.uint32]) -> NDArray[np.uint8]:
 
 
 def _fold_narrow(rows: list[tuple[int, int]], text: str, first: int, last: int, width: int) -> None:
-    """Append the rows of a line of single-cell characters."""
     while last - first > width:
         end = _blank_before(text, first, first + width)
         rows.append((first, end))

@@ -245,12 +245,10 @@ class Joined:
         return self.first_rows[-1]
 
     def shown(self, index: int) -> PageRow:
-        """Return one row, safe to show."""
         place = int(np.searchsorted(self.first_rows, index, side="right")) - 1
         return self.pages[place].shown(index - self.first_rows[place])
 
     def note_rows(self) -> tuple[int, ...]:
-        """Return the rows with notes, ascending."""
         rows = zip(self.first_rows, self.pages, strict=False)
         return tuple(first + row for first, page in rows for row in page.note_rows())
 

@@ -101,7 +101,6 @@ class FoundPlaces:
         return replace(self, rows=rows, at=at if at < len(rows) else 0)
 
     def moved(self, step: int) -> FoundPlaces:
-        """Select another match, wrapping around."""
         return replace(self, at=(self.at + step) % len(self.rows)) if len(self.rows) else self
 
 
@@ -157,9 +156,7 @@ class Detail(LineView):
     HEADER_LINES = 1
 
     content: var[DetailContent | None] = var(None)
-    """The block shown."""
     shown: reactive[Shown] = reactive[Shown]("sent", init=False)
-    """The active view."""
     below: var[int] = var(0)
     """Number of rows below the visible ones."""
 
@@ -238,7 +235,6 @@ class Detail(LineView):
 
     @property
     def document(self) -> DetailPage:
-        """The wrapped page shown."""
         return self._page
 
     @property
@@ -247,22 +243,18 @@ class Detail(LineView):
         return max(self.line_width - 1, 1)
 
     def watch_content(self) -> None:
-        """Show another block, or the same one sent differently."""
         self._prepare()
 
     def watch_shown(self, before: Shown, _: Shown) -> None:
-        """Switch to the new view."""
         self._before = before
         self._prepare()
 
     def on_resize(self) -> None:
-        """Wrap to the new width."""
         self._count_below()
         if self.line_width != self._prepared_width:
             self._prepare()
 
     def watch_scroll_y(self, old_value: float, new_value: float) -> None:
-        """Update the number of rows below."""
         super().watch_scroll_y(old_value, new_value)
         self._count_below()
 
@@ -270,7 +262,6 @@ class Detail(LineView):
         self.below = max(self.line_count - self.first_line - self.page_height, 0)
 
     def on_click(self, event: events.Click) -> None:
-        """Select the clicked view in the header."""
         if self.line_at(event) == -1:
             offset = event.get_content_offset(self)
             position = 1
@@ -367,15 +358,12 @@ class Detail(LineView):
         )
 
     def action_pager(self) -> None:
-        """Open the view in the user's pager."""
         self.post_message(self.PagerAsked(self._page.whole()))
 
     def action_scroll(self, step: int) -> None:
-        """Scroll by a number of rows."""
         self.scroll_to_line(self.first_line + step)
 
     def action_page(self, step: int) -> None:
-        """Scroll by a number of pages."""
         self.scroll_to_line(self.first_line + step * max(self.page_height - 1, 1))
 
     def action_first(self) -> None:

@@ -21,7 +21,6 @@ GUTTER: Final = 2
 """Cells at the left: the cursor and the row's mark."""
 
 GAP: Final = 1
-"""Cells between two columns."""
 
 DESCENDING, ASCENDING = "▾", "▴"
 

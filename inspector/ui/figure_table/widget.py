@@ -83,7 +83,6 @@ class FigureTable(LineView):
     table: var[Table] = var(Table(), init=False)
     """The table in original order."""
     sorting: reactive[Sorting] = reactive(Sorting(), init=False)
-    """The current sorting."""
     logarithmic: reactive[bool] = reactive(False, init=False)
     """Draw bars on a logarithmic scale."""
     cursor: var[int] = var(-1)
@@ -136,7 +135,6 @@ class FigureTable(LineView):
 
     @property
     def rows(self) -> tuple[FigureRow, ...]:
-        """The rows in sorted order."""
         return self._rows
 
     @property
@@ -145,7 +143,6 @@ class FigureTable(LineView):
         return self._rows[self.cursor].key if 0 <= self.cursor < len(self._rows) else None
 
     def watch_table(self) -> None:
-        """Update the rows, keeping the cursor's row."""
         self._show()
 
     def show_anew(self, table: Table) -> None:
@@ -157,7 +154,6 @@ class FigureTable(LineView):
         self._show()
 
     def watch_sorting(self) -> None:
-        """Sort again; the cursor stays on its row."""
         self._show()
 
     def _show(self) -> None:
@@ -188,7 +184,6 @@ class FigureTable(LineView):
         self.forget_lines()
 
     def move_to(self, position: int) -> None:
-        """Move the cursor to a row."""
         if self._rows:
             self.cursor = min(max(position, 0), len(self._rows) - 1)
             self.scroll_to_show(self.cursor)
@@ -201,11 +196,9 @@ class FigureTable(LineView):
                 return
 
     def action_cursor(self, step: int) -> None:
-        """Move the cursor by a number of rows."""
         self.move_to(self.cursor + step)
 
     def action_page(self, step: int) -> None:
-        """Move the cursor by a number of pages."""
         self.move_to(self.cursor + step * max(self.page_height - 1, 1))
 
     def action_first(self) -> None:
@@ -223,11 +216,9 @@ class FigureTable(LineView):
         self.sort_by(names[at % len(names)])
 
     def action_reverse(self) -> None:
-        """Reverse the sort order."""
         self.sorting = Sorting(self.sorting.column, not self.sorting.falls)
 
     def action_scale(self) -> None:
-        """Switch the bars between linear and logarithmic scale."""
         self.logarithmic = not self.logarithmic
 
     def shows(self, name: str) -> bool:
@@ -241,7 +232,6 @@ class FigureTable(LineView):
         self.sorting = Sorting(name, falls)
 
     def on_click(self, event: events.Click) -> None:
-        """Move the cursor to the clicked row, or sort by the clicked title."""
         line, offset = self.line_at(event), event.get_content_offset(self)
         if line is None or offset is None:
             return
@@ -257,17 +247,14 @@ class FigureTable(LineView):
             self.sort_by(column.name)
 
     def on_resize(self) -> None:
-        """Keep the cursor visible."""
         if self.cursor >= 0:
             self.scroll_to_show(self.cursor)
         self.tell_cut()
 
     def on_focus(self) -> None:
-        """Redraw the cursor as focused."""
         self.restyle()
 
     def on_blur(self) -> None:
-        """Redraw the cursor as unfocused."""
         self.restyle()
 
     def line_key(self, line: int) -> Hashable:
@@ -326,12 +313,10 @@ class Facts(LineView, can_focus=False):
         self._folded: list[tuple[str, str]] = []
 
     def watch_facts(self) -> None:
-        """Wrap the new facts and scroll to the top."""
         self._fold()
         self.scroll_to_line(0)
 
     def on_resize(self) -> None:
-        """Wrap to the new width."""
         self._fold()
 
     def watch_scroll_y(self, old_value: float, new_value: float) -> None:

@@ -91,7 +91,6 @@ def place_of_block(history: FileHistory, block: int) -> tuple[str, int] | None:
 
 
 def file_table(found: FilesFound) -> Table:
-    """Build the table of files."""
     rows = (_file(found.history, each, found.context.known) for each in found.context.files)
     return Table(FILE_COLUMNS, tuple(rows))
 
@@ -113,7 +112,6 @@ def _file(history: FileHistory, file: FileInContext, known: HowKnown) -> FigureR
 
 
 def event_table(found: FilesFound, path: str) -> Table:
-    """Build the history table of a file."""
     file = next((each for each in found.context.files if each.path == path), None)
     if file is None:
         return Table()

@@ -127,7 +127,6 @@ class FilesScreen(StudyScreen):
 
     @property
     def path(self) -> str | None:
-        """The file under the cursor; None without files."""
         key = self.files.cursor_key
         return key if isinstance(key, str) else None
 
@@ -272,7 +271,6 @@ class FilesScreen(StudyScreen):
         self.action_jump()
 
     def action_other(self, step: int) -> None:
-        """Focus the next or previous pane."""
         parts: list[Widget] = [self.files, self.events, self.content]
         here = next((place for place, part in enumerate(parts) if part.has_focus), 0)
         if self.found is None or self.found.context.files:
@@ -283,7 +281,6 @@ class FilesScreen(StudyScreen):
         self.controller.look_further(step)
 
     def action_enter(self) -> None:
-        """Focus the file's history."""
         if self.found is None or self.events.rows:
             self.events.focus()
 

@@ -39,7 +39,6 @@ class KnownContent(LineView):
     A line of which nothing tells where it stands has no number; one that is too long is cut at the edge."""
 
     known: var[KnownLines | None] = var(None, init=False)
-    """The lines shown; None for none."""
 
     def watch_known(self) -> None:
         """Scroll to the lines shown or changed last."""
@@ -49,21 +48,17 @@ class KnownContent(LineView):
         self.tell_cut()
 
     def on_resize(self) -> None:
-        """Post the number of lines out of sight."""
         self.forget_lines()
         self.tell_cut()
 
     def watch_scroll_y(self, old_value: float, new_value: float) -> None:
-        """Post the number of lines out of sight."""
         super().watch_scroll_y(old_value, new_value)
         self.tell_cut()
 
     def action_scroll(self, step: int) -> None:
-        """Scroll by a number of lines."""
         self.scroll_to_line(self.first_line + step)
 
     def action_page(self, step: int) -> None:
-        """Scroll by a number of pages."""
         self.scroll_to_line(self.first_line + step * max(self.page_height - 1, 1))
 
     def action_first(self) -> None:
@@ -73,7 +68,6 @@ class KnownContent(LineView):
         self.scroll_to_line(self.line_count)
 
     def draw_line(self, line: int, width: int) -> Strip:
-        """Draw one line with its number."""
         if self.known is None:
             return strip_of((), width, self.rich_style)
         room = self.known.number_width + 3

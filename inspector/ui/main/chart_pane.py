@@ -70,11 +70,9 @@ class ChartPane(SessionPane):
 
     @property
     def chart(self) -> ContextChart | None:
-        """The chart widget; None before there is a session."""
         return self._chart
 
     def show_chart(self) -> None:
-        """Draw the prompts of all calls and mark the selected call."""
         from inspector.ui.chart.drawing import marks_in_words
         from inspector.ui.chart.view import chart_of, moment_of, prompts_known
 
@@ -106,7 +104,6 @@ class ChartPane(SessionPane):
         self._chart.here = enters if 0 <= enters < outcome.replay.history.call_count else None
 
     def turn_axis(self) -> None:
-        """Switch the x axis between time and calls."""
         if self.controller.outcome is None or self._chart is None:
             return
         self.by_time = not self.by_time
@@ -177,7 +174,6 @@ class ChartPane(SessionPane):
 
     @property
     def speed(self) -> float:
-        """Playback speed in calls per second."""
         return SPEEDS[self._speed]
 
     def play(self) -> None:
@@ -193,7 +189,6 @@ class ChartPane(SessionPane):
             self._run()
 
     def play_faster(self, step: int) -> None:
-        """Change the playback speed by a number of steps."""
         self._speed = min(max(self._speed + step, 0), len(SPEEDS) - 1)
         self.tell(f"{speed_in_words(self.speed)}: g space plays and stops")
         if self.is_playing:

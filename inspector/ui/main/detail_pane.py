@@ -186,7 +186,6 @@ class DetailPane(SessionPane):
             self._detail.action_show(shown)
 
     def to_next_cut(self) -> None:
-        """Go to the next cut in the text."""
         if self._detail is not None:
             self._detail.action_next_note()
 
@@ -200,7 +199,6 @@ class DetailPane(SessionPane):
             self._detail.action_pager()
 
     async def on_detail_find_asked(self) -> None:
-        """Open the search line."""
         from inspector.ui.toolkit.find_bar import TextFind
 
         if self._find_bar is None:
@@ -215,7 +213,6 @@ class DetailPane(SessionPane):
             self._detail.search(event.text)
 
     def on_detail_counted(self, event: Detail.Counted) -> None:
-        """Show which match is selected."""
         if self._find_bar is not None:
             self._find_bar.say(event.notice)
 

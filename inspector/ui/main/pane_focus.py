@@ -37,11 +37,9 @@ class PaneFocus:
         self.last = ""
 
     def note(self) -> None:
-        """Record which pane has the focus."""
         self.last = next((name for name in self.parts if self.is_in(name)), self.last)
 
     def is_in(self, name: str) -> bool:
-        """Return True if the focus is within the pane."""
         part, focused = self.parts.get(name), self._screen.focused
         return part is not None and focused is not None and part in focused.ancestors_with_self
 
@@ -52,7 +50,6 @@ class PaneFocus:
 
     @property
     def is_plan_open(self) -> bool:
-        """True if the plan drawer is open."""
         return self._screen.has_class(OPEN_PLAN)
 
     @is_plan_open.setter
@@ -91,7 +88,6 @@ class PaneFocus:
 
     @property
     def zooms(self) -> bool:
-        """True if a pane is zoomed."""
         return any(self._screen.has_class(name) for name in ZOOMS.values())
 
     def zoom(self, pane: str | None) -> bool:

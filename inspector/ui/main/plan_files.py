@@ -82,7 +82,6 @@ def use_plan(controller: SessionController, plan: Plan) -> None:
 
 
 async def save_plan(app: App[Any], controller: SessionController) -> None:
-    """Prompt for a name or a file, and save the plan there."""
     from inspector.ui.dialogs.dialog import ValueDialog
     from inspector.ui.plan.saved_plans import problem_with_name, save_named
 

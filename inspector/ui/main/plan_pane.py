@@ -57,7 +57,6 @@ class PlanPane(SessionPane):
 
     @property
     def panel(self) -> PlanPanel | None:
-        """The widget with the controls; None before there is a session to plan for."""
         return self._panel
 
     def focus_control(self, entry: int | None = None) -> None:
@@ -117,7 +116,6 @@ class PlanPane(SessionPane):
             self.tell(f"{each.strategy.name} {'on' if each.enabled else 'off'}: ctrl+z takes it back")
 
     def take_best(self) -> None:
-        """Make the best plan found so far the current one."""
         controller = self.controller
         found, plan = controller.answers.best, controller.plan
         if plan is None:
@@ -151,7 +149,6 @@ class PlanPane(SessionPane):
             await self._show_at_once(target)
 
     async def _show_at_once(self, entry: int) -> None:
-        """Show the plan immediately and focus an entry."""
         if self._panel is not None and self.controller.plan is not None:
             await self._panel.show(self.controller.plan, entry)
 
@@ -209,7 +206,6 @@ class PlanPane(SessionPane):
             self.tell(f"this is plan {letter} now: w d shows what it differs in from plan {plans.other_letter}")
 
     def show_difference(self) -> None:
-        """Open the list of differences between plan A and B."""
         from inspector.ui.plan.difference import figure_rows, setting_rows
         from inspector.ui.plan.difference_dialog import DifferenceScreen
 
@@ -236,7 +232,6 @@ class PlanPane(SessionPane):
         self.run_dialog(plan_files.open_plan(self.app, self.controller), "open a plan")
 
     def save(self) -> None:
-        """Save the plan under a name or in a file chosen by the user."""
         self.run_dialog(plan_files.save_plan(self.app, self.controller), "save the plan")
 
     def export(self) -> None:

@@ -38,7 +38,6 @@ class RelatedSessions:
 
     @property
     def are_there(self) -> bool:
-        """True if the session has linked sessions."""
         return self._controller.session is not None and bool(self._controller.session.links)
 
     @property
@@ -72,7 +71,6 @@ class RelatedSessions:
         return parent_of(session)
 
     def open_subagent(self) -> None:
-        """Open the subagent started by the call under the cursor."""
         if (subagent := self.subagent) is not None:
             self._open(*subagent)
 

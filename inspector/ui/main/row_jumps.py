@@ -85,7 +85,6 @@ class RowJumps:
         return self._jump("match", rows, step, "no row matches", tells=step != 0)
 
     def to_cut(self, step: int) -> None:
-        """Jump to another row changed by the plan."""
         none = "the plan changes no row of this prompt"
         if self._controller.plan is not None and not self._controller.plan.strategies:
             none = "nothing is cut: no strategy of the plan is on, 1 switches its first one"
@@ -115,7 +114,6 @@ class RowJumps:
         return f"at call {ON_SCREEN.whole(effect.after + 1)}: ⏎ what it removed, [ before"
 
     def to_subagent(self, step: int) -> None:
-        """Jump to another subagent, with or without its own file."""
         import numpy as np
 
         if self._pane.view is not None:
@@ -124,7 +122,6 @@ class RowJumps:
             self._jump("subagent", found, step, "no subagent was started")
 
     def to_error(self, step: int) -> None:
-        """Jump to another failed tool result."""
         import numpy as np
 
         if self._pane.view is not None:
@@ -132,7 +129,6 @@ class RowJumps:
             self._jump("failure", failed, step, "no tool result is marked as failed")
 
     def to_pin(self, step: int) -> None:
-        """Jump to another pinned row."""
         import numpy as np
 
         if self._pane.view is not None:

@@ -57,7 +57,6 @@ class RowSearch:
 
     @property
     def is_idle(self) -> bool:
-        """True without a query."""
         return self._search is None
 
     def search_for(self, text: str, *, is_filter: bool) -> None:
@@ -79,7 +78,6 @@ class RowSearch:
         self._jobs.stop("search")
 
     def look_through(self, view: TimelineView | None) -> None:
-        """Start searching the rows, if there is a query."""
         search = self._search
         if search is None or view is None:
             return

@@ -162,7 +162,6 @@ class InspectScreen(SessionScreen[None], AnsweredScreen[None]):
         self.timeline.say_instead(Word(f"opening {path.name}"))
 
     async def _make_rows(self) -> None:
-        """Mount the rows, once; they can be used while the other panes are mounted."""
         if self.pane_focus.parts:
             return
         await self.timeline.begin()
@@ -171,7 +170,6 @@ class InspectScreen(SessionScreen[None], AnsweredScreen[None]):
             self.timeline.take_focus()
 
     async def _make_room(self) -> None:
-        """Mount the other panes, once."""
         if PLAN in self.pane_focus.parts:
             return
         for part in (self.chart, self.detail, self.plan):
@@ -217,7 +215,6 @@ class InspectScreen(SessionScreen[None], AnsweredScreen[None]):
         self.tell(notice, is_problem=is_problem, is_over=is_over)
 
     def forget_notice(self) -> None:
-        """Clear the notice."""
         super().forget_notice()
         self._tells_problem = False
 
@@ -256,7 +253,6 @@ class InspectScreen(SessionScreen[None], AnsweredScreen[None]):
         self._teach()
 
     def _show_standing(self) -> None:
-        """Update the counts in the status line."""
         view, session = self.timeline.view, self.controller.session
         if view is not None and session is not None:
             rows = self.timeline.timeline
@@ -292,18 +288,15 @@ class InspectScreen(SessionScreen[None], AnsweredScreen[None]):
             self.refresh_bindings()
 
     def _keep_runs(self) -> None:
-        """Save the number of runs per day if the user changed it."""
         runs = self.controller.runs_per_day
         if runs != self.settings.runs:
             self.settings = self.settings.with_value("runs_per_day", runs.number)
             self.post_message(self.SettingChanged("runs_per_day", runs.number))
 
     async def action_do(self, name: str) -> None:
-        """Run the action with that name."""
         await do(self, name)
 
     def action_show_all(self) -> None:
-        """Show every row; called by a click on the number of hidden rows."""
         self.timeline.show_all()
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
@@ -332,7 +325,6 @@ class InspectScreen(SessionScreen[None], AnsweredScreen[None]):
         after_frame(self, self.timeline.name_rows)
 
     def on_timeline_pane_detail_asked(self) -> None:
-        """Show the text of the row under the cursor."""
         self.pane_focus.give_to(DETAIL)
         if not self.pane_focus.zooms:
             self.zoom("detail-pane")
@@ -348,12 +340,10 @@ class InspectScreen(SessionScreen[None], AnsweredScreen[None]):
         self.pane_focus.note()
 
     def zoom(self, pane: str | None) -> None:
-        """Zoom a pane, or end the zoom."""
         if not self.pane_focus.zoom(pane):
             self.tell("the timeline, the detail and the chart can have the whole screen: go to one of them")
 
     def on_pane_title_clicked(self, event: Pane.TitleClicked) -> None:
-        """Zoom the clicked pane, or end the zoom."""
         self.zoom(event.pane.id)
 
     def leave(self) -> None:
@@ -380,7 +370,6 @@ class InspectScreen(SessionScreen[None], AnsweredScreen[None]):
         self.run_dialog(self._report_writer().save(), "save a report")
 
     def open_page(self) -> None:
-        """Open the last saved page in the browser."""
         self._report_writer().open_page()
 
     def _report_writer(self) -> ReportWriter:
@@ -391,7 +380,6 @@ class InspectScreen(SessionScreen[None], AnsweredScreen[None]):
         return self._reports
 
     def explain(self) -> None:
-        """Explain the figures under the cursor."""
         part = next((name for name in (CHART, PLAN, COST) if self.pane_focus.is_in(name)), TIMELINE)
         block = self.timeline.cursor_block if part == TIMELINE and self.timeline.is_open else -1
         if part == TIMELINE and self.timeline.boundary is not None:
@@ -399,7 +387,6 @@ class InspectScreen(SessionScreen[None], AnsweredScreen[None]):
         self.cost.explain(part if self.timeline.is_open else COST, block)
 
     def ask_call(self) -> None:
-        """Ask which call to select."""
         self.run_dialog(self._ask_call(), "ask for a call")
 
     async def _ask_call(self) -> None:

@@ -106,7 +106,6 @@ class FailingPart(Widget):
         self.screen.refresh(layout=True)
 
     async def _clear(self) -> None:
-        """Remove all widgets."""
         await self.remove_children()
         for ended in tuple(self.children):  # a widget that failed before it was mounted cannot be removed normally
             self._nodes._remove(ended)  # noqa: SLF001  there is no public way

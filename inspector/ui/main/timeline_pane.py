@@ -101,19 +101,16 @@ class TimelinePane(SessionPane):
 
     @property
     def is_open(self) -> bool:
-        """True if there are rows."""
         return self._timeline is not None
 
     @property
     def timeline(self) -> Timeline:
-        """The widget with the rows; it exists once there is a session."""
         if self._timeline is None:
             raise AssertionError("no rows without a session")
         return self._timeline
 
     @property
     def view(self) -> TimelineView | None:
-        """The rows shown; None before there are any."""
         return None if self._timeline is None else self._timeline.view
 
     @property
@@ -148,7 +145,6 @@ class TimelinePane(SessionPane):
             self.screen.set_focus(self._timeline)
 
     def say_instead(self, word: Word | None) -> None:
-        """Show a text in place of the rows; None shows the rows."""
         if self.has_failed:
             return
         placeholder = self.query_one(Placeholder)
@@ -254,7 +250,6 @@ class TimelinePane(SessionPane):
         return self._arrangement
 
     def _arranged_view(self, view: TimelineView) -> TimelineView:
-        """Return the view with its rows ordered and folded."""
         from inspector.ui.timeline.arrangement import Order, arrange
 
         arrangement = self.arrangement
@@ -312,7 +307,6 @@ class TimelinePane(SessionPane):
         self.controller.changes.publish(Change.SHOWN)
 
     def ask_rows(self, do: Callable[[Timeline], object]) -> None:
-        """Run a function on the rows' widget, if it exists."""
         if self._timeline is not None:
             do(self._timeline)
 
@@ -390,7 +384,6 @@ class TimelinePane(SessionPane):
         self.next_order()
 
     def on_timeline_fold_asked(self, event: Timeline.FoldAsked) -> None:
-        """Fold or unfold a message, a subagent, or everything."""
         from inspector.ui.timeline.arrangement import Folds
 
         view, folds = self.view, self.arrangement.folds
@@ -446,7 +439,6 @@ class TimelinePane(SessionPane):
         self.controller.changes.publish(Change.SHOWN)
 
     async def find(self, *, is_filter: bool) -> None:
-        """Open the search or filter line."""
         if self._timeline is not None:
             (await self._open_find_bar()).open(is_filter=is_filter, words=self._words())
 
@@ -474,7 +466,6 @@ class TimelinePane(SessionPane):
         return words_of(self.view, history.tool_names if history is not None else ())
 
     def on_find_line_changed(self, event: FindBar.Changed) -> None:
-        """Search for the changed query."""
         from inspector.ui.timeline.search import QueryError
 
         is_filter = self.find_bar is not None and self.find_bar.is_filter
@@ -509,7 +500,6 @@ class TimelinePane(SessionPane):
             self.find_bar.say(text)
 
     def _to_match(self, step: int) -> None:
-        """Jump to another matching row; see `RowJumps.to_match`."""
         found = self.jumps.to_match(step, self.search.rows)
         if found is not None:
             self._say_found(f"{ON_SCREEN.whole(found.place)} of {ON_SCREEN.plural(found.total, 'row')}")

@@ -54,7 +54,6 @@ class PaintingApp(App[None]):
             self.set_timer(SECONDS_HELD, partial(self._give_up, self._held))
 
     def let_painting_go(self) -> None:
-        """Resume painting."""
         if self._held is not None:
             self._held.close()
             self._held = None

@@ -74,7 +74,6 @@ class CollectingApp(App[None]):
         self._next_full = self._collected + SECONDS_TO_FIRST_FULL
 
     def on_mount(self) -> None:
-        """Start checking for idle moments."""
         if not gc.isenabled():
             self.set_interval(SECONDS_BETWEEN, self._collect_when_idle)
 

@@ -55,7 +55,6 @@ class DraggingApp(App[None]):
         await super().on_event(event)
 
     async def take_newest_move(self) -> None:
-        """Process the move held back, if any."""
         if self._move_timer is not None:
             self._move_timer.stop()
             self._move_timer = None

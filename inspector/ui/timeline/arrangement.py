@@ -33,7 +33,6 @@ class Order(Enum):
 
     @property
     def next(self) -> Order:
-        """The next order, wrapping around."""
         orders = list(Order)
         return orders[(orders.index(self) + 1) % len(orders)]
 

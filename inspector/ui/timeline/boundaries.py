@@ -246,7 +246,6 @@ def _part_name(part: RemovedPart) -> str:
 
 
 def _aligned(rows: list[tuple[str, int, int]], how: HowKnown) -> list[str]:
-    """Align names, block counts and token counts in columns."""
     names = max(cell_width(name) for name, _, _ in rows)
     blocks = max(len(ON_SCREEN.plural(count, "block")) for _, count, _ in rows)
     tokens = max(len(_tokens(amount, how)) for _, _, amount in rows)

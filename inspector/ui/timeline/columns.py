@@ -96,7 +96,6 @@ class CellOfRow(NamedTuple):
 
     @property
     def role_class(self) -> str:
-        """Component class of cells colored by role."""
         return self.faint or ROLE_CLASSES[self.row.letter]
 
 
@@ -145,7 +144,6 @@ class Columns:
 
     @cached_property
     def widths(self) -> dict[str, int]:
-        """Widths of the visible columns in cells, by name."""
         return {column.name: width for column, width in self.shown}
 
     @cached_property

@@ -42,7 +42,6 @@ def row_pieces(
 
 
 def header_pieces(view: TimelineView | None, columns: Columns, *, logarithmic: bool) -> list[Piece]:
-    """Render the header line."""
     head = HeadOfColumn(view, logarithmic)
     return [("".join(column.head(head, cells) for column, cells in columns.shown), "timeline--header")]
 

@@ -164,7 +164,6 @@ class Row:
 
     @property
     def is_inner(self) -> bool:
-        """True for a row of a subagent's session."""
         return self.depth > 0
 
 
@@ -294,7 +293,6 @@ class Rows:
         )
 
     def _subagent_row(self, index: int) -> Row:
-        """Build a subagent's heading row or inner row."""
         place, inner, block = int(self.subagent[index]), int(self.inner[index]), int(self.block[index])
         subagent = self.opened.get(place)
         if subagent is not None and inner >= 0:
@@ -343,12 +341,10 @@ class Rows:
 
     @cached_property
     def own(self) -> NDArray[np.int32]:
-        """Row of each block."""
         return np.flatnonzero(self.is_block).astype(np.int32)
 
     @cached_property
     def is_block(self) -> NDArray[np.bool_]:
-        """Mask of rows with a block of this session."""
         return (self.boundary < 0) & (self.subagent < 0)
 
     @cached_property
@@ -362,17 +358,14 @@ class Rows:
 
     @cached_property
     def inner_count(self) -> int:
-        """Number of rows in subagents' sessions."""
         return int((self.inner >= 0).sum())
 
     def inner_of(self, index: int) -> tuple[Subagent, int] | None:
-        """Return the innermost subagent of a row and the row within its session; None for a row of this session."""
         inner = int(self.inner[index])
         subagent = self.opened.get(int(self.subagent[index])) if inner >= 0 else None
         return None if subagent is None else subagent.rows.inner_of(inner) or (subagent, inner)
 
     def place_of(self, index: int) -> RowPlace:
-        """Return a row's stable identity."""
         kind = 1 if self.boundary[index] >= 0 else 2 if self.subagent[index] >= 0 else 0
         place, inner = int(self.subagent[index]), int(self.inner[index])
         subagent = self.opened.get(place) if inner >= 0 else None
@@ -391,12 +384,10 @@ class Rows:
 
     @cached_property
     def is_boundary(self) -> NDArray[np.bool_]:
-        """Mask of boundary rows."""
         return self.boundary >= 0
 
     @cached_property
     def is_error(self) -> NDArray[np.bool_]:
-        """Mask of rows with a failed tool result."""
         failed: NDArray[np.bool_] = self.history.is_error[self.block] & self.is_block
         for place, subagent in self.opened.items():
             of_it = (self.subagent == place) & (self.inner >= 0)
@@ -405,12 +396,10 @@ class Rows:
 
     @cached_property
     def thread(self) -> NDArray[np.int32]:
-        """Thread of each row's message."""
         return self.history.message_thread[self.history.message[self.block]]
 
     @cached_property
     def start_time(self) -> float | None:
-        """Earliest message time, or None."""
         known = self.message_time[~np.isnan(self.message_time)]
         return float(known.min()) if len(known) else None
 

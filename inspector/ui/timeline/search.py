@@ -121,7 +121,6 @@ class Query:
 
     @property
     def is_empty(self) -> bool:
-        """True if everything matches."""
         return self == Query()
 
 

@@ -29,17 +29,14 @@ if TYPE_CHECKING:
 
 
 def no_reason(block: int) -> str:  # noqa: ARG001  default without a plan
-    """Return no reason; default without a plan."""
     return ""
 
 
 def no_decisions() -> Decisions:
-    """Return no decisions; default without a plan."""
     return np.zeros(0, dtype=np.int64), ()
 
 
 def no_tiers() -> Tiers:
-    """Return no tiers; default for a plan without tiers."""
     return ()
 
 
@@ -86,7 +83,6 @@ class TimelineView:
 
     @property
     def count(self) -> int:
-        """Number of visible rows."""
         return len(self.rows) if self.visible is None else len(self.visible)
 
     @property
@@ -96,11 +92,9 @@ class TimelineView:
 
     @property
     def hidden(self) -> int:
-        """Number of hidden rows."""
         return len(self.rows) - self.count
 
     def row_at(self, position: int) -> int:
-        """Return the row at a position."""
         return position if self.visible is None else int(self.visible[position])
 
     def position_of(self, row: int) -> int:
@@ -129,7 +123,6 @@ class TimelineView:
         return visible[place], place
 
     def is_folded(self, row: int) -> bool:
-        """Return True if the row belongs to a folded message."""
         folded = self.folded
         if folded is None or not self.rows.is_block[row]:
             return False
@@ -147,7 +140,6 @@ class TimelineView:
         return bool(self.rows.is_block[row]) and int(self.rows.block[row]) in self.pins
 
     def is_hit(self, row: int) -> bool:
-        """Return True if the row matches the search."""
         if self.hits is None:
             return False
         place = int(np.searchsorted(self.hits, row))
@@ -238,12 +230,10 @@ class TimelineView:
 
     @cached_property
     def largest(self) -> int:
-        """Tokens of the largest block."""
         return int(self.tokens.max()) if len(self.tokens) else 0
 
     @cached_property
     def changed_positions(self) -> NDArray[np.int32]:
-        """Positions of blocks in the prompt that are not sent whole, ascending."""
         if self.state is None:
             return np.zeros(0, dtype=np.int32)
         changed = (self.state.action != Action.WHOLE) & self.state.in_prompt
@@ -253,7 +243,6 @@ class TimelineView:
 
     @cached_property
     def error_positions(self) -> NDArray[np.int32]:
-        """Positions of failed tool results, ascending."""
         return self._positions(self.rows.is_error)
 
     @cached_property
@@ -263,7 +252,6 @@ class TimelineView:
 
     @cached_property
     def hit_positions(self) -> NDArray[np.int32]:
-        """Positions of rows that match the search, ascending."""
         if self.hits is None:
             return np.zeros(0, dtype=np.int32)
         wanted = np.zeros(len(self.rows), dtype=np.bool_)
@@ -272,7 +260,6 @@ class TimelineView:
 
     @cached_property
     def pin_positions(self) -> NDArray[np.int32]:
-        """Positions of pinned blocks, ascending."""
         return self.positions_of_blocks(np.array(sorted(self.pins), dtype=np.int32))
 
     def positions_of_blocks(self, blocks: NDArray[np.integer[Any]]) -> NDArray[np.int32]:

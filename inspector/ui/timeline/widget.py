@@ -201,11 +201,9 @@ class Timeline(LineView):
         self._map_of: tuple[TimelineView, int] | None = None
 
     def on_mount(self) -> None:
-        """Install the scrollbar renderer."""
         self.vertical_scrollbar.renderer = scroll_map(self._lanes_at)  # type: ignore[misc]  # as Textual documents it
 
     def _map_out(self, view: TimelineView) -> None:
-        """Redraw the scrollbar if its marks changed."""
         if self._map_of is None:
             self.vertical_scrollbar.refresh()
             return
@@ -225,12 +223,10 @@ class Timeline(LineView):
 
     @property
     def cursor_row(self) -> int:
-        """Index of the row under the cursor, -1 for none."""
         return self.view.row_at(self.cursor) if self.view is not None and self.cursor >= 0 else -1
 
     @property
     def cursor_block(self) -> int:
-        """Index of the block under the cursor, -1 for none."""
         return int(self.view.rows.block[self.cursor_row]) if self.view is not None and self.cursor >= 0 else -1
 
     def move_to_block(self, block: int, *, boundary: bool = False) -> None:
@@ -254,12 +250,10 @@ class Timeline(LineView):
             self.move_to(self.view.count - 1)
 
     def mark_all_seen(self) -> None:
-        """Reset the count of new rows."""
         self._seen_rows = self.view.own_count if self.view is not None else 0
         self.new_rows = 0
 
     def watch_view(self, before: TimelineView | None, view: TimelineView | None) -> None:
-        """Update rows and amounts, keeping the cursor's row."""
         if view is None:
             self._seen_rows = self.new_rows = 0
             self.show_lines(0)
@@ -302,7 +296,6 @@ class Timeline(LineView):
         return int(view.rows.block[row]), row
 
     def watch_cursor(self, before: int, cursor: int) -> None:
-        """Redraw both rows and post the new cursor position."""
         self.refresh_screen_line(before)
         self.refresh_screen_line(cursor)
         if cursor >= 0 and self.view is not None:
@@ -326,7 +319,6 @@ class Timeline(LineView):
             self.follow = False
 
     def on_resize(self) -> None:
-        """Keep the cursor visible."""
         self._columns = None
         if self.view is None or self.cursor < 0:
             return
@@ -336,7 +328,6 @@ class Timeline(LineView):
             self.scroll_to_show(self.cursor)
 
     def watch_has_focus(self, has_focus: bool) -> None:
-        """Redraw the cursor in its focused or unfocused style."""
         super().watch_has_focus(has_focus)
         self.restyle()
 
@@ -357,11 +348,9 @@ class Timeline(LineView):
             self.action_pin()
 
     def action_cursor(self, step: int) -> None:
-        """Move the cursor by a number of rows."""
         self.move_to(self.cursor + step)
 
     def action_page(self, step: int) -> None:
-        """Move the cursor by a number of pages."""
         self.move_to(self.cursor + step * max(self.page_height - 1, 1))
 
     def action_first(self) -> None:
@@ -379,7 +368,6 @@ class Timeline(LineView):
             self.post_message(self.FoldAsked(self.cursor_row, None if folded is None else bool(folded)))
 
     def action_fold_all(self) -> None:
-        """Fold or unfold every message."""
         self.post_message(self.FoldAsked(None))
 
     def action_pin(self) -> None:
@@ -388,7 +376,6 @@ class Timeline(LineView):
             self.post_message(self.PinAsked(self.cursor_block))
 
     def action_scale(self) -> None:
-        """Switch the bars between linear and logarithmic scale."""
         self.logarithmic = not self.logarithmic
 
     def line_key(self, line: int) -> Hashable:

@@ -74,7 +74,6 @@ class AnsweredScreen(Screen[Answer]):
         return super().dismiss(result)
 
     def remove(self) -> AwaitRemove:
-        """Close without a result."""
         self._go()
         return super().remove()
 

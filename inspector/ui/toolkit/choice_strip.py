@@ -60,7 +60,6 @@ class ChoiceStrip(Widget):
         place: int
 
     def render(self) -> Content:
-        """Render the names, scrolled so that the chosen one is visible."""
         pieces: list[Content] = []
         before = ""
         for place, (group, name) in enumerate(self.choices.names):

@@ -71,7 +71,6 @@ class Failure(NamedTuple):
 
     @classmethod
     def noted(cls, error: BaseException) -> Failure:
-        """Log an error and return its failure."""
         return cls(reason_of(error), note_failure(error))
 
     @property

@@ -61,12 +61,10 @@ class FindEntry(Input):
         self._examples = examples
 
     def on_resize(self) -> None:
-        """Fit the placeholder to the width."""
         room = [count for count in range(1, len(self._examples) + 1) if self._said(count) <= self.size.width]
         self.placeholder = BETWEEN.join(self._examples[: max(room, default=1)])
 
     def _said(self, count: int) -> int:
-        """Return the width of the first examples in cells."""
         return cell_len(BETWEEN.join(self._examples[:count]))
 
     async def action_submit(self) -> None:
@@ -119,7 +117,6 @@ class FindLine(Horizontal):
         self._searched = searched
 
     def say(self, text: str) -> None:
-        """Show the number of matches or an error."""
         self.query_one(".find-count", Static).update(Content(text))
 
     @on(Input.Changed)

@@ -114,7 +114,6 @@ class LineView(ScrollView, can_focus=True):
 
     @property
     def line_width(self) -> int:
-        """Width of a line in cells."""
         return self.scrollable_content_region.width
 
     @property
@@ -183,7 +182,6 @@ class LineView(ScrollView, can_focus=True):
         self.refresh()
 
     def refresh_screen_line(self, line: int) -> None:
-        """Redraw one line if it is visible."""
         self.refresh(Region(0, line - self.first_line + self.HEADER_LINES, self.size.width, 1))
 
     def scroll_to_line(self, line: int) -> None:
@@ -195,7 +193,6 @@ class LineView(ScrollView, can_focus=True):
             self._is_moving = False
 
     def scroll_to_show(self, line: int) -> None:
-        """Scroll just enough to make a line visible."""
         if line < self.first_line:
             self.scroll_to_line(line)
         elif line >= self.first_line + self.page_height:
@@ -212,7 +209,6 @@ class LineView(ScrollView, can_focus=True):
         return line if line < self._line_count else None
 
     def style_of(self, *names: str) -> Style:
-        """Return the style of component classes, including the background."""
         return self.get_component_rich_style(*names)
 
     def render_line(self, y: int) -> Strip:
@@ -242,12 +238,10 @@ class LineView(ScrollView, can_focus=True):
         return strip_of(parts, width, self._piece_style("", selected=selected))
 
     def restyle(self) -> None:
-        """Redraw every line with current styles."""
         self._piece_styles.clear()
         self.forget_lines()
 
     def notify_style_update(self) -> None:
-        """Clear cached styles and lines."""
         super().notify_style_update()
         self._strips.clear()
         self._piece_styles.clear()

@@ -56,7 +56,6 @@ class Pane(Vertical):
         subtitle(self, fitting(told, self.size.width) or next(iter(told), ""))
 
     def on_resize(self) -> None:
-        """Fit the subtitle to the width."""
         if self._foot is not None:
             self.say_below(*self._foot)
 
@@ -83,7 +82,6 @@ class Pane(Vertical):
             self.pane = pane
 
     def on_click(self, event: events.Click) -> None:
-        """Post a double click at the top of the frame."""
         if event.widget is self and event.chain == DOUBLE and event.y == 0:
             self.post_message(self.TitleClicked(self))
 
@@ -153,7 +151,6 @@ class Placeholder(Widget):
     word: reactive[Word] = reactive(Word(""))
 
     def render(self) -> Content:
-        """Render the headline, the progress bar and the lines."""
         word = self.word
         style = "placeholder--problem" if word.is_problem else "placeholder--headline"
         lines = [Content.styled(word.headline, self.get_visual_style(style))]

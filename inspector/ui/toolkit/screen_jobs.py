@@ -107,7 +107,6 @@ class ScreenJobs:
         )
 
     def stop(self, group: str) -> None:
-        """Cancel a group's run and drop its results."""
         self._runs.pop(group, None)
         self._forget(group)
         self._screen.workers.cancel_group(self._screen, group)

@@ -101,15 +101,11 @@ class StatusBar(Widget):
     keys: reactive[tuple[KeyHint, ...]] = reactive(())
     """Key hints by importance."""
     standing: reactive[Standing | None] = reactive[Standing | None](None)
-    """Counts of the session's rows; None without rows."""
     progress: reactive[WorkProgress | None] = reactive(None)
     notice: reactive[str] = reactive("")
-    """Notice to the user; may contain session text."""
     is_problem: reactive[bool] = reactive(False)
-    """The notice reports a problem."""
 
     def tell(self, notice: str, *, is_problem: bool = False) -> None:
-        """Show a notice; an empty text clears it."""
         self.notice, self.is_problem = notice, is_problem
 
     def render(self) -> Content:
