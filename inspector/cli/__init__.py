@@ -1,7 +1,7 @@
-"""The commands. Data goes to standard output, narration to standard error, and every failure is one line.
+"""The commands. Data goes to standard output, messages to standard error, and every failure is one line.
 
-`main` is what the `inspector` program runs. Nothing heavy is imported before the command is known: `--version` and
-`--help` need argparse alone.
+`main` is the entry point of the `inspector` program. Heavy imports wait until the command is parsed: `--version` and
+`--help` only need argparse.
 """
 
 from __future__ import annotations
@@ -19,15 +19,15 @@ if TYPE_CHECKING:
 __all__ = ["main"]
 
 NO_HOME = "/nonexistent"
-"""What systems call the home of users that have none."""
+"""Conventional home folder of users without one."""
 
 XDG_FOLDERS = ("XDG_CACHE_HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME")
 
 ANSWERING = ("--agent", "--plan", "--no-originals")
-"""What follows `hook` where an agent started it, which takes an exit code other than 0 for an objection."""
+"""Arguments of `hook` when an agent runs it. The agent treats any exit code other than 0 as an objection."""
 
 TRACEBACK_VARIABLE = "INSPECTOR_TRACEBACK"
-"""Set to anything to see the traceback of a bug."""
+"""If set to anything, a bug prints its traceback."""
 
 
 UNSUPPORTED = "win32"
@@ -44,14 +44,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command line.
 
     Args:
-        arguments: The words after the program's name; None for those it was started with.
+        arguments: The words after the program's name; None for `sys.argv`.
 
     Returns:
         The exit code, see `ExitCode`.
     """
     arguments = sys.argv[1:] if arguments is None else arguments
     if arguments and arguments[0] == "hook" and arguments[1:2] and arguments[1].startswith(ANSWERING):
-        # After every tool call of an agent, which waits: nothing is read that this does not need.
+        # Runs after every tool call of a waiting agent, so it imports as little as possible.
         from inspector.hook.run import main as answer_event
 
         return answer_event(arguments[1:])
@@ -76,7 +76,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except MemoryError:
         narrate("there is too little memory for this; where `ulimit -v` limits it, raise the limit")
         return ExitCode.UNREADABLE
-    except Exception as error:  # the last line of defence: a bug is told in one safe line, never hidden
+    except Exception as error:  # last line of defense: a bug becomes one safe line, never silence
         from inspector.cli.memory import too_little_memory
 
         if told := too_little_memory(error):
@@ -94,16 +94,16 @@ def _refuse_other_systems() -> None:
 
 
 def _settle_home() -> None:
-    """Name a home where nobody is there where the system knows none, as for a user of a container without an entry.
+    """Point HOME at a non-existent folder if the user has none (containers).
 
-    Nothing is found there and nothing can be kept there, which is told where it matters; else everything that looks
-    for sessions, settings or caches would fail, or make a folder called `~` where it was started. A home that is no
-    whole path would be another one in every folder; folders of that kind are none by the XDG base directory rules.
+    Nothing is found or stored there, which is reported where it matters. Without this, every search for sessions,
+    settings or caches would fail, or create a folder called `~` in the current one. A relative HOME would change with
+    the current folder. The XDG base directory specification ignores relative paths, so such variables are removed.
     """
-    if not os.path.isabs(os.path.expanduser("~")):  # noqa: PTH111, PTH117  the way of `Path` fails where there is none
+    if not os.path.isabs(os.path.expanduser("~")):  # noqa: PTH111, PTH117  `Path` raises without a home
         os.environ["HOME"] = NO_HOME
     for name in XDG_FOLDERS:
-        if not os.path.isabs(os.environ.get(name, "/")):  # noqa: PTH117  a text, of which no path is made
+        if not os.path.isabs(os.environ.get(name, "/")):  # noqa: PTH117  only a string
             del os.environ[name]
 
 
@@ -116,8 +116,8 @@ def _run(arguments: Sequence[str]) -> int:
     parser = command_parser(command) if command else screen_parser()
     try:
         options = parser.parse_args(rest)
-    except SystemExit as ending:  # argparse printed its help or version
-        write("")  # flushed here, where a reader that is gone is understood
+    except SystemExit as ending:  # argparse printed help or version
+        write("")  # flush here, where a broken pipe is handled
         return ending.code if isinstance(ending.code, int) else ExitCode.FINE
     if told := too_little_memory():
         raise CommandError(told, ExitCode.UNREADABLE)

@@ -1,4 +1,4 @@
-"""Arguments that several commands take: what to report on, in which form, at which prices, from which prompt cache."""
+"""Arguments shared by several commands: session, output format, prices, prompt cache."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from inspector.replay.pricing.rates import Rates
 
 FORMATS = {"text": "for people", "json": "for programs"}
-"""Names of forms and what they are for."""
+"""Formats with their purpose."""
 
 CACHE_NAMES = (
     "anthropic",
@@ -30,7 +30,7 @@ CACHE_NAMES = (
     "automatic",
     "none",
 )
-"""Names of `inspector.replay.cache.cache_models.CACHE_MODELS`, which takes too long to import for a line of help."""
+"""Names of `inspector.replay.cache.cache_models.CACHE_MODELS`, which is slow to import for a line of help."""
 
 LARGEST_WINDOW = 1_000_000_000
 
@@ -38,7 +38,7 @@ LARGEST_WINDOW = 1_000_000_000
 def add_report_arguments(
     parser: ArgumentParser, formats: Mapping[str, str] = FORMATS, *, needs_path: bool = True
 ) -> None:
-    """What to report on, at which prices, in which form (names and what they are for), and where to."""
+    """Add arguments for sessions, prices, output format (names with purpose), and output file."""
     times = None if needs_path else "?"
     parser.add_argument("path", metavar="PATH", type=Path, nargs=times, help="a session file or folder")
     parser.add_argument(
@@ -69,7 +69,6 @@ def add_report_arguments(
 
 
 def add_uncertainty_argument(parser: ArgumentParser) -> None:
-    """Whether savings say what they come to if a model answers otherwise."""
     parser.add_argument(
         "--model-uncertainty",
         action="store_true",
@@ -78,7 +77,7 @@ def add_uncertainty_argument(parser: ArgumentParser) -> None:
 
 
 def add_price_arguments(parser: ArgumentParser, *, cache: bool = True) -> None:
-    """At which prices and, unless told not to, with which prompt cache."""
+    """Add arguments for prices and, optionally, the prompt cache."""
     parser.add_argument("--model", metavar="NAME", help="price every call as this model")
     parser.add_argument(
         "--price-file", metavar="FILE", type=Path, help="prices and names of models as TOML, before the bundled table"

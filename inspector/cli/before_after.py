@@ -1,4 +1,4 @@
-"""`inspector compare --before A --after B` or `--at DATE FOLDER`: two sets of sessions, read by many processes."""
+"""`inspector compare --before A --after B` or `--at DATE FOLDER`: two sets of sessions, read in parallel."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from inspector.report.set_session import SetName
 
 EFFECT = 0.1
-"""The size of a difference that should be told where nobody says another: a share of before."""
+"""Default size of difference to detect, as a share of before."""
 
 NO_TIME = "no time in it: which side of the date it is on cannot be told"
 NO_CALL = "no call to a model"
@@ -46,16 +46,16 @@ COPIED = "copied from another session: every call of it counts with that one"
 
 @dataclass(frozen=True, slots=True)
 class _Read:
-    """What became of a session.
+    """Result of reading a session.
 
     Attributes:
-        row: What is compared of it, as JSON; empty where it could not be read.
-        problem: Why it could not.
-        calls: How many calls count with it.
-        copied: How many calls of it count with another session that it names as where it goes on from.
-        began: When it began, seconds since the epoch; None where nothing tells.
-        ended: When its last call was made, seconds since the epoch.
-        keys: What tells its calls from others.
+        row: Its figures, as JSON; empty if it could not be read.
+        problem: The reason if it could not be read.
+        calls: Number of calls counted for it.
+        copied: Number of calls counted for the session that it continues.
+        began: Start, seconds since the epoch; None if unknown.
+        ended: Time of its last call, seconds since the epoch.
+        keys: Identifiers of its calls.
     """
 
     row: bytes = b""
@@ -71,10 +71,10 @@ def compare_sets(options: Namespace) -> tuple[BeforeAfterReport, bool]:
     """Read both sets and compare them.
 
     Returns:
-        The report, and whether the work ended before all sessions were read.
+        The report, and True if the work ended before all sessions were read.
 
     Raises:
-        CommandError: There is no session in what was named, or none that can be read.
+        CommandError: The paths contain no session, or no readable one.
     """
     named, doubly = _named(options)
     found, ended = _read_all(list(named), options)
@@ -119,17 +119,17 @@ def compare_sets(options: Namespace) -> tuple[BeforeAfterReport, bool]:
 
 
 def _side(one: _Read, at: float) -> SetName | None:
-    """The set a session belongs to by when it began; None where nothing tells."""
+    """Return the set a session belongs to by its start; None if unknown."""
     if one.began is None:
         return None
     return "before" if one.began < at else "after"
 
 
 def _named(options: Namespace) -> tuple[dict[Path, SetName], int]:
-    """The sessions, in an order that does not depend on which set is which, and how many both sets name.
+    """Return the sessions in an order independent of the sets, and the number of sessions named by both sets.
 
-    One that both name belongs to the set that names it more closely: by its own name, or by the deeper folder. Where a
-    date divides them, to which set it belongs says nothing here.
+    A session named by both belongs to the more specific path: its own, or the deeper folder. With a dividing date the
+    set returned here has no meaning.
     """
     asked: list[tuple[SetName, Path]] = [("before", path) for path in options.before]
     asked += [("after", path) for path in options.after]
@@ -159,7 +159,7 @@ def _sessions_at(place: Path) -> list[Path]:
 
 
 def _read_all(paths: Sequence[Path], options: Namespace) -> tuple[dict[Path, _Read], str]:
-    """Every session, with the calls of it that no other session counts, and why the work ended early where it did."""
+    """Read every session with the calls that no other session counts; return the reason if the work ended early."""
     asked = terms_of(options)
     terms = SessionTerms(pricing_of(asked, options.price_file), asked.cache, asked.window)
     executor = executor_of(options, len(paths), sum(map(_size, paths)))
@@ -175,7 +175,7 @@ def _read_all(paths: Sequence[Path], options: Namespace) -> tuple[dict[Path, _Re
 
 
 def _size(path: Path) -> float:
-    """Bytes of a session's file; without end where it is a folder, or cannot be told."""
+    """Return the bytes of a session's file; infinity for a folder, or if unknown."""
     file = Locator.of(path).file
     try:
         return file.stat().st_size if file.is_file() else math.inf
@@ -195,14 +195,14 @@ def _run(executor: SessionExecutor, tasks: Sequence[SessionTask], progress: Prog
 
 
 def _read(task: SessionTask) -> _Read:
-    """A session's figures, or why there are none."""
+    """Return a session's figures, or the reason why there are none."""
     try:
         every = read_session(task.path)
         session = without_calls(counted_here(every), task.elsewhere)
         of_whole = task.inputs(every)
         inputs = task.inputs_of_own(of_whole, session)
         baseline = replay(inputs, Plan())
-        # Why a call missed the cache may stand in what counts with another session.
+        # The cause of a cache miss may be in calls counted for another session.
         whole = baseline if session is every else replay(of_whole, Plan())
     except CommandError as error:
         return _Read(problem=shown_name(error.message))

@@ -1,4 +1,4 @@
-"""`inspector check`: predictions against what sessions report, and what has to hold of every session."""
+"""`inspector check`: predictions compared with reported usage, and invariants of every session."""
 
 from __future__ import annotations
 
@@ -21,11 +21,10 @@ if TYPE_CHECKING:
     from inspector.report.validation import SessionValidation, Thresholds
 
 PROMISE_PERCENT = 0.5
-"""Half of the prompts are promised to be met within so many percent, nine of ten within twice as many."""
+"""Promised error of half of the prompts, in percent; nine of ten are within twice as much."""
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    """Which sessions, how strictly, in which form."""
     parser.add_argument(
         "paths", nargs="+", metavar="PATH", type=Path, help="session files, or folders to check every session in"
     )
@@ -41,7 +40,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def run(options: Namespace) -> int:
-    """Check every session; the exit code says whether all are within the threshold."""
+    """Check every session; the exit code is 0 if all are within the threshold."""
     import msgspec
 
     import inspector
@@ -70,7 +69,7 @@ def run(options: Namespace) -> int:
 
 
 def _checked(options: Namespace, thresholds: Thresholds, failed: list[Path]) -> Iterator[SessionValidation]:
-    """One after another; what cannot be read is told, and remembered in `failed`, and the others are checked."""
+    """Check one session after another; unreadable ones are reported, added to `failed` and skipped."""
     from inspector.replay.analysis.invariants import broken_in_file, broken_in_replay
     from inspector.replay.analysis.unrecorded import blank_prompts
     from inspector.replay.analysis.validation import validate

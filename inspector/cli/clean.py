@@ -1,4 +1,4 @@
-"""`inspector clean`: remove what can be worked out again, and nothing else."""
+"""`inspector clean`: remove everything that can be recomputed, and nothing else."""
 
 from __future__ import annotations
 
@@ -17,7 +17,6 @@ if TYPE_CHECKING:
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    """Which caches, and whether to ask."""
     names = [cache.name for cache in CACHES]
     parser.add_argument(
         "caches",
@@ -29,7 +28,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def run(options: Namespace) -> int:
-    """Say what is there, ask, and remove it."""
+    """List the caches, confirm, and remove them."""
     names = {cache.name for cache in CACHES}
     if unknown := [name for name in options.caches if name not in names]:
         message = f"there is no cache {unknown[0]}; there are {', '.join(cache.name for cache in CACHES)}"
@@ -71,10 +70,10 @@ def _files(count: int) -> str:
 
 
 def _agreed(count: int) -> bool:
-    """Ask whoever sits at the terminal.
+    """Ask the user at the terminal.
 
     Raises:
-        CommandError: Nobody does.
+        CommandError: There is no terminal.
     """
     if not is_terminal(sys.stdin) or not is_terminal(sys.stderr):
         raise CommandError("nothing was removed: say --yes where nobody can be asked", ExitCode.WRONG_USAGE)

@@ -1,7 +1,7 @@
-"""Sessions worked on by a cluster of dask.distributed: one that is there, or one of this machine's own processes.
+"""Execution on a dask.distributed cluster: an existing one, or local worker processes.
 
-A cluster's workers run what they are sent, so one of this program's own listens on this machine alone and takes nobody
-in without its certificate, which is made for it and never written.
+A cluster's workers run any code they receive, so a local cluster only listens on this machine and requires its
+certificate, which is generated in memory and never written.
 """
 
 from __future__ import annotations
@@ -39,31 +39,31 @@ MISSING: Final = (
 CONNECT_SECONDS: Final = 20
 
 AHEAD: Final = 4
-"""Jobs a worker's thread has, the one under way among them: it never waits for the next."""
+"""Jobs per worker thread, including the running one, so that it never idles."""
 
 COUNTED_SECONDS: Final = 2.0
-"""How often the workers are counted."""
+"""Interval for counting workers."""
 
 RESULT_SECONDS: Final = 10
-"""So long what came of a job may take to get here once it is done; it is short."""
+"""Timeout for fetching a finished job's result."""
 
 WITHOUT_WORKERS_SECONDS: Final = 60.0
-"""So long a cluster may have no worker before the work ends: one that ended comes back within a few."""
+"""Seconds without any worker before the work ends; a crashed worker restarts within a few."""
 
 DEATHS: Final = 1
-"""So often a worker of a cluster of our own may end under a job before that is tried alone."""
+"""Worker deaths under a job of a local cluster before it is retried alone."""
 
 TRIES_ALONE: Final = 2
-"""So often is it tried alone: a worker that another job ended may still look alive when the first of these begins."""
+"""Retries of a job alone: a worker killed by another job may still appear alive at the first one."""
 
 LOST_WORKER_SECONDS: Final = 3600
 
 OWN_CLUSTER: Final = {
     "distributed.scheduler.allowed-failures": DEATHS,
-    # One that ended is begun anew by what watches it, which on a busy machine takes longer than it is given otherwise
-    # before both are given up.
+    # The nanny restarts a dead worker, which on a busy machine takes longer than the default timeout before both are
+    # given up.
     "distributed.deploy.lost-worker-timeout": LOST_WORKER_SECONDS,
-    # A worker keeps sessions ready, as many as it was made for: it is not to pause for that.
+    # A worker caches as many prepared sessions as it is sized for; it must not pause for that.
     "distributed.worker.memory.target": False,
     "distributed.worker.memory.spill": False,
     "distributed.worker.memory.pause": False,
@@ -72,14 +72,14 @@ OWN_CLUSTER: Final = {
     "distributed.worker.http.routes": [],
     "distributed.admin.system-monitor.gil.enabled": False,
 }
-"""Settings of dask for a cluster of this machine's own processes."""
+"""Dask settings for a local cluster."""
 
 _one_at_a_time = threading.Lock()
-"""Held by the one thread of a worker that works: sessions that are kept ready belong to no thread."""
+"""Lock for the working thread of a worker: prepared sessions are shared by all threads."""
 
 
 class ClusterExecutor(SessionExecutor):
-    """Works on a cluster. Workers that come and go while it works are welcome."""
+    """Execution on a cluster. Workers may join and leave at any time."""
 
     def __init__(self, client: Any, cluster: Any, name: str, settings: ExitStack | None = None) -> None:
         super().__init__()
@@ -92,10 +92,10 @@ class ClusterExecutor(SessionExecutor):
 
     @classmethod
     def joining(cls, address: str) -> ClusterExecutor:
-        """Use a cluster that is there.
+        """Connect to an existing cluster.
 
         Raises:
-            CommandError: Nothing answers, or what is needed is not installed.
+            CommandError: Nothing answers, or dask.distributed is not installed.
         """
         distributed = _distributed()
         try:
@@ -110,15 +110,15 @@ class ClusterExecutor(SessionExecutor):
 
     @classmethod
     def local(cls, workers: int) -> ClusterExecutor:
-        """Start a cluster of processes of this machine.
+        """Start a cluster of local processes.
 
         Raises:
-            CommandError: What is needed is not installed.
+            CommandError: dask.distributed is not installed.
         """
         distributed = _distributed()
         import dask
 
-        # Some of them are looked at whenever a worker ends: they hold until the cluster is closed.
+        # Some settings are read whenever a worker ends, so they hold until the cluster is closed.
         with without_ctrl_c(), ExitStack() as settings:
             settings.enter_context(dask.config.set(OWN_CLUSTER))
             try:
@@ -154,7 +154,7 @@ class ClusterExecutor(SessionExecutor):
                         return
                 while waiting and len(running) < sum(self._threads.values()) * AHEAD:
                     self._submit(jobs, waiting.popleft(), running, done, stays=stays)
-                # Whoever was at work where a worker ended has to show by itself that it was not the reason.
+                # Each job that was running when a worker died must prove alone that it was not the cause.
                 if alone and not running:
                     index = alone.popleft()
                     tried_alone[index] += 1
@@ -166,7 +166,7 @@ class ClusterExecutor(SessionExecutor):
                 try:
                     found = self._received(future, jobs[index].path)
                 except TimeoutError:
-                    # A worker that ended since held it, and was the only one that was to work it out.
+                    # The only worker assigned to it has died since and held it.
                     self._client.cancel([future], force=True)
                     waiting.appendleft(index)
                     continue
@@ -196,9 +196,9 @@ class ClusterExecutor(SessionExecutor):
         future.add_done_callback(done.put)
 
     def _left_behind(self, running: dict[Any, _Sent]) -> list[int]:
-        """Jobs that were to be done where no worker is any more; they are under way no longer.
+        """Return and forget jobs that were assigned to a worker that no longer exists.
 
-        Others may do them, but where there was no other when their worker ended, a scheduler lets them wait for ever.
+        Other workers may run them, but if there were none when the worker died, the scheduler would hold them forever.
         """
         if not self._threads:
             return []
@@ -208,11 +208,11 @@ class ClusterExecutor(SessionExecutor):
         return [running.pop(future).job for future in left]
 
     def _received(self, future: Any, path: Path) -> tuple[Any] | None:
-        """What came of a job, alone in a tuple; None where workers ended under it.
+        """Return a job's result in a 1-tuple; None if workers died under it.
 
         Raises:
-            CommandError: The workers cannot do it: they are others than this program.
-            TimeoutError: It is done, and does not get here.
+            CommandError: The workers run a different version of the program.
+            TimeoutError: It is finished, but the result does not arrive.
         """
         from concurrent.futures import CancelledError
 
@@ -228,7 +228,7 @@ class ClusterExecutor(SessionExecutor):
         except (CancelledError, FutureCancelledError):
             self.ended = self.ended or f"{self._name}, which is gone,"
             return None
-        except Exception as error:  # noqa: BLE001  whatever keeps another installation from doing it
+        except Exception as error:  # noqa: BLE001  any failure of a different installation
             raise self._strange(f"{type(error).__name__}: {error}") from None
         if made is not None:
             theirs = ", ".join(each for each in made if each not in made_by())
@@ -266,7 +266,7 @@ class ClusterExecutor(SessionExecutor):
 
 
 class _Sent(NamedTuple):
-    """A job under way, by its place, and the worker it is to be done on; None for any."""
+    """A submitted job by index, and its assigned worker; None for any."""
 
     job: int
     home: str | None
@@ -280,7 +280,7 @@ def _next(done: queue.SimpleQueue[Any], seconds: float) -> Any:
 
 
 def _worked(job: Job[Any], asker: tuple[str, ...]) -> tuple[Any, str, tuple[str, ...] | None]:
-    """On a worker: what comes of a job, where, and what would have worked it out where that is another program."""
+    """Run a job on a worker; return its result, the worker, and the worker's versions if they differ."""
     from distributed import get_worker
 
     address = get_worker().address

@@ -1,6 +1,6 @@
-"""The commands there are, which of them a line means, its parser, and the help that goes with it.
+"""The commands, their lookup, parsers, and help.
 
-A command's module is imported only when that command is run or asked for help.
+A command's module is imported only when that command runs or shows its help.
 """
 
 from __future__ import annotations
@@ -18,26 +18,26 @@ if TYPE_CHECKING:
 
 
 class CommandModule(Protocol):
-    """What the module of a command holds."""
+    """Interface of a command's module."""
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        """Describe the command's arguments to its parser."""
+        """Add the command's arguments to its parser."""
         ...
 
     def run(self, options: Namespace) -> int:
-        """Do it; the exit code."""
+        """Run the command and return the exit code."""
         ...
 
 
 class Command(NamedTuple):
-    """One command word.
+    """One command.
 
     Attributes:
-        name: As typed.
-        summary: What it does, in half a line.
-        description: What it does, in a few sentences.
-        examples: Command lines that work.
-        module: Where it is implemented.
+        name: Command word.
+        summary: Description in half a line.
+        description: Description in a few sentences.
+        examples: Valid command lines.
+        module: Module that implements it.
     """
 
     name: str
@@ -47,7 +47,7 @@ class Command(NamedTuple):
     module: str
 
     def load(self) -> CommandModule:
-        """The module that does it."""
+        """Import the command's module."""
         return cast("CommandModule", import_module(self.module))
 
 
@@ -296,27 +296,27 @@ COMMANDS = {
         ),
     )
 }
-"""By name, in the order help lists them."""
+"""Commands by name, in the order of the help."""
 
 NO_COLOR_OPTION = "--no-color"
 
 HELP_WIDTH = 79
-"""Columns of the paragraphs argparse prints as they are."""
+"""Columns of paragraphs that argparse prints verbatim."""
 
 
 class Parser(argparse.ArgumentParser):
-    """A parser that raises `CommandError` for a wrong command line, so that it is told in one line like any error."""
+    """A parser that raises `CommandError` for an invalid command line, so that it is reported in one line."""
 
     def error(self, message: str) -> NoReturn:
-        """Raise the error argparse found."""
+        """Raise the error of argparse."""
         raise CommandError(f"{message}; see: {self.prog} --help", ExitCode.WRONG_USAGE)
 
 
 class VersionAction(argparse.Action):
-    """Prints the version; what is installed is looked up only then."""
+    """An action that prints the version; versions of installed packages are only read then."""
 
     def __call__(self, parser: ArgumentParser, *_: object) -> NoReturn:
-        """Print it, and end."""
+        """Print the version and exit."""
         from inspector.cli.optional_parts import version_text
         from inspector.cli.output import write
 
@@ -325,9 +325,9 @@ class VersionAction(argparse.Action):
 
 
 def find_command(arguments: Sequence[str]) -> tuple[Command | None, list[str]]:
-    """The command a line begins with, and the arguments left for it.
+    """Return the command of a line, and its remaining arguments.
 
-    Only the first word can name a command, so that `./report` and `-- report` mean a file of that name.
+    Only the first word can name a command, so `./report` and `-- report` mean a file of that name.
     """
     words = list(arguments)
     leading = []
@@ -339,7 +339,7 @@ def find_command(arguments: Sequence[str]) -> tuple[Command | None, list[str]]:
 
 
 def command_parser(command: Command) -> Parser:
-    """The parser of one command, its module's arguments included."""
+    """Build the parser of one command, with its module's arguments."""
     parser = Parser(
         prog=f"inspector {command.name}",
         description=textwrap.fill(command.description, HELP_WIDTH),
@@ -353,7 +353,7 @@ def command_parser(command: Command) -> Parser:
 
 
 def screen_parser() -> Parser:
-    """The parser of a line without a command word: paths for the screen to open."""
+    """Build the parser of a line without a command: paths for the screen to open."""
     parser = Parser(
         prog="inspector",
         usage="inspector [--last] [PATH ...]\n       inspector COMMAND ...",

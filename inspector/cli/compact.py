@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    """Which session, which call, under which plan, in which form."""
     parser.add_argument("path", metavar="PATH", type=Path, help="a session file or folder")
     add_plan_arguments(parser, "several follow one another in one plan")
     parser.add_argument(
@@ -30,12 +29,11 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def run(options: Namespace) -> int:
-    """Print the messages."""
     from inspector.replay.engine.replay import replay
     from inspector.replay.provider_messages import messages_at
     from inspector.session.model import TextUnavailableError
 
-    joined_plan(options.plans)  # a wrong plan is told before a big file is read
+    joined_plan(options.plans)  # report an invalid plan before reading a big file
     session = read_session(options.path)
     call = _call_index(options.call, session)
     planned = replay(replay_inputs(session), joined_plan(options.plans, session))

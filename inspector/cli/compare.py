@@ -22,17 +22,16 @@ if TYPE_CHECKING:
 ORDERS = ("saved", "net", "tokens", "peak", "cost", "changed", "applied", "risks", "name")
 """Names of `inspector.report.comparison.ORDERS`, the default first."""
 FORMER_ORDERS = {"at-least": "net", "breaks": "changed", "fires": "applied"}
-"""Names that scripts may still use."""
+"""Former names that scripts may still use."""
 
 OF_ONE_SESSION = ("sort", "runs_per_day", "next_calls", "model_uncertainty")
-"""Options that ask for something only the comparison of strategies on one session has."""
+"""Options of the strategy comparison on one session only."""
 
 MOST_EFFECT = 10.0
-"""The largest difference that anybody can want to be told, a share of before."""
+"""Largest accepted size of difference, as a share of before."""
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    """What to compare strategies on, or which sets of sessions, and in which form."""
     forms = dict(FORMS, csv="for sheets, a row a session; html, md and csv: two sets of sessions alone")
     add_report_arguments(parser, forms, needs_path=False)
     parser.add_argument(
@@ -68,7 +67,6 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def run(options: Namespace) -> int:
-    """Print or save the comparison."""
     if options.before or options.after or options.at is not None:
         return _compare_sets(options)
     if options.path is None:
@@ -120,7 +118,7 @@ def _compare_sets(options: Namespace) -> int:
 
 
 def _check_sets(options: Namespace) -> None:
-    """Tell what is wrong with the line before anything is read."""
+    """Validate the command line before anything is read."""
     problem = ""
     if options.at is None and not (options.before and options.after):
         lacks = "--after" if options.before else "--before"
@@ -142,7 +140,7 @@ def _check_sets(options: Namespace) -> None:
 
 
 def _date(text: str) -> float:
-    """A date or a time as seconds since the epoch."""
+    """Parse a date or a time to seconds since the epoch."""
     try:
         found = datetime.fromisoformat(text)
         return (found if found.tzinfo is not None else found.replace(tzinfo=UTC)).timestamp()
@@ -151,7 +149,7 @@ def _date(text: str) -> float:
 
 
 def _effect(text: str) -> float:
-    """A size of a difference in percent, as a share."""
+    """Parse a size of difference in percent to a share."""
     try:
         value = float(text.removesuffix("%").rstrip()) / 100
     except ValueError:

@@ -1,4 +1,4 @@
-"""`inspector convert`: a session in a plain form that other programs take."""
+"""`inspector convert`: a session in a plain format for other programs."""
 
 from __future__ import annotations
 
@@ -14,7 +14,6 @@ if TYPE_CHECKING:
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    """Which session, into what, and where to write it."""
     from inspector.report.conversion import FORMS, PARTS
 
     parser.add_argument("path", metavar="PATH", type=Path, help="a session file or folder")
@@ -29,7 +28,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def run(options: Namespace) -> int:
-    """Print or save the session; what the form cannot say goes to standard error."""
+    """Print or save the session; losses are reported on standard error."""
     from inspector.report.conversion import convert
     from inspector.report.json_document import to_json
     from inspector.session.model import TextUnavailableError

@@ -1,4 +1,4 @@
-"""`inspector demo`: the screen on the bundled samples, one of them growing as if an agent were at work."""
+"""`inspector demo`: the screen on the bundled samples, one of them growing like a live session."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 TOUR_BEGINNING = 0.4
-"""Share of a tour's session that is there from the start: its compaction comes soon."""
+"""Share of a tour's session that exists from the start, so that its compaction comes soon."""
 
 TOUR_SECONDS = 18.0
-"""A tour's session has to fill and be compacted while people look on, and be whole before plans are compared."""
+"""Seconds in which a tour's session fills up: it must be compacted on screen, and complete before plans are compared.
+"""
 
 SLOWEST, FASTEST = 0.1, 20.0
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    """Which sample, or a list of them."""
     parser.add_argument("name", nargs="?", metavar="NAME", help="open this sample first; see --list")
     parser.add_argument("--play", action="store_true", help="show by itself what there is to see; any key takes over")
     parser.add_argument(
@@ -37,7 +37,6 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def run(options: Namespace) -> int:
-    """Open the samples, or list them."""
     if options.list:
         write("".join(f"{sample.name:<24}{sample.path}\n" for sample in samples()))
         return ExitCode.FINE
@@ -47,7 +46,7 @@ def run(options: Namespace) -> int:
         return play(first, options.speed)
     others = [sample.path for sample in samples() if sample != first]
     with ExitStack() as stack:
-        # Old records would be taken for those of a finished session, which is not followed.
+        # Old records would look like a finished session, which is not followed.
         growing = FakeAgent(first.path, makes_anew=True) if first.grows else None
         shown = first.path if growing is None else stack.enter_context(growing).path
         return open_screen([shown], listed=others)
@@ -57,8 +56,8 @@ def play(sample: BundledSample, speed: float) -> int:
     """Open a sample and play the tour on it.
 
     Args:
-        sample: What is opened; it grows quickly if it grows at all.
-        speed: How much faster than for reading.
+        sample: The sample; a growing one grows quickly.
+        speed: Speed relative to a reading pace.
     """
     from inspector.ui.tour import STEPS, TouringApp
 
@@ -84,7 +83,7 @@ def _speed(text: str) -> float:
 FOLDER = "sample_sessions"
 
 FIRST = "security-agent"
-"""Opened where no sample is named: long enough for a plan to save much, and to tell plans apart."""
+"""Default sample: long enough for large savings that differ between plans."""
 
 _NOT_SESSIONS = {".md", ".txt", ".toml", ".py"}
 
@@ -94,8 +93,8 @@ class BundledSample:
     """One bundled session.
 
     Attributes:
-        name: What it is called on the command line: its file's or folder's name up to the first dot.
-        path: Where it lies.
+        name: Name on the command line: its file's or folder's name up to the first dot.
+        path: Its location.
     """
 
     name: str
@@ -103,15 +102,15 @@ class BundledSample:
 
     @property
     def grows(self) -> bool:
-        """Whether it can be replayed line by line, as an agent appends to it."""
+        """True if it can be replayed line by line, like a file that an agent appends to."""
         return is_file(self.path) and self.path.suffix == ".jsonl"
 
 
 def sample_folder() -> Path:
-    """Where the samples are.
+    """Return the folder of the samples.
 
     Raises:
-        CommandError: They are in neither place.
+        CommandError: It is neither in the package nor in the checkout.
     """
     package = Path(__file__).resolve().parent.parent
     for folder in (package / FOLDER, package.parent / FOLDER):
@@ -121,7 +120,7 @@ def sample_folder() -> Path:
 
 
 def samples() -> tuple[BundledSample, ...]:
-    """All samples, by name."""
+    """Return all samples, sorted by name."""
     return tuple(
         BundledSample(path.name.partition(".")[0], path)
         for path in sorted(sample_folder().iterdir())
@@ -130,10 +129,10 @@ def samples() -> tuple[BundledSample, ...]:
 
 
 def sample_named(name: str) -> BundledSample:
-    """The sample of that name.
+    """Return the sample of that name.
 
     Raises:
-        CommandError: There is none; the message lists those there are.
+        CommandError: It does not exist; the message lists the others.
     """
     found = samples()
     for sample in found:

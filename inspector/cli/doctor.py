@@ -1,4 +1,4 @@
-"""`inspector doctor`: what this machine and terminal give the program, what is wrong with them, and what to do."""
+"""`inspector doctor`: capabilities of this machine and terminal, problems, and remedies."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from inspector.cli.checkup.finding import Finding
 
 WIDTH = 100
-"""Columns of what is printed: it is pasted."""
+"""Columns of the output, which is meant for pasting."""
 
 NAME_WIDTH = 19
 
@@ -25,7 +25,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def run(_: Namespace) -> int:
-    """Look at everything, and print it: problems first."""
+    """Run all checks and print the results, problems first."""
     from inspector.cli.checkup.content import (
         counting_finding,
         price_finding,
@@ -55,7 +55,7 @@ def run(_: Namespace) -> int:
 
 
 def findings_text(findings: Iterable[Finding]) -> str:
-    """Findings as text that can be pasted anywhere: in ASCII, without homes and names of users."""
+    """Format findings for pasting: ASCII only, without home folders and user names."""
     findings = list(findings)
     wrong = [finding for finding in findings if finding.problem]
     lines = [_heading(len(wrong)), ""]

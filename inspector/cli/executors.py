@@ -1,8 +1,8 @@
-"""What works on many sessions: this process, processes of its own, or a cluster (`cluster_executor`).
+"""Execution of jobs on many sessions: in this process, in worker processes, or on a cluster (`cluster_executor`).
 
-All of them take the same jobs and give the same results, as soon as each is ready. A process that ends in the middle of
-a session costs another try of that session; a session that ends its process every time is told as lost. Ctrl-c ends the
-work and leaves what is done; pressed again, it ends the program.
+All executors take the same jobs and return the same results as they finish. A process that dies during a session causes
+a retry of that session; a session that kills its process every time is reported as lost. Ctrl-C ends the work and keeps
+finished results; a second Ctrl-C ends the program.
 """
 
 from __future__ import annotations
@@ -32,25 +32,25 @@ if TYPE_CHECKING:
 Worked = TypeVar("Worked")
 
 MOST_TRIES: Final = 3
-"""So often a session is tried whose process ended in the middle of it."""
+"""Maximum attempts on a session that kills its process."""
 
 LOOK_SECONDS: Final = 0.1
-"""How long a wait for results goes on before it is looked whether somebody pressed ctrl-c."""
+"""Seconds between checks for Ctrl-C while waiting for results."""
 
 LINGER_SECONDS: Final = 10.0
-"""How long, where time is up, what is being worked on is waited for: a process that is ended loses what it keeps."""
+"""Seconds to wait for running jobs after the time limit: killing a process loses its cached sessions."""
 
 CTRL_C: Final = "ctrl-c"
 
 
 @dataclass(frozen=True, slots=True)
 class Job(Generic[Worked]):
-    """Work on one session. It crosses to other processes, and so does what comes of it.
+    """Work on one session. The job and its result are sent between processes.
 
     Attributes:
         path: The session.
-        work: A function of a module.
-        arguments: What it takes.
+        work: A module-level function.
+        arguments: Its arguments.
     """
 
     path: Path
@@ -60,10 +60,10 @@ class Job(Generic[Worked]):
 
 @dataclass(frozen=True, slots=True)
 class Lost:
-    """A session that cannot be worked on, because whatever works on it ends.
+    """A session that cannot be processed because it kills its process.
 
     Attributes:
-        problem: What happened, in a line.
+        problem: Description in one line.
     """
 
     problem: str
@@ -71,7 +71,7 @@ class Lost:
 
 @dataclass(frozen=True, slots=True)
 class Raised:
-    """What a job failed with, on its way to the process that asked for it."""
+    """Exception of a job, sent to the requesting process."""
 
     error: Exception
     place: str
@@ -82,10 +82,10 @@ ENDED: Final = Lost(f"the process that read it ended in the middle, {MOST_TRIES}
 
 
 class SessionExecutor(ABC):
-    """Works on sessions. Use it as a context; leaving it ends whatever was started.
+    """Executor of jobs on sessions. Use it as a context manager; leaving it ends everything it started.
 
     Attributes:
-        ended: Why the work ended before everything was done, in a few words; empty while it goes on.
+        ended: Reason for an early end, in a few words; empty while the work goes on.
     """
 
     def __init__(self) -> None:
@@ -111,16 +111,16 @@ class SessionExecutor(ABC):
     def finished(
         self, jobs: Sequence[Job[Worked]], until: float = math.inf, *, stays: bool = False
     ) -> Iterator[tuple[int, Worked | Lost]]:
-        """Do jobs.
+        """Run jobs.
 
         Args:
-            jobs: What is to be done.
-            until: When to stop, on the monotonic clock; what is being worked on then is waited for a little longer.
-            stays: Give a session to the process that had it before, which keeps it ready.
+            jobs: The jobs.
+            until: Time limit on the monotonic clock; running jobs get a little longer.
+            stays: Send a session to the process that had it before, which caches it.
 
         Yields:
-            The index of a job and what came of it, as soon as it is known, in any order. Fewer than all where time is
-            up or the work ended; `ended` tells which.
+            The index of a job and its result, as jobs finish, in any order. Fewer than all if the time limit is reached
+            or the work ended; `ended` distinguishes the two.
         """
         for index, outcome in self._outcomes(jobs, until, stays=stays):
             if isinstance(outcome, Raised):
@@ -135,16 +135,16 @@ class SessionExecutor(ABC):
 
     @abstractmethod
     def _close(self) -> None:
-        """End what was started."""
+        """Stop everything that was started."""
 
     def _is_over(self, until: float) -> bool:
         return bool(self.ended) or time.monotonic() >= until
 
     def _is_given_up(self, until: float) -> bool:
-        """Whether not even what is being worked on is waited for."""
+        """Return True if running jobs are no longer waited for either."""
         return self._is_over(until if self.ended else until + LINGER_SECONDS)
 
-    def _interrupted(self, number: int, frame: FrameType | None) -> None:  # noqa: ARG002  the signal's signature
+    def _interrupted(self, number: int, frame: FrameType | None) -> None:  # noqa: ARG002  signal handler signature
         self._interrupts += 1
         self.ended = self.ended or CTRL_C
         if self._interrupts > 1 or self._raises:
@@ -152,7 +152,7 @@ class SessionExecutor(ABC):
 
 
 class HereExecutor(SessionExecutor):
-    """Works in this process, one session after another. What ends this process ends the program."""
+    """Execution in this process, one session after another. A crash ends the program."""
 
     def _outcomes(
         self, jobs: Sequence[Job[Worked]], until: float, *, stays: bool
@@ -173,17 +173,17 @@ class HereExecutor(SessionExecutor):
             yield index, outcome
 
     def _close(self) -> None:
-        """Nothing was started."""
+        """Do nothing: nothing was started."""
 
 
 class ProcessExecutor(SessionExecutor):
-    """Works in processes of its own, each on one session at a time."""
+    """Execution in worker processes, each on one session at a time."""
 
     def __init__(self, processes: int) -> None:
-        """Prepare; a process is started when there is something to do for it.
+        """Create the executor; processes start with the first jobs.
 
         Args:
-            processes: How many, at least 1.
+            processes: Number of processes, at least 1.
         """
         super().__init__()
         self._lanes = [_Lane() for _ in range(max(processes, 1))]
@@ -229,7 +229,7 @@ class ProcessExecutor(SessionExecutor):
 
 
 class _Waiting:
-    """Jobs that nobody works on yet, as indices."""
+    """Pending jobs, as indices."""
 
     def __init__(self, paths: Sequence[Path], lanes: Sequence[_Lane], home: dict[Path, _Lane] | None) -> None:
         self._paths = paths
@@ -241,12 +241,12 @@ class _Waiting:
             (self._anywhere if at is None else self._at[at]).append(index)
 
     def next(self, lane: _Lane) -> int | None:
-        """What a process does next; None where there is nothing for it."""
+        """Return a process's next job; None if there is none for it."""
         if self._at[lane]:
             return self._at[lane].popleft()
         while self._anywhere:
             index = self._anywhere.popleft()
-            # A session that several jobs are about is at home where the first of them went.
+            # The process of a session's first job gets its other jobs too.
             home = lane if self._home is None else self._home.setdefault(self._paths[index], lane)
             if home is lane:
                 return index
@@ -254,7 +254,7 @@ class _Waiting:
         return None
 
     def put_back(self, index: int, lane: _Lane) -> None:
-        """Let a process do a job next, again."""
+        """Return a job to its process as the next one."""
         self._at[lane].appendleft(index)
 
 
@@ -264,14 +264,14 @@ def _ready(running: dict[_Lane, int], seconds: float) -> list[_Lane]:
 
 
 class _Lane:
-    """A process that is started when it is needed, and again when it ended."""
+    """A process that is started on demand, and restarted after it died."""
 
     def __init__(self) -> None:
         self.pipe: Connection[Any, Any] | None = None
         self._process: SpawnProcess | None = None
 
     def sent(self, job: Job[Any]) -> bool:
-        """Give it a job; whether it is there to take it."""
+        """Send a job; return False if the process is gone."""
         if self.pipe is None:
             self._start()
         try:
@@ -283,7 +283,7 @@ class _Lane:
         return False
 
     def received(self) -> tuple[Any] | None:
-        """What came of the job, alone in a tuple; None where the process ended in the middle of it."""
+        """Return the job's result in a 1-tuple; None if the process died."""
         try:
             return None if self.pipe is None else self.pipe.recv()
         except (EOFError, OSError):
@@ -291,7 +291,7 @@ class _Lane:
             return None
 
     def end(self) -> None:
-        """End the process, at once."""
+        """Kill the process."""
         if self._process is not None:
             self._process.kill()
             self._process.join()
@@ -301,19 +301,19 @@ class _Lane:
         self._process = self.pipe = None
 
     def _start(self) -> None:
-        # Started anew, not forked: the tokenizer and numpy hold threads, which a fork would leave behind half-way.
+        # Spawn, not fork: the tokenizer and numpy run threads, which a fork would leave in an undefined state.
         context = get_context("spawn")
         self.pipe, theirs = context.Pipe()
         self._process = context.Process(target=_serve, args=(theirs,), daemon=True)
         with without_ctrl_c():
             self._process.start()
-        theirs.close()  # so that its end is noticed here
+        theirs.close()  # closed here to detect the end of the process
 
 
 @contextmanager
 def without_ctrl_c() -> Iterator[None]:
-    """Keep ctrl-c from the processes and threads that are started meanwhile: it is for the one that waits for them."""
-    resource_tracker.ensure_running()  # which lets ctrl-c through again where it is started
+    """Shield processes and threads started here from Ctrl-C, which is handled by the waiting process."""
+    resource_tracker.ensure_running()  # would unblock Ctrl-C if started later
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
         yield
@@ -322,7 +322,7 @@ def without_ctrl_c() -> Iterator[None]:
 
 
 def _serve(pipe: Connection[Any, Any]) -> None:
-    """Do one job after another, until the other process is gone."""
+    """Run one job after another until the other process is gone."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     collect_seldom()
     with suppress(EOFError, BrokenPipeError, ConnectionResetError):
@@ -331,13 +331,13 @@ def _serve(pipe: Connection[Any, Any]) -> None:
 
 
 def outcome_of(job: Job[Worked]) -> Worked | Lost | Raised:
-    """What comes of a job, whatever it is."""
+    """Return the result, loss or exception of a job."""
     shown, ProgressLine.is_shown = ProgressLine.is_shown, False
     try:
         return job.work(*job.arguments)
     except MemoryError:
         return TOO_LITTLE_MEMORY
-    except Exception as error:  # noqa: BLE001  it is raised where somebody waits for it
+    except Exception as error:  # noqa: BLE001  raised again in the requesting process
         return Raised(error, traceback.format_exc())
     finally:
         ProgressLine.is_shown = shown

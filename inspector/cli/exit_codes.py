@@ -1,4 +1,4 @@
-"""How a command ends: the exit codes, and the error that carries one."""
+"""Exit codes, and the error that carries one."""
 
 from __future__ import annotations
 
@@ -8,28 +8,28 @@ from inspector.errors import InspectorError
 
 
 class ExitCode(IntEnum):
-    """What the program's exit code means."""
+    """Meaning of the program's exit code."""
 
     FINE = 0
     UNREADABLE = 1
-    """Something that was asked for could not be read, or the answer could not be written."""
+    """An input could not be read, or the output could not be written."""
     WRONG_USAGE = 2
-    """The command line itself makes no sense."""
+    """The command line is invalid."""
     BEYOND_THRESHOLD = 3
-    """A check found what it was asked to look for."""
+    """A check found a violation."""
     BUG = 70
-    """The program failed where it should not (`EX_SOFTWARE` of sysexits.h)."""
+    """Internal error (`EX_SOFTWARE` of sysexits.h)."""
     INTERRUPTED = 130
-    """Ctrl-C: 128 and the number of SIGINT, as shells report it."""
+    """Ctrl-C: 128 and the number of SIGINT, as in shells."""
     BROKEN_PIPE = 141
-    """Nobody reads the output any more: 128 and the number of SIGPIPE, as shells report it."""
+    """The reader of the output is gone: 128 and the number of SIGPIPE, as in shells."""
 
 
 class CommandError(InspectorError):
-    """A command cannot do what it was asked.
+    """A failed command.
 
     Attributes:
-        message: One line: what, where, what to do. May hold untrusted text; it is made safe when it is printed.
+        message: One line: problem, input, remedy. May hold untrusted text, which is sanitized when printed.
         code: The exit code.
     """
 

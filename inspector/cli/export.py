@@ -1,4 +1,4 @@
-"""`inspector export`: a plan as code, for a hook, or as an agent's own settings."""
+"""`inspector export`: a plan as code, as a hook, or as an agent's own settings."""
 
 from __future__ import annotations
 
@@ -14,7 +14,6 @@ if TYPE_CHECKING:
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    """Which plan, for which system, and where to write it."""
     add_plan_arguments(parser, "several follow one another in one plan")
     parser.add_argument(
         "--to", metavar="NAME", help="what to write it for: python, hook, or an agent; --list names them"
@@ -24,7 +23,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def run(options: Namespace) -> int:
-    """Print or save the configuration; what is left out goes to standard error."""
+    """Print or save the configuration; omissions are reported on standard error."""
     from inspector.report.export import TARGETS, WAYS, ExportError, export_plan
 
     if options.list:

@@ -1,4 +1,4 @@
-"""A session that grows as if an agent were at work: a copy of a sample, appended to line by line."""
+"""A simulated live session: a copy of a sample, appended to line by line."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ if TYPE_CHECKING:
     from types import TracebackType
 
 BEGINNING = 0.4
-"""Share of the lines that are there from the start: enough to look at, with the greater part still to come."""
+"""Share of the lines that exist from the start: enough to look at, with most still to come."""
 
 SECONDS = 90.0
-"""How long the rest takes to arrive, about."""
+"""Approximate seconds until the rest has arrived."""
 
 LONGEST_PAUSE = 2.0
 
 _TIME = re.compile(rb'"timestamp": ?(?:"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?)Z"|(\d{10}(?:\.\d+)?)(?=[,}]))')
-"""When a record was made, in the two ways samples write it. In texts within records the quotation marks are escaped."""
+"""A record's timestamp, in the two formats of the samples. In texts within records the quotation marks are escaped."""
 
 
 def made_at(lines: list[bytes], now: datetime) -> list[bytes]:
-    """The same records made later or earlier, the last of them now; their distances stay. A time zone is needed."""
+    """Shift the timestamps of records so that the last is `now`, a time with time zone; intervals are unchanged."""
     made = [found for line in lines for found in _TIME.finditer(line)]
     if not made:
         return lines
@@ -52,15 +52,15 @@ def _time(found: re.Match[bytes]) -> datetime:
 
 
 class FakeAgent:
-    """Copies a file of lines into a temporary folder, bit by bit, in a thread. Leaving the context removes the folder.
+    """Thread that copies a file line by line to a temporary folder. Leaving the context removes the folder.
 
     Args:
         source: The file to copy.
         beginning: Share of its lines copied before the context is entered.
-        seconds: Roughly how long the other lines take.
-        seed: Makes the pauses irregular in the same way every time.
-        makes_anew: Records get the times at which they are written, those that are there from the start earlier ones at
-            the distances that were recorded; otherwise they keep their own.
+        seconds: Approximate seconds for the other lines.
+        seed: Random seed of the pauses.
+        makes_anew: Set each record's timestamp to the time it is written, and shift those of the initial records
+            accordingly; otherwise timestamps are unchanged.
     """
 
     def __init__(
@@ -74,7 +74,7 @@ class FakeAgent:
     ) -> None:
         self._lines = source.read_bytes().splitlines(keepends=True)
         self._first = max(1, round(len(self._lines) * beginning))
-        self._pauses = random.Random(seed)  # noqa: S311  nothing here is secret
+        self._pauses = random.Random(seed)  # noqa: S311  not security relevant
         self._mean = seconds / max(1, len(self._lines) - self._first)
         self._source = source
         self._makes_anew = makes_anew
@@ -110,4 +110,4 @@ class FakeAgent:
                         return
                     copy.write(b"".join(self._written([line])))
         except OSError:
-            return  # the folder is gone: whoever removed it does not want it to grow
+            return  # the folder was removed, so stop growing

@@ -1,4 +1,4 @@
-"""`inspector files`: what a session did to its files, from its own records."""
+"""`inspector files`: changes a session made to its files, from its own records."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _NUMBER = re.compile(r"[0-9]{1,9}")
 
 
 class SessionMoment(NamedTuple):
-    """When a state is asked for: one of the three.
+    """A moment for a file state: exactly one field is set.
 
     Attributes:
         turn: A message, counted from 1; -1 for the last one.
@@ -38,7 +38,7 @@ class SessionMoment(NamedTuple):
     time: float | None = None
 
     def turn_in(self, history: FileHistory) -> int:
-        """The turn in a session.
+        """Return the moment's turn in a session.
 
         Raises:
             UnknownTurnError: The session has no such moment.
@@ -51,7 +51,6 @@ class SessionMoment(NamedTuple):
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    """Which session, which file, and what of it."""
     parser.add_argument("path", metavar="PATH", type=Path, help="a session file or folder")
     parser.add_argument("file", nargs="?", metavar="FILE", help="one file: its path or the end of it")
     moments = f"a turn as the timeline counts messages, call:N, a time as 2026-11-23T14:05, or {LAST}"
@@ -66,7 +65,6 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def run(options: Namespace) -> int:
-    """Print what is asked for."""
     if options.file is None and (options.at is not None or options.diff is not None):
         raise CommandError("--at and --diff need a FILE: name one behind PATH", ExitCode.WRONG_USAGE)
     from inspector.file_history.history import file_history
@@ -151,7 +149,7 @@ def _print_difference(history: FileHistory, options: Namespace) -> None:
 
 
 def _write_in(form: str, text: str, language: str = "") -> None:
-    """Exactly on its way to a file or a program, made safe for a terminal; between fences in Markdown."""
+    """Write text unchanged to a file or program, sanitized to a terminal, or fenced in Markdown."""
     if form == "md":
         fence = "`" * max(3, 1 + max((len(run) for run in re.findall("`+", text)), default=0))
         text = f"{fence}{language}\n{text}{'' if text.endswith(chr(10)) or not text else chr(10)}{fence}\n"

@@ -1,4 +1,4 @@
-"""What a command line asks many sessions to be worked on by."""
+"""Options for the execution of work on many sessions."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ if TYPE_CHECKING:
 
 MOST_PROCESSES: Final = 1000
 LITTLE: Final = 1_000_000
-"""Bytes of sessions that are gone through in less time than two processes take to start, some 0.8 seconds."""
+"""Bytes of sessions that are processed faster than two processes start, some 0.8 seconds."""
 
 FLEET_OPTIONS: Final = ("processes", "workers", "scheduler", "no_kept_results")
 
 
 def add_fleet_arguments(parser: ArgumentParser) -> None:
-    """Where many sessions are worked on."""
+    """Add options for execution."""
     group = parser.add_argument_group("many sessions", "The figures are the same wherever they are worked out.")
     places = group.add_mutually_exclusive_group()
     places.add_argument(
@@ -56,7 +56,7 @@ def add_fleet_arguments(parser: ArgumentParser) -> None:
 
 
 def kept_results(options: Namespace) -> KeptResults:
-    """What earlier runs kept, unless the line or the settings say to keep nothing."""
+    """Return the cache of results, disabled by options or settings."""
     from inspector.cli.kept_results import KeptResults
     from inspector.ui.settings import load_settings
 
@@ -64,16 +64,16 @@ def kept_results(options: Namespace) -> KeptResults:
 
 
 def executor_of(options: Namespace, sessions: int, size: float = math.inf) -> SessionExecutor:
-    """What works on so many sessions.
+    """Choose an executor.
 
     Args:
-        options: What was asked for.
-        sessions: How many there are.
-        size: Bytes of all of them, where each is gone through once. Of little, no process is started: that takes
-            longer than the work.
+        options: Parsed options.
+        sessions: Number of sessions.
+        size: Total bytes if each session is processed once. A small total is processed without starting processes,
+            which would take longer than the work.
 
     Raises:
-        CommandError: A cluster was asked for that is not to be had.
+        CommandError: The requested cluster is not available.
     """
     if options.scheduler is not None or options.workers is not None:
         from inspector.cli.cluster_executor import ClusterExecutor
@@ -89,14 +89,14 @@ def executor_of(options: Namespace, sessions: int, size: float = math.inf) -> Se
 
 
 def refuse_fleet_options(options: Namespace, allowed: Collection[str] = ()) -> None:
-    """Tell that one session is not worked on like many.
+    """Reject options for many sessions on a single one.
 
     Args:
-        options: What was asked for.
-        allowed: Names of those of `FLEET_OPTIONS` that mean something for one session as well.
+        options: Parsed options.
+        allowed: Names in `FLEET_OPTIONS` that also apply to one session.
 
     Raises:
-        CommandError: It was asked for.
+        CommandError: A rejected option was given.
     """
     for name in FLEET_OPTIONS:
         if name not in allowed and getattr(options, name) is not None:
@@ -105,7 +105,7 @@ def refuse_fleet_options(options: Namespace, allowed: Collection[str] = ()) -> N
 
 
 def missing(count: int, total: int, ended: str) -> str:
-    """That not everything was worked on, and why, in a sentence."""
+    """Return a sentence on unprocessed sessions and the reason."""
     return f"{count:,} of {total:,} sessions are missing: {ended} ended the work before they were done"
 
 

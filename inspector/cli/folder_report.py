@@ -1,4 +1,4 @@
-"""`inspector report FOLDER`: many sessions, each replayed by whatever works on many."""
+"""`inspector report FOLDER`: a replay of many sessions in parallel."""
 
 from __future__ import annotations
 
@@ -37,19 +37,19 @@ if TYPE_CHECKING:
     from inspector.session.discovery import Header
 
 OF_ONE_SESSION = ("ledger", "compare", "explain", "include_text", "next_calls", "runs_per_day")
-"""Options that ask for something only the report on one session has."""
+"""Options that only the report on one session supports."""
 
 
 @dataclass(frozen=True, slots=True)
 class Done:
-    """What became of a session.
+    """Result of one session.
 
     Attributes:
-        row: Its line in the report, as JSON; empty where it could not be read.
-        problem: Why it could not.
-        ended: When its last call was made, seconds since the epoch.
-        keys: What tells its calls from others.
-        source: What it was worked out from; None where that is not to be kept.
+        row: Its row in the report, as JSON; empty if it could not be read.
+        problem: The reason if it could not be read.
+        ended: Time of its last call, seconds since the epoch.
+        keys: Identifiers of its calls.
+        source: The inputs of the result; None if it must not be cached.
     """
 
     row: bytes = b""
@@ -59,12 +59,12 @@ class Done:
     source: ReadFrom | None = None
 
     def written(self) -> bytes:
-        """It as bytes, for one that could be read."""
+        """Serialize the result of a readable session."""
         return msgspec.msgpack.encode((self.row, self.ended, self.keys))
 
     @classmethod
     def read(cls, written: bytes) -> Done | None:
-        """It from bytes; None where they say something else."""
+        """Deserialize a result; None for invalid data."""
         try:
             row, ended, keys = msgspec.msgpack.decode(written, type=tuple[bytes, float, list[bytes]])
         except msgspec.MsgspecError:
@@ -73,13 +73,13 @@ class Done:
 
 
 def report_on_folder(options: Namespace) -> tuple[FolderReport, bool]:
-    """Replay every session of a folder under every plan that was asked for.
+    """Replay every session of a folder under every requested plan.
 
     Returns:
-        The report, and whether the work ended before all of them were replayed.
+        The report, and True if the work ended before all sessions were replayed.
 
     Raises:
-        CommandError: The folder holds no session, or an option makes no sense for many.
+        CommandError: The folder holds no session, or an option does not apply to many sessions.
     """
     for name in OF_ONE_SESSION:
         if getattr(options, name):
@@ -117,7 +117,7 @@ def _name(options: Namespace, index: int) -> str:
 
 
 class _Replays:
-    """The sessions of a folder, replayed as far as the work went."""
+    """Replay of a folder's sessions."""
 
     def __init__(
         self, found: Sequence[Header], terms: SessionTerms, executor: SessionExecutor, results: KeptResults
@@ -128,9 +128,9 @@ class _Replays:
         self.done: dict[Path, Done] = {}
 
     def run(self) -> None:
-        """Replay all of them. Calls that several hold count with the one that ended first."""
+        """Replay all sessions. A call in several sessions is counted for the session that ended first."""
         with ProgressLine("replaying sessions", estimates=True) as progress:
-            # The largest first: none of them keeps everybody waiting at the end.
+            # Largest first, so that none of them delays the end.
             order = sorted(self._sizes, key=lambda path: -self._sizes[path])
             tasks = {path: SessionTask(path, self._terms, format=self._formats[path]) for path in order}
             self._replay([*tasks.values()], progress)
@@ -167,7 +167,7 @@ class _Replays:
 
 
 def replayed(task: SessionTask) -> Done:
-    """A session replayed, or why it could not be. Its tokens are counted only where a figure needs them."""
+    """Replay a session, or return the reason why not. Tokens are only counted if a figure needs them."""
     began = time.time_ns()
     try:
         whole = read_session(task.path, known=task.format, keeps_texts=True)
@@ -178,7 +178,7 @@ def replayed(task: SessionTask) -> Done:
         of_whole = task.inputs(whole, is_counted=is_counted)
         inputs = task.inputs_of_own(of_whole, session)
         report = report_of(inputs, plans, ReportOptions(details=False))
-        # Why a call missed the cache may stand in what counts with another session.
+        # The cause of a cache miss may be in calls counted for another session.
         baseline = replay(of_whole, Plan())
         row = session_row(report, baseline, {call.response for call in session.calls})
     except CommandError as error:

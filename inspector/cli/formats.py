@@ -1,4 +1,4 @@
-"""`inspector formats`: what can be read, and what a file is taken for."""
+"""`inspector formats`: supported formats, and format detection of one file."""
 
 from __future__ import annotations
 
@@ -15,7 +15,6 @@ if TYPE_CHECKING:
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    """Which file to explain, if any."""
     parser.add_argument(
         "--schema", action="store_true", help="print the JSON Schema of the lines that anyone can write, and no more"
     )
@@ -23,7 +22,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def run(options: Namespace) -> int:
-    """List the formats, or explain one file."""
+    """List the formats, or explain the detection of one file."""
     from inspector.report.session_listings import formats_text, reading_text
     from inspector.session.registry import all_formats
 
@@ -36,6 +35,6 @@ def run(options: Namespace) -> int:
     if options.path is None:
         write(formats_text(all_formats(), color=color))
     else:
-        session = read_session(options.path)  # first: of a folder of sessions it names one to open
+        session = read_session(options.path)  # read first: a folder of sessions fails with a session to open
         write(reading_text(detect_format(options.path), session, color=color))
     return ExitCode.FINE

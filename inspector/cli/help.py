@@ -1,4 +1,4 @@
-"""`inspector help TOPIC`: the help of a command, a page of the documentation, or a strategy."""
+"""`inspector help TOPIC`: help on a command, a documentation page, or a strategy."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ LINK = re.compile(r"\[([^\]]+)\]\([^)]*\)")
 HEADING = re.compile(r"(#+) (.+)")
 
 WIDEST = 100
-"""Columns of a page that can still be read."""
+"""Maximum readable width of a page in columns."""
 
 
 class Page(NamedTuple):
@@ -46,14 +46,13 @@ class Page(NamedTuple):
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    """About what."""
     parser.add_argument(
         "topic", nargs="?", metavar="TOPIC", help="a command, a page (nothing lists them), a strategy or a ready plan"
     )
 
 
 def run(options: Namespace) -> int:
-    """Print it; on a terminal through its pager."""
+    """Print the help, on a terminal through its pager."""
     topic = options.topic
     if topic is None:
         write(topics_text())
@@ -97,10 +96,10 @@ def section(text: str, anchor: str) -> str:
 
 
 def documents_folder() -> Path:
-    """Where the pages are: in the installed package, or in the checkout.
+    """Return the folder of the pages: in the installed package, or in the checkout.
 
     Raises:
-        CommandError: They are in neither place.
+        CommandError: It is in neither place.
     """
     package = Path(__file__).resolve().parent.parent
     for folder in (package / "docs", package.parent / "docs"):
@@ -110,7 +109,7 @@ def documents_folder() -> Path:
 
 
 def pages() -> list[Page]:
-    """The pages, in the order they are listed."""
+    """Return the pages in their listed order."""
     text = (documents_folder() / f"{INDEX}.md").read_text(encoding="utf-8")
     found = [
         Page(match["path"].rpartition("/")[2], LINK.sub(r"\1", " ".join(match["text"].split())), match["path"])
@@ -120,7 +119,7 @@ def pages() -> list[Page]:
 
 
 def topics_text() -> str:
-    """Everything there is help about."""
+    """List all help topics."""
     import textwrap
 
     rows = [("commands", ""), *((each.name, each.summary) for each in COMMANDS.values())]
@@ -153,7 +152,7 @@ def _strategy(topic: str) -> int:
 
 
 def _show(markdown: str) -> None:
-    """A page: as it is in a pipe, drawn on a terminal."""
+    """Print a page: raw in a pipe, rendered on a terminal."""
     if not is_terminal(sys.stdout):
         write(markdown)
         return

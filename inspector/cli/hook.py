@@ -1,6 +1,6 @@
-"""`inspector hook`: put the hook into an agent's settings, take it out again, say what it has done.
+"""`inspector hook`: install the hook in an agent's settings, remove it, or report its effect.
 
-Answering events is `inspector.hook.run`, which `inspector.cli.main` calls before anything else is imported.
+Events are answered by `inspector.hook.run`, which `inspector.cli.main` calls before any other import.
 """
 
 from __future__ import annotations
@@ -30,7 +30,6 @@ LATEST = 10
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    """The arguments."""
     parser.add_argument("what", choices=("install", "uninstall", "stats"), help="what to do")
     parser.add_argument("--agent", choices=AGENTS, default="claude-code", help="the agent; claude-code by default")
     parser.add_argument("--plan", metavar="PLAN", help="a plan file (TOML), or a ready plan such as careful")
@@ -43,7 +42,6 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def run(options: Namespace) -> int:
-    """Do what is asked."""
     if options.what == "stats":
         return _stats(options)
     from inspector.hook.install import SettingsError, home_of, hook_words, with_hook, without_hook
@@ -66,7 +64,7 @@ def run(options: Namespace) -> int:
 
 
 def _checked_plan(options: Namespace) -> str:
-    """The plan as the hook is to be told of it, read once to see that it can be, with what of it does not run there."""
+    """Read the plan once to validate it; return its value for the hook, with notes on its unsupported parts."""
     from inspector.hook.compiled import applied_in_part, cuts_of, left_out, read_plan
     from inspector.hook.kept_plans import cuts_for
     from inspector.recall.originals import state_folder
@@ -94,7 +92,7 @@ def _checked_plan(options: Namespace) -> str:
         )
     named = options.plan if is_ready else str(path.absolute())
     for tool in USUAL_TOOLS[options.agent]:
-        # So that the first result of a session need not wait for it.
+        # Warm the cache for the first result of a session.
         cuts_for(named, tool, state_folder())
     return named
 

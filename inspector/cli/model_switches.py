@@ -1,4 +1,4 @@
-"""What command lines say of other models that might have answered: which, and from which call on."""
+"""Command line options for a switch to other models: which ones, and from which call on."""
 
 from __future__ import annotations
 
@@ -16,7 +16,6 @@ LARGEST_CALL = 10**9
 
 
 def add_switch_arguments(parser: ArgumentParser) -> None:
-    """Which other models, and from which call on."""
     parser.add_argument(
         "--switch",
         metavar="MODEL",
@@ -40,10 +39,10 @@ def _call(text: str) -> int:
 
 
 def check_switch(options: Namespace) -> None:
-    """Refuse a switch that nothing can come of, before a big file is read.
+    """Reject an ineffective switch before a big file is read.
 
     Raises:
-        CommandError: `--at` without `--switch`, or all calls are priced alike.
+        CommandError: `--at` without `--switch`, or all calls have the same price.
     """
     if options.at is not None and not options.switch:
         raise CommandError("--at says from which call on: add --switch MODEL", ExitCode.WRONG_USAGE)
@@ -54,10 +53,10 @@ def check_switch(options: Namespace) -> None:
 
 
 def switch_call(inputs: ReplayInputs, options: Namespace) -> int:
-    """From which call on, counted from 0, other models would have answered.
+    """Return the first call on the other models, from 0.
 
     Raises:
-        CommandError: There is no such call, it is a subagent's, or a model has no price.
+        CommandError: The call does not exist or is a subagent's, or a model has no price.
     """
     from inspector.replay.analysis.model_switch import main_calls, other_models
     from inspector.replay.engine.replay import replay

@@ -1,4 +1,4 @@
-"""The optional parts of an installation: what each is for, and which of them are there."""
+"""Optional parts of an installation: purpose and availability."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ class OptionalPart(NamedTuple):
     """One extra of the package.
 
     Attributes:
-        name: As it is installed: `pip install 'session-inspector[NAME]'`.
-        text: What it is for.
-        library: The distribution that does it.
+        name: Name in `pip install 'session-inspector[NAME]'`.
+        text: Purpose.
+        library: The distribution that provides it.
     """
 
     name: str
@@ -21,7 +21,7 @@ class OptionalPart(NamedTuple):
 
     @property
     def installed(self) -> str:
-        """The version that is installed; empty where it is not."""
+        """Installed version; empty if it is not installed."""
         return version_of(self.library)
 
 
@@ -40,7 +40,7 @@ OPTIONAL_PARTS = (
 
 
 def version_of(library: str) -> str:
-    """The version of an installed distribution; empty where it is not installed."""
+    """Return the version of an installed distribution; empty if it is not installed."""
     try:
         return version(library)
     except PackageNotFoundError:
@@ -48,7 +48,7 @@ def version_of(library: str) -> str:
 
 
 def version_text() -> str:
-    """The program's version, and below it its optional parts."""
+    """Return the program's version with its optional parts below."""
     from inspector import __version__
 
     lines = [f"inspector {__version__}"]

@@ -1,4 +1,4 @@
-"""Where output goes: data to standard output or a file, never over a session; narration and progress elsewhere."""
+"""Output: data to standard output or a file, never over a session; messages and progress to standard error."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from msgspec import Struct
 
 LONGEST_LINE = 10_000
-"""Characters of one message: more than two of the longest paths there can be."""
+"""Maximum characters of one message: more than two of the longest possible paths."""
 
 
 PLAIN: Final = {
@@ -28,11 +28,11 @@ PLAIN: Final = {
     "\N{HORIZONTAL ELLIPSIS}": "...",
     "\N{MIDDLE DOT}": "|",
 }
-"""What stands for the signs of reports where an encoding lacks them."""
+"""Replacements for special characters that an encoding lacks."""
 
 
 def _plainly(error: UnicodeError) -> tuple[str | bytes, int]:
-    """What is written instead of characters that an encoding lacks: the plain form of a sign, else its number."""
+    """Return the replacement of characters that an encoding lacks: the plain form, or the code point."""
     if not isinstance(error, UnicodeEncodeError):
         raise error
     text = error.object[error.start]
@@ -40,16 +40,16 @@ def _plainly(error: UnicodeError) -> tuple[str | bytes, int]:
 
 
 def prepare_streams() -> None:
-    """Let standard output take any character: what its encoding lacks is replaced, not raised.
+    """Make standard output accept any character, by replacing those its encoding lacks.
 
-    The number of a stream that was closed would go to the next file that is opened, and what a library prints to the
-    stream would end up in that file.
+    A closed stream's file descriptor would be reused by the next opened file, which would then receive text that a
+    library prints to the stream. It is therefore opened to the null device.
     """
     for number in range(3):
         try:
             os.fstat(number)
         except OSError:
-            os.set_inheritable(os.open(os.devnull, os.O_RDWR), True)  # takes the lowest number that is free
+            os.set_inheritable(os.open(os.devnull, os.O_RDWR), True)  # takes the lowest free number
     codecs.register_error(_plainly.__name__, _plainly)
     for stream in (sys.stdout, sys.stderr):
         reconfigure = getattr(stream, "reconfigure", None)
@@ -58,21 +58,21 @@ def prepare_streams() -> None:
 
 
 def write(text: str) -> None:
-    """Print data, as it is. The caller has made it safe: reports by `safe_text`, JSON by escaping.
+    """Print data unchanged. The caller has sanitized it: reports by `safe_text`, JSON by escaping.
 
     Raises:
-        CommandError: It cannot be written, or was closed when the program was started.
-        BrokenPipeError: Nobody reads it any more.
+        CommandError: It cannot be written, or was closed when the program started.
+        BrokenPipeError: The reader is gone.
     """
     _write(text)
 
 
 def write_bytes(data: bytes) -> None:
-    """Print bytes, whatever they are: only where nobody reads them on a terminal.
+    """Print arbitrary bytes; never to a terminal.
 
     Raises:
         CommandError: As `write` does.
-        BrokenPipeError: Nobody reads it any more.
+        BrokenPipeError: The reader is gone.
     """
     _write(data)
 
@@ -105,14 +105,14 @@ def write_json(data: Any) -> None:
 
 
 def forget(stream: TextIO) -> None:
-    """Point a stream nowhere, so that flushing it once more at exit does not fail again."""
+    """Redirect a stream to the null device so that flushing it at exit does not fail again."""
     nowhere = os.open(os.devnull, os.O_WRONLY)
     os.dup2(nowhere, stream.fileno())
     os.close(nowhere)
 
 
 def leave_terminal() -> None:
-    """Forget what a screen left unwritten for a terminal that is gone: the exit code says how the screen ended."""
+    """Discard unwritten output for a terminal that is gone; the exit code still reports the end of the screen."""
     for stream in (sys.__stdout__, sys.__stderr__):
         if stream is not None:
             try:
@@ -122,15 +122,15 @@ def leave_terminal() -> None:
 
 
 def narrate(message: str) -> None:
-    """Print one line for people to standard error, whatever characters the message holds."""
+    """Print one sanitized line to standard error."""
     from inspector.safe_text import one_line
 
     tell(one_line(f"inspector: {message}", LONGEST_LINE))
 
 
 def tell(line: str) -> None:
-    """Print a line to standard error; one that nobody can read is no reason to fail."""
-    if sys.stderr is None:  # it was closed when the program was started
+    """Print a line to standard error; ignore a failure to write it."""
+    if sys.stderr is None:  # closed when the program started
         return
     try:
         sys.stderr.write(f"{line}\n")
@@ -140,7 +140,7 @@ def tell(line: str) -> None:
 
 
 def is_terminal(stream: TextIO | None) -> bool:
-    """Whether a person looks at this stream through a terminal."""
+    """Return True if the stream is a terminal."""
     try:
         return stream is not None and stream.isatty()
     except ValueError:  # a closed stream
@@ -148,29 +148,29 @@ def is_terminal(stream: TextIO | None) -> bool:
 
 
 def wants_color(stream: TextIO) -> bool:
-    """Whether to colour what goes to `stream`: a capable terminal, and nobody said otherwise (no-color.org)."""
+    """Return True if output to `stream` is colored: a capable terminal and no opt-out (no-color.org)."""
     return is_terminal(stream) and not os.environ.get("NO_COLOR") and not is_dumb()
 
 
 def is_dumb() -> bool:
-    """Whether the terminal knows nothing but lines."""
+    """Return True if the terminal only supports plain lines."""
     return os.environ.get("TERM") in ("dumb", "")
 
 
 def encodes_everything(stream: TextIO) -> bool:
-    """Whether the stream's encoding has every character."""
+    """Return True if the stream's encoding has every character."""
     return (getattr(stream, "encoding", None) or "").lower().replace("_", "-").startswith("utf")
 
 
 def check_target(target: Path, source: Path | None = None) -> None:
-    """Refuse to write over a session.
+    """Refuse to overwrite a session.
 
     Args:
-        target: What is to be written.
-        source: What is read, where anything is.
+        target: The output file.
+        source: The input, if there is one.
 
     Raises:
-        CommandError: `target` is the source, lies in it, or is a session file itself.
+        CommandError: `target` is the source, is inside it, or is a session file itself.
     """
     from inspector.session.overwrite_guard import problem_with_target
 
@@ -180,10 +180,10 @@ def check_target(target: Path, source: Path | None = None) -> None:
 
 
 def save(target: Path, content: str | bytes) -> None:
-    """Write a file whole, a text as UTF-8.
+    """Write a file atomically, text as UTF-8.
 
     Raises:
-        CommandError: It cannot be written; what was there before is left as it was.
+        CommandError: It cannot be written; an existing file is unchanged.
     """
     data = content.encode("utf-8", "backslashreplace") if isinstance(content, str) else content
     try:
@@ -195,36 +195,36 @@ def save(target: Path, content: str | bytes) -> None:
 COLUMNS = 80
 
 QUIET_SECONDS = 0.4
-"""Work that takes less than this is not worth a line."""
+"""Seconds of work before a progress line appears."""
 
 REFRESH_SECONDS = 0.1
 
 BAR_CELLS = 24
-"""At most; fewer where the line would not fit the terminal, which cannot wipe a line that it wrapped."""
+"""Maximum width; narrower if the line would wrap, because a wrapped line cannot be erased."""
 
 LEAST_BAR_CELLS = 8
-"""Of fewer nobody can tell anything."""
+"""Minimum useful width."""
 
 
 ESTIMATED_AFTER = 2.0
-"""Seconds of work before it is told how long the rest will take."""
+"""Seconds of work before the remaining time is estimated."""
 
 
 class ProgressLine:
-    """Call it with how much is done and how much there is; leaving the context wipes the line.
+    """Progress line. Call it with the amount done and the total; leaving the context erases the line.
 
     Attributes:
-        is_shown: Whether lines are shown at all; not so in a process that works for another one, which shows its own.
+        is_shown: Show lines; False in a worker process: its parent shows its own.
     """
 
     is_shown: ClassVar[bool] = True
 
     def __init__(self, doing: str, *, estimates: bool = False) -> None:
-        """Begin.
+        """Create a progress line.
 
         Args:
-            doing: What is done.
-            estimates: Say how long the rest will take, where it goes on as it went.
+            doing: Description of the work.
+            estimates: Estimate the remaining time, assuming constant speed.
         """
         self._doing = doing
         self._shown = False
@@ -250,7 +250,7 @@ class ProgressLine:
         sys.stderr.flush()
 
     def _rest(self, done: int, total: int) -> str:
-        """How long the rest will take, in words."""
+        """Format the remaining time."""
         elapsed = time.monotonic() - self._began
         if not self._estimates or not 0 < done < total or elapsed < ESTIMATED_AFTER:
             return ""
@@ -270,7 +270,7 @@ class ProgressLine:
 
 
 def _columns(stream: TextIO) -> int:
-    """How wide a terminal is; 80 where it does not tell."""
+    """Return the width of a terminal; 80 if unknown."""
     try:
         return os.get_terminal_size(stream.fileno()).columns or COLUMNS
     except (OSError, ValueError):
@@ -283,15 +283,15 @@ Delivered = TypeVar("Delivered", bound="Struct")
 
 
 class TextWriter(Protocol[Reported_contra]):
-    """Writes a report, on one session or many, for people."""
+    """Formatter of a report, on one session or many, as text."""
 
     def __call__(self, report: Reported_contra, *, color: bool) -> str:
-        """The report as text, with or without colours."""
+        """Format the report, with or without colors."""
         ...
 
 
 def check_output(options: Namespace) -> None:
-    """Refuse an output file that must not be written, before anything is read.
+    """Reject an invalid output file before anything is read.
 
     Raises:
         CommandError: It is a session, or a folder.
@@ -301,12 +301,12 @@ def check_output(options: Namespace) -> None:
 
 
 def deliver(report: Delivered, options: Namespace, as_text: TextWriter[Delivered]) -> ExitCode:
-    """Print the report, or save it where it was asked to go."""
+    """Print the report, or save it to the requested file."""
     return hand_over(text_of(report, options, as_text), options)
 
 
 def text_of(report: Delivered, options: Namespace, as_text: TextWriter[Delivered]) -> str:
-    """The report in the form that was asked for, as its target takes it."""
+    """Format the report as requested, for its target."""
     if options.format != "json":
         return as_text(report, color=is_colored(options))
     from inspector.report.json_document import document_json
@@ -315,17 +315,17 @@ def text_of(report: Delivered, options: Namespace, as_text: TextWriter[Delivered
 
 
 def is_colored(options: Namespace) -> bool:
-    """Whether a text for people is coloured where it goes."""
+    """Return True if text for people is colored at its target."""
     return options.output is None and wants_color(sys.stdout)
 
 
 def is_ascii_only(options: Namespace) -> bool:
-    """Whether what it goes to takes nothing but ASCII."""
+    """Return True if the target only accepts ASCII."""
     return options.output is None and not encodes_everything(sys.stdout)
 
 
 def hand_over(text: str, options: Namespace) -> ExitCode:
-    """Print a report's text, or save it where it was asked to go."""
+    """Print a report's text, or save it to the requested file."""
     if options.output is not None:
         save(options.output, text)
     else:
@@ -334,10 +334,10 @@ def hand_over(text: str, options: Namespace) -> ExitCode:
 
 
 def check_detector() -> None:
-    """Tell that what finds secrets is not installed, before a big file is read.
+    """Require the secret detector before a big file is read.
 
     Raises:
-        CommandError: It is not.
+        CommandError: It is not installed.
     """
     from inspector.report.secret_redaction import DetectorMissingError, SecretRedactor
 

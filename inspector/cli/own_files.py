@@ -1,4 +1,4 @@
-"""What the program keeps on this machine: its folders, its caches, and what they take."""
+"""The program's folders and caches on this machine, and their size."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 UNFINISHED = re.compile(rf"new-[0-9a-f]{{16}}{re.escape(UNFINISHED_SUFFIX)}")
-"""Names of files that were being written, see `atomic_files.replacing`."""
+"""Names of temporary files of interrupted writes, see `atomic_files.replacing`."""
 
 
 class Cache(NamedTuple):
-    """One kind of what can be worked out again.
+    """One kind of recomputable data.
 
     Attributes:
-        name: Of its folder in the cache folder.
-        text: What it holds.
-        files: A pattern of the names of its files.
+        name: Name of its folder in the cache folder.
+        text: Description of its content.
+        files: File name pattern.
     """
 
     name: str
@@ -42,14 +42,14 @@ CACHES = (
 
 @dataclass(frozen=True)
 class CacheContent:
-    """What a cache holds at a moment.
+    """Snapshot of a cache.
 
     Attributes:
-        cache: Which one.
-        folder: Where.
+        cache: The cache.
+        folder: Its folder.
         files: Its files.
-        size: What they take, in bytes.
-        strangers: How many entries of its folder are not the program's own.
+        size: Total bytes.
+        strangers: Number of foreign entries in its folder.
     """
 
     cache: Cache
@@ -60,10 +60,10 @@ class CacheContent:
 
 
 def content_of(cache: Cache) -> CacheContent:
-    """What a cache holds. A link is a stranger, wherever it leads, and so is all behind a folder that is one.
+    """List a cache. Symbolic links are foreign entries, as is everything behind a linked folder.
 
     Raises:
-        OSError: It is there and cannot be listed.
+        OSError: It exists and cannot be listed.
     """
     folder = cache_folder(cache.name)
     files, size, strangers = [], 0, 0
@@ -82,13 +82,13 @@ def content_of(cache: Cache) -> CacheContent:
 
 
 class OwnFolder(NamedTuple):
-    """A folder of the program's own.
+    """A folder of the program.
 
     Attributes:
-        kind: What the platform calls folders of its kind.
-        path: Where it is, or would be.
-        keeps: What is kept in it, to follow "cannot keep".
-        variable: What names another place for it, on Linux.
+        kind: Platform name of this kind of folder.
+        path: Its path, which may not exist yet.
+        keeps: Its content, to follow "cannot keep".
+        variable: Environment variable that overrides it on Linux.
     """
 
     kind: str
@@ -98,7 +98,7 @@ class OwnFolder(NamedTuple):
 
 
 def own_folders() -> tuple[OwnFolder, ...]:
-    """The folders, where this platform wants them."""
+    """Return the program's folders on this platform."""
     from platformdirs import user_cache_path, user_config_path, user_data_path, user_state_path
 
     return (

@@ -1,4 +1,4 @@
-"""Plans on the command line: plan files, saved and ready plans by name, and strategies in their one-line form."""
+"""Plans on the command line: plan files, saved and built-in plans by name, and strategies in their one-line form."""
 
 from __future__ import annotations
 
@@ -20,19 +20,19 @@ if TYPE_CHECKING:
     from inspector.strategies.plan import Plan
 
 THEN = " + "
-"""Joins the strategies of one plan in one argument. Tool names are joined by a plus without blanks."""
+"""Separator of a plan's strategies in one argument. Tool names are joined by a plus without spaces."""
 
 _QUOTED = re.compile(r'("(?:[^"\\]|\\.)*")')
 
 
 @dataclass(frozen=True, slots=True)
 class PlanRequest:
-    """One plan as it was asked for.
+    """A plan as given on the command line.
 
     Attributes:
         plan: A plan file or the name of a plan.
         spec: Strategies in their one-line form.
-        settled: The plan itself, where its file was read already.
+        settled: The plan itself, if its file was read already.
     """
 
     plan: str = ""
@@ -41,11 +41,11 @@ class PlanRequest:
 
 
 class _Append(argparse.Action):
-    """Collects `--plan` and `--strategy` in the order they stand on the line."""
+    """Action that collects `--plan` and `--strategy` in command line order."""
 
     def __call__(
         self,
-        parser: argparse.ArgumentParser,  # noqa: ARG002  argparse's signature
+        parser: argparse.ArgumentParser,  # noqa: ARG002  argparse signature
         namespace: argparse.Namespace,
         values: str | Sequence[Any] | None,
         option_string: str | None = None,
@@ -58,11 +58,11 @@ class _Append(argparse.Action):
 
 
 def add_plan_arguments(parser: argparse.ArgumentParser, each: str) -> None:
-    """Let a command take `--plan` and `--strategy`.
+    """Add `--plan` and `--strategy` to a command.
 
     Args:
         parser: The command's parser.
-        each: What giving several of them means, for the help.
+        each: Meaning of several of them, for the help.
     """
     parser.add_argument(
         "--plan",
@@ -89,15 +89,14 @@ def add_plan_arguments(parser: argparse.ArgumentParser, each: str) -> None:
 
 
 def plan_of(request: PlanRequest, session: Session | None = None) -> Plan:
-    """The plan that was asked for.
+    """Resolve a plan.
 
     Args:
-        request: What was asked for.
-        session: Where given, values that are not named take the defaults that fit this session's tools.
+        request: The plan as given.
+        session: If given, unnamed values default to values that fit this session's tools.
 
     Raises:
-        CommandError: The file cannot be read, no plan has that name, or what is written names no strategy, parameter or
-            value there is.
+        CommandError: The file cannot be read, the plan does not exist, or a strategy, parameter or value is invalid.
     """
     from inspector.strategies.plan import Plan, PlanError
 
@@ -112,10 +111,10 @@ def plan_of(request: PlanRequest, session: Session | None = None) -> Plan:
 
 
 def settled(request: PlanRequest) -> PlanRequest:
-    """A request for the same plan wherever it is granted: plan files are read here, once.
+    """Read plan files here, once, so that the request resolves to the same plan anywhere.
 
     Raises:
-        CommandError: As of `plan_of`.
+        CommandError: See `plan_of`.
     """
     from inspector.strategies.presets import PRESETS
 
@@ -126,10 +125,10 @@ def settled(request: PlanRequest) -> PlanRequest:
 
 
 def joined_plan(requests: Sequence[PlanRequest], session: Session | None = None) -> Plan:
-    """The plans that were asked for, as one: their strategies one after the other.
+    """Combine the given plans into one, with their strategies in order.
 
     Raises:
-        CommandError: As of `plan_of`.
+        CommandError: See `plan_of`.
     """
     from inspector.strategies.plan import Plan
 
@@ -138,7 +137,7 @@ def joined_plan(requests: Sequence[PlanRequest], session: Session | None = None)
 
 
 def _named_plan(text: str, session: Session | None) -> Plan:
-    """The plan in the file of that path, else the saved one, else the ready one of that name."""
+    """Return the plan in the file of that path, or the saved or built-in one of that name."""
     from inspector.strategies.presets import PRESETS
     from inspector.ui.plan.saved_plans import SUFFIX, saved_plans
 
@@ -171,7 +170,7 @@ def _unknown(text: str, names: list[str]) -> str:
 
 
 def specs_of(text: str) -> list[str]:
-    """The strategies of one argument, each in its one-line form: `text` at every ` + ` outside quotes."""
+    """Split one argument into strategies in one-line form, at every ` + ` outside quotes."""
     specs = [""]
     for index, quoted_or_not in enumerate(_QUOTED.split(text)):
         first, *others = [quoted_or_not] if index % 2 else quoted_or_not.split(THEN)

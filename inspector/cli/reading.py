@@ -1,4 +1,4 @@
-"""From a path to a session and to what replays start from: with progress where a person looks, failures as one line."""
+"""Loading of sessions and replay inputs from paths, with progress on a terminal and one-line errors."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ if TYPE_CHECKING:
 
 
 def detect_format(path: Path) -> Detection:
-    """What a file or folder is taken for, from a look at its beginning.
+    """Detect the format of a file or folder from its beginning.
 
     Raises:
-        CommandError: It cannot be read, or is no session.
+        CommandError: It cannot be read, or is not a session.
     """
     from inspector.session.errors import SessionError
     from inspector.session.registry import detect
@@ -40,19 +40,19 @@ def detect_format(path: Path) -> Detection:
 
 
 KEPT_CHARACTERS = 16_000_000
-"""Texts kept of a session that is counted and searched at once: those of a file of some 80 MB."""
+"""Characters cached of a session that is counted and searched right away, as many as in a file of some 80 MB."""
 
 
 def read_session(path: Path, *, known: str = "", keeps_texts: bool = False) -> Session:
-    """The session in a file or folder.
+    """Read the session in a file or folder.
 
     Args:
-        path: What to read.
-        known: The name of its format, where a look into it has told it.
-        keeps_texts: Keep its texts, up to `KEPT_CHARACTERS`: it is counted and searched at once, and forgotten then.
+        path: The file or folder.
+        known: Name of its format, if already detected.
+        keeps_texts: Cache its texts, up to `KEPT_CHARACTERS`, for a session that is counted and searched right away.
 
     Raises:
-        CommandError: It cannot be read, or is no session.
+        CommandError: It cannot be read, or is not a session.
     """
     from inspector.session.errors import SessionError
     from inspector.session.open import open_session
@@ -66,7 +66,7 @@ def read_session(path: Path, *, known: str = "", keeps_texts: bool = False) -> S
 
 
 def read_text(path: Path) -> str:
-    """The text of a small file the user named, such as a plan.
+    """Read a small text file the user named, such as a plan.
 
     Raises:
         CommandError: It cannot be read as UTF-8.
@@ -80,7 +80,7 @@ def read_text(path: Path) -> str:
 
 
 def terms_of(options: Namespace) -> Assumptions:
-    """What to price and serve calls as, from the arguments of `inspector.cli.arguments`."""
+    """Return the pricing and cache assumptions from the arguments of `inspector.cli.arguments`."""
     from inspector.replay.assumptions import Assumptions
     from inspector.replay.projection_terms import DAYS_PER_MONTH, NEXT_CALLS
 
@@ -105,12 +105,12 @@ def replay_inputs(
     """Count a session's tokens and look up its prices.
 
     Args:
-        session: What was read.
-        terms: What to price and serve calls as; as recorded where not given.
-        price_file: A price file in place of the one in the settings folder.
+        session: The session.
+        terms: Pricing and cache assumptions; defaults to the recorded ones.
+        price_file: A price file that replaces the one in the settings folder.
 
     Raises:
-        CommandError: The user's price file cannot be used.
+        CommandError: The user's price file is invalid.
     """
     from inspector.replay.assumptions import Assumptions
 
@@ -119,10 +119,10 @@ def replay_inputs(
 
 
 def pricing_of(terms: Assumptions, price_file: Path | None = None) -> Pricing:
-    """Prices under these terms.
+    """Return the prices under these assumptions.
 
     Raises:
-        CommandError: The user's price file cannot be used.
+        CommandError: The user's price file is invalid.
     """
     from inspector.replay.pricing.price_file import PriceFileError
 
@@ -135,14 +135,14 @@ def pricing_of(terms: Assumptions, price_file: Path | None = None) -> Pricing:
 def counted_inputs(
     session: Session, pricing: Pricing, *, cache: str | None, window: int | None, counts: CountCache | None = None
 ) -> ReplayInputs:
-    """Count a session's tokens, at these prices, served from this prompt cache into this context window.
+    """Count a session's tokens, and combine them with prices, prompt cache and context window.
 
     Args:
-        session: What was read.
+        session: The session.
         pricing: The prices.
-        cache: Name of the prompt cache that serves every call; None for each model's own.
-        window: The context window in tokens; None for what the file or the model's listing says.
-        counts: Where counts are kept between runs; by default the user's cache folder.
+        cache: Name of the prompt cache for every call; None for each model's own.
+        window: The context window in tokens; None for the recorded or listed one.
+        counts: Persistent count cache; defaults to the user's cache folder.
     """
     from inspector.replay.engine.inputs import ReplayInputs
     from inspector.replay.lenders import lender_of
@@ -150,7 +150,7 @@ def counted_inputs(
     from inspector.tokens.token_table import count_session
 
     with ProgressLine("counting tokens") as progress:
-        # Only the last table is of use here; keeping them all would keep a copy for every tenth of a second.
+        # Only the last table is needed; a list would hold a copy for every tenth of a second.
         table = deque(count_session(session, shared_counter(), progress=progress, cache=counts), maxlen=1).pop()
     history = History.of(session)
     lender = lender_of(history, table)
@@ -158,7 +158,7 @@ def counted_inputs(
 
 
 def shared_counter() -> Counter:
-    """One counter for all sessions of a command or of a worker: to build it takes longer than to count most of them."""
+    """Return the counter shared by all sessions of a process: building it takes longer than counting most of them."""
     from inspector.tokens.counter import load_counter
 
     return _counter(load_counter)
@@ -170,5 +170,5 @@ def _counter(load: Callable[[], Counter]) -> Counter:
 
 
 def priced_inputs(session: Session, options: Namespace) -> ReplayInputs:
-    """The same, priced and served as the command line asks."""
+    """Count a session's tokens with the prices and cache of the command line."""
     return replay_inputs(session, terms_of(options), price_file=options.price_file)

@@ -1,4 +1,4 @@
-"""`inspector recall`: what an agent or a plan has cut, found by its id or by its words, from the session's own file."""
+"""`inspector recall`: text that an agent or a plan cut, found by id or words in the session's own file."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ if TYPE_CHECKING:
 MOST_LINES = 10**9
 USUAL_HITS = 10
 NO_INDEX = "INSPECTOR_NO_INDEX"
-"""Set to anything in the environment, it has searches keep no index."""
+"""If set to anything in the environment, searches store no index."""
 MOST_TOLD = 8
-"""Places that are listed where several are meant."""
+"""Maximum matches listed for an ambiguous id."""
 
 
 class LinesAsked(NamedTuple):
@@ -38,7 +38,6 @@ class LinesAsked(NamedTuple):
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    """What is asked for, where, and which part of it."""
     parser.add_argument(
         "id",
         metavar="ID",
@@ -90,11 +89,11 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def run(options: Namespace) -> int:
-    """Print the text, or say what is near; list what a search found."""
+    """Print the text, or suggest near matches; list the results of a search."""
     if options.drop_index:
         return _drop_index()
     if options.search is not None:
-        # What stands first is no id then.
+        # The first argument is not an id then.
         paths = [*([Path(options.id)] if options.id else []), *options.paths]
         _check_paths(paths)
         return _search(options, paths)
@@ -187,7 +186,7 @@ def _recall(options: Namespace) -> int:
 
 
 def _call_of(place: RecalledText) -> RecalledText:
-    """The tool call that a text answers.
+    """Return the tool call of a result.
 
     Raises:
         CommandError: There is none.
@@ -201,10 +200,10 @@ def _call_of(place: RecalledText) -> RecalledText:
 
 
 def _recall_original(options: Namespace) -> bool:
-    """Print what the hook kept before it trimmed it, whatever the agent's own file holds; whether there is any.
+    """Print the hook's original of a trimmed result, regardless of the agent's file; return False if there is none.
 
     Raises:
-        CommandError: It kept different texts of several sessions under that id.
+        CommandError: Several sessions have different originals under that id.
     """
     from inspector.recall.names import asked_for
     from inspector.recall.originals import originals_asked_for
@@ -251,10 +250,10 @@ def _print_text(text: str, what: str) -> None:
 
 
 def _check(search: RecallSearch, asked: str) -> None:
-    """Refuse to choose.
+    """Require a single match.
 
     Raises:
-        CommandError: Nothing was found, or several things.
+        CommandError: There is no match, or there are several.
     """
     if search.is_clear:
         return
@@ -297,7 +296,7 @@ def _text(place: RecalledText, options: Namespace) -> str:
 
 
 def _part(text: str, options: Namespace) -> str:
-    """What of a text is asked for; with --grep, lines with their numbers."""
+    """Return the requested part of a text; with --grep, matching lines with their numbers."""
     if options.grep is None and options.lines is None and options.head is None and options.tail is None:
         return text
     lines = list(StringIO(text, newline="\n"))
@@ -315,7 +314,7 @@ def _part(text: str, options: Namespace) -> str:
 
 
 def _print(places: tuple[RecalledText, ...], parts: list[str]) -> None:
-    """Exactly on its way to a file or a program; made safe for a terminal, with what it is beside it."""
+    """Print unchanged to a file or program; to a terminal sanitized, with a description."""
     if not is_terminal(sys.stdout):
         *first, last = parts
         together = "".join(f"{part.removesuffix(chr(10))}\n" for part in first) + last

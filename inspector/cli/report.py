@@ -1,4 +1,4 @@
-"""`inspector report`: what a session costs, and what each plan would make of it."""
+"""`inspector report`: the cost of a session, and of the same session under each plan."""
 
 from __future__ import annotations
 
@@ -39,11 +39,10 @@ if TYPE_CHECKING:
 
 
 DRAWS_CHARTS = "vl-convert-python"
-"""What decides how a page looks, beside this program and what works figures out."""
+"""Library that affects a page's appearance, in addition to the libraries that affect figures."""
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    """What to report on, under which plans, in which form."""
     add_plan_arguments(parser, "each is a plan of its own, compared side by side")
     add_report_arguments(parser, FORMS, needs_path=False)
     parser.add_argument(
@@ -80,9 +79,8 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def run(options: Namespace) -> int:
-    """Print or save the report."""
     for request in options.plans:
-        plan_of(request)  # a wrong plan is told before a big file is read
+        plan_of(request)  # report an invalid plan before reading a big file
     if options.last:
         options.path = newest(options.path).path
         narrate(f"the newest session: {options.path}")
@@ -103,8 +101,8 @@ def run(options: Namespace) -> int:
 
 
 def _text_on_session(options: Namespace) -> str:
-    """The report on one session as it is written: an earlier run's, where nothing changed that it says."""
-    # Help is told without what reads and keeps sessions.
+    """Write the report on one session, or return an earlier run's if all its inputs are unchanged."""
+    # Help does not need these slow imports.
     from inspector.cli.kept_results import source_of, version_of
     from inspector.cli.session_tasks import SessionTask, SessionTerms
 
@@ -119,7 +117,7 @@ def _text_on_session(options: Namespace) -> str:
     report = _worked_out(session, options, wanted)
     as_text = partial(written, form=options.format, rows=options.rows, answers_pointer=not options.no_script)
     text = text_of(report, options, as_text)
-    # What a session says is not kept, nor what would have found more with more time.
+    # Session texts are not cached, nor results that more time would have improved.
     if results.is_on and not wanted.texts and (report.best_plan is None or report.best_plan.is_complete):
         source = source_of(session, began, task.terms.pricing.today)
         results.keep(options.path, key, text.encode("utf-8", "surrogatepass"), source)
@@ -159,7 +157,7 @@ def _report_options(options: Namespace) -> ReportOptions:
         options.explain,
         ledger=options.ledger or is_page or options.format == "csv",
         comparison=comparison,
-        # The page says of what it compares which one to use.
+        # The page marks the best plan in its comparison.
         best_plan=comparison and is_page,
         texts=options.include_text,
         days_per_month=options.days_per_month,

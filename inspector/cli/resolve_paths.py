@@ -1,4 +1,4 @@
-"""Which sessions the screen opens or lists: those named, those of a folder, those of this machine's agents."""
+"""Sessions that the screen opens or lists: by path, in a folder, or from this machine's agents."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ if TYPE_CHECKING:
 
 
 LOOKS_ALIKE = 0.9
-"""From how alike names are one is taken for the other mistyped, between 0 and 1."""
+"""Similarity from which a name counts as a typo of another, between 0 and 1."""
 
 LIKE_A_COMMAND = 0.75
-"""The same for a path that is not there and may have been meant as a command."""
+"""Similarity from which a missing path counts as a mistyped command."""
 
 
 class ScreenTargets(NamedTuple):
-    """What a command line asks for.
+    """Targets of a command line.
 
     Attributes:
         sessions: Sessions to open.
@@ -38,14 +38,14 @@ class ScreenTargets(NamedTuple):
 
 
 def resolve_targets(paths: Sequence[Path], *, waits: bool = False) -> ScreenTargets:
-    """The sessions to open, and the folders to list: where nothing is named, those of this machine's agents.
+    """Return the sessions to open and the folders to list; without paths, the agents' folders.
 
     Args:
-        paths: What is named.
-        waits: Sessions may be named that are not there yet, and there may be none yet: the screen waits for them.
+        paths: The given paths.
+        waits: Accept sessions that do not exist yet, and an empty list: the screen waits for them.
 
     Raises:
-        CommandError: A path does not exist or is no session, or there is none to be found.
+        CommandError: A path does not exist or is not a session, or there are no sessions.
     """
     if not paths:
         if not waits:
@@ -64,9 +64,9 @@ def resolve_targets(paths: Sequence[Path], *, waits: bool = False) -> ScreenTarg
 
 
 def is_named_early(path: Path) -> bool:
-    """Whether a path is one at which a session may yet appear, and does not look like a slip of the keyboard.
+    """Return True if a session may yet appear at a path, and the path does not look like a typo.
 
-    A single word may be a mistyped command, and a name much like that of a file beside it a mistyped name.
+    A single word may be a mistyped command, and a name similar to a neighboring file a mistyped name.
     """
     from inspector.session.awaiting import is_awaited
 
@@ -84,7 +84,7 @@ def is_named_early(path: Path) -> bool:
 
 
 def newest(folder: Path | None) -> Header:
-    """The session that was written to last, in a folder or in the agents' own.
+    """Return the most recently written session of a folder, or of the agents' own folders.
 
     Raises:
         CommandError: There is none.
@@ -101,7 +101,7 @@ def newest(folder: Path | None) -> Header:
 
 
 def _require_files(folder: Path | None) -> None:
-    """Refuse to list what is empty. Whether files are sessions is found out where the list is shown."""
+    """Reject an empty list. The list itself determines which files are sessions."""
     from inspector.session.discovery import may_hold_sessions, places
 
     if not may_hold_sessions(places(None if folder is None else [folder])):
@@ -109,10 +109,10 @@ def _require_files(folder: Path | None) -> None:
 
 
 def is_list(path: Path) -> bool:
-    """Whether a path is a folder of sessions, and not one itself.
+    """Return True if a path is a folder of sessions, and not a session itself.
 
     Raises:
-        CommandError: It does not exist, or is no session.
+        CommandError: It does not exist, or is not a session.
     """
     try:
         os.lstat(Locator.of(path).file)

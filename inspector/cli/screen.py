@@ -1,4 +1,4 @@
-"""The screen: `inspector [PATH ...]`, and what `inspector demo` opens."""
+"""The screen: `inspector [PATH ...]` and `inspector demo`."""
 
 from __future__ import annotations
 
@@ -21,17 +21,17 @@ if TYPE_CHECKING:
     from textual.driver import Driver
 
 MOST_LISTED = 1000
-"""Sessions in a plain list, the newest."""
+"""Maximum sessions in a plain list, newest first."""
 
 FRAMES_A_SECOND = "240"
-"""How often Textual looks whether there is anything to draw: what misses a moment waits for the next one."""
+"""Frame rate at which Textual checks for changes; a missed frame waits for the next one."""
 
 WEB_DRIVER = "textual.drivers.web_driver:WebDriver"
-"""What Textual draws with where textual-serve starts the program."""
+"""Textual driver used under textual-serve."""
 
 
 def run(options: Namespace) -> int:
-    """Open the screen on the named paths. What cannot be read is told before the screen is drawn."""
+    """Open the screen on the given paths. Read errors are reported before the screen is drawn."""
     paths = [Path(path) for path in options.paths]
     if options.last:
         found = [newest(folder) for folder in paths or (None,)]
@@ -74,15 +74,15 @@ def print_list(folders: Sequence[Path] | None) -> int:
 
 
 def is_served() -> bool:
-    """Whether a browser shows the screen, see `inspector serve`."""
+    """Return True if a browser shows the screen, see `inspector serve`."""
     return os.environ.get("TEXTUAL_DRIVER") == WEB_DRIVER
 
 
 def require_terminal(instead: str) -> None:
-    """Refuse to draw a screen where there is none.
+    """Require an interactive terminal.
 
     Raises:
-        CommandError: Input, output or errors are no terminal, or one that can only print lines.
+        CommandError: Input, output or errors are not a terminal, or the terminal only supports plain lines.
     """
     if is_served():
         return
@@ -92,23 +92,23 @@ def require_terminal(instead: str) -> None:
 
 
 def open_screen(paths: Sequence[Path], *, folders: Sequence[Path] | None = None, listed: Sequence[Path] = ()) -> int:
-    """Run the screen until it is left; the exit code.
+    """Run the screen until it is closed, and return the exit code.
 
     Args:
         paths: Sessions to open, each in a tab.
-        folders: Folders whose sessions are listed; None for those of this machine's agents.
-        listed: Sessions that stand first in the list.
+        folders: Folders of listed sessions; None for this machine's agents.
+        listed: Sessions that come first in the list.
 
     Raises:
-        CommandError: Memory is limited to less than the screen needs.
+        CommandError: The memory limit is too small for the screen.
     """
     if told := too_little_memory_for_screen():
         raise CommandError(told)
     process = ReadingProcess.begin(paths[0]) if paths else None
-    # Read by Textual when it is imported.
+    # Read by Textual at import.
     os.environ.setdefault("TEXTUAL_FPS", FRAMES_A_SECOND)
-    # What is imported stays: the collector would look through all of it on the way, before the first paint, and ever
-    # again. The application collects when nobody waits for it.
+    # Imported objects are permanent: the collector would scan all of them during startup, before the first paint, and
+    # again later. The application collects when it is idle.
     gc.disable()
     try:
         from inspector.ui.app import InspectorApp

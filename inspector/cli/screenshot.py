@@ -1,4 +1,4 @@
-"""`inspector screenshot`: the screen on a session, or its context chart, as a picture and without a terminal."""
+"""`inspector screenshot`: the screen on a session, or its context chart, as a picture without a terminal."""
 
 from __future__ import annotations
 
@@ -20,14 +20,13 @@ if TYPE_CHECKING:
 
 ENDINGS = (".svg", ".png")
 SCALE = 2.0
-"""Pixels of a PNG for one of the SVG: sharp on screens that have two for one."""
+"""Pixels of a PNG per pixel of the SVG, for high-resolution displays."""
 
 SMALLEST, LARGEST = (40, 10), (400, 200)
-"""Columns and lines of a screen there can be a picture of."""
+"""Minimum and maximum columns and lines of the pictured screen."""
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    """Of which session, after which keys, how large, and where to."""
     parser.add_argument("path", metavar="PATH", type=Path, help="a session file or folder")
     add_plan_arguments(parser, "several follow one another in one plan")
     parser.add_argument(
@@ -54,7 +53,6 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def run(options: Namespace) -> int:
-    """Take the picture and print or save it."""
     _check(options)
     plan = joined_plan(options.plans) if options.plans else None
     picture = _chart(options) if options.chart else _screen(options, plan)
@@ -68,7 +66,7 @@ def run(options: Namespace) -> int:
 
 
 def _check(options: Namespace) -> None:
-    """Refuse what cannot come to a picture before anything is read."""
+    """Reject impossible requests before anything is read."""
     from inspector.report.charts.drawing import load_drawing
     from inspector.ui.themes import THEMES
 
@@ -108,7 +106,7 @@ async def _picture(options: Namespace, plan: Plan | None) -> str:
 
     async with running_session(options.path, plan, options.size, Settings(theme=options.theme)) as pilot:
         for key in options.keys.split():
-            # What one key brings, as the controls of a strategy, the next one may be for.
+            # One key may open controls that the next key is for.
             await pilot.press(key)
             await settled(pilot)
         picture = picture_of_screen(pilot.app)

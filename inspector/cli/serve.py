@@ -1,4 +1,4 @@
-"""`inspector serve`: the same screen in a browser on this machine."""
+"""`inspector serve`: the screen in a browser on this machine."""
 
 from __future__ import annotations
 
@@ -24,7 +24,6 @@ MOST_SCREENS = 1_000
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    """What to open, and at which address."""
     parser.add_argument(
         "paths", nargs="*", metavar="PATH", help="as for the screen: a session file, a directory, or nothing"
     )
@@ -59,7 +58,7 @@ def run(options: Namespace) -> int:
     if _is_every_address(options.host):
         message = f"{options.host} is no address a browser can open; name the one this machine is reached at"
         raise CommandError(message, ExitCode.WRONG_USAGE)
-    resolve_targets([Path(path) for path in options.paths])  # what cannot be read is told before a browser asks
+    resolve_targets([Path(path) for path in options.paths])  # report read errors before a browser connects
     try:
         listening = listening_socket(options.host, options.port)
     except OSError as error:
@@ -71,7 +70,7 @@ def run(options: Namespace) -> int:
     server = ScreenServer(options.paths, options.host, listening, options.screens)
     write(f"{server.address}\n")
     narrate("open this address; it works once. Ctrl-C ends it, and every screen opened from it")
-    with redirect_stdout(sys.stderr):  # what a screen said that failed
+    with redirect_stdout(sys.stderr):  # output of a failed screen
         server.run()
     return ExitCode.FINE
 

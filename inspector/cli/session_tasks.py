@@ -1,4 +1,4 @@
-"""A session as whatever works on it is asked for it: its path, and everything that decides what comes of it."""
+"""Work on one session: its path, and everything that determines the result."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class SessionTerms:
-    """What sessions are priced and served as, and under which plans. Nothing of it is looked up elsewhere again.
+    """Prices, cache and plans for sessions, complete: nothing else is looked up later.
 
     Attributes:
         pricing: The prices.
-        cache: Name of the prompt cache that serves every call; None for each model's own.
-        window: The context window in tokens; None for what the file or the model's listing says.
-        plans: The plans that were asked for.
-        is_kept: Whether results are kept between runs.
+        cache: Name of the prompt cache for every call; None for each model's own.
+        window: The context window in tokens; None for the recorded or listed one.
+        plans: The requested plans.
+        is_kept: Cache results between runs.
     """
 
     pricing: Pricing
@@ -41,10 +41,10 @@ class SessionTerms:
 
     @classmethod
     def of(cls, options: Namespace) -> SessionTerms:
-        """What a command line asks for; price files and plan files are read here.
+        """Build the terms from the command line; price files and plan files are read here.
 
         Raises:
-            CommandError: One of them cannot be used.
+            CommandError: One of them is invalid.
         """
         terms = terms_of(options)
         plans = tuple(settled(request) for request in options.plans)
@@ -53,13 +53,13 @@ class SessionTerms:
 
 @dataclass(frozen=True, slots=True)
 class SessionTask:
-    """One session.
+    """One session to process.
 
     Attributes:
-        path: What opens it.
-        terms: What was asked for.
-        elsewhere: Keys of calls that another session is counted with.
-        format: The name of its format, where a look into it has told it.
+        path: Path that opens it.
+        terms: Prices, cache and plans.
+        elsewhere: Keys of calls that are counted for another session.
+        format: Name of its format, if already detected.
     """
 
     path: Path
@@ -68,22 +68,22 @@ class SessionTask:
     format: str = ""
 
     def key(self, kind: str, *asked: object) -> bytes:
-        """What tells one kind of result from others of the session, for `KeptResults`.
+        """Build the key of a result in `KeptResults`.
 
         Args:
-            kind: What result.
-            asked: What else decides it, by what it is written as.
+            kind: Kind of result.
+            asked: Other parameters of the result.
         """
         terms, pricing = self.terms, self.terms.pricing
         prices = (pricing.own, pricing.factor, pricing.model, pricing.given, terms.cache, terms.window)
         return key_of(kind, shown_path(self.path), prices, terms.plans, sorted(self.elsewhere), *asked)
 
     def inputs(self, session: Session, *, is_counted: bool = True) -> ReplayInputs:
-        """What replays of the session start from.
+        """Return the session's replay inputs.
 
         Args:
-            session: What was read.
-            is_counted: Count its tokens; otherwise they are estimated, for figures that need none of them.
+            session: The session.
+            is_counted: Count its tokens; otherwise they are estimated, for figures that need no exact counts.
         """
         terms = self.terms
         if is_counted:
@@ -100,12 +100,12 @@ class SessionTask:
         )
 
     def inputs_of_own(self, whole: ReplayInputs, session: Session) -> ReplayInputs:
-        """What replays of a session without the calls that count elsewhere start from.
+        """Return the replay inputs of a session without the calls counted for other sessions.
 
-        Copied calls are not counted twice, but what they report of the provider's scale is as good as any.
+        Copied calls are not counted twice, but their usage reports are still valid for calibration.
 
         Args:
-            whole: What replays of the whole session start from.
+            whole: Replay inputs of the whole session.
             session: The session without those calls.
         """
         everything = whole.history.session
@@ -130,7 +130,7 @@ class SessionTask:
 
 @cache
 def _counts_of_sessions() -> SharedCountCache:
-    """What this process has counted: copies and resumes share most of their texts."""
+    """Return this process's shared count cache: copies and resumes share most of their texts."""
     from inspector.tokens.count_cache import SharedCountCache
 
     return SharedCountCache()

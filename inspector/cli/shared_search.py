@@ -1,9 +1,9 @@
-"""The search for every group's plan within one time, shared so that no group is starved by another.
+"""Search for the best plan of every group within one time limit, with fair shares of time.
 
-Before any group is searched further, each has a coarse search on a few of its sessions, and what did best there is
-tried on all of them: an answer for every group comes early. Groups with few calls come first. Each has an equal share
-of the time that is left, and what it does not need is shared among those after it, so that a large group keeps no small
-one waiting, and many small ones take no more than their shares from a large one.
+Every group first gets a coarse search on a few of its sessions, and its best results are tried on all of them, so that
+every group has an early answer. Groups with few calls come first. Each has an equal share of the remaining time, and
+unused time is shared among later groups: a large group does not delay a small one, and many small ones take no more
+than their shares from a large one.
 """
 
 from __future__ import annotations
@@ -30,20 +30,20 @@ if TYPE_CHECKING:
     from inspector.strategies.plan import Plan
 
 PART: Final = 0.7
-"""Of a group's time, for the search on a part of its sessions; the rest is for trying what it found on all of them."""
+"""Share of a group's time for the search on a sample of its sessions; the rest is for trying the results on all."""
 
 
 class SharedSearch:
-    """Searches for the plans of many groups."""
+    """Search for the plans of many groups."""
 
     def __init__(self, pool: TuningPool, constraints: Constraints, terms: TrialTerms, plans: Sequence[Plan]) -> None:
-        """Prepare.
+        """Prepare the search.
 
         Args:
-            pool: What tries plans on sessions.
-            constraints: What a plan may not exceed.
-            terms: What plans may do.
-            plans: The plans whose limits are tuned; none for every strategy and ready plan.
+            pool: Tries plans on sessions.
+            constraints: Limits on plans.
+            terms: Permitted effects of plans.
+            plans: The plans with limits to tune; empty for every strategy and built-in plan.
         """
         self._pool = pool
         self._constraints = constraints
@@ -56,11 +56,11 @@ class SharedSearch:
 
         Args:
             groups: The groups.
-            until: When to stop, on the monotonic clock.
-            problems: What was wrong with sessions; those that cannot be worked on any more are added.
+            until: Time limit on the monotonic clock.
+            problems: Problems by session; sessions that can no longer be processed are added.
 
         Returns:
-            What came of each, in their order, without those of which no session is left.
+            The result of each in order, without groups that have no sessions left.
         """
         left = dict(enumerate(groups))
         found: dict[int, TunedGroup] = {}
@@ -82,13 +82,13 @@ class SharedSearch:
         return [found[at] for at in sorted(left)]
 
     def _coarsely(self, until: float, said: str, group: FleetGroup) -> TunedGroup:
-        """The coarse search, and what did best there on all sessions."""
+        """Run the coarse search, and try its best results on all sessions."""
         now = time.monotonic()
         coarse = self._coarse(group, now + PART * (until - now), said)
         return TunedGroup.of(group, self._first(group, coarse, until, said), coarse, self._prepared(group, SEARCH))
 
     def _further(self, until: float, said: str, group: FleetGroup) -> TunedGroup:
-        """The whole search, after the coarse one, of which what was tried is known."""
+        """Run the full search, which reuses the trials of the coarse one."""
         now = time.monotonic()
         coarse = self._coarse(group, now, said)
         first = self._first(group, coarse, now, said)
@@ -98,7 +98,7 @@ class SharedSearch:
         if sample is group:
             sampled.take(first)
             return TunedGroup.of(group, sampled, coarse, sampled)
-        # What was come to on more sessions is known better, as long as it is no less.
+        # Results on more sessions are more reliable, so they win unless they are worse.
         best = (sampled, coarse) if len(sampled.left) > len(SEARCH) - len(COARSE) else (sampled,)
         shortlist = [plan for each in reversed(best) for plan in each.shortlist()]
         chosen = self._prepared(group, CHOICE, shortlist=(*shortlist, *first.table().plans))
@@ -112,7 +112,7 @@ class SharedSearch:
         return coarse
 
     def _first(self, group: FleetGroup, coarse: GroupSearch, until: float, said: str) -> GroupSearch:
-        """What did best in the coarse search, tried on all sessions."""
+        """Try the best results of the coarse search on all sessions."""
         first = self._prepared(group, (Stage.SHORTLIST,), shortlist=coarse.shortlist()[:FIRST])
         self._run(first, group, until, said)
         return first
@@ -124,7 +124,7 @@ class SharedSearch:
         return GroupSearch(bases, self._constraints, costs, _calls(group), self._terms.keep, shortlist, stages)
 
     def _run(self, search: GroupSearch, group: FleetGroup, until: float, said: str) -> None:
-        """Go on with a search until it is at its end, or time is up."""
+        """Continue a search to its end or the time limit."""
         if self._pool.ended and not self._bases_of(group):
             return
         paths = [session.path for session in group.sessions]
@@ -139,7 +139,7 @@ class SharedSearch:
                 return
 
     def _bases_of(self, group: FleetGroup) -> tuple[Plan, ...]:
-        """The plans whose limits are tuned, as they fit the sessions; none where the work ended before that."""
+        """Return the plans with limits to tune, fitted to the sessions; empty if the work ended early."""
         if self._plans:
             return self._plans
         path = group.typical.path

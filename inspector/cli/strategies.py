@@ -1,4 +1,4 @@
-"""`inspector strategies`: lists strategies, their parameters and ready plans."""
+"""`inspector strategies`: strategies, their parameters and built-in plans."""
 
 from __future__ import annotations
 
@@ -15,7 +15,6 @@ if TYPE_CHECKING:
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    """Which strategy, and in which form."""
     parser.add_argument(
         "name", nargs="?", metavar="NAME", help="only this strategy, with all its parameters, or this plan"
     )
@@ -29,7 +28,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def run(options: Namespace) -> int:
-    """Print one strategy or all of them, one plan or all of them, or how a session's tools are classed."""
+    """Print strategies, plans, or the tool classes of a session."""
     from inspector.report.strategy_listings import strategies_text, strategy_data, strategy_text
     from inspector.strategies.core.parameters import ParameterError
     from inspector.strategies.presets import PRESETS

@@ -1,4 +1,4 @@
-"""`inspector tune`: the best plan for many sessions, what it saves, how sure that is, and what it risks."""
+"""`inspector tune`: the best plan for many sessions, with its saving, confidence, and risk."""
 
 from __future__ import annotations
 
@@ -29,7 +29,6 @@ MINUTES = 10.0
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    """Which sessions, which plans, what they may cost and risk, and what is written where."""
     parser.add_argument(
         "paths",
         nargs="*",
@@ -102,7 +101,6 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def run(options: Namespace) -> int:
-    """Search, and print or save what was found."""
     from functools import partial
 
     _check(options)
@@ -133,7 +131,7 @@ def run(options: Namespace) -> int:
 
 
 def _check(options: Namespace) -> None:
-    """Tell what is wrong with the line before anything is read."""
+    """Validate the command line before anything is read."""
     from inspector.report.export import TITLES
     from inspector.report.export.compaction import COMPACTION_SETTINGS
     from inspector.strategies.registry import suggestion
@@ -154,7 +152,7 @@ def _check(options: Namespace) -> None:
 
 
 def _check_compaction(options: Namespace) -> None:
-    """Tell what does not go with thresholds, and what goes with them alone."""
+    """Reject options that conflict with `--compaction` or require it."""
     if options.compaction:
         unfit = {
             "-o": options.output is not None,
@@ -172,7 +170,7 @@ def _check_compaction(options: Namespace) -> None:
 
 
 def _found(paths: Sequence[Path], results: KeptResults) -> dict[Path, int]:
-    """The sessions, and how large their files are in bytes. Those that another session started are left out."""
+    """Return the sessions with their file sizes in bytes, without those started by other sessions."""
     from inspector.session.discovery import header_of, list_sessions, places, sessions_in
 
     if not paths:
@@ -230,7 +228,7 @@ def _tuned(
             raise CommandError(next(iter(problems.values())))
         useful = [session for session in sessions if session.calls and not math.isnan(session.cost)]
         plans = [plan_of(request) for request in options.plans]
-        # What would only be read is of no use: the time is for the search.
+        # The time limit is for the search; sessions without trials would be useless.
         ends = time.monotonic() + 60 * options.minutes
         tuned = SharedSearch(pool, constraints_of(asked), terms, plans).tuned(grouped(useful), ends, problems)
         ended = executor.ended
@@ -252,7 +250,7 @@ def _warnings(sessions: Sequence[FleetSession], tuned: Sequence[TunedGroup], end
 
 
 def _save_plans(target: Path, tuned: Sequence[TunedGroup]) -> None:
-    """Write the plans that are recommended, each to a file of its own where there are several."""
+    """Write the recommended plans, each to its own file if there are several."""
     from inspector.report.tuning import chosen_plan, group_name
 
     chosen = [(each.group, plan) for each in tuned if (plan := chosen_plan(each)) is not None]
@@ -266,7 +264,7 @@ def _save_plans(target: Path, tuned: Sequence[TunedGroup]) -> None:
 
 
 def _slug(group: FleetGroup) -> str:
-    """What tells a group's file from others."""
+    """Return the part of a file name that identifies a group."""
     words = f"{group.agent} {group.models[0] if len(group.models) == 1 else 'others'}"
     return "-".join("".join(each if each.isalnum() or each in ".-" else " " for each in words).split())
 

@@ -1,4 +1,4 @@
-"""`inspector tune --compaction`: at which size the agents of many sessions had best compact."""
+"""`inspector tune --compaction`: the best compaction threshold for many sessions."""
 
 from __future__ import annotations
 
@@ -36,15 +36,15 @@ def compaction_report(sizes: dict[Path, int], options: Namespace, results: KeptR
     """Try thresholds on sessions.
 
     Args:
-        sizes: The sessions, and how large their files are in bytes.
-        options: What was asked for.
-        results: What earlier runs kept.
+        sizes: The sessions with their file sizes in bytes.
+        options: Parsed options.
+        results: Cache of results.
 
     Returns:
-        The report, and whether the work ended before thresholds were tried on all of them.
+        The report, and True if the work ended before thresholds were tried on all sessions.
 
     Raises:
-        CommandError: None of them can be read, or the work ended before anything was found.
+        CommandError: No session can be read, or the work ended without a result.
     """
     asked = TuningTerms(
         max_needed=None,
@@ -82,7 +82,7 @@ def compaction_report(sizes: dict[Path, int], options: Namespace, results: KeptR
 
 
 def _group(pool: TuningPool, options: Namespace, group: FleetGroup) -> CompactionGroup | None:
-    """What is found of a group; None where the work ended before that."""
+    """Report on one group; None if the work ended before that."""
     paths, calls = [session.path for session in group.sessions], [session.calls for session in group.sessions]
     sessions = pool.compacted(paths)
     if not sessions:

@@ -1,4 +1,4 @@
-"""Sessions kept ready by whatever works on them: each is read and prepared once, and then tried with every plan."""
+"""Sessions cached in worker processes: each is read and prepared once, then tried with every plan."""
 
 from __future__ import annotations
 
@@ -40,25 +40,25 @@ if TYPE_CHECKING:
 Worked = TypeVar("Worked")
 
 AT_ONCE: Final = 16
-"""Plans that are tried on a session before it is another one's turn: little is lost where time is up in the middle."""
+"""Plans tried on a session before the next session's turn; a small batch limits the loss at the time limit."""
 
 MOST_KEPT_TRIALS: Final = 100_000
-"""Of one session, in the cache folder."""
+"""Maximum cached trials of one session in the cache folder."""
 
 MOST_KEPT_BLOCKS: Final = 1_000_000
-"""Blocks of the sessions a process keeps ready; those it used longest ago are prepared again when they are wanted."""
+"""Maximum blocks of the sessions a process caches; the least recently used are prepared again on demand."""
 
 
 @dataclass(frozen=True, slots=True)
 class ReadSession:
-    """What reading a session told.
+    """Result of reading a session.
 
     Attributes:
-        session: What it is among others; None where it cannot be read.
-        problem: Why it cannot.
-        ended: When its last call was made, seconds since the epoch.
-        keys: What tells its calls from others.
-        source: What it was read from; None where that is not to be kept.
+        session: Its summary for grouping; None if it cannot be read.
+        problem: The reason if it cannot be read.
+        ended: Time of its last call, seconds since the epoch.
+        keys: Identifiers of its calls.
+        source: Its inputs; None if it must not be cached.
     """
 
     session: FleetSession | None
@@ -68,7 +68,7 @@ class ReadSession:
     source: ReadFrom | None = None
 
     def written(self) -> bytes:
-        """It as bytes; none where it could not be read."""
+        """Serialize the result; empty if it could not be read."""
         of = self.session
         if of is None:
             return b""
@@ -77,7 +77,7 @@ class ReadSession:
 
     @classmethod
     def read(cls, path: Path, written: bytes) -> ReadSession | None:
-        """It from bytes; None where they say something else."""
+        """Deserialize a result; None for invalid data."""
         try:
             *facts, known, tools, ended, keys = msgspec.msgpack.decode(written, type=_Facts)
             agent, model, calls, cost = facts
@@ -93,10 +93,10 @@ _Trials = dict[bytes, Trial | None]
 
 
 class LostSessionError(InspectorError):
-    """A session cannot be worked on any more.
+    """A session that can no longer be processed.
 
     Attributes:
-        path: Which.
+        path: The session.
     """
 
     advice = "whatever reads it ends; is there too little memory?"
@@ -107,7 +107,7 @@ class LostSessionError(InspectorError):
 
 
 class _Ready(NamedTuple):
-    """A session that a process keeps, and what it was prepared for and from."""
+    """A prepared session in a process, with its parameters and inputs."""
 
     task: SessionTask
     prepared: PreparedSession
@@ -115,7 +115,7 @@ class _Ready(NamedTuple):
 
 
 _ready: OrderedDict[tuple[Path, frozenset[bytes]], _Ready] = OrderedDict()
-"""Of a process, the sessions it keeps."""
+"""Prepared sessions of this process."""
 
 
 def _kept_ready(task: SessionTask) -> _Ready:
@@ -165,39 +165,39 @@ def _costs(task: SessionTask, thresholds: tuple[float, ...], terms: CompactionTe
 
 
 class TuningPool:
-    """Many sessions, and what came of the plans that were tried on them."""
+    """Many sessions, and the results of plans tried on them."""
 
     def __init__(
         self, sizes: Mapping[Path, int], terms: SessionTerms, executor: SessionExecutor, results: KeptResults
     ) -> None:
-        """Prepare.
+        """Prepare the pool.
 
         Args:
-            sizes: The sessions, and how large each is, in bytes.
-            terms: At which prices.
-            executor: What works on them.
-            results: What earlier runs kept.
+            sizes: The sessions with their sizes in bytes.
+            terms: Prices.
+            executor: Executor of the jobs.
+            results: Cache of results.
         """
         self._executor = executor
         self._results = results
         self._sizes = sizes
-        # The largest first: sessions are shared out evenly like that, and none keeps everybody waiting at the end.
+        # Largest first: this balances the load, and none of them delays the end.
         order = sorted(sizes, key=lambda path: -sizes[path])
         self._tasks = {path: SessionTask(path, terms) for path in order}
         self._trials: dict[Path, _Trials] = {}
         self._sources: dict[Path, ReadFrom | None] = {}
-        """Of sessions of which trials are new, what those were worked out from."""
+        """Inputs of sessions with new trials."""
 
     @property
     def ended(self) -> str:
-        """Why the work ended before everything was done; empty while it goes on."""
+        """Reason for an early end; empty while the work goes on."""
         return self._executor.ended
 
     def read(self) -> tuple[list[FleetSession], dict[Path, str]]:
-        """Read and prepare every session; calls that several hold count with the one that ended first.
+        """Read and prepare every session; a call in several sessions is counted for the one that ended first.
 
         Returns:
-            The sessions that could be read, and why the others could not. Fewer than all where the work ended.
+            The readable sessions, and the problems of the others. Fewer than all if the work ended early.
         """
         with ProgressLine("reading sessions", estimates=True) as progress:
             done = self._read_all(list(self._tasks), progress)
@@ -214,10 +214,10 @@ class TuningPool:
         return [session for session in sessions if session is not None], problems
 
     def bases(self, path: Path) -> tuple[Plan, ...]:
-        """Every strategy and ready plan, as it fits a session; none where the work ended.
+        """Return every strategy and built-in plan, fitted to a session; empty if the work ended early.
 
         Raises:
-            LostSessionError: The session cannot be worked on any more.
+            LostSessionError: The session can no longer be processed.
         """
         task = self._tasks[path]
         key = task.key("plans")
@@ -242,16 +242,16 @@ class TuningPool:
         Args:
             plans: The plans.
             paths: The sessions.
-            terms: What plans may do.
-            until: When to stop, on the monotonic clock.
-            progress: Told how far it is.
+            terms: Permitted effects of plans.
+            until: Time limit on the monotonic clock.
+            progress: Progress line to update.
 
         Yields:
-            A plan and what came of it on every session, in the order of the plans, as soon as it is known for all.
-            Fewer than all plans where time is up, or the work ended.
+            A plan and its result on every session, in the order of the plans, once complete. Fewer than all plans at
+            the time limit, or if the work ended early.
 
         Raises:
-            LostSessionError: A session cannot be worked on any more.
+            LostSessionError: A session can no longer be processed.
         """
         keys = [_key(plan, terms) for plan in plans]
         known = [self._trials_of(path) for path in paths]
@@ -278,10 +278,10 @@ class TuningPool:
             at += 1
 
     def compacted(self, paths: Sequence[Path]) -> list[CompactedSession]:
-        """What each of some sessions tells of compactions, in their order; none where the work ended before that.
+        """Return the compactions of some sessions, in order; empty if the work ended early.
 
         Raises:
-            LostSessionError: A session cannot be worked on any more.
+            LostSessionError: A session can no longer be processed.
         """
         with ProgressLine("reading compactions", estimates=True) as progress:
             return self._each([Job(path, _compacted, (self._tasks[path],)) for path in paths], progress)
@@ -289,17 +289,17 @@ class TuningPool:
     def threshold_costs(
         self, paths: Sequence[Path], thresholds: tuple[float, ...], terms: CompactionTerms
     ) -> list[ThresholdCosts]:
-        """What each of some sessions would have cost, had it compacted at thresholds; else as of `compacted`.
+        """Return the costs of some sessions at compaction thresholds, in order; empty if the work ended early.
 
         Raises:
-            LostSessionError: A session cannot be worked on any more.
+            LostSessionError: A session can no longer be processed.
         """
         doing = f"trying {len(thresholds):,} thresholds on {len(paths):,} sessions"
         with ProgressLine(doing, estimates=True) as progress:
             return self._each([Job(path, _costs, (self._tasks[path], thresholds, terms)) for path in paths], progress)
 
     def _each(self, jobs: Sequence[Job[Worked]], progress: ProgressLine) -> list[Worked]:
-        """What came of every job, in their order; nothing where the work ended before all were done."""
+        """Return the result of every job, in order; empty if the work ended before all were done."""
         found: dict[int, Worked] = {}
         for index, outcome in self._executor.finished(jobs, stays=True):
             if isinstance(outcome, Lost):
@@ -321,7 +321,7 @@ class TuningPool:
         self._sources[path] = source if is_same else None
 
     def _keep(self) -> None:
-        """Keep what is new for the next time."""
+        """Cache new results."""
         for path, source in self._sources.items():
             newest = dict(list(self._trials[path].items())[-MOST_KEPT_TRIALS:])
             written = msgspec.msgpack.encode(newest, enc_hook=number)
@@ -331,7 +331,7 @@ class TuningPool:
     def _jobs(
         self, plans: Sequence[Plan], keys: Sequence[bytes], paths: Sequence[Path], terms: TrialTerms
     ) -> tuple[list[Job[tuple[list[Trial | None], ReadFrom | None]]], list[list[bytes]]]:
-        """What is still to be tried, and the keys of each job's plans."""
+        """Return the missing trials as jobs, and the keys of each job's plans."""
         jobs: list[Job[tuple[list[Trial | None], ReadFrom | None]]] = []
         asked: list[list[bytes]] = []
         for first in range(0, len(plans), AT_ONCE):
@@ -371,7 +371,7 @@ class TuningPool:
 
 
 def left_out_warnings(sessions: Sequence[FleetSession]) -> list[str]:
-    """Which sessions are part of no figure, a sentence each."""
+    """List sessions that are not part of any figure, a sentence each."""
     empty = sum(not session.calls for session in sessions)
     unpriced = sum(session.calls > 0 and math.isnan(session.cost) for session in sessions)
     said = (
@@ -382,15 +382,15 @@ def left_out_warnings(sessions: Sequence[FleetSession]) -> list[str]:
 
 
 def without_lost(group: FleetGroup, problems: dict[Path, str], work: Callable[[FleetGroup], Worked]) -> Worked | None:
-    """Work on the sessions of a group that can be worked on to the end.
+    """Work on the sessions of a group that can be processed to the end.
 
     Args:
         group: The sessions.
-        problems: What was wrong with sessions; the others are added.
-        work: What may raise `LostSessionError`; it is called again without that session.
+        problems: Problems by session; lost sessions are added.
+        work: May raise `LostSessionError`; it is called again without that session.
 
     Returns:
-        What came of it; None where no session is left.
+        The result; None if no session is left.
     """
     while group.sessions:
         try:
@@ -402,7 +402,7 @@ def without_lost(group: FleetGroup, problems: dict[Path, str], work: Callable[[F
 
 
 def _plans_of(kept: bytes | None) -> tuple[Plan, ...]:
-    """Plans as they were kept; none where they are not to be had."""
+    """Deserialize cached plans; empty if they are unavailable."""
     if kept is None:
         return ()
     try:
@@ -419,6 +419,6 @@ def _trials_in(kept: bytes) -> _Trials:
 
 
 def _key(plan: Plan, terms: TrialTerms) -> bytes:
-    """What tells a plan under terms from others."""
+    """Build the key of a plan under terms."""
     asked = repr((plan, sorted(terms.keep), terms.may_forget))
     return blake2b(asked.encode(errors="backslashreplace"), digest_size=16).digest()

@@ -1,4 +1,4 @@
-"""The environment variables that the program reads, but for those of the agents whose sessions it looks for."""
+"""Environment variables that the program reads, except the variables of agents."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ class Variable(NamedTuple):
     """One variable.
 
     Attributes:
-        name: What it is called.
-        text: What it does, in a sentence.
+        name: Name.
+        text: Effect, in a sentence.
     """
 
     name: str
@@ -33,4 +33,4 @@ VARIABLES = (
     Variable("XDG_STATE_HOME", "Another place for how sessions were left, on Linux."),
     Variable("XDG_CACHE_HOME", "Another place for what can be worked out again, on Linux."),
 )
-"""In the order documents list them; a test holds the program to them."""
+"""Variables in documentation order; a test checks that the list is complete."""

@@ -1,4 +1,4 @@
-"""`inspector why`: why a session cost what it cost, on one screen."""
+"""`inspector why`: an explanation of a session's cost on one screen."""
 
 from __future__ import annotations
 
@@ -17,7 +17,6 @@ if TYPE_CHECKING:
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    """Which session, at which prices, in which form."""
     parser.add_argument("path", nargs="?", metavar="PATH", type=Path, help="a session file or folder")
     parser.add_argument(
         "--last", action="store_true", help="the newest session, of the directory PATH or of this machine's agents"
@@ -30,7 +29,6 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def run(options: Namespace) -> int:
-    """Print or save the answer."""
     from inspector.report.options import ReportOptions
     from inspector.report.session_report import report_of
     from inspector.report.why import why_text
@@ -52,10 +50,10 @@ def run(options: Namespace) -> int:
 
 
 def _session(options: Namespace) -> Path:
-    """What the line names: one session.
+    """Return the single session of the command line.
 
     Raises:
-        CommandError: It names none.
+        CommandError: There is none.
     """
     path: Path | None = options.path
     if options.last:

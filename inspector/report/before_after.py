@@ -68,7 +68,7 @@ class SessionSetFacts(Struct, frozen=True, kw_only=True):
 
 
 class ComparedGroupFacts(Struct, frozen=True, kw_only=True):
-    """All calls of both sets, or those of one model."""
+    """All calls of both sets, or only the calls of one model."""
 
     model: Annotated[str, about("The model as recorded; empty for all calls.")]
     before_sessions: Annotated[

@@ -166,7 +166,7 @@ def model_switch_facts(switch: ModelSwitch) -> ModelSwitchFacts:
 
 
 def cache_marks_facts(found: CacheMarks) -> list[CacheMarksFacts]:
-    """Convert recorded breakpoints and those of every rule; empty if no provider uses breakpoints."""
+    """Convert the breakpoints of the recording and of every rule; empty if no provider uses breakpoints."""
 
     def projected(tokens: NDArray[np.int64]) -> Figure:
         return Figure(int(tokens.sum()), HowKnown.PROJECTED)

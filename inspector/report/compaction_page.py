@@ -211,7 +211,7 @@ def _configured(group: CompactionGroup) -> str:
 
 
 def _late(group: CompactionGroup) -> list[str]:
-    """Describe sessions whose compactions fired well above the configured threshold."""
+    """Describe sessions with compactions that fired well above the configured threshold."""
     late = [row for row in group.rows if row.is_late and row.effective is not None]
     told = [
         f"set to {row.configured:,}, fired at {_fired(row.effective)}: {plain(row.path)}"

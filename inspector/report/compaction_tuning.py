@@ -50,7 +50,7 @@ class Configuration(Struct, frozen=True, kw_only=True):
 
 
 class CompactionGroup(Struct, frozen=True, kw_only=True):
-    """The best compaction threshold for sessions of one agent and model, or of several models with few sessions each."""
+    """The best compaction threshold for one agent and model, or for several models with few sessions each."""
 
     name: Annotated[str, about("What sessions they are.")]
     agent: Annotated[str, about("The kind of agent.")]

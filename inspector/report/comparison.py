@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 ON_REQUEST = {"peak": "figures.peak_prompt_tokens", "changed": "figures.cache_breaks", "applied": "first_firing"}
-"""Sort orders with a column of their own that only appears with that order: paths in `PlanFacts`."""
+"""Sort orders with an extra column that only appears with that order: paths in `PlanFacts`."""
 
 
 def _net(plan: PlanFacts) -> float:

@@ -1,6 +1,6 @@
 """CSV reports: one row per call or block of a session, or one row per session of a set.
 
-Column names are those of the JSON report. Text that a spreadsheet would evaluate as a formula is quoted with an
+Column names match the JSON report. Text that a spreadsheet would evaluate as a formula is quoted with an
 apostrophe, as OWASP recommends against CSV injection; numbers, including negative ones, are unchanged.
 """
 

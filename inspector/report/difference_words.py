@@ -78,7 +78,7 @@ def _needed(found: SetDifference, wanted: str) -> str:
 
 
 def _sizes(found: SetDifference, unit: str) -> tuple[float, float, float]:
-    """Return lower end, middle and upper end: in percent of before, or in the unit where percentages are meaningless."""
+    """Return lower end, middle and upper end: in percent of before, or in the unit if percentages make no sense."""
     if unit == "share" or isnan(found.share_low):
         return found.low, found.change, found.high
     return 100 * found.share_low, 100 * found.share, 100 * found.share_high

@@ -77,7 +77,7 @@ def state_notes(state: KnownFile) -> list[str]:
 
 
 def state_doubts(state: KnownFile) -> list[str]:
-    """Return reasons why a state may differ from the file, a sentence each; recorded texts in them are not sanitized."""
+    """Return reasons why a state may differ from the file, a sentence each; recorded texts are not sanitized."""
     event = state.event
     problem = event.problem if event is not None and event.is_certain else ""
     return [*([f"turn {event.turn:,}: {problem}"] if event is not None and problem else []), *state.doubts]
@@ -287,7 +287,7 @@ def changelog_markdown(history: FileHistory, changes: Sequence[ChangelogEntry]) 
 def changelog_text(history: FileHistory, changes: Sequence[ChangelogEntry]) -> str:
     """Format the changelog, a change per line: `- core/agent.py: Increased tool retention for better context`.
 
-    The line form is that of `seeds/002`.
+    The line form follows `seeds/002`.
     """
     if not changes:
         return "no file was changed\n"

@@ -1,6 +1,6 @@
 """Report on a folder of sessions as data: `inspector report FOLDER --format json`.
 
-The figures of a session equal those of its own report, except that a call in several sessions is counted once, in the
+The figures of a session match its separate report, except that a call in several sessions is counted once, in the
 session that ended first. `docs/folder-report.schema.json` is generated from these types.
 """
 

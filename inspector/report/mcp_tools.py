@@ -89,7 +89,7 @@ class SessionMemory:
         limit: int = USUAL_ENTRIES,
         offset: int = 0,
     ) -> dict[str, Any]:
-        """Return tool results: a single one by its id, those that contain words, or a list, newest first.
+        """Return tool results: one by its id, matches of words, or a list, newest first.
 
         Args:
             session_id: A part of a session's id; defaults to the newest session.

@@ -98,7 +98,7 @@ class NumberFormat(Struct, frozen=True):
         return self._signed(value, f"{size / unit:.0f}{suffix}")
 
     def dollars(self, value: float | None) -> str:
-        """Money: `$14.82`, `$0.072`, `$0.0031`, a minus sign before the dollar; `unknown` where there is no price."""
+        """Format money: `$14.82`, `$0.072`, `$0.0031`, minus sign before the dollar; `unknown` without a price."""
         if value is None or math.isnan(value):
             return UNKNOWN
         size = abs(value)

@@ -1,8 +1,8 @@
-"""Paths and names as reports show them: without who made the report, and without secrets.
+"""Redaction of paths and names in reports: no user names, no secrets.
 
-Agents keep a project's sessions in a folder named after the project's own path (`-home-ada-shop` for `/home/ada/shop`),
-so the home folder may stand in a path a second time. The name of a home folder is the name of a user, who is named in
-other places too: as the owner of files, at a prompt.
+Agents store a project's sessions in a folder named after the project's path (`-home-ada-shop` for `/home/ada/shop`), so
+a path may contain the home folder twice. The name of a home folder is a user name, which also appears elsewhere: as the
+owner of files, at a shell prompt.
 """
 
 from __future__ import annotations
@@ -36,27 +36,27 @@ NOBODY = re.compile(
     "|ubuntu|debian|centos|fedora|vscode|codespace|jovyan|work|workspace|tests?|tmp|main|src|code",
     re.IGNORECASE,
 )
-"""Names of accounts that name nobody, and words that stand everywhere."""
+"""Account names that do not identify a person, and common words."""
 
 USER_NAME = "user name"
 
 
 def shown_path(path: Path) -> str:
-    """A path with the home folder as `~`, wherever it stands in it, and secrets in names of files masked."""
+    """Return a path with every home folder as `~`, and secrets in file names masked."""
     return shown_name(os.fsencode(path).decode("utf-8", "replace"))
 
 
 def shown_name(text: str) -> str:
-    """A name, a path, or a line that holds some, without homes, the user's name, and secrets that say what they are.
+    """Redact homes, the user's name, and labeled secrets in a name, a path, or a line with some.
 
-    Long numbers and words that only look drawn are left: agents name sessions that way.
+    Long numbers and words that merely look random stay: agents name sessions that way.
     """
     text = without_home(text)
     return masked(text, apart([*secrets_in(text, NAMED_RULES), *user_names(text)]))
 
 
 def without_home(text: str) -> str:
-    """A text with every mention of a home folder, as a path or in a folder's name, as `~`."""
+    """Replace every mention of a home folder, as a path or in a folder's name, with `~`."""
     home = _home()
     if home:
         folder_name = _NOT_IN_FOLDER_NAMES.sub("-", home)
@@ -66,7 +66,7 @@ def without_home(text: str) -> str:
 
 
 def homes(text: str) -> Iterator[Found]:
-    """Where names of users stand within paths of home folders."""
+    """Yield user names in paths of home folders."""
     for match in _OTHER_HOMES.finditer(text):
         group = match.lastgroup or 0
         if is_name(match[group]):
@@ -74,7 +74,7 @@ def homes(text: str) -> Iterator[Found]:
 
 
 def user_names(text: str) -> Iterator[Found]:
-    """Where the name of this machine's user stands by itself in a text; nowhere where it names nobody."""
+    """Yield standalone mentions of this machine's user, unless the name does not identify a person."""
     name = Path(_home()).name
     if is_name(name):
         for match in re.finditer(rf"(?<![\w.-]){re.escape(name)}(?![\w-]|\.\w)", text):
@@ -82,13 +82,13 @@ def user_names(text: str) -> Iterator[Found]:
 
 
 def is_name(account: str) -> bool:
-    """Whether the name of an account is that of somebody."""
+    """Return True if an account name may identify a person."""
     return len(account) >= SHORTEST_NAME and not NOBODY.fullmatch(account)
 
 
 def _home() -> str:
     try:
         home = str(Path.home())
-    except (RuntimeError, KeyError):  # nobody knows where it is
+    except (RuntimeError, KeyError):  # the home folder is unknown
         return ""
     return home if len(Path(home).parts) > 1 else ""

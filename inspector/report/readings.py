@@ -1,9 +1,9 @@
-r"""Ways to read a text in which something is looked for, every place known in the text itself.
+r"""Decoded views of a text for searching, each with a mapping to positions in the original.
 
-What is looked for may stand there in many dresses: within JSON within JSON (`\\\"`), in an address (`%3D`), in a page
-(`&quot;`), coloured in the middle, with characters that cannot be seen in it, broken over two lines of a shell command.
-Rules that know one form find all of them where they are tried on every reading of a text: as it is, without what cannot
-be seen, and then with one layer of escapes less at a time.
+A secret may be encoded in many ways: in JSON within JSON (`\\\"`), in a URL (`%3D`), in HTML (`&quot;`), with color
+codes or invisible characters inside, or broken over two lines of a shell command. Rules for the plain form find all of
+them in the decoded views: the text itself, the text without invisible characters, and then with one layer of escapes
+less at a time.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
 MOST_LAYERS = 4
-"""Layers of escapes that are taken off: JSON in JSON in JSON in a quoted argument."""
+"""Maximum layers of escapes to decode: JSON in JSON in JSON in a quoted argument."""
 
 MOST_READINGS = 2 + 2 * MOST_LAYERS
-"""Readings of a text: as it is, and before and after each layer without what cannot be seen."""
+"""Maximum views of a text: the original, and each layer with and without invisible characters."""
 
 AROUND = 600
-"""Characters on both sides of what was changed in a reading that are looked at in it: as long as what is looked for."""
+"""Characters searched on both sides of a changed position: the length of the longest match."""
 
 _INVISIBLE = (
     "\x00-\x08\x0b\x0c\x0e-\x1a\x1c-\x1f\x7f-\x84\x86-\x9f\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f"
@@ -35,7 +35,7 @@ _TERMINAL = (
 )
 _CONTINUATION = r"\\\r?\n[ \t]*+|(?<=[ \t])[`^]\r?\n[ \t]*+"
 _NOISE = re.compile(f"[{_INVISIBLE}]++|{_TERMINAL}|{_CONTINUATION}")
-"""What a reader does not see, or does not take for a part of what it breaks."""
+"""Invisible characters, color codes and line continuations, which may split a match."""
 
 _ESCAPE = re.compile(
     r"\\(?:u(?P<four>[0-9A-Fa-f]{4})|x(?P<two>[0-9A-Fa-f]{2})|u\{(?P<braced>[0-9A-Fa-f]{1,6})\}"
@@ -51,25 +51,25 @@ _LAST_CODE = 0x10FFFF
 
 @dataclass(frozen=True, slots=True)
 class TextReading:
-    """One way to read a text.
+    """One decoded view of a text.
 
     Attributes:
-        text: What it reads as.
-        source: What it was made from; None for the text itself.
+        text: The decoded text.
+        source: The view it was decoded from; None for the original.
     """
 
     text: str
     source: TextReading | None = None
     _at: list[int] = field(default_factory=list)
-    """Where in `text` a changed piece of the source stands, ascending."""
+    """Positions in `text` of changed pieces, ascending."""
     _widths: list[int] = field(default_factory=list)
-    """Characters it is here: one, or none where it was left out."""
+    """Lengths of the changed pieces in `text`: 1, or 0 if removed."""
     _starts: list[int] = field(default_factory=list)
     _stops: list[int] = field(default_factory=list)
-    """Where it stands in the source's text, and where it ends there."""
+    """End positions of the changed pieces in the source; `_starts` holds the beginnings."""
 
     def stretches(self) -> Iterator[tuple[int, int]]:
-        """The parts of this reading that say something else than the source, with what stands around them."""
+        """Yield the ranges that differ from the source, with their surroundings."""
         if self.source is None:
             yield 0, len(self.text)
             return
@@ -83,11 +83,11 @@ class TextReading:
         yield start, stop
 
     def span(self, start: int, stop: int) -> tuple[int, int]:
-        """Where a part of this reading stands in the text itself: from its first character to behind its last.
+        """Return the range in the original text of a range in this view.
 
         Args:
-            start: Of the part, in characters of this reading.
-            stop: Behind it; more than `start`.
+            start: First character in this view.
+            stop: End in this view, exclusive; more than `start`.
         """
         reading = self
         while reading.source is not None:
@@ -96,7 +96,7 @@ class TextReading:
         return start, stop
 
     def _in_source(self, place: int) -> tuple[int, int]:
-        """Where one character's piece begins and ends in the source."""
+        """Return the range in the source of one character."""
         change = bisect_right(self._at, place) - 1
         if change < 0:
             return place, place + 1
@@ -108,19 +108,19 @@ class TextReading:
 
 
 def readings(text: str) -> Iterator[TextReading]:
-    """A text as it is, without what cannot be seen, and with one layer of escapes less at a time.
+    """Yield the original, a view without invisible characters, and views with one layer of escapes less at a time.
 
     Args:
         text: Any string, lone surrogates included.
 
     Yields:
-        At most `MOST_READINGS`, each another than the one before.
+        At most `MOST_READINGS`, each different from the previous one.
     """
     reading = TextReading(text)
     yield reading
     for step in range(1, MOST_READINGS):
         if step % 2:
-            changed = _changed(reading, _NOISE, lambda match: "")  # noqa: ARG005  all of it is left out
+            changed = _changed(reading, _NOISE, lambda match: "")  # noqa: ARG005  every match is removed
         else:
             changed = _changed(reading, _ESCAPE, _unescaped)
             if changed is reading:
@@ -131,7 +131,7 @@ def readings(text: str) -> Iterator[TextReading]:
 
 
 def _changed(source: TextReading, pattern: re.Pattern[str], said: Callable[[re.Match[str]], str]) -> TextReading:
-    """A reading in which every match is replaced by one character or none; the source itself where nothing matches."""
+    """Replace every match with one character or none; return the source itself without a match."""
     parts: list[str] = []
     at: list[int] = []
     widths: list[int] = []
@@ -156,7 +156,7 @@ def _changed(source: TextReading, pattern: re.Pattern[str], said: Callable[[re.M
 
 
 def _unescaped(match: re.Match[str]) -> str:
-    """The one character an escape stands for."""
+    """Decode an escape to its character."""
     kind = match.lastgroup or ""
     said = match[kind]
     if kind in _BASES:

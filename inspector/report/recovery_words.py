@@ -1,4 +1,4 @@
-"""What a plan cut that was needed later, and what that leaves of its saving, in words: the same wherever it is told."""
+"""Cut text that was needed later and the resulting net saving, in words shared by all outputs."""
 
 from __future__ import annotations
 
@@ -10,32 +10,32 @@ if TYPE_CHECKING:
 
 
 def needed_words(calls: int, numbers: NumberFormat) -> str:
-    """`12 later calls needed cut text`.
+    """Return `12 later calls needed cut text`.
 
     Args:
         calls: Calls that needed text a plan had cut.
-        numbers: How numbers are written.
+        numbers: Number format.
     """
     return f"{numbers.plural(calls, 'later call') if calls else 'no later call'} needed cut text"
 
 
 def each_words(cost_each: float | None, numbers: NumberFormat) -> str:
-    """`~$0.15 each`, what getting it back costs a call; empty where that is not known."""
+    """Return the recovery cost per call, `~$0.15 each`; empty if unknown."""
     return "" if cost_each is None else f"{numbers.marked(numbers.dollars(cost_each), 'estimated')} each"
 
 
 def net_words(net: float | None, numbers: NumberFormat) -> str:
-    """`net ~$8.36`, what a plan saves after recoveries; empty where there is no price."""
+    """Return the net saving after recoveries, `net ~$8.36`; empty without a price."""
     return "" if net is None else f"net {numbers.marked(numbers.dollars(net), 'estimated')}"
 
 
 def saved_words(saved: float | None, net: float | None, numbers: NumberFormat) -> str:
-    """`saves $12.41, net ~$8.36`; empty where there is no price, or nothing is saved in the first place.
+    """Return `saves $12.41, net ~$8.36`; empty without a price, or without a saving.
 
     Args:
-        saved: Dollars saved if nothing was fetched again.
-        net: Dollars saved after recoveries: if everything needed was.
-        numbers: How numbers are written.
+        saved: Dollars saved without recoveries.
+        net: Dollars saved if everything needed was recovered.
+        numbers: Number format.
     """
     if net is None or saved is None or saved <= 0:
         return ""
@@ -43,12 +43,12 @@ def saved_words(saved: float | None, net: float | None, numbers: NumberFormat) -
 
 
 def amount_words(saved: Saving, needed: NeededLaterFacts | None, numbers: NumberFormat) -> str:
-    """`$3.70, net ~$1.37`, or a share of the tokens where there is no price; net only where something was needed.
+    """Return `$3.70, net ~$1.37`, or a share of the tokens without a price; net only if something was needed.
 
     Args:
-        saved: What a plan saves.
-        needed: What of it was needed later; None where that was not looked for.
-        numbers: How numbers are written.
+        saved: Saving of a plan.
+        needed: Cut text that was needed later; None if not determined.
+        numbers: Number format.
     """
     if saved.usd is None:
         return f"{numbers.percent(saved.percent)} of the tokens"
@@ -63,16 +63,16 @@ def recovery_words(
     break_even: int | None,
     numbers: NumberFormat,
 ) -> str:
-    """All of it.
+    """Return the full description of recoveries.
 
     `12 later calls needed cut text, ~$0.15 each to get back: saves $12.41, net ~$8.36; 83 such calls cancel the saving`
 
     Args:
         calls: Calls that needed text a plan had cut.
-        cost_each: Dollars of getting it back, a call.
-        saving: Dollars saved if nothing was fetched again, and after recoveries.
-        break_even: How many recoveries cost as much as is saved.
-        numbers: How numbers are written.
+        cost_each: Dollars per recovery.
+        saving: Dollars saved without and after recoveries.
+        break_even: Number of recoveries that cost as much as is saved.
+        numbers: Number format.
     """
     said = needed_words(calls, numbers)
     if not calls:

@@ -1,4 +1,4 @@
-"""Where secrets stand in a text, and the text with a mask in place of each."""
+"""Positions of secrets in a text, and their masking."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _MASKS = re.compile(r"\[[^\[\]]{1,80} masked\]")
 
 @dataclass(frozen=True, slots=True, order=True)
 class Found:
-    """A secret in a text: its first character, the one behind its last, and its kind."""
+    """A secret in a text: start, exclusive end, and kind."""
 
     start: int
     stop: int
@@ -24,12 +24,12 @@ class Found:
 
 
 def says_something(text: str) -> bool:
-    """Whether a text holds a letter or a digit beside its masks."""
+    """Return True if a text holds a letter or a digit outside its masks."""
     return any(character.isalnum() for character in _MASKS.sub("", text))
 
 
 def apart(found: Iterable[Found]) -> list[Found]:
-    """Secrets in the order of the text; those that overlap are one, of the kind of the first."""
+    """Sort secrets and merge overlapping ones, with the kind of the first."""
     joined: list[Found] = []
     for one in sorted(found):
         if joined and one.start < joined[-1].stop:
@@ -40,11 +40,11 @@ def apart(found: Iterable[Found]) -> list[Found]:
 
 
 def masked(text: str, found: Iterable[Found]) -> str:
-    """A text with a mask for each secret in it.
+    """Replace each secret with a mask.
 
     Args:
         text: Any text.
-        found: The secrets, as `apart` gives them.
+        found: The secrets, as returned by `apart`.
     """
     parts: list[str] = []
     end = 0

@@ -1,8 +1,8 @@
-"""Texts of a session made fit to leave the machine: secrets masked, home folders shortened, the user not named.
+"""Redaction of session texts that leave the machine: secrets, home folders and user names.
 
-Secrets are found by the patterns of bc-detect-secrets, the maintained line of Yelp's detect-secrets, and behind it by
-rules for what it does not know (`secret_rules`). Nothing is looked up or verified anywhere. No detector finds all
-secrets: what looks like ordinary words is not found, and who sends a text should read it.
+Secrets are found by the patterns of bc-detect-secrets, the maintained fork of Yelp's detect-secrets, and then by
+additional rules (`secret_rules`). Nothing is looked up or verified over the network. No detector finds all secrets:
+ordinary-looking words are missed, so read a text before sending it.
 """
 
 from __future__ import annotations
@@ -27,40 +27,40 @@ if TYPE_CHECKING:
     from inspector.session.model import Session
 
 LONGEST_LINE = 2_000
-"""Characters of a line that the detector looks at together."""
+"""Maximum characters of a line that the detector receives at once."""
 
 SHORTEST_REPEATED, MOST_REPEATED = 8, 200
-"""Characters of a secret that is masked wherever else it stands, at least, and how many such are looked for."""
+"""Minimum length of a secret that is masked everywhere else, and the maximum number of such secrets."""
 
 LOOKED_AT = 8_000
-"""Characters of a text that are searched for secrets before its beginning is shown."""
+"""Characters of a text searched for secrets before its start is shown."""
 
 SHOWN = 400
-"""Characters of it that are shown, of that."""
+"""Characters of that text that are shown."""
 
 OWN_IS_WIDER = frozenset(
     {"Basic Auth Credentials", "JSON Web Token", "Private Key", "NPM tokens", "Artifactory Credentials"}
 )
-"""Kinds of the detector that rules of our own find too, and whose patterns take in too much or take too long.
+"""Detector kinds also covered by our rules, skipped because the detector's patterns are too wide or too slow.
 
-So it is with values beside a name and with hexadecimal numbers, of which the detector has no patterns alone.
+The same applies to values next to a name and to hexadecimal numbers, which the detector only offers in combination.
 """
 
 DRAWN = "Base64 High Entropy String"
-"""The detector's kind of words in quotes that are unlike words."""
+"""Detector kind of random-looking words in quotes."""
 
 _LINE = re.compile(rf"[^\r\n]{{1,{LONGEST_LINE}}}")
 
 
 class DetectorMissingError(InspectorError):
-    """What finds secrets is not installed; the message says how to install it."""
+    """The secret detector is not installed; the message explains how to install it."""
 
     advice = "pip install 'session-inspector[texts]'"
 
 
 @dataclass(frozen=True, slots=True)
 class _DetectorPattern:
-    """A form of secrets that the detector knows; the secret is its first group, if it has one."""
+    """A detector pattern; the secret is its first group, if it has one."""
 
     kind: str
     pattern: re.Pattern[str]
@@ -74,7 +74,7 @@ class _DetectorPattern:
 
 @dataclass(frozen=True, slots=True)
 class _DrawnWords:
-    """Words in quotes that are unlike words, shorter ones than rules of our own know."""
+    """Random-looking words in quotes, including shorter ones than our rules match."""
 
     kind: str
     detector: Any
@@ -82,7 +82,7 @@ class _DrawnWords:
     def spans(self, text: str, start: int, stop: int) -> Iterator[tuple[int, int]]:
         for line in _LINE.finditer(text, start, stop):
             for value in self.detector.analyze_string(line[0]):
-                # Its letters hold escapes and what stands between a name and a value; other readings have neither.
+                # Escapes and separators between name and value only appear in undecoded views.
                 is_word = not (set(value.rstrip("=")) & {"\\", "="}) and is_random_word(value)
                 if is_word and self.detector.calculate_shannon_entropy(value) > self.detector.entropy_limit:
                     place = line.start() + line[0].index(value)
@@ -93,34 +93,34 @@ class SecretRedactor:
     """Masks secrets in texts, and counts them by kind.
 
     Attributes:
-        masked: How many were masked, by kind.
+        masked: Number of masked secrets by kind.
     """
 
     def __init__(self, *, needs_detector: bool = True) -> None:
         """Load the detector.
 
         Args:
-            needs_detector: Whether rules of our own are not enough.
+            needs_detector: Fail if the detector is missing.
 
         Raises:
-            DetectorMissingError: It is needed and not installed.
+            DetectorMissingError: It is required and not installed.
         """
         self._finders: tuple[Finder, ...] = (*ALL_RULES, *_detector(is_needed=needs_detector))
         self.masked: Counter[str] = Counter()
 
     def __call__(self, text: str) -> str:
-        """A text without secrets, home folders and the user's name."""
+        """Redact secrets, home folders and the user's name in a text."""
         text = without_home(text)
         found = apart([*self._secrets(text), *user_names(text)])
         self.masked.update(one.kind for one in found)
         return masked(text, found)
 
     def secrets_in_place(self, text: str) -> list[Found]:
-        """Where secrets stand in a text, in order and apart; home folders and names of users are none."""
+        """Return the secrets in a text, sorted and merged, without home folders and user names."""
         return apart(self._secrets(text))
 
     def in_place(self, text: str) -> list[Found]:
-        """Where secrets and names of users stand in a text, home folders included, in order and apart."""
+        """Return the secrets and user names in a text, home folders included, sorted and merged."""
         return apart([*self._secrets(text), *user_names(text), *homes(text)])
 
     def _secrets(self, text: str) -> list[Found]:
@@ -129,7 +129,7 @@ class SecretRedactor:
 
 
 def excerpt(session: Session, block: int, redactor: SecretRedactor) -> str:
-    """How what a result says begins, secrets masked before it is cut; empty where the file no longer holds it."""
+    """Return the start of a result, with secrets masked before cutting; empty if the file no longer holds it."""
     try:
         text = session.text(session.blocks[block])
     except TextUnavailableError:
@@ -139,7 +139,7 @@ def excerpt(session: Session, block: int, redactor: SecretRedactor) -> str:
 
 
 def _repeated(text: str, found: Sequence[Found]) -> Iterator[Found]:
-    """Secrets where they stand once more, without what told of them."""
+    """Yield further occurrences of secrets, where their context does not reveal them."""
     values = {text[one.start : one.stop]: one.kind for one in found if one.stop - one.start >= SHORTEST_REPEATED}
     for value, kind in list(values.items())[:MOST_REPEATED]:
         start = text.find(value)
@@ -149,7 +149,7 @@ def _repeated(text: str, found: Sequence[Found]) -> Iterator[Found]:
 
 
 def _detector(*, is_needed: bool) -> Iterator[Finder]:
-    """What the detector knows; nothing where it is neither installed nor needed."""
+    """Yield the detector's finders; none if it is neither installed nor needed."""
     try:
         from detect_secrets.core.plugins.util import get_mapping_from_secret_type_to_class
         from detect_secrets.plugins.base import RegexBasedDetector

@@ -1,8 +1,8 @@
-"""Rules for secrets behind those of a detector: beside a name, in an argument, a header, an address, or alone.
+"""Rules for secrets in addition to a detector's: next to a name, in an argument, a header, an address, or alone.
 
-A rule is a pattern of one form, and a question where the form alone says too little. It is tried on every reading of a
-text (`readings`), so it need know neither escapes nor what cannot be seen. Patterns take time in proportion to a
-text's length: each begins at few places, and what it takes in is bounded or never given back.
+A rule is a pattern, with a further test if the pattern alone is too broad. It is tried on every decoded view of a text
+(`readings`), so it can ignore escapes and invisible characters. Patterns take linear time: each starts at few
+positions, and its repetitions are bounded or possessive.
 """
 
 from __future__ import annotations
@@ -30,31 +30,32 @@ if TYPE_CHECKING:
 
 
 class Finder(Protocol):
-    """What finds secrets of one kind."""
+    """Finder of one kind of secrets."""
 
     @property
     def kind(self) -> str:
-        """What they are called in a mask."""
+        """Name in a mask."""
         ...
 
     def spans(self, text: str, start: int, stop: int) -> Iterator[tuple[int, int]]:
-        """Where they stand in a part of a text."""
+        """Yield matches in a range of a text."""
         ...
 
 
-def _always(match: re.Match[str]) -> bool:  # noqa: ARG001  the form says it all
+def _always(match: re.Match[str]) -> bool:  # noqa: ARG001  the pattern suffices
     return True
 
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """One form of a secret.
+    """A pattern of a secret.
 
     Attributes:
-        kind: What it is called in a mask.
-        pattern: The form. The secret is its group `value`, `double` or `single`, whichever matched; else all of it.
-        is_secret: Whether what has the form is one.
-        within: What is looked for in a match, where that is not a secret as a whole.
+        kind: Name in a mask.
+        pattern: The pattern. The secret is its group `value`, `double` or `single`, whichever matched, otherwise the
+            match.
+        is_secret: Test of a match.
+        within: Finder for a part of a match that is not a secret as a whole.
     """
 
     kind: str
@@ -63,7 +64,7 @@ class Rule:
     within: Rule | None = None
 
     def spans(self, text: str, start: int, stop: int) -> Iterator[tuple[int, int]]:
-        """Where secrets of this form stand in a part of a text."""
+        """Yield secrets of this form in a range of a text."""
         for match in self.pattern.finditer(text, start, stop):
             if not self.is_secret(match):
                 continue
@@ -86,7 +87,7 @@ def _form(pattern: str, flags: int = re.IGNORECASE | re.VERBOSE) -> re.Pattern[s
 _START = r"(?<![A-Za-z0-9])"
 _ESCAPED = r"\\(?![nrtbfux\"'\\/0-9])"
 _BARE = rf"(?:[^\s\"'`\\,;&|<>(){{}}\[\]]|{_ESCAPED}){{4,500}}(?<![.:])"
-"""A value without quotes, up to what ends a word in shells, programs and prose."""
+"""A value without quotes, up to a word boundary in shells, programs and prose."""
 
 _QUOTED = r"""
     "(?P<double>(?:[^"\\\r\n]|\\[^\r\n]){1,500}+)(?:"|\Z)
@@ -114,7 +115,7 @@ _SAYS_SOMETHING_ELSE = _form(
     )(?![a-z])
     """
 )
-"""How names go on that say something about a secret, and not what it is."""
+"""Suffixes of names that describe a secret without being one."""
 
 _ASSIGNED = _form(
     rf"""
@@ -257,7 +258,7 @@ _PRIVATE_KEY = re.compile(
     """,
     re.VERBOSE,
 )
-"""A private key to its end, or, where that was cut off, as far as it can be one."""
+"""A private key to its end marker, or as long as possible if the end was cut off."""
 
 _OTHER_PRIVATE_KEY = re.compile(
     r"---- BEGIN SSH2 ENCRYPTED PRIVATE KEY ----[^-]*+(?:---- END SSH2 ENCRYPTED PRIVATE KEY ----)?"
@@ -279,7 +280,7 @@ _TOKENS: tuple[tuple[str, str], ...] = (
     ("web hook", r"https://(?:hooks\.slack\.com/(?:services|workflows)|discord(?:app)?\.com/api/webhooks)/[\w/-]+"),
     ("web hook", r"https://[\w-]{1,63}\.webhook\.office\.com/[\w/@-]+"),
 )
-"""Secrets that say by their first letters what they are."""
+"""Secrets with a recognizable prefix."""
 
 _CARD = re.compile(
     r"""
@@ -311,7 +312,7 @@ _HEXADECIMAL = re.compile(r"(?<![A-Za-z0-9+/_.@%\\-])(?P<value>(?:0x)?[0-9A-Fa-f
 _LONG_WORD = re.compile(r"(?<![A-Za-z0-9+/_.%$@\\-])(?!//)(?P<value>[A-Za-z0-9+/_-]{32,}+={0,2}+)(?![\w(])")
 
 _BEFORE = 32
-"""Characters before a value that say what it is."""
+"""Characters before a value that may label it."""
 
 _DIGEST_BEFORE = _form(
     r"""
@@ -434,7 +435,7 @@ NAMED_RULES: tuple[Rule, ...] = (
     Rule("secret argument", _PROGRAM_ARGUMENT, _is_argument),
     Rule("card number", _CARD, _is_card),
 )
-"""Secrets that say what they are: by their form, by what stands before them, or by their last digit."""
+"""Secrets recognizable by their form, by their label, or by their check digit."""
 
 ALL_RULES: tuple[Rule, ...] = (
     *NAMED_RULES,
@@ -443,11 +444,11 @@ ALL_RULES: tuple[Rule, ...] = (
     Rule("long hexadecimal number", _HEXADECIMAL, _is_hexadecimal),
     Rule("long random word", _LONG_WORD, _is_long_word),
 )
-"""Also those that say nothing, and are only long and as if drawn. Some names of sessions' files look the same."""
+"""The named rules, and rules for unlabeled long random strings, which also match some session file names."""
 
 
 def secrets_in(text: str, finders: Sequence[Finder]) -> Iterator[Found]:
-    """Where secrets stand in a text, in no order; some of them in others, and some told more than once."""
+    """Yield secrets in a text, unsorted, with overlaps and duplicates."""
     for reading in readings(text):
         for part in reading.stretches():
             for finder in finders:

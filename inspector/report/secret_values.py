@@ -1,7 +1,7 @@
-"""Whether what stands where a secret would stand is one: drawn by lot, or a word of prose or of a program.
+"""Tests that distinguish random secrets from words of prose or programs.
 
-What tells something drawn from other long words is how often lower case, capitals and digits follow one another: where
-each character was drawn they change at more than every other one, in what people write at every fourth.
+The distinguishing feature is how often lower case, capitals and digits alternate: in random strings at more than every
+second character, in human text at every fourth.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import re
 from itertools import pairwise
 
 JUDGED = 200
-"""Characters of a value that are looked at; the others are like them."""
+"""Maximum characters of a value to test; the rest looks alike."""
 
 _CLASSES = str.maketrans(
     "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789+/_=.~%-",
@@ -21,7 +21,7 @@ _THREE = frozenset("aA0")
 _HAS_DIGIT = re.compile("[0-9]")
 _HAS_LETTER = re.compile("[A-Za-z]")
 _HAS_STRONG_SIGN = re.compile(r"[!@#$%^*+?=~]")
-"""Signs that stand in passwords and not in names."""
+"""Characters common in passwords but not in names."""
 
 _PLACEHOLDER = re.compile(
     r"""
@@ -33,7 +33,7 @@ _PLACEHOLDER = re.compile(
     """,
     re.IGNORECASE | re.DOTALL | re.VERBOSE,
 )
-"""What manuals and templates have in the place of a secret."""
+"""Placeholders that manuals and templates use for a secret."""
 
 _CODE = re.compile(
     r"""
@@ -42,7 +42,7 @@ _CODE = re.compile(
     """,
     re.DOTALL | re.VERBOSE,
 )
-"""Other names, calls, paths and options: what stands in programs where a secret would."""
+"""Names, calls, paths and options in the position of a secret in programs."""
 
 _WORDS = re.compile(r"[^\W\d]+(?:[_.' -][^\W\d]+)*[.:?!]?")
 _NUMBERS = re.compile(r"[\d.,:%/+\s-]+")
@@ -54,10 +54,10 @@ _PUBLIC_WORD = re.compile(
     r"sha\d{1,3}[-_]|AAAA[A-Z][0-9]|REDACTED"
     r"|(?:toolu|call|msg|req|resp|rs|fc|chatcmpl|run|thread|step|asst|file|ses|prt|session|gen|item)[_-]"
 )
-"""How digests, public keys and what agents and providers call their calls begin."""
+"""Prefixes of digests, public keys, and ids from agents and providers."""
 
 _GIT_NAME = 40
-"""Digits of the name of a commit."""
+"""Hex digits of a commit id."""
 
 _NETWORKS = re.compile(
     r"""
@@ -66,7 +66,7 @@ _NETWORKS = re.compile(
     """,
     re.VERBOSE,
 )
-"""How numbers of cards begin, and how long they are."""
+"""Prefixes and lengths of card numbers."""
 
 _PHRASE_LENGTHS = frozenset({12, 15, 18, 21, 24})
 _NO_WORD_OF_PHRASES = re.compile(
@@ -74,43 +74,43 @@ _NO_WORD_OF_PHRASES = re.compile(
     r"|those|them|how|who|why|which|your|their|here|both|each|per|via|uses|using|files|lines|tests|runs|names|values"
     r"|types|errors|results|returns|string|default|command|function|class|null|none|users|data|value)\b"
 )
-"""Words of prose and programs that are not among the 2,048 a recovery phrase is drawn from."""
+"""Words of prose and programs that are not among the 2,048 words of recovery phrases."""
 
 
 def is_drawn(value: str) -> bool:
-    """Whether a word of letters and digits looks as if each was drawn by lot."""
+    """Return True if a word of letters and digits looks random."""
     kinds = value[:JUDGED].translate(_CLASSES).replace(" ", "")
     if len(kinds) < 2:
         return False
     changes = sum(one != other for one, other in pairwise(kinds)) / (len(kinds) - 1)
     if set(kinds) >= _THREE:
         return changes >= 0.4
-    # Lower case or capitals with digits: of 36 characters ten are digits, and two in five neighbours differ.
+    # Random base36: ten of 36 characters are digits, and two of five neighbors differ in kind.
     return len(set(kinds)) > 1 and 0.12 <= kinds.count("0") / len(kinds) <= 0.6 and changes >= 0.27
 
 
 def is_mixed(value: str) -> bool:
-    """Letters with digits or strong signs among them."""
+    """Return True for letters mixed with digits or password characters."""
     return bool(_HAS_LETTER.search(value) and (_HAS_DIGIT.search(value) or _HAS_STRONG_SIGN.search(value)))
 
 
 def is_placeholder(value: str) -> bool:
-    """What stands in for a secret."""
+    """Return True for a placeholder of a secret."""
     return bool(_PLACEHOLDER.fullmatch(value))
 
 
 def is_code(value: str) -> bool:
-    """A name, call, path or option of a program."""
+    """Return True for a name, call, path or option of a program."""
     return bool(_CODE.fullmatch(value)) and not is_drawn(value)
 
 
 def is_value(value: str, *, is_password: bool, is_quoted: bool) -> bool:
-    """Whether what stands beside the name of a secret is one.
+    """Return True if the value next to the name of a secret is a secret.
 
     Args:
-        value: What stands there.
-        is_password: The name says that people choose it, so that it may be short.
-        is_quoted: It stands in quotes, so that it is no word of a program.
+        value: The value.
+        is_password: The name suggests that people choose the value, so that it may be short.
+        is_quoted: The value is quoted, so it is not a word of a program.
     """
     if is_placeholder(value) or is_code(value):
         return False
@@ -124,13 +124,13 @@ def is_value(value: str, *, is_password: bool, is_quoted: bool) -> bool:
 
 
 def is_hexadecimal_secret(value: str) -> bool:
-    """Whether a long hexadecimal number may be one: not the name of a commit, nor a number of few digits."""
+    """Return True if a long hexadecimal number may be secret: not a commit id, nor made of few different digits."""
     has_both = _HAS_DIGIT.search(value) and _HAS_LETTER.search(value)
     return bool(has_both) and len(set(value)) >= 8 and not (len(value) == _GIT_NAME and value.islower())
 
 
 def is_random_word(value: str) -> bool:
-    """Whether a long word of base64 or base62 may be a secret: drawn, no number, and not words with signs between."""
+    """Return True if a long base64 or base62 word may be secret: random, not a number, not words with separators."""
     if _HEXADECIMAL.fullmatch(value):
         return False
     signs = sum(map(value.count, "-_/"))
@@ -140,7 +140,7 @@ def is_random_word(value: str) -> bool:
 
 
 def is_card_number(value: str) -> bool:
-    """Digits, with blanks or hyphens between them, that a network's card may have, and whose check digit is right."""
+    """Return True for digits, with spaces or hyphens, with a card network's prefix, length and check digit."""
     digits = value.replace(" ", "").replace("-", "")
     if not (digits.isascii() and _NETWORKS.fullmatch(digits)) or len(set(digits)) < 3:
         return False
@@ -149,14 +149,14 @@ def is_card_number(value: str) -> bool:
 
 
 def is_recovery_phrase(value: str, *, is_told: bool) -> bool:
-    """Whether words may be the recovery phrase of a wallet.
+    """Return True if words may be the recovery phrase of a wallet.
 
-    There is no list of words here: what tells a phrase is how many words there are, and that none is one of those that
-    prose cannot do without.
+    There is no word list here: a phrase is recognized by its number of words, and by the absence of words that prose
+    cannot do without.
 
     Args:
         value: Words, with numbers, commas and quotes among them.
-        is_told: Before them stands that they are one.
+        is_told: The preceding text labels them as a recovery phrase.
     """
     value = value.lower()
     words = re.findall("[a-z]+", value)

@@ -1,4 +1,4 @@
-"""What can be read, what one file was taken for, and lists of sessions, as text for people."""
+"""Text listings of formats, one file's detection, and sessions."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ LONGEST_TITLE = 60
 
 
 def formats_text(formats: Iterable[Format], width: int = WIDTH, *, color: bool = False) -> str:
-    """Every format: its name, where it is looked for, whether it is followed, what of it is exact."""
+    """List every format: name, location, support for following, and exact figures."""
     page = Page(width, color=color)
     for index, each in enumerate(formats):
         if index:
@@ -40,7 +40,7 @@ def formats_text(formats: Iterable[Format], width: int = WIDTH, *, color: bool =
 
 
 def reading_text(detection: Detection, session: Session, width: int = WIDTH, *, color: bool = False) -> str:
-    """What a file was taken for and why, what is in it, and what could not be read as it should."""
+    """Describe the detected format of a file with its reasons, its content, and read problems."""
     page = Page(width, color=color)
     page.line(str(session.path), HEADING)
     page.pairs(
@@ -72,7 +72,7 @@ def reading_text(detection: Detection, session: Session, width: int = WIDTH, *, 
 
 
 def _usage(session: Session) -> str:
-    """How many calls report what they used: each is counted once, however often the file repeats it."""
+    """Count calls with reported usage; usage that the file repeats is counted once."""
     reported = sum(call.usage is not None for call in session.calls)
     if not reported:
         return "reported for no call; tokens are counted here, and estimated"
@@ -81,7 +81,7 @@ def _usage(session: Session) -> str:
 
 
 def _others(detection: Detection, session: Session) -> list[tuple[str, str]]:
-    """That a file holds more sessions than the one that is shown, and how to name them."""
+    """List other sessions in the same file, and how to open them."""
     from inspector.session.errors import SessionError
     from inspector.session.files import Locator
 
@@ -121,12 +121,12 @@ def _diagnostic(diagnostic: Diagnostic) -> tuple[str, str, str, str]:
 
 
 def sessions_text(sessions: Sequence[tuple[Header, SessionSummary]], left_out: int, *, color: bool = False) -> str:
-    """One row a session, in the order given; the path last, whole.
+    """List sessions, a row each in the given order, with the full path last.
 
     Args:
-        sessions: What was found, and what reading it told.
-        left_out: How many older ones are not listed.
-        color: Colour the titles of the columns.
+        sessions: Sessions with their summaries.
+        left_out: Number of older sessions that are not listed.
+        color: Color the column titles.
     """
     page = Page(color=color)
     head = ("changed (UTC)", "format", "model", "calls", "tokens", "cost", "subagent", "title", "path")

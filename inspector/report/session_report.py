@@ -1,4 +1,4 @@
-"""A session replayed under every plan, as a `Report`: the one place where a report's figures come from."""
+"""Replay of a session under every plan as a `Report`: the single source of a report's figures."""
 
 from __future__ import annotations
 
@@ -57,33 +57,33 @@ if TYPE_CHECKING:
     from inspector.session.model import Session
 
 HEAVIEST = 5
-"""So many of the tool results that cost most are listed."""
+"""Number of the costliest tool results to list."""
 
 LONGEST_NAME = 120
-"""Characters of a session's name: a first prompt can be a page."""
+"""Maximum characters of a session's name: a first prompt can be a page."""
 
 LISTED_DIAGNOSTICS = 100
-"""How many diagnostics a session lists; there may be more."""
+"""Maximum diagnostics listed per session; there may be more."""
 
 
 def report_of(
     inputs: ReplayInputs,
     plans: Sequence[Plan] = (),
     options: ReportOptions | None = None,
-    progress: Callable[[int, int], None] = lambda done, total: None,  # noqa: ARG005  nobody looks
+    progress: Callable[[int, int], None] = lambda done, total: None,  # noqa: ARG005  no-op default
     best: BestPlan | None = None,
 ) -> Report:
-    """Replay a session under an empty plan and every given one, and say what came of it.
+    """Replay a session under an empty plan and every given one, and report the result.
 
     Args:
         inputs: The session, its token counts and prices.
-        plans: What to replay it under.
-        options: What to say beside the totals; every detail, and no projection, where not given.
-        progress: Told how many of all strategies are compared, or of all plans tried for the best.
-        best: What came of trying all plans, where that is known already.
+        plans: Plans to replay.
+        options: Contents in addition to the totals; defaults to every detail and no projection.
+        progress: Called with the number of strategies compared, or of plans tried, and their total.
+        best: Result of trying all plans, if it exists already.
 
     Raises:
-        DetectorMissingError: Texts are wanted, and what finds secrets in them is not installed.
+        DetectorMissingError: Texts are included, and the secret detector is not installed.
     """
     options = options or ReportOptions()
     redactor = SecretRedactor() if options.texts else None
@@ -166,7 +166,7 @@ def _session_facts(inputs: ReplayInputs, redactor: SecretRedactor | None) -> Ses
 
 
 def _shortened(name: str) -> str:
-    # Secrets are looked for in all of it: half of one would not be found.
+    # Search the whole name for secrets: half of one would not be found.
     return name if len(name) <= LONGEST_NAME else f"{name[: LONGEST_NAME - 1]}…"
 
 
@@ -201,7 +201,7 @@ def _best_plan(baseline: Replay, known: BestPlan | None, progress: Callable[[int
         return best_plan_facts(known)
     session = baseline.history.session
     search = BestPlanSearch(baseline, ReuseScan(baseline.history), part_of=partial(part_of, session.format))
-    found = search.run(lambda: False, lambda seconds: progress(search.tried, search.count))  # noqa: ARG005  nobody waits
+    found = search.run(lambda: False, lambda seconds: progress(search.tried, search.count))  # noqa: ARG005  no-op callback
     return best_plan_facts(found)
 
 
@@ -230,7 +230,7 @@ def _explained(baseline: Replay) -> dict[str, ExplanationFacts]:
 
 
 def caveats(inputs: ReplayInputs) -> list[str]:
-    """One sentence for everything that makes figures less than they seem, the gravest first."""
+    """Return one sentence per caveat on the figures, most serious first."""
     session = inputs.history.session
     found = [
         _no_calls(session),
@@ -285,7 +285,7 @@ def _usage_caveat(inputs: ReplayInputs) -> str:
 
 
 def _billing(inputs: ReplayInputs) -> str:
-    """What calls were billed by besides model and tokens, and what of it has no known price."""
+    """Describe billing factors of calls other than model and tokens, and those without a price."""
     priced, unpriced = Counter[str](), Counter[str]()
     for number in inputs.rates.index.tolist():
         rates = inputs.rates.rates[number]

@@ -1,10 +1,10 @@
-"""One session in a line: what a list of sessions says about each, and these lines kept between runs.
+"""One-line summaries of sessions for lists, and their cache between runs.
 
-`SummaryCache` lets a long list of sessions opened again say at once what it said before: one file in the user's cache
-folder, readable by its owner alone. It holds what the list shows: titles, first prompts and last answers among it, each
-cut short. A summary counts as long as its session's file has the same size, time of change and inode, and as long as
-neither what reads sessions nor what prices them has changed. The file is written whole and put in place at once; what
-cannot be read is ignored, and where nothing can be written nothing is kept.
+`SummaryCache` lets a long list of sessions show its previous content at once: one file in the user's cache folder,
+readable only by its owner. It holds the listed texts, among them titles, first prompts and last answers, each cut
+short. A summary is valid while its session's file has the same size, modification time and inode, and while the reading
+and pricing code is unchanged. The file is replaced atomically; an unreadable file is ignored, and without write access
+nothing is stored.
 """
 
 from __future__ import annotations
@@ -37,50 +37,50 @@ if TYPE_CHECKING:
     from inspector.session.model import Call, Session
 
 FIRST_BYTES = 1 << 20
-"""So much of a session is read for a first look; most sessions are no longer."""
+"""Bytes of a session read for a first look; most sessions are shorter."""
 
-# a field's type, looked up when decoding
+# type of a field, resolved when decoding
 
 
 FILE_NAME = "summaries.msgpack"
 
 MOST_KEPT = 50_000
-"""Summaries the file holds, some five hundred bytes each."""
+"""Maximum number of stored summaries, some five hundred bytes each."""
 
 MOST_BYTES = 64 << 20
-"""A larger file was not written here."""
+"""Maximum size of a file written by this module."""
 
 LONGEST_TEXT = 300
-"""Characters kept of any text, more than a line of the list has."""
+"""Stored characters of any text, longer than a line of the list."""
 
 PACKAGE = Path(__file__).resolve().parents[1]
 
 
 @dataclass(frozen=True, slots=True)
 class SessionSummary:
-    """What is known of one session, read or partly read.
+    """Summary of one session, read or partly read.
 
     Attributes:
-        path: What opens it.
-        format: Name of its format; empty where it cannot be read as a session.
-        problem: Why it cannot be read, in one line; empty where it can.
-        is_whole: All of it was read; otherwise counts are of its beginning.
+        path: Path that opens it.
+        format: Name of its format; empty if it cannot be read as a session.
+        problem: Reason why it cannot be read, in one line; empty if it can.
+        is_whole: All of it was read; otherwise counts cover its beginning.
         identifier: Its id.
-        title: What the agent calls it; empty where it has no title.
+        title: Title given by the agent; empty if it has none.
         agent: The program that recorded it.
-        working_directory: Where the agent worked.
+        working_directory: The agent's working folder.
         model: The model of its last call.
-        messages: How many there are.
-        calls: How many there are, those copied from other sessions left out.
-        tokens: Tokens of all prompts that were reported; None where none were.
-        context: Tokens of the last reported prompt and its response; None where none were.
-        usd: What the reported tokens cost; None where none were, or a model has no price.
-        is_least: It cost more: of some call nothing was reported, or of its response the placeholder of a stream.
-        prompt: The first thing a person said, as recorded.
-        last: The last thing the model said, as recorded.
-        parent: What opens the session that started it; None for one a person began.
-        last_recorded: When its newest record was made, seconds since the epoch; None where that is not known.
-        is_unreadable: Its file cannot be opened, or is no text, so that it may have been a session all the same.
+        messages: Number of messages.
+        calls: Number of calls, without those copied from other sessions.
+        tokens: Tokens of all reported prompts; None without reports.
+        context: Tokens of the last reported prompt and its response; None without reports.
+        usd: Cost of the reported tokens; None without reports, or if a model has no price.
+        is_least: The cost is a lower bound: some call reported nothing, or a stream's placeholder for its response.
+        prompt: The first user prompt, as recorded.
+        last: The last assistant text, as recorded.
+        parent: Path that opens the session that started it; None if the user started it.
+        last_recorded: Time of its newest record, seconds since the epoch; None if unknown.
+        is_unreadable: Its file cannot be opened, or is not text, so it may be a session.
     """
 
     path: Path
@@ -112,13 +112,13 @@ def summarise(
     is_cancelled: Callable[[], bool] = lambda: False,
     most_bytes: int | None = None,
 ) -> SessionSummary:
-    """Read a session and sum it up. Never raises for what a file holds.
+    """Read a session and summarize it. Never raises for the content of a file.
 
     Args:
-        path: What opens it.
+        path: Path that opens it.
         pricing: Prices; None for the user's own.
-        is_cancelled: True when nobody waits for the summary any more; it is of what was read by then.
-        most_bytes: Stop reading after so much; None to read all.
+        is_cancelled: True when the summary is no longer needed; it then covers the part read so far.
+        most_bytes: Maximum bytes to read; None to read all.
     """
     is_whole = True
     try:
@@ -133,14 +133,14 @@ def summarise(
 
 
 def summary_of(session: Session, pricing: Pricing | None = None, *, is_whole: bool = True) -> SessionSummary:
-    """Sum a session up.
+    """Summarize a session.
 
     Args:
-        session: What was read.
+        session: The session.
         pricing: Prices; None for the user's own.
-        is_whole: It is all of the session.
+        is_whole: True if it is the whole session.
     """
-    # A session that made no call yet is shown with what it took over, unless that can be seen where it was made.
+    # A session that only has copied calls is shown with its copied calls, unless their original is available.
     own = session.own_calls or counted_here(session).calls
     reported = [call for call in own if call.usage is not None and call.usage.prompt]
     usages = [call.usage for call in reported if call.usage is not None]
@@ -187,15 +187,15 @@ def _last_answer(session: Session) -> str:
 
 @dataclass(frozen=True, slots=True)
 class ReadSummary:
-    """A session's summary, as it was read.
+    """A session's summary with the state of its file.
 
     Attributes:
-        summary: What reading the session told.
-        size: Of its file then, in bytes.
-        modified: When its file had been written then, seconds since the epoch.
-        inode: Of its file.
-        took: Seconds that reading took.
-        ended: When it was read, on the monotonic clock; 0 for what an earlier run read.
+        summary: The summary.
+        size: File size in bytes when read.
+        modified: Modification time of the file when read, seconds since the epoch.
+        inode: Inode of its file.
+        took: Seconds spent reading.
+        ended: When reading ended, on the monotonic clock; 0 for an earlier run.
     """
 
     summary: SessionSummary
@@ -213,16 +213,16 @@ class _Stored(msgspec.Struct, array_like=True, frozen=True):
 
 @dataclass(frozen=True)
 class SummaryCache:
-    """Keeps summaries by path. Never raises.
+    """Persistent cache of summaries by path. Never raises.
 
     Attributes:
-        folder: Where the file is.
+        folder: Folder of the cache file.
     """
 
     folder: Path = field(default_factory=lambda: cache_folder("lists"))
 
     def load(self, pricing: Pricing) -> dict[Path, ReadSummary]:
-        """What an earlier run kept, where the same program priced it in the same way; empty for anything else."""
+        """Load the summaries of an earlier run of the same program version and prices; empty for any other."""
         path = self.folder / FILE_NAME
         try:
             if path.stat().st_size > MOST_BYTES:
@@ -235,7 +235,7 @@ class SummaryCache:
         return {kept.summary.path: kept for kept in stored.kept}
 
     def save(self, kept: Iterable[ReadSummary], pricing: Pricing) -> bool:
-        """Keep summaries, the first of them where they are too many; whether that could be done."""
+        """Store as many summaries as allowed; return True on success."""
         short = [
             replace(one, summary=_shortened(one.summary), ended=0.0)
             for one, _ in zip(kept, range(MOST_KEPT), strict=False)
@@ -249,13 +249,13 @@ class SummaryCache:
         return True
 
     def forget(self) -> None:
-        """Keep nothing any more."""
+        """Delete the cache."""
         with contextlib.suppress(OSError):
             (self.folder / FILE_NAME).unlink()
 
 
 def maker(pricing: Pricing) -> bytes:
-    """What made summaries: another value, and they have to be made anew."""
+    """Return a fingerprint of the code and prices; a different value invalidates all summaries."""
     digest = blake2b(repr((pricing.own, pricing.factor, _version_of_prices())).encode(errors="replace"), digest_size=16)
     for room in ("session", "replay", "report"):
         for path in sorted((PACKAGE / room).rglob("*.py")):
@@ -279,7 +279,7 @@ def _shortened(summary: SessionSummary) -> SessionSummary:
 
 
 def _cut(text: str) -> str:
-    # Half a character, as broken escapes in a session leave it, can be shown but not stored.
+    # Lone surrogates, from broken escapes in a session, can be displayed but not encoded.
     return text.strip()[:LONGEST_TEXT].encode(errors="replace").decode()
 
 

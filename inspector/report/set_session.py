@@ -1,4 +1,4 @@
-"""A session as one of a set that is compared with another: its figures, by model, and what else tells sets apart."""
+"""A session as part of a set: its figures by model, and the other properties compared between sets."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ SetName = Literal["before", "after"]
 
 
 class SetSession(Struct, frozen=True, kw_only=True):
-    """One session of a set. Calls that several sessions hold count with one of them."""
+    """One session of a set. A call in several sessions is counted for one of them."""
 
     path: Annotated[str, about("Its file, with the home folder as `~`.")]
     set: Annotated[SetName, about("Which set it is in.")]
@@ -56,12 +56,12 @@ class SessionPart(Struct, frozen=True, kw_only=True):
 
 
 def set_session(path: Path, baseline: Replay, whole: Replay, name: SetName = "before") -> SetSession:
-    """What is compared of a session.
+    """Collect the compared figures of a session.
 
     Args:
-        path: What opens it.
-        baseline: The calls of it that count with it, with nothing cut.
-        whole: All of it with nothing cut, calls that count with another session included.
+        path: Path that opens it.
+        baseline: The calls that are counted for it, with nothing cut.
+        whole: The whole session with nothing cut, calls counted for other sessions included.
         name: The set it is in.
     """
     session = baseline.history.session
@@ -80,11 +80,11 @@ def set_session(path: Path, baseline: Replay, whole: Replay, name: SetName = "be
 
 
 def began(baseline: Replay, whole: Replay) -> float | None:
-    """When a session began, seconds since the epoch: what it copied from another one is not its own.
+    """Return the time a session began, seconds since the epoch; calls copied from another session do not count.
 
     Args:
-        baseline: The calls of it that count with it.
-        whole: All of it.
+        baseline: The calls that are counted for it.
+        whole: The whole session.
     """
     mine, session = baseline.history.session.calls, whole.history.session
     if len(mine) == len(session.calls):

@@ -1,4 +1,4 @@
-"""Strategies, named plans, and how a session's tools are classed, as text for people and data for programs."""
+"""Listings of strategies, named plans, and tool classes of a session, as text and data."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 def strategies_text(strategies: Iterable[StrategyType], width: int = WIDTH, *, color: bool = False) -> str:
-    """A list of strategies: name, what it is, where it comes from."""
+    """List strategies: name, summary, origin."""
     page = Page(width, color=color)
     for index, strategy in enumerate(strategies):
         if index:
@@ -40,7 +40,7 @@ def strategies_text(strategies: Iterable[StrategyType], width: int = WIDTH, *, c
 
 
 def strategy_text(strategy: StrategyType, width: int = WIDTH, *, color: bool = False) -> str:
-    """One strategy with all its parameters."""
+    """Describe one strategy with all its parameters."""
     page = Page(width, color=color)
     page.line(f"{strategy.name}: {strategy.title}", HEADING)
     page.line(strategy.summary, indent=2)
@@ -63,13 +63,13 @@ def strategy_text(strategy: StrategyType, width: int = WIDTH, *, color: bool = F
 
 
 def note_of(strategy: StrategyType) -> str:
-    """What an API may refuse of the lists a strategy leaves; empty for nothing."""
+    """Describe possible API errors for the message lists a strategy produces; empty if there are none."""
     note: str = getattr(strategy, "note", "")
     return note
 
 
 def strategy_data(strategy: StrategyType) -> dict[str, Any]:
-    """One strategy as plain data."""
+    """Convert one strategy to plain data."""
     return {
         "name": strategy.name,
         "title": strategy.title,
@@ -95,7 +95,7 @@ def strategy_data(strategy: StrategyType) -> dict[str, Any]:
 
 
 def _written(parameter: Parameter, value: ParameterValue) -> str:
-    """A value as it is written in the one-line form of a plan."""
+    """Format a value for the one-line form of a plan."""
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, tuple):
@@ -106,7 +106,7 @@ def _written(parameter: Parameter, value: ParameterValue) -> str:
 
 
 def _example(strategy: StrategyType) -> str:
-    """The strategy in its one-line form with its first number written out."""
+    """Return the one-line form of the strategy with its first number as an example."""
     for parameter in strategy.parameters:
         if parameter.kind in (ParameterKind.WHOLE_NUMBER, ParameterKind.NUMBER):
             return f"{strategy.name}:{parameter.name}={_written(parameter, parameter.default)}"
@@ -114,11 +114,11 @@ def _example(strategy: StrategyType) -> str:
 
 
 class KnownPlan(NamedTuple):
-    """A plan that has a name.
+    """A named plan.
 
     Attributes:
-        name: How it is asked for.
-        summary: What it is, or what is wrong with it.
+        name: Name on the command line.
+        summary: Description, or the reason why it is invalid.
         specs: Its strategies in their one-line form.
     """
 
@@ -128,7 +128,7 @@ class KnownPlan(NamedTuple):
 
 
 def plans_text(plans: Iterable[KnownPlan], *, color: bool = False) -> str:
-    """A list of plans: name, what it is, what it is made of."""
+    """List plans: name, description, strategies."""
     page = Page(WIDTH, color=color)
     for index, plan in enumerate(plans):
         if index:
@@ -142,7 +142,7 @@ def plans_text(plans: Iterable[KnownPlan], *, color: bool = False) -> str:
 
 
 def plan_data(plan: KnownPlan) -> dict[str, Any]:
-    """One plan as plain data."""
+    """Convert one plan to plain data."""
     return {"name": plan.name, "summary": plan.summary, "strategies": list(plan.specs)}
 
 
@@ -151,11 +151,11 @@ class ClassedTool:
     """One tool of a session.
 
     Attributes:
-        name: As the session names it.
-        calls: How often it was called.
-        results: How many results it gave.
-        meaning: What it is taken to do.
-        tier: The tier of tiered truncation its stale results fall in.
+        name: Name in the session.
+        calls: Number of calls.
+        results: Number of results.
+        meaning: Assumed purpose.
+        tier: Tier of its stale results in tiered truncation.
     """
 
     name: str
@@ -166,7 +166,7 @@ class ClassedTool:
 
 
 def classed_tools(session: Session) -> tuple[ClassedTool, ...]:
-    """A session's tools, those called most first."""
+    """Return a session's tools, most calls first."""
     counts = Counter((block.tool_name, block.kind) for block in session.blocks if block.tool_name)
     names = sorted({name for name, _ in counts}, key=lambda name: (-counts[name, BlockKind.TOOL_CALL], name))
     tiers = TieredStale.for_session(session)
@@ -183,7 +183,7 @@ def classed_tools(session: Session) -> tuple[ClassedTool, ...]:
 
 
 def tools_text(session: Session, width: int = WIDTH, *, color: bool = False) -> str:
-    """The classes as a table, and the tools nobody has classed."""
+    """Format the classes as a table, and list unclassified tools."""
     tools = classed_tools(session)
     page = Page(width, color=color)
     if not tools:
@@ -205,7 +205,7 @@ def tools_text(session: Session, width: int = WIDTH, *, color: bool = False) -> 
 
 
 def tools_data(session: Session) -> list[dict[str, Any]]:
-    """The classes as plain data."""
+    """Convert the classes to plain data."""
     return [
         {
             "name": tool.name,

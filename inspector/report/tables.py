@@ -1,7 +1,7 @@
-"""Tables of figures for people, whatever they are written in: text, Markdown or HTML.
+"""Tables of figures for people, independent of the output format.
 
-A `Cell` that shows a figure knows where that figure stands in the JSON report, so that a page can be held against
-it. `FigureCells` looks it up there and nowhere else, and writes it as the catalogue says.
+A `Cell` with a figure holds the figure's location in the JSON report, so that a page can be verified against it.
+`FigureCells` reads figures only from there, and formats them by the catalogue.
 """
 
 from __future__ import annotations
@@ -30,13 +30,13 @@ class Cell:
     """A piece of text in a page.
 
     Attributes:
-        text: As it is shown; foreign text is safe already, and never markup.
-        pointer: Where the figure it shows stands in the JSON report, as a JSON Pointer (RFC 6901); empty for words.
-        value: That figure, for programs and for bars; None for words and for what is not known.
-        known: How it is known; empty for words.
-        is_loss: It says that something costs more.
-        is_code: It is something to type or to paste.
-        is_least: The figure is more than that: nothing tells the rest.
+        text: Display text; foreign text is sanitized, and never markup.
+        pointer: Location of the figure in the JSON report, as a JSON Pointer (RFC 6901); empty for words.
+        value: The figure, for programs and for bars; None for words and unknown values.
+        known: Certainty of the figure; empty for words.
+        is_loss: The figure is an extra cost.
+        is_code: Text to type or paste.
+        is_least: The figure is a lower bound.
     """
 
     text: str
@@ -49,12 +49,12 @@ class Cell:
 
     @property
     def mark(self) -> str:
-        """What stands before the number for how it is known: `~`, or nothing."""
+        """Mark before the number for its certainty: `~`, or nothing."""
         return self.shown.removesuffix(self.text)
 
     @property
     def shown(self) -> str:
-        """The text with that mark."""
+        """Text with its mark."""
         return IN_TEXT.marked(self.text, self.known, is_least=self.is_least)
 
 
@@ -63,11 +63,11 @@ class Table:
     """Rows of cells.
 
     Attributes:
-        caption: What the rows are of.
+        caption: Subject of the rows.
         head: Titles of the columns.
-        rows: As many cells each as there are titles; the first names the row.
-        words: How many columns at the left hold words.
-        numbers: How many behind these hold numbers, which stand at the right; None for all.
+        rows: One cell per title each; the first names the row.
+        words: Number of text columns at the left.
+        numbers: Number of right-aligned number columns after them; None for all.
     """
 
     caption: str
@@ -77,18 +77,18 @@ class Table:
     numbers: int | None = None
 
     def is_number(self, column: int) -> bool:
-        """Whether a column holds numbers."""
+        """Return True if a column holds numbers."""
         return column >= self.words and (self.numbers is None or column < self.words + self.numbers)
 
 
 class FigureCells:
-    """The figures of one report as cells, by the names and numbers that lead to them."""
+    """The figures of one report as cells, by their path in the report."""
 
     def __init__(self, report: Struct) -> None:
         self._report = report
 
     def value(self, *steps: Step) -> Any:
-        """What the report holds there; None where there is nothing."""
+        """Return the value at a path; None if there is none."""
         found: Any = self._report
         for step in steps:
             try:
@@ -98,7 +98,7 @@ class FigureCells:
         return found
 
     def cell(self, *steps: Step) -> Cell:
-        """One figure, written as the catalogue says; a plain count where it is none of the catalogue."""
+        """Format a figure by the catalogue, or as a plain count if it is not in the catalogue."""
         *above, name = steps
         value, holder = self.value(*steps), self.value(*above)
         entry = quantities(type(holder)).get(str(name)) if isinstance(holder, Struct) else None
@@ -116,11 +116,11 @@ class FigureCells:
         )
 
     def cost_with_plan(self, before: float | None, *steps: Step) -> Cell:
-        """What a plan costs, or part of a saving is lost to, so that the rest and it add up as they are written.
+        """Format a plan's cost, or a loss, so that it adds up with the remainder as written.
 
         Args:
             before: Dollars without it.
-            steps: Where the figure stands.
+            steps: Path of the figure.
         """
         cell = self.cell(*steps)
         if cell.value is None:
@@ -128,7 +128,7 @@ class FigureCells:
         return replace(cell, text=IN_TEXT.dollars(IN_TEXT.cost_with_plan(before, cell.value)))
 
     def parts(self, total: float | None, *places: tuple[Step, ...]) -> list[Cell]:
-        """Dollars that make up a total, each by the steps to it, written so that they add up to it."""
+        """Format the parts of a total, each by its path, so that they add up as written."""
         cells = [self.cell(*steps) for steps in places]
         written = IN_TEXT.dollars_of_parts(total, [cell.value for cell in cells])
         return [replace(cell, text=text) for cell, text in zip(cells, written, strict=True)]
@@ -142,15 +142,15 @@ class FigureCells:
         *paths: str,
         titles: Mapping[str, str] | None = None,
     ) -> Table:
-        """A table with a column a figure, titled as the catalogue says.
+        """Build a table with a column per figure, titled by the catalogue.
 
         Args:
-            caption: What the rows are of.
-            head: Titles of the columns at the left, which hold words.
-            rows: What stands in these, and where the row's figures are.
-            kind: The type of what is there.
-            paths: The figures, each by a path of fields, as in `saved.usd`.
-            titles: By path, titles for where another word is meant.
+            caption: Subject of the rows.
+            head: Titles of the text columns at the left.
+            rows: Cells of these columns, and the path of the row's figures.
+            kind: The type that holds the figures.
+            paths: The figures, each by a path of fields such as `saved.usd`.
+            titles: Titles by path that differ from the catalogue.
         """
         words, titles = tuple(head), titles or {}
         found = [(*named, *(self.cell(*steps, *path.split(".")) for path in paths)) for named, steps in rows]
@@ -159,11 +159,11 @@ class FigureCells:
 
 
 def rounding_note(total: float | None, parts: Iterable[float | None]) -> str:
-    """Why rows of dollars do not add up to their total as they are written; empty where they do.
+    """Explain why rows of dollars do not add up to their total as written; empty if they do.
 
     Args:
         total: Dollars of all rows together.
-        parts: Dollars of each; None where they are not known, and in no total.
+        parts: Dollars of each; None if unknown and not in any total.
     """
     together = IN_TEXT.sum_of_dollars([part for part in parts if part is not None])
     if total is None or together is None or IN_TEXT.dollars(together) == IN_TEXT.dollars(total):
@@ -175,15 +175,15 @@ def rounding_note(total: float | None, parts: Iterable[float | None]) -> str:
 
 
 def pointer(*steps: Step) -> str:
-    """A JSON Pointer."""
+    """Build a JSON Pointer."""
     return "".join(f"/{str(step).replace('~', '~0').replace('/', '~1')}" for step in steps)
 
 
 def word(text: str) -> Cell:
-    """Foreign or own words, made safe."""
+    """Build a cell of sanitized words."""
     return Cell(plain(text))
 
 
 def name_cell(text: str) -> Cell:
-    """A foreign name in a table."""
+    """Build a cell of a foreign name."""
     return Cell(clip_cells(plain(text), NAME_WIDTH))

@@ -85,31 +85,31 @@ if TYPE_CHECKING:
     from inspector.report.totals import TotalsRow
 
 COLUMNS_PER_TABLE = 3
-"""As many as fit 80 columns; further plans follow in further tables."""
+"""Plan columns that fit in 80 columns; further plans follow in further tables."""
 
 SPEC_WIDTH = 72
-"""Characters of a strategy's one-line form on one line of the report."""
+"""Characters per line of a strategy's one-line form."""
 
 MOST_ROWS = 12
-"""Rows of what fills the prompts; the smallest are added up in one more."""
+"""Rows of prompt content; the smallest are combined into one more."""
 
 MOST_NOTICES = 3
-"""What a described program would have printed is shown so often; all of it is in the JSON."""
+"""Notices shown of a described program; the JSON holds all."""
 
 NAME_WIDTH = 33
-"""Columns for what a row is about; a tool's name may be of any length."""
+"""Cells of a row's name; a tool's name may have any length."""
 
 
 ABOUT_CARRIED = "token-calls: tokens, once a call that sent them; newest: in the newest prompt"
 
 
 def report_text(report: Report, width: int = WIDTH, *, color: bool = False) -> str:
-    """The whole report.
+    """Write the whole report.
 
     Args:
-        report: What was found.
+        report: The report.
         width: Columns to fit.
-        color: Use colours and bold type; the words are the same without.
+        color: Use colors and bold type; the words are the same without.
     """
     page = Page(width, color=color)
     heading(page, report)
@@ -135,7 +135,7 @@ def report_text(report: Report, width: int = WIDTH, *, color: bool = False) -> s
 
 
 def heading(page: Page, report: Report) -> None:
-    """Write what session it is, what is in it, and how its tokens were counted."""
+    """Write the session's identity and content, and the method of token counting."""
     session = report.session
     page.line(session_heading(session), HEADING)
     recorded_by = f", recorded by {session.agent}" if session.agent else ""
@@ -164,14 +164,14 @@ def heading(page: Page, report: Report) -> None:
 
 
 def models_named(report: Report) -> str:
-    """The models of a session, each with the name it is priced under where that is another."""
+    """Return the models of a session, each with the name of its price if that differs."""
     others = {} if report.prices is None else report.prices.priced_as
     named = [f"{name} (priced as {others[name]})" if name in others else name for name in report.session.models]
     return ", ".join(named) or "not named in the file"
 
 
 def model_costs_table(page: Page, report: Report) -> None:
-    """Write what each model's calls cost, where there are several."""
+    """Write the cost of each model's calls, if there are several models."""
     if len(report.model_costs) < 2:
         return
     page.line()
@@ -189,7 +189,7 @@ def model_costs_table(page: Page, report: Report) -> None:
 
 
 def _totals(page: Page, report: Report) -> None:
-    """Write the totals, in several tables where the plans are many."""
+    """Write the totals, in several tables for many plans."""
     figures, columns = FigureCells(report), columns_of(report)
     for start in range(0, len(columns), COLUMNS_PER_TABLE):
         shown = columns[start : start + COLUMNS_PER_TABLE]
@@ -203,7 +203,7 @@ def _totals(page: Page, report: Report) -> None:
 
 
 def beside_table(page: Page, beside: Sequence[SideCallFacts], recorded: float | None = None) -> None:
-    """Write the requests that are not the conversation's, and what everything cost together where that is known."""
+    """Write the requests outside the conversation, and the total cost with them if known."""
     if not beside:
         return
     rows = [
@@ -289,16 +289,16 @@ def _figure_table(
     short: Sequence[str] = (),
     written: Mapping[str, Sequence[str]] | None = None,
 ) -> None:
-    """Write a row of figures for everything that is named; nothing where there are no rows.
+    """Write a row of figures for each entry; nothing without rows.
 
     Args:
-        page: Where to.
-        about: What the rows are named by.
-        rows: Their names, and what has their figures.
-        kind: The type of that.
-        names: The figures, as the catalogue has them.
-        short: Those with a short title.
-        written: By name, figures of all rows as they are written beside each other.
+        page: The page to write to.
+        about: Title of the name column.
+        rows: Names, and the facts with their figures.
+        kind: The type of the facts.
+        names: The figures, by catalogue name.
+        short: Figures with a short title.
+        written: Preformatted figures of all rows by name.
     """
     if not rows:
         return
@@ -330,12 +330,12 @@ def _findings(plan: PlanFacts) -> list[tuple[str, str]]:
 
 
 def uncertainty_rows(plan: PlanFacts) -> list[tuple[str, str]]:
-    """What it saves if a model answers otherwise, where that was asked for."""
+    """Describe the saving if the model answers differently, if requested."""
     return [] if plan.uncertainty is None else [(UNCERTAIN, uncertain_words(plan.uncertainty))]
 
 
 def needed_rows(plan: PlanFacts) -> list[tuple[str, str]]:
-    """What it cut that was needed later, what that leaves of the saving, and how it is told."""
+    """Describe cut text that was needed later, the net saving, and the evidence."""
     needed = plan.needed_later
     if needed is None:
         return []
@@ -350,12 +350,12 @@ def needed_rows(plan: PlanFacts) -> list[tuple[str, str]]:
 
 
 def _told(known: str) -> str:
-    """How the figures of a sentence are known, behind it, where that is worth a word."""
+    """Return a suffix for the certainty of the figures in a sentence, where it matters."""
     return f" ({known})" if known in INEXACT else ""
 
 
 def notice_rows(plan: PlanFacts) -> list[tuple[str, str]]:
-    """What the programs it describes would have printed: the first lines, and how many more."""
+    """List the first notices of the programs a plan describes, and count the rest."""
     notices = plan.notices
     rows = [(f"prints at call {each.call:,}", plain(each.text)) for each in notices[:MOST_NOTICES]]
     more = len(notices) - len(rows)
@@ -363,7 +363,7 @@ def notice_rows(plan: PlanFacts) -> list[tuple[str, str]]:
 
 
 def cache_rows(plan: PlanFacts) -> list[tuple[str, str]]:
-    """What a plan does to the prompt cache, in a sentence."""
+    """Describe a plan's effect on the prompt cache, in a sentence."""
     outcome = plan.outcome
     if outcome is None or not outcome.plan_breaks or not outcome.resent_tokens:
         return []
@@ -373,13 +373,13 @@ def cache_rows(plan: PlanFacts) -> list[tuple[str, str]]:
     more = "" if outcome.break_usd is None else f", {IN_TEXT.dollars(outcome.break_usd)} more than cache reads"
     changed = IN_TEXT.whole(outcome.plan_breaks)
     if plan.figures.cache_breaks is not None and plan.figures.cache_breaks > outcome.plan_breaks:
-        # The others follow a compaction or a rewind: both numbers stand in the same report.
+        # The others follow a compaction or a rewind: the same report holds both numbers.
         changed += f" of {IN_TEXT.whole(plan.figures.cache_breaks)}"
     return [("changed by plan", f"{changed} changed prompts: {taken}{cost}{more}{_told(known)}")]
 
 
 def compaction_rows(plan: PlanFacts) -> list[tuple[str, str]]:
-    """What would have become of recorded compactions, a sentence each."""
+    """Describe the plan's effect on recorded compactions, a sentence each."""
     return [(f"compaction at call {each.call:,}", _compaction(each)) for each in plan.compactions]
 
 
@@ -408,7 +408,7 @@ def _saved_or_costs(each: CompactionFacts) -> str:
 
 
 def next_calls_rows(plan: PlanFacts) -> list[tuple[str, str]]:
-    """The session going on as it went, in a sentence."""
+    """Describe the projection of further calls, in a sentence."""
     projected = plan.next_calls
     if projected is None:
         return []
@@ -426,7 +426,7 @@ def _money(band: BandFacts) -> str:
 
 
 def cache_misses_table(page: Page, report: Report) -> None:
-    """Write why the prompt cache missed without a plan, the costliest misses, and what would have been otherwise."""
+    """Write the causes of cache misses without a plan, the costliest misses, and projections."""
     found = report.cache_misses
     if found is None or not report.session.calls:
         return
@@ -454,12 +454,12 @@ def _extra(miss: CacheMissFacts) -> str:
 
 
 def carried_table(page: Page, report: Report) -> None:
-    """Write what fills the prompts without a plan, and the results that cost most."""
+    """Write the prompt content without a plan, and the results with the highest resend cost."""
     if not report.carried:
         return
     page.line()
     page.line(carried_title(report), HEADING)
-    # As many rows as are worth reading, the last ones, for what no text stands for, included.
+    # Limit the rows; the last ones, for content the file does not hold, are always included.
     beside = [row for row in report.carried if row.kind in UNRECORDED]
     texts = [row for row in report.carried if row.kind not in UNRECORDED and row.sent_tokens]
     rows = [*texts[: MOST_ROWS - len(beside)], *beside]
@@ -492,7 +492,7 @@ def _heavy(row: CarriedBlockFacts) -> tuple[str, str]:
 
 
 def explanations(page: Page, title: str, explained: Mapping[str, ExplanationFacts] | None) -> None:
-    """Write how figures are calculated: formula, inputs, source."""
+    """Write the calculation of figures: formula, inputs, source."""
     if not explained:
         return
     page.line()
@@ -505,12 +505,12 @@ def explanations(page: Page, title: str, explained: Mapping[str, ExplanationFact
 
 
 def input_text(given: InputFacts) -> str:
-    """A number, or a word, that goes into a figure."""
+    """Format an input of a figure."""
     return "not known" if given.value is None or given.value == "" else IN_TEXT.quantity(given.value, given.unit)
 
 
 def worth_knowing(page: Page, report: Report) -> None:
-    """Write what makes the figures less than they seem."""
+    """Write all caveats."""
     if report.warnings:
         page.line()
         page.line("Worth knowing", HEADING)

@@ -1,6 +1,6 @@
-"""What a tool's call and result say in words, without the JSON and the headings that agents put around them.
+"""Tool calls and results in words, without the JSON and headings that agents add.
 
-For lines and excerpts that people read. What is counted, searched and shown as recorded is the text itself.
+For lines and excerpts that people read. Counts, search and raw views use the original text.
 """
 
 from __future__ import annotations
@@ -31,11 +31,11 @@ _TELLING_KEYS = (
     "text",
     "message",
 )
-"""Arguments of tools, those first that say best what a call does."""
+"""Tool arguments, most descriptive first."""
 
 _COMMANDS = ("command", "cmd")
 _EDITOR_COMMANDS = frozenset({"view", "create", "str_replace", "insert", "undo_edit"})
-"""Commands of editors that say little without their file."""
+"""Editor commands that need their file to be meaningful."""
 
 _STRING_MEMBER = re.compile(r'"((?:[^"\\]|\\.)*)"\s*:\s*\[?\s*"((?:[^"\\]|\\.)*)')
 _LIST_BEGINS = re.compile(r'"(?:[^"\\]|\\.)*"\s*:\s*(?=\[)')
@@ -50,33 +50,33 @@ _HEADING = re.compile(
     r"(?:(?:Chunk ID:|Wall time:|Exit code:|Process exited with code|Process running with session ID"
     r"|Original token count:|Total output lines:)[^\n]*\n)+Output:(?:\n|\Z)"
 )
-"""What Codex puts before the output of a command."""
+"""Lines that Codex adds before a command's output."""
 _TAGS = re.compile(
     r"<returncode>(?P<code>-?\d+)</returncode>\s*<output>\n?(?P<output>.*?)(?:</output>.*)?\Z", re.DOTALL
 )
-"""What mini-SWE-agent puts around it."""
+"""Tags that mini-SWE-agent adds around a command's output."""
 _EXIT_CODE = re.compile(r"(?:Exit code: ?|exited with code |\"exit_code\" ?: ?)(-?\d+)")
 _WRAPPED = re.compile(
     r'\s*\[?\s*\{\s*(?:"type"\s*:\s*"text"\s*,\s*|"content"\s*:\s*\[\s*\{\s*"type"\s*:\s*"text"\s*,\s*'
     r'|"query"\s*:\s*"(?:[^"\\]|\\.)*"\s*,\s*)?'
     r'"(?P<name>\w+)"\s*:\s*"(?P<output>(?:[^"\\]|\\.)*)'
 )
-"""A result that is JSON and begins with its output: as Codex, Cline and servers of tools write it."""
+"""A JSON result that starts with its output, as written by Codex, Cline and MCP servers."""
 _OUTPUTS = frozenset({"output", "stdout", "result", "text"})
 _ERROR = re.compile(r'"error"\s*:\s*"((?:[^"\\]|\\.)+)')
 _ASKED = re.compile(r'\s*\[?\s*\{\s*"query"\s*:\s*"(?P<query>(?:[^"\\]|\\.)*)\\?\Z')
-"""The same cut off within what it answers."""
+"""A JSON result cut off inside its query."""
 
 
 def call_summary(arguments: str, working_directory: str = "") -> str:
-    """The argument of a tool call that says best what it does.
+    """Return the most descriptive argument of a tool call.
 
     Args:
-        arguments: The beginning of the call's input as JSON; where it is something else it is its own summary.
-        working_directory: Left out at the beginning of a path.
+        arguments: The start of the call's input as JSON; any other text is returned as the summary.
+        working_directory: Removed from the start of a path.
 
     Returns:
-        A text that is not yet safe to show.
+        A text that is not sanitized yet.
     """
     if not arguments.lstrip().startswith("{"):
         words = _listed(arguments) if arguments.lstrip().startswith("[") else []
@@ -100,13 +100,13 @@ def call_summary(arguments: str, working_directory: str = "") -> str:
 
 
 def result_words(text: str) -> str:
-    """What a tool's result says, without what some agents put around it, after the exit code of a command that failed.
+    """Return the text of a tool's result without agents' wrappers, after the exit code of a failed command.
 
     Args:
         text: The result, or its beginning.
 
     Returns:
-        The text as it is where nothing known is around it; not yet safe to show.
+        The unchanged text if there is no known wrapper; not sanitized yet.
     """
     if (heading := _HEADING.match(text)) is not None:
         return _after_exit(heading[0], text[heading.end() :])
@@ -124,7 +124,7 @@ def result_words(text: str) -> str:
 
 
 def unescaped(text: str) -> str:
-    """The value of a JSON string's inside, which may be cut off in the middle of an escape."""
+    """Decode the inside of a JSON string, which may be cut off in the middle of an escape."""
     for end in (len(text), text.rfind("\\")):
         try:
             return str(json.loads(f'"{text[: max(end, 0)]}"', strict=False))
@@ -144,7 +144,7 @@ def _said(code: str, output: str) -> str:
 
 
 def _listed(text: str) -> list[str]:
-    """The strings of a JSON list that begins here, the last of which may be cut off."""
+    """Parse a JSON list of strings at the start of a text; the last string may be cut off."""
     words, at = [], 0
     while (match := _LISTED_STRING.match(text, at)) is not None:
         words.append(unescaped(match[1]))
@@ -153,7 +153,7 @@ def _listed(text: str) -> list[str]:
 
 
 def _command(words: Sequence[str]) -> str:
-    """A command's words on one line; of a shell that is given a script, the script."""
+    """Join a command's words on one line; for a shell with a script, return the script."""
     program = posixpath.basename(words[0].replace("\\", "/")).removesuffix(".exe") if words else ""
     if _SHELL.fullmatch(program):
         for at, word in enumerate(words[1:-1], start=1):

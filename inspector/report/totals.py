@@ -1,4 +1,4 @@
-"""The table every report centres on: one column for what was recorded, the baseline and each plan, one row a figure."""
+"""The central table of every report: recording, baseline and plans in columns, one row per figure."""
 
 from __future__ import annotations
 
@@ -29,15 +29,15 @@ if TYPE_CHECKING:
     from inspector.report.tables import FigureCells, Step
 
 RECORDED: Final = "recorded"
-"""The column of what the provider reported."""
+"""Column of the provider's reported figures."""
 
 PARTS_OF = {"cost_usd": "of the cost", "prompt_tokens": "of the prompt"}
-"""What a saving may be a percentage of."""
+"""Totals that a saving may be a percentage of."""
 
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """One column: its title, where its totals are in the report, and the plan they belong to, if any."""
+    """One column: its title, the path of its totals in the report, and its plan, if any."""
 
     title: str
     figures: tuple[Step, ...]
@@ -49,9 +49,9 @@ class TotalsRow:
     """One row: a figure in every column.
 
     Attributes:
-        label: What the figure is called.
-        cells: One a column.
-        part: What it is called in a line below the figure it is a part of; empty for what is none.
+        label: Label of the figure.
+        cells: One per column.
+        part: Label in a line below its total; empty if it is not a part.
     """
 
     label: str
@@ -60,21 +60,21 @@ class TotalsRow:
 
 
 def session_heading(session: SessionFacts) -> str:
-    """What a report is headed with: the session's name where texts were asked for, else what kind of session it is.
+    """Return the report's heading: the session's name if texts are included, otherwise the kind of session.
 
-    So it is, too, where nothing but masks is left of the name.
+    A name that consists only of masks also falls back to the kind.
     """
     told = f"Session of {IN_TEXT.plural(session.calls, 'call')}, {session.agent or session.format}"
     return plain(session.title if says_something(session.title) else told)
 
 
 def carried_title(report: Report) -> str:
-    """What stands over what fills the prompts; of plans only where there are some."""
+    """Return the title of the prompt content; it mentions plans only if there are some."""
     return f"What fills the prompts, over all calls{_without(report)}"
 
 
 def misses_title(report: Report) -> str:
-    """What stands over why the prompt cache missed; of plans only where there are some."""
+    """Return the title of the cache misses; it mentions plans only if there are some."""
     return f"Why the prompt cache missed{_without(report)}"
 
 
@@ -83,21 +83,21 @@ def _without(report: Report) -> str:
 
 
 def series_names(plans: int) -> tuple[str, ...]:
-    """What the session is called beside so many plans, and each of these."""
+    """Return the name of the session without a plan, followed by one name per plan."""
     return ("without a plan" if plans else "the session", *(f"plan {plan_letter(index)}" for index in range(plans)))
 
 
 def plan_letter(index: int) -> str:
-    """What a plan is called by its place: `A`, `B`, …, and numbers when the letters are used up."""
+    """Return the letter of a plan by its position: `A`, `B`, …, and numbers after the last letter."""
     return chr(ord("A") + index) if index < 26 else str(index + 1)
 
 
 def columns_of(report: Report, *, is_merged: bool = False) -> list[Column]:
-    """What was recorded, where anything was; the baseline; every plan.
+    """Return the columns: recording if there is one, baseline, every plan.
 
     Args:
         report: The report.
-        is_merged: One column for what was recorded and the baseline where every total of the two is the same.
+        is_merged: Merge recording and baseline if all their totals are equal.
     """
     recorded = [Column(RECORDED, ("recorded",))] if report.recorded is not None else []
     if recorded and is_merged and _is_recorded(report.baseline, report.recorded):
@@ -109,13 +109,13 @@ def columns_of(report: Report, *, is_merged: bool = False) -> list[Column]:
 
 
 def _is_recorded(baseline: FigureSet, recorded: FigureSet | None) -> bool:
-    """Whether the baseline says nothing else than what was recorded; a total that was not recorded says nothing."""
+    """Return True if the baseline equals the recorded totals; totals that were not recorded are ignored."""
     totals = [(getattr(baseline, name), getattr(recorded, name)) for name in quantities(FigureSet)]
     return all(was is None or was == value for value, was in totals)
 
 
 def totals_rows(report: Report, figures: FigureCells, columns: list[Column], output: Output) -> list[TotalsRow]:
-    """The rows that an output shows for some columns; those without any figure are left out."""
+    """Build the rows that an output shows for some columns, without empty ones."""
 
     def of_plans(label: str, cell: Callable[[int], Cell], part: str = "") -> TotalsRow:
         cells = (Cell("") if column.plan is None else cell(column.plan) for column in columns)
@@ -166,9 +166,9 @@ def _read_share(figures: FigureCells, columns: list[Column]) -> TotalsRow:
 
 
 def cost_parts(report: Report) -> list[tuple[str, str]]:
-    """What the baseline's cost is made of: every part that is known, and its share as it is written beside the others.
+    """Return every known component of the baseline's cost, with its share as written.
 
-    The names are fields of `CostParts`; the share is empty where the session cost nothing.
+    The names are fields of `CostParts`; the share is empty if the session cost nothing.
     """
     total = report.baseline.cost_usd
     if report.cost is None or total is None:
@@ -180,7 +180,7 @@ def cost_parts(report: Report) -> list[tuple[str, str]]:
 
 
 def pays_off(report: Report, figures: FigureCells, index: int) -> Cell:
-    """From which call on a plan has paid off, in a word; `-` where it changes nothing."""
+    """Return the call from which a plan has paid off; `-` if it changes nothing."""
     plan, found = report.plans[index], figures.cell("plans", index, "break_even_call")
     if plan.edits == 0:
         return Cell(NOTHING)
@@ -190,13 +190,13 @@ def pays_off(report: Report, figures: FigureCells, index: int) -> Cell:
 
 
 def marks_used(report: Report) -> set[str]:
-    """How the figures that people are shown are known, and `LEAST` where some are a least."""
+    """Return the certainties of the figures shown, and `LEAST` if some are lower bounds."""
     listed = (*report.plans, *report.carried, *report.heaviest, *report.comparison)
     return marks_in(report.recorded, report.baseline, report.cost, report.cache_misses, report.compacted, *listed)
 
 
 def marks_in(*facts: Struct | None) -> set[str]:
-    """The same of some parts of a report."""
+    """Return the certainties in some parts of a report, and `LEAST` if some are lower bounds."""
     return set().union(*(_marks_in(each) for each in facts if each is not None))
 
 

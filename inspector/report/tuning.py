@@ -1,6 +1,6 @@
-"""What tuning found as data: what `inspector tune --format json` prints.
+"""Tuning result as data: `inspector tune --format json`.
 
-`docs/tune-report.schema.json` is made from these types.
+`docs/tune-report.schema.json` is generated from these types.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from inspector.report.belief import BELIEF
 from inspector.report.catalogue import Count, Known, Unit, about, figure
 from inspector.report.compaction_tuning import CompactionGroup, Configuration
 from inspector.report.export import TARGETS, Exported, ExportError, export_plan
-from inspector.report.folder import UnreadSession  # noqa: TC001  the schema is made from it
+from inspector.report.folder import UnreadSession  # noqa: TC001  needed at run time for the schema
 from inspector.report.numbers import DOLLAR_DIGITS, IN_TEXT, PERCENT_DIGITS
 from inspector.report.path_redaction import shown_path
 from inspector.session.registry import format_named
@@ -40,11 +40,11 @@ if TYPE_CHECKING:
 MODELS_NAMED = 3
 
 MOST_ON_FRONT = 40
-"""Points of the front that a report holds."""
+"""Maximum points of the front in a report."""
 
 
 class TuneReport(Struct, frozen=True, kw_only=True):
-    """The best plan for the sessions of each agent and model, what it saves, how sure that is, and what it risks."""
+    """The best plan for the sessions of each agent and model: its saving, confidence, and risk."""
 
     schema: Annotated[Literal[1], about("Version of this contract.")]
     inspector: Annotated[str, about("Version of the program that wrote it.")]
@@ -60,7 +60,7 @@ class TuneReport(Struct, frozen=True, kw_only=True):
 
 
 class TuningTerms(Struct, frozen=True, kw_only=True):
-    """What plans were held to; null for nothing."""
+    """Constraints on the plans; null for none."""
 
     max_needed: Annotated[float | None, about("How often in 100 calls what was cut may be needed.")]
     max_risk: Annotated[float | None, about("What recoveries may cost, in percent of what the plan saves.")]
@@ -165,7 +165,7 @@ class TunedPlan(Struct, frozen=True, kw_only=True):
 
 
 class FrontPoint(Struct, frozen=True, kw_only=True):
-    """A plan of which no other saves more and is needed less."""
+    """A plan on the Pareto front: every plan that saves more is also needed later more often."""
 
     strategies: Annotated[list[str], about("Its strategies in their one-line form, in order.")]
     saved_usd: Annotated[float, figure("saved", Unit.DOLLARS, "Dollars saved, recoveries not counted.", saves=True)]
@@ -178,7 +178,7 @@ class FrontPoint(Struct, frozen=True, kw_only=True):
 
 
 class CurveFacts(Struct, frozen=True, kw_only=True):
-    """What one limit of the plan decides, all else as it is."""
+    """Effect of one limit of the plan, with everything else unchanged."""
 
     strategy: Annotated[str, about("Whose limit it is.")]
     limit: Annotated[str, about("Its name.")]
@@ -231,16 +231,16 @@ def tune_report(
     target: str = "",
     compaction: Sequence[CompactionGroup] = (),
 ) -> TuneReport:
-    """Write down what tuning found.
+    """Build the report of a tuning run.
 
     Args:
-        paths: What was asked about.
-        asked: What plans were held to.
-        groups: What was found.
-        unread: What could not be read.
-        warnings: What to know beside, each in a sentence.
-        target: The system whose configuration is wanted; empty for none.
-        compaction: When groups had best compact, where that was asked for.
+        paths: The given paths.
+        asked: Constraints on the plans.
+        groups: Results.
+        unread: Files that could not be read.
+        warnings: Further warnings, one sentence each.
+        target: The system to write configuration for; empty for none.
+        compaction: Best compaction thresholds, if requested.
     """
     return TuneReport(
         schema=1,
@@ -255,26 +255,25 @@ def tune_report(
 
 
 def constraints_of(asked: TuningTerms) -> Constraints:
-    """What plans may not exceed."""
     return Constraints(asked.max_needed, asked.max_risk, asked.budget_calls)
 
 
 def agent_name(agent: str) -> str:
-    """A kind of agent as people call it: `Claude Code`."""
+    """Return the display name of an agent: `Claude Code`."""
     name, comma, rest = agent.partition(",")
     known = format_named(name)
     return f"{known.title if known is not None else name}{comma}{rest}"
 
 
 def group_name(agent: str, models: Sequence[str], sessions: int) -> str:
-    """What sessions a group holds: `8 sessions of Claude Code with claude-opus-4-6`."""
+    """Name a group by its sessions: `8 sessions of Claude Code with claude-opus-4-6`."""
     names = [name or "a model that is not named" for name in models]
     named = f"{len(names)} models" if len(names) > MODELS_NAMED else " and ".join(names)
     return f"{IN_TEXT.plural(sessions, 'session')} of {agent_name(agent)} with {named}"
 
 
 def chosen_plan(tuned: TunedGroup) -> Plan | None:
-    """The plan that is recommended; None where none is."""
+    """Return the recommended plan; None if there is none."""
     at = tuned.choice.plan
     return tuned.table.plans[at] if at is not None and tuned.choice.verdict is Verdict.RECOMMENDED else None
 
@@ -307,7 +306,7 @@ def _group(tuned: TunedGroup, asked: TuningTerms, target: str) -> TunedGroupFact
 
 
 def lacking(sessions: int, calls: int) -> str:
-    """What there is too little of to recommend anything: `4 sessions and 84 calls`; empty where there is enough."""
+    """Return the missing amount for a recommendation: `4 sessions and 84 calls`; empty if there is enough."""
     wanted = ((LEAST_SESSIONS - sessions, "session"), (LEAST_CALLS - calls, "call"))
     return " and ".join(IN_TEXT.plural(count, noun) for count, noun in wanted if count > 0)
 
@@ -390,7 +389,7 @@ def _plan(tuned: TunedGroup, asked: TuningTerms, chosen: int, target: str) -> Tu
 
 
 def _targets(plan: Plan) -> list[str]:
-    """The systems that have every strategy of a plan, those that say all of it first."""
+    """Return the systems with every strategy of a plan, full support first."""
     names = {strategy.name for strategy in plan.strategies}
     able = [name for name in TARGETS if names <= set(SYSTEMS[name])]
     return sorted(able, key=lambda name: len(export_plan(plan, name).left_out))

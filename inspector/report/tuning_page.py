@@ -1,6 +1,6 @@
-"""What tuning found for people: what to set, what it saves, how sure that is, and what it risks.
+"""Tuning result for people: settings, saving, confidence, and risk.
 
-One screen of plain text a group of sessions; Markdown and HTML add the front, the curves and every session.
+Plain text has one screen per group of sessions; Markdown and HTML add the front, the curves and every session.
 """
 
 from __future__ import annotations
@@ -47,9 +47,9 @@ TITLE = "The best limits for your sessions"
 ABOUT_PAGE = "What to set for the sessions of each agent and model, what it saves, how sure that is, and what it risks."
 
 FRONT_IN_TEXT = 5
-"""Plans of the front that a screen has room for."""
+"""Plans of the front that fit on a terminal."""
 FRONT_WIDTH = 58
-"""Characters of a line of theirs, broken after a comma where there are more."""
+"""Characters per line of such a plan; longer lines break after a comma."""
 
 VALUES_IN_TEXT = 5
 """Values of a curve on one line."""
@@ -57,7 +57,7 @@ VALUES_IN_TEXT = 5
 NOT_TRIED = "Not tried before the search ended"
 
 SPEC_WIDTH = 120
-"""Characters of a plan in its one-line form that a row has room for; of a longer one only the names are shown."""
+"""Characters of a plan's one-line form in a row; a longer plan is shown by its strategies' names."""
 
 RECOVERIES = (
     "Recoveries are what getting back what was cut would cost, every time a later call needed it; they are estimated, "
@@ -66,7 +66,7 @@ RECOVERIES = (
 
 
 def tune_content(report: TuneReport, plan_file: str = "") -> PageContent:
-    """The whole page; it says how to use the plan, which is written to a file already or not."""
+    """Build the page, with instructions that depend on whether the plan was written to a file."""
     figures = FigureCells(report)
     return PageContent(
         title=WHEN_TO_COMPACT if report.compaction else TITLE,
@@ -110,7 +110,7 @@ def _lead(report: TuneReport, figures: FigureCells, at: int) -> tuple[Cell, ...]
 
 
 def _tiles(report: TuneReport, figures: FigureCells) -> tuple[Tile, ...]:
-    """What stands large at the top: of the one plan there is; of several each is told in a line of its own."""
+    """Return the tiles of a single plan; several plans get a line each in the lead."""
     with_plans = [at for at, group in enumerate(report.groups) if group.plan is not None]
     if len(with_plans) != 1:
         return ()
@@ -174,13 +174,13 @@ PLAN_FIGURES = (
     ("worse", "sessions it costs more on"),
     ("requests", "calls it adds"),
 )
-"""What the page's table says of a plan: fields of `TunedPlan`, and what they are called there."""
+"""Rows of a plan on the page: fields of `TunedPlan` with their labels."""
 
 
 def _plan_table(plan: TunedPlan, figures: FigureCells, at: int) -> Table:
     steps = ("groups", at, "plan")
     cells = {name: figures.cell(*steps, name) for name, _ in PLAN_FIGURES}
-    # What is saved, less what recoveries cost, is what is saved after them: as written, too.
+    # The saving minus recoveries equals the net saving, also as written.
     cells["recovery_usd"] = figures.cost_with_plan(plan.saved_usd, *steps, "recovery_usd")
     rows = [(Cell(label), cells[name]) for name, label in PLAN_FIGURES]
     rows = [row for row in rows if row[1].value is not None]
@@ -263,10 +263,10 @@ def _method(report: TuneReport) -> Section:
 
 
 def tune_text(report: TuneReport, width: int = WIDTH, *, color: bool = False, plan_file: str = "") -> str:
-    """One screen a group, in plain characters."""
+    """Write one screen per group, in plain characters."""
     page, figures = Page(width, color=color), FigureCells(report)
     small = [at for at, group in enumerate(report.groups) if group.verdict == "too few"]
-    # What is said of one alone says what to do; of many, each the same again, nobody reads it.
+    # A single small group gets its own advice; many would repeat it, so they are combined.
     places = small if len(small) > 1 else []
     gathered = [report.groups[at] for at in places]
     for at, group in enumerate(report.groups):
@@ -296,7 +296,7 @@ def tune_text(report: TuneReport, width: int = WIDTH, *, color: bool = False, pl
 
 
 def _gathered_text(page: Page, groups: Sequence[TunedGroupFacts], costs: Sequence[str]) -> None:
-    """Groups with too few sessions or calls, and how many more would do."""
+    """Write groups with too few sessions or calls, and how many more they need."""
     page.line()
     page.line("Too little to tell what the next session needs", HEADING)
     for group, cost in zip(groups, costs, strict=True):
@@ -306,7 +306,7 @@ def _gathered_text(page: Page, groups: Sequence[TunedGroupFacts], costs: Sequenc
 
 
 def _tried(group: TunedGroupFacts) -> str:
-    """How many plans were tried, and on how many sessions where not on all."""
+    """Describe the number of plans tried, and of sessions if not all were used."""
     if not group.searched:
         return ""
     some = f" on {group.sampled:,} of them" if group.sampled < group.sessions else ""
@@ -314,12 +314,12 @@ def _tried(group: TunedGroupFacts) -> str:
 
 
 def _left(group: TunedGroupFacts) -> str:
-    """What the search did not come to before it was ended."""
+    """Describe the part of the search that was not reached before its time limit."""
     return "; ".join(group.left)
 
 
 def _drawn(report: TuneReport) -> str:
-    """What the band of a plan's saving is over."""
+    """Describe the population of the saving's band."""
     others = f", and {UNCERTAIN}: {turns_words()} turns" if report.asked.model_uncertainty else ""
     return f"over sessions drawn anew{others}"
 
@@ -356,7 +356,7 @@ def _risks(plan: TunedPlan, shown: Callable[[str], str]) -> list[str]:
 
 
 def _curve_text(curve: CurveFacts) -> str:
-    """A few values of a limit and what they save after recoveries."""
+    """Format some values of a limit with their net savings."""
     points = [point for point in curve.points if point.is_allowed]
     chosen = next((at for at, point in enumerate(points) if point.value == curve.value), 0)
     step = max(len(points) // VALUES_IN_TEXT, 1)
@@ -367,7 +367,7 @@ def _curve_text(curve: CurveFacts) -> str:
 
 
 def _front_text(page: Page, group: TunedGroupFacts, figures: FigureCells, at: int) -> None:
-    """Plans that save less and are needed less."""
+    """Write plans that save less and are needed less."""
     others = [index for index, point in enumerate(group.front) if not point.is_chosen]
     if not others:
         return
@@ -389,7 +389,7 @@ def _front_text(page: Page, group: TunedGroupFacts, figures: FigureCells, at: in
 
 
 def _configuration_text(page: Page, plan: TunedPlan) -> None:
-    """The system's own configuration, where one was asked for."""
+    """Write the system's own configuration, if requested."""
     configuration = plan.configuration
     if configuration is None:
         return
@@ -401,13 +401,13 @@ def _configuration_text(page: Page, plan: TunedPlan) -> None:
 
 
 def _short(strategies: Sequence[str]) -> str:
-    """A plan in its one-line form, or by the names of its strategies where that is long."""
+    """Return a plan's one-line form, or the names of its strategies if that is too long."""
     whole = " + ".join(strategies)
     return whole if len(whole) <= SPEC_WIDTH else " + ".join(f"{spec.partition(':')[0]}:…" for spec in strategies)
 
 
 def _to_use(plan: TunedPlan, plan_file: str) -> list[str]:
-    """What to type next."""
+    """Return the commands to run next."""
     said = f"{plan_file} holds the plan" if plan_file else "inspector tune … -o tuned.toml writes the plan"
     lines = [said]
     if plan.targets:

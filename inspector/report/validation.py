@@ -1,4 +1,4 @@
-"""The validation of sessions as data: of each, and by format and provider."""
+"""Validation of sessions as data: per session, and by format and provider."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 SHARE_DIGITS = 6
 
 ALL_FORMATS: Final = "all"
-"""Stands for the format where sessions of every one count."""
+"""Format of a row over sessions of all formats."""
 
 OTHERS: Final = "others"
 
@@ -32,7 +32,7 @@ _PROVIDERS: Final = {
     "gemini": "Google",
     "deepseek": "DeepSeek",
 }
-"""By a part of the name of the model that answered, whatever gateway it went through."""
+"""Providers by a part of the model's name, regardless of the gateway."""
 
 
 class ValidationReport(Struct, frozen=True, kw_only=True):
@@ -52,7 +52,7 @@ class ValidationReport(Struct, frozen=True, kw_only=True):
 
 
 class Thresholds(Struct, frozen=True, kw_only=True):
-    """What prompts have to be met within, as shares of them."""
+    """Tolerances for predicted prompts, as shares of them."""
 
     median: Annotated[float, about("By half of the calls.")]
     p90: Annotated[float, about("By nine of ten.")]
@@ -106,7 +106,7 @@ class SessionValidation(Struct, frozen=True, kw_only=True):
 
 
 class BrokenFacts(Struct, frozen=True, kw_only=True):
-    """Something that has to hold of every session and does not."""
+    """A violated invariant of a session."""
 
     invariant: Annotated[str, about("What has to hold.")]
     call: Annotated[Count | None, about("The call it does not hold at, counted from 1; null where it is of no call.")]
@@ -122,7 +122,7 @@ class ComparedFacts(Struct, frozen=True, kw_only=True):
 
 
 class LearnedFacts(Struct, frozen=True, kw_only=True):
-    """What caches did, as predicted for one half of the calls by what the other half shows of them, both ways."""
+    """Cache predictions for one half of the calls learned from the other half, both ways."""
 
     cache_read: Annotated[ComparedFacts, about("Tokens read from the cache.")]
     cache_write: Annotated[ComparedFacts, about("Tokens written to the cache.")]
@@ -134,7 +134,7 @@ class LearnedFacts(Struct, frozen=True, kw_only=True):
 
 
 class CostErrors(Struct, frozen=True, kw_only=True):
-    """How far predicted costs are off, as shares; 0.01 is one percent."""
+    """Relative errors of predicted costs; 0.01 is one percent."""
 
     sessions: Annotated[Count, about("Sessions with a price.")]
     median: Annotated[float, about("Half of the sessions are met within this.")]
@@ -158,7 +158,7 @@ class ProviderFacts(Struct, frozen=True, kw_only=True):
 
 
 class OutlierFacts(Struct, frozen=True, kw_only=True):
-    """A call whose prompt is not met within one percent."""
+    """A call with a prompt that is off by more than one percent."""
 
     call: Annotated[Count, about("Counted from 1.")]
     reported: Annotated[Count, about("Prompt tokens reported.")]
@@ -168,14 +168,14 @@ class OutlierFacts(Struct, frozen=True, kw_only=True):
 
 
 class ShiftFacts(Struct, frozen=True, kw_only=True):
-    """A call at which something came or went that the file does not show."""
+    """A call at which content appeared or disappeared that the file does not show."""
 
     call: Annotated[Count, about("Counted from 1.")]
     tokens: Annotated[int, about("How many tokens more, or fewer.")]
 
 
 class CutFacts(Struct, frozen=True, kw_only=True):
-    """Something the agent itself cut, beside our replay of it."""
+    """A cut by the agent itself, compared with its replay."""
 
     call: Annotated[Count, about("The first call after it, counted from 1.")]
     what: Annotated[str, about("What is compared.")]
@@ -189,7 +189,7 @@ class CutFacts(Struct, frozen=True, kw_only=True):
 
 
 class ResultFacts(Struct, frozen=True, kw_only=True):
-    """Single tool results as estimated locally, beside the difference of two reported prompts."""
+    """Local estimates of single tool results, compared with the difference of two reported prompts."""
 
     results: Annotated[Count, about("Results of 300 tokens and more whose size two reports tell.")]
     median: Annotated[float, about("Half of them are met within this share.")]
@@ -204,7 +204,6 @@ def session_validation(
     broken: Sequence[Broken] = (),
     unknown_prompts: int = 0,
 ) -> SessionValidation:
-    """One session's part."""
     models = list(session.models)
     not_held = [
         BrokenFacts(invariant=each.invariant.value, call=each.call + 1 if each.call >= 0 else None, detail=each.detail)
@@ -317,7 +316,7 @@ def _share_of(value: float) -> float | None:
 
 
 def provider_facts(sessions: Sequence[SessionValidation]) -> list[ProviderFacts]:
-    """A row for every format and provider, then one for every provider; sessions without usage are left out."""
+    """Return a row for every format and provider, then one per provider; sessions without usage are left out."""
     groups: dict[tuple[bool, str, str], list[SessionValidation]] = {}
     for each in sessions:
         if each.verdict == "no usage":
@@ -329,7 +328,7 @@ def provider_facts(sessions: Sequence[SessionValidation]) -> list[ProviderFacts]
 
 
 def provider_of(models: Sequence[str]) -> str:
-    """Whose model answered first, of those a session names: `Anthropic`, or `others`."""
+    """Return the provider of a session's first model: `Anthropic`, or `others`."""
     name = models[0].lower() if models else ""
     return next((provider for part, provider in _PROVIDERS.items() if part in name), OTHERS)
 

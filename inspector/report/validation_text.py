@@ -1,4 +1,4 @@
-"""The validation of sessions as text: what `inspector check` prints."""
+"""Validation of sessions as text: `inspector check`."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _MOST_SHIFTS = 6
 
 
 def validation_text(check: ValidationReport, width: int = WIDTH, *, color: bool = False) -> str:
-    """Every session, and what it all comes to."""
+    """Write every session, and the totals."""
     page = Page(width, color=color)
     for session in check.sessions:
         _write_session(page, session)
@@ -84,7 +84,7 @@ def _write_session(page: Page, session: SessionValidation) -> None:
 
 
 def _broken_rows(session: SessionValidation) -> list[tuple[str, str]]:
-    """What does not hold, the first few of it."""
+    """Describe the first few violated invariants."""
     rows = [
         ("does not hold", f"{each.invariant}{'' if each.call is None else f', call {each.call:,}'}: {each.detail}")
         for each in session.broken[:_MOST_SHIFTS]
@@ -138,7 +138,7 @@ def _cost(session: SessionValidation) -> str:
 
 
 def _learned_rows(session: SessionValidation) -> list[tuple[str, str]]:
-    """What is predicted of each half by the other, where there is a price."""
+    """Describe the prediction of each half by the other, if there is a price."""
     learned = session.learned
     if learned is None or learned.cost.recorded is None:
         return []
@@ -164,7 +164,7 @@ def _cut_words(cut: CutFacts) -> str:
 
 
 def _write_providers(page: Page, providers: list[ProviderFacts]) -> None:
-    """How costs are met without the recorded reads and writes, by format and provider."""
+    """Write the cost errors without recorded reads and writes, by format and provider."""
     if not providers:
         return
     page.line("Nine of ten prompts of the middle session, and by what costs are off without")

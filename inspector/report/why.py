@@ -1,4 +1,4 @@
-"""Why a session cost what it cost, on one screen: its bill, its cache misses, what would have helped."""
+"""Explanation of a session's cost on one screen: bill, cache misses, cheaper alternatives."""
 
 from __future__ import annotations
 
@@ -43,10 +43,10 @@ if TYPE_CHECKING:
     from inspector.report.document import BestPlanFacts, Report, SavingPlanFacts
 
 CARRIED = 3
-"""Tool results that are named."""
+"""Number of tool results to name."""
 
 LEAST_OF_COMPACTIONS = 0.01
-"""Of the bill: what they cost less of is not why it cost so much."""
+"""Share of the bill from which compactions get a row."""
 
 NAME_WIDTH = 24
 
@@ -55,11 +55,11 @@ PARTS = ("cache_read_usd", "cache_write_usd", "uncached_usd", "output_usd", "req
 MORE = "every figure: inspector report; every plan: inspector compare"
 
 Row = tuple[str, str, str]
-"""A label, dollars, and what is said of them."""
+"""A label, dollars, and a comment."""
 
 
 def why_text(report: Report, width: int = WIDTH, *, color: bool = False) -> str:
-    """The whole answer, from a report with details and the best plan."""
+    """Write the explanation from a report with details and the best plan."""
     page = Page(width, color=color)
     session, cost = report.session, report.baseline
     written = quantity(FigureSet, "cost_usd").written(cost.cost_usd)
@@ -93,7 +93,7 @@ def why_text(report: Report, width: int = WIDTH, *, color: bool = False) -> str:
 
 
 def _bill(report: Report) -> list[Row]:
-    """The kinds of tokens, in dollars that add up to the whole; in tokens where there is no price."""
+    """Break down the bill by kind of token; without a price in tokens."""
     found, total = report.cost, report.baseline
     if found is None:
         return []
@@ -119,7 +119,7 @@ def _bill(report: Report) -> list[Row]:
 
 
 def _by_model(report: Report) -> list[Row]:
-    """What each model's calls cost, where there are several; they add up to the whole."""
+    """Break down the bill by model, if there are several."""
     found, total = report.model_costs, report.baseline.cost_usd
     if len(found) < 2 or total is None:
         return []
@@ -153,7 +153,7 @@ def _misses(report: Report) -> list[Row]:
 
 
 def _compacted(report: Report) -> list[Row]:
-    """What compactions took out and what that cost, where it is worth a row."""
+    """Describe tokens removed by compactions and their cost, if significant."""
     found, cost = report.compacted, report.baseline.cost_usd
     spent = 0.0 if found is None else (found.recached_usd or 0.0) + (found.summaries_usd or 0.0)
     if found is None or not cost or spent < LEAST_OF_COMPACTIONS * cost:
@@ -177,7 +177,7 @@ def _carried(heaviest: list[CarriedBlockFacts]) -> list[Row]:
 
 
 def _ways(report: Report) -> list[tuple[str, str]]:
-    """What would have been cheaper, and what comes next."""
+    """List cheaper alternatives, and the next call."""
     rows = [] if report.best_plan is None else [_best(report.best_plan), *_applicable(report, report.best_plan)]
     rows += [(SWITCH_LABEL, switch_text(each)) for each in report.model_switches]
     found = report.cache_misses
@@ -191,13 +191,13 @@ def _ways(report: Report) -> list[tuple[str, str]]:
 
 
 def _tells_savings(report: Report) -> bool:
-    """Whether something is said to be saved, by a plan or by another model."""
+    """Return True if the text mentions a saving, by a plan or another model."""
     found = report.best_plan
     return bool(report.model_switches) or (found is not None and (found.best is not None or found.most is not None))
 
 
 def _has_expired(found: CacheMissesFacts) -> bool:
-    """Whether what is named would have been prevented by an hour, so that what the hour costs has to be said."""
+    """Return True if a listed miss would have been prevented by a 1-hour cache, so its cost must be shown."""
     return any("hour" in miss.prevention for miss in dearest(found, DEAREST))
 
 
@@ -214,7 +214,7 @@ def _best(found: BestPlanFacts) -> tuple[str, str]:
 
 
 def _applicable(report: Report, found: BestPlanFacts) -> list[tuple[str, str]]:
-    """The best of what the session's agent can apply by itself, where that is another plan than the best."""
+    """Describe the best plan that the session's agent can apply natively, if it is not the overall best."""
     if found.best is None:
         return []
     answer = answer_for(report.session.format, Plan.from_specs(found.best.strategies))
@@ -227,7 +227,7 @@ def _applicable(report: Report, found: BestPlanFacts) -> list[tuple[str, str]]:
 
 
 def _needed(found: SavingPlanFacts) -> str:
-    """What was needed of what it cut, and what that leaves of the saving."""
+    """Describe cut text that was needed later, and the net saving."""
     needed = found.needed_later
     said = needed_words(needed.calls, IN_TEXT)
     if not needed.calls or needed.saved_at_least_usd is None:

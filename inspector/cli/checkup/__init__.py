@@ -1,1 +1,1 @@
-"""What `inspector doctor` looks at: the terminal, the machine, what was installed and what is found."""
+"""Checks of `inspector doctor`: terminal, machine, installation and data."""

@@ -1,4 +1,4 @@
-"""What the program works with: agents' sessions, the vocabulary, prices, settings, variables."""
+"""Checks of the data: agents' sessions, vocabulary, prices, settings, variables."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def session_findings() -> tuple[list[Finding], list[Path]]:
-    """How many sessions each agent left, and the folders in which they lie."""
+    """Count the sessions of each agent, and return their folders."""
     from inspector.cli.output import ProgressLine
     from inspector.session.discovery import list_sessions, places
     from inspector.session.registry import all_formats
@@ -50,7 +50,7 @@ def session_findings() -> tuple[list[Finding], list[Path]]:
 
 
 def counting_finding() -> Finding:
-    """Whether tokens can be counted exactly."""
+    """Check that tokens can be counted exactly."""
     from inspector.tokens.vocabulary import ENCODINGS, VocabularyError, find_vocabulary, refusal_notice
 
     said = []
@@ -69,7 +69,7 @@ def counting_finding() -> Finding:
 
 
 def price_finding() -> Finding:
-    """How recent prices are, and whether the user's own can be read."""
+    """Check the age of the prices, and the user's price file."""
     from inspector.replay.pricing.price_file import PriceFileError, default_price_file
     from inspector.replay.pricing.prices import Pricing
 
@@ -81,7 +81,7 @@ def price_finding() -> Finding:
 
 
 def settings_finding() -> Finding:
-    """Whether the settings are understood."""
+    """Check that the settings can be parsed."""
     from inspector.ui.settings import load_settings, settings_path
 
     path = settings_path()
@@ -94,6 +94,6 @@ def settings_finding() -> Finding:
 
 
 def variable_finding() -> Finding:
-    """Which of the variables that the program reads are set."""
+    """List the environment variables of the program that are set."""
     said = [f"{each.name}={os.environ[each.name]}" for each in VARIABLES if os.environ.get(each.name)]
     return Finding("variables", ", ".join(said) or "none of those the program reads")

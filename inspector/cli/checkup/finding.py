@@ -1,4 +1,4 @@
-"""What a check-up finds: a fact, and where it is wrong what that means and what to do."""
+"""Result of a check: a fact, and for a problem its effect and remedy."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ from typing import NamedTuple
 
 
 class Finding(NamedTuple):
-    """One thing that was looked at.
+    """Result of one check.
 
     Attributes:
-        name: What was looked at, in a word or two.
-        said: What was found.
-        problem: What that breaks; empty where all is well.
-        advice: What to do about it; empty where all is well.
+        name: Subject, in a word or two.
+        said: Result.
+        problem: Effect of a problem; empty if there is none.
+        advice: Remedy; empty if there is no problem.
     """
 
     name: str

@@ -1,4 +1,4 @@
-"""The machine: folders that are written to, file events, limits, and what was installed."""
+"""Checks of the machine: writable folders, file events, limits, and installed packages."""
 
 from __future__ import annotations
 
@@ -32,13 +32,13 @@ LIBRARIES: Final = (
 INOTIFY: Final = Path("/proc/sys/fs/inotify")
 
 LITTLE_ROOM: Final = 100_000_000
-"""Bytes free below which caches and plans may soon not be written."""
+"""Free bytes below which caches and plans may soon fail to be written."""
 
 MILLISECONDS_FOR_EVENT: Final = 2000
 
 
 def version_findings() -> list[Finding]:
-    """What runs, and on what."""
+    """Report the versions of program and platform."""
     from inspector import __version__
 
     libraries = ", ".join(f"{name} {version_of(name) or 'missing'}" for name in LIBRARIES)
@@ -55,7 +55,7 @@ def version_findings() -> list[Finding]:
 
 
 def folder_findings() -> list[Finding]:
-    """Whether what is kept between runs can be kept."""
+    """Check that the program's folders are writable."""
     from inspector.report.numbers import file_size
 
     findings = []
@@ -77,14 +77,14 @@ def folder_findings() -> list[Finding]:
 
 
 def _nearest(path: Path) -> Path:
-    """The folder, or where there is none yet the one in which it would be made."""
+    """Return the folder, or its nearest existing parent."""
     while not os.path.lexists(path) and path.parent != path:
         path = path.parent
     return path
 
 
 def cache_finding() -> Finding:
-    """What caches take."""
+    """Report the size of the caches."""
     from inspector.report.numbers import file_size
 
     try:
@@ -97,10 +97,10 @@ def cache_finding() -> Finding:
 
 
 def event_findings(folders: Sequence[Path]) -> list[Finding]:
-    """Whether the system tells of changes to files at all, and in the folders in which sessions lie.
+    """Check for file events in general, and in the session folders.
 
     Args:
-        folders: Where sessions are.
+        folders: Session folders.
     """
     from inspector.session.watching import WATCH_VARIABLE, file_system_of, has_events, is_silent
 
@@ -145,7 +145,7 @@ def _way_to_events(problem: str) -> str:
 
 
 def _problem_with_events() -> str:
-    """Why no event arrives of a file that is written; empty where one does."""
+    """Return the reason why no event arrives for a written file; empty if one does."""
     try:
         with tempfile.TemporaryDirectory(prefix="inspector-doctor-") as folder:
             return _problem_in(Path(folder))
@@ -168,7 +168,7 @@ def _problem_in(folder: Path) -> str:
             recursive=False,
             raise_interrupt=True,
         )
-        # The watch is in place once events are asked for, so the file has to be written from beside.
+        # The watch only starts with the first request for events, so another thread writes the file meanwhile.
         with _writing_beside(folder / "file"):
             happened = next(events, None)
         events.close()
@@ -178,7 +178,7 @@ def _problem_in(folder: Path) -> str:
 
 
 class _writing_beside:  # noqa: N801  used as a function
-    """Write a file again and again from another thread."""
+    """Write a file repeatedly from another thread."""
 
     def __init__(self, file: Path) -> None:
         import threading

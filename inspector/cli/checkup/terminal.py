@@ -1,4 +1,4 @@
-"""The terminal: what it is, its size, its colours, its encoding, and how wide it draws what the screen is made of."""
+"""Checks of the terminal: type, size, colors, encoding, and character widths."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 LEAST_SIZE: Final = (80, 24)
-"""Columns and rows the screen is made for; below, parts of it are put away."""
+"""Columns and rows the screen is designed for; below that, parts of it are hidden."""
 
 ENOUGH_COLORS: Final = frozenset({"256", "truecolor"})
 
 COLOR_WORDS: Final = {"standard": "16", "256": "256", "truecolor": "16 million", "windows": "16", None: "none"}
-"""Rich's names of what a terminal can show."""
+"""Rich's names of color systems."""
 
 SAMPLES: Final = {
     "box lines": "─│┌",
@@ -32,26 +32,26 @@ SAMPLES: Final = {
     "Chinese and Japanese": "界語",
     "emoji": "🙂",
 }
-"""What is drawn on the screen, by its own code or by sessions."""
+"""Samples of characters on the screen, from the program or from sessions."""
 
 DRAWN_ALWAYS: Final = ("box lines", "bars", "arrows and dots")
 
 POSITION: Final = re.compile(rb"\x1b\[\d+;(\d+)R")
-"""A terminal's answer to where its cursor is."""
+"""A terminal's reply with its cursor position."""
 
 SECONDS_TO_ANSWER: Final = 1.0
-"""Over a slow line too; a terminal that knows the question answers in milliseconds."""
+"""Enough for a slow line; terminals that support the query reply in milliseconds."""
 
 
 def terminal_findings() -> list[Finding]:
-    """What there is to say of the terminal this was started in."""
+    """Check the current terminal."""
     device = _device()
     widths = measured_widths(device) if device is not None and is_terminal(sys.stdin) else {}
     return [_kind(device), _size(device), _colors(device), _encoding(device, widths), *_widths(device, widths)]
 
 
 def _device() -> int | None:
-    """The descriptor of the terminal that output, or what is told beside it, goes to."""
+    """Return the file descriptor of the terminal behind standard output or standard error."""
     for stream in (sys.stdout, sys.stderr):
         if is_terminal(stream):
             return stream.fileno()
@@ -141,10 +141,10 @@ def _widths(device: int | None, widths: dict[str, int]) -> list[Finding]:
 
 
 def measured_widths(device: int) -> dict[str, int]:
-    """How many cells the terminal moves on for each of `SAMPLES`; nothing where it does not tell.
+    """Measure the cells the terminal advances for each of `SAMPLES`; empty if it does not reply.
 
     Args:
-        device: The terminal's descriptor; answers come through standard input.
+        device: The terminal's file descriptor; replies arrive on standard input.
     """
     found: dict[str, int] = {}
     with suppress(OSError, ImportError, ValueError), _answering(sys.stdin.fileno()) as keys:
@@ -160,10 +160,10 @@ def measured_widths(device: int) -> dict[str, int]:
 
 @contextmanager
 def _answering(keys: int) -> Iterator[int]:
-    """Let a terminal's answers be read as they come, unseen.
+    """Read a terminal's replies unbuffered and without echo.
 
     Raises:
-        OSError: It is another program's turn, or it is none that can be asked.
+        OSError: Another program is in the foreground, or there is no terminal to query.
     """
     import termios
     import tty
@@ -178,12 +178,12 @@ def _answering(keys: int) -> Iterator[int]:
         tty.setcbreak(keys, termios.TCSADRAIN)
         yield keys
     finally:
-        # What comes late is thrown away, so that it does not stand at the prompt.
+        # Discard late replies so that they do not appear at the prompt.
         termios.tcsetattr(keys, termios.TCSAFLUSH, before)
 
 
 def _column(keys: int) -> int | None:
-    """The column the cursor is in, from 1; None where no answer comes."""
+    """Return the cursor column, from 1; None without a reply."""
     answer, deadline = b"", time.monotonic() + SECONDS_TO_ANSWER
     while (left := deadline - time.monotonic()) > 0:
         if select.select([keys], [], [], left)[0]:

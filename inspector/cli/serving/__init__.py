@@ -1,1 +1,1 @@
-"""The screen in a browser: a server for this machine alone, and the page it shows the screen in."""
+"""The screen in a browser: a server for this machine only, and the page that shows the screen."""

@@ -1,4 +1,4 @@
-"""The process of a screen that a browser shows: it is given what a page may send, and it ends for certain."""
+"""Process of a screen shown by a browser, with validated input and a guaranteed end."""
 
 from __future__ import annotations
 
@@ -27,58 +27,58 @@ USUAL_COLUMNS = 80
 USUAL_ROWS = 24
 MOST_COLUMNS = 1_000
 MOST_ROWS = 400
-"""Cells of the largest terminal: more than the largest monitors show in letters that can be read."""
+"""Maximum rows and columns of a terminal: more than the largest monitors show in readable type."""
 
 MOST_SENT = 262_144
-"""Bytes of one message of a page: the largest paste is one."""
+"""Maximum bytes of one message from a page, which limits a paste."""
 
 MOST_WAITING = 1_048_576
-"""Bytes that wait for a screen which is at work: hours of typing, minutes of moving the mouse."""
+"""Maximum bytes of input queued for a busy screen: hours of typing, minutes of mouse movement."""
 
 SECONDS_TO_END = 2.5
-"""A screen that is told to end has so long; it gives up by itself a little before."""
+"""Timeout for a screen to end; the screen itself gives up slightly earlier."""
 
 BYTES_OF_PIECE = 65_536
 
 SECONDS_FOR_PIECE = 120.0
-"""A screen that is at work hands a piece over when it is done; one that has ended is not waited for."""
+"""Timeout for a piece of a download from a busy screen; an ended screen is not waited for."""
 
 HUNG_UP = 128 + signal.SIGHUP
-"""The exit code of a screen that was slow to end after its input."""
+"""Exit code of a screen that was slow to end after its input closed."""
 
 PASTE_BEGINS = "\x1b[200~"
 PASTE_ENDS = "\x1b[201~"
 
 
 class TerminalSize(Struct, frozen=True):
-    """Columns and rows of the terminal a page draws, as it says."""
+    """Columns and rows of the terminal reported by a page."""
 
     width: Annotated[int, Meta(ge=1)] = USUAL_COLUMNS
     height: Annotated[int, Meta(ge=1)] = USUAL_ROWS
 
     def drawn(self) -> tuple[int, int]:
-        """Columns and rows that are drawn: no more than the largest terminal has."""
+        """Return columns and rows, limited to the largest terminal."""
         return min(self.width, MOST_COLUMNS), min(self.height, MOST_ROWS)
 
 
 class TerminalInput(Struct, frozen=True, array_like=True, forbid_unknown_fields=True, tag="stdin"):
-    """Keys, the mouse or a paste, in the sequences of a terminal. No text at all would end a screen's input."""
+    """Keys, mouse events or a paste, as terminal sequences. An empty text would end a screen's input."""
 
     text: Annotated[str, Meta(min_length=1)]
 
 
 class Resized(Struct, frozen=True, array_like=True, forbid_unknown_fields=True, tag="resize"):
-    """The terminal has another size."""
+    """A change of the terminal's size."""
 
     size: TerminalSize
 
 
 class Focused(Struct, frozen=True, array_like=True, forbid_unknown_fields=True, tag="focus"):
-    """The page has the focus."""
+    """The page gained the focus."""
 
 
 class Blurred(Struct, frozen=True, array_like=True, forbid_unknown_fields=True, tag="blur"):
-    """The page has it no longer."""
+    """The page lost the focus."""
 
 
 Sent = TerminalInput | Resized | Focused | Blurred
@@ -87,11 +87,11 @@ DECODER: msgspec.json.Decoder[Sent] = msgspec.json.Decoder(Sent)
 
 
 def sent_by_page(text: str) -> Sent | None:
-    """What the text of a websocket's message says.
+    """Parse a websocket message from a page.
 
     Returns:
-        None for whatever no page sends of which something would come: other kinds, shapes and types, sizes below one
-        cell, characters that are none.
+        None for any message that pages do not send or that has no effect: other kinds, shapes and types, sizes below
+        one cell, invalid characters.
     """
     try:
         return DECODER.decode(text)
@@ -100,7 +100,7 @@ def sent_by_page(text: str) -> Sent | None:
 
 
 def size_in_address(query: Mapping[str, str]) -> TerminalSize:
-    """The size that a page names in the address of its websocket; the usual one where it names none."""
+    """Return the size in the query of a page's websocket address, or the default."""
     try:
         return msgspec.convert(dict(query), TerminalSize, strict=False)
     except msgspec.ValidationError:
@@ -108,23 +108,23 @@ def size_in_address(query: Mapping[str, str]) -> TerminalSize:
 
 
 class DownloadLostError(InspectorError):
-    """A file cannot be had: it was fetched already, another offered since took its place, or its screen is gone."""
+    """A download is unavailable: it was fetched already, replaced by another, or its screen is gone."""
 
     advice = "this file was fetched already, or its screen is closed: save it again"
 
 
 class Downloads(DownloadManager):
-    """Files that screens hand to the browser: each is fetched once, and none outlives its screen."""
+    """Downloads that screens offer to the browser: each is fetched once, and ends with its screen."""
 
     def __init__(self) -> None:
         super().__init__()
         self._fetched: set[str] = set()
 
     async def download(self, delivery_key: str) -> AsyncGenerator[bytes, None]:
-        """The bytes of a file, in pieces, as fast as its screen hands them over.
+        """Yield the bytes of a file in pieces, as fast as its screen delivers them.
 
         Raises:
-            DownloadLostError: Before or after some of them: what came until then is not the whole file.
+            DownloadLostError: The file is unavailable or incomplete, before or after some pieces.
         """
         download = self._active_downloads.get(delivery_key)
         if download is None or delivery_key in self._fetched:
@@ -138,7 +138,7 @@ class Downloads(DownloadManager):
             self._active_downloads.pop(delivery_key, None)
 
     async def cancel_app_downloads(self, app_service_id: str) -> None:
-        """End the downloads of a screen, and forget the files nobody has asked for."""
+        """End the downloads of a screen, and drop its unfetched files."""
         await super().cancel_app_downloads(app_service_id)
         for key, download in list(self._active_downloads.items()):
             if key not in self._fetched and download.app_service.app_service_id == app_service_id:
@@ -146,10 +146,10 @@ class Downloads(DownloadManager):
 
 
 async def _next_piece(download: Download) -> bytes:
-    """What comes next of a file; nothing after its end.
+    """Return the next piece of a file; empty after its end.
 
     Raises:
-        DownloadLostError: The screen is gone, gave the file up, or is at work for too long.
+        DownloadLostError: The screen is gone, dropped the file, or is busy for too long.
     """
     request: dict[str, str | int | bool | None] = {
         "type": "deliver_chunk_request",
@@ -167,15 +167,15 @@ async def _next_piece(download: Download) -> bytes:
 
 
 class ScreenProcess(AppService):
-    """The program, run once for one window of a browser."""
+    """The program, run once per browser window."""
 
     def __init__(self, command: str, websocket: web.WebSocketResponse, downloads: DownloadManager) -> None:
-        """Prepare it.
+        """Prepare the process.
 
         Args:
-            command: What runs the program, quoted for a shell.
-            websocket: Takes what the screen draws.
-            downloads: Takes the files it hands out.
+            command: The program's command line, quoted for a shell.
+            websocket: Receives the screen's output.
+            downloads: Receives the files it offers.
         """
         super().__init__(
             command,
@@ -190,26 +190,26 @@ class ScreenProcess(AppService):
 
     @property
     def has_failed(self) -> bool:
-        """Whether the process has ended by itself, and neither as it was asked to nor because its input did."""
+        """True if the process ended on its own, neither on request nor because its input ended."""
         return (
             self._process is not None and not self._is_given_up and self._process.returncode not in {None, 0, HUNG_UP}
         )
 
     async def left(self) -> None:
-        """Wait until it ends by itself."""
+        """Wait until the process ends on its own."""
         await self._is_left.wait()
 
     async def give(self, text: str) -> bool:
-        """Give it the text of a websocket's message; nothing comes of what no page sends.
+        """Forward a websocket message; invalid messages are ignored.
 
         Returns:
-            False where so much waits for it that it is given no more.
+            False if too much input is queued.
         """
         if self.stdin.transport.get_write_buffer_size() > MOST_WAITING:
             return False
         match sent_by_page(text):
             case TerminalInput(text=typed):
-                # It keeps what is pasted until the paste ends. Pages send a paste as one message, hands none.
+                # The screen buffers a paste until its end. Pages send a paste as one message; no user types one.
                 sent = self._sent_before + typed
                 if sent.rfind(PASTE_BEGINS) <= sent.rfind(PASTE_ENDS):
                     self._sent_before = sent[1 - len(PASTE_BEGINS) :]
@@ -223,20 +223,20 @@ class ScreenProcess(AppService):
         return True
 
     async def run(self) -> None:
-        """Hand on what it draws until it has ended, or nobody takes it."""
+        """Forward output until the process ends, or the window is gone."""
         try:
             await super().run()
         finally:
             self._is_left.set()
 
     async def stop(self) -> None:
-        """End its input, which it hears however busy it is; where it goes on all the same, end the process."""
+        """Close the input, which even a busy screen notices; kill the process if it continues."""
         if self._task is None or self._process is None:
             return
         try:
             await self._download_manager.cancel_app_downloads(app_service_id=self.app_service_id)
             if not self.stdin.is_closing():
-                self.stdin.transport.abort()  # to close it would first have what waits taken in
+                self.stdin.transport.abort()  # closing would first flush the queued input
             if not await self._ends_within(SECONDS_TO_END):
                 self._is_given_up = True
                 with suppress(ProcessLookupError):
@@ -244,12 +244,12 @@ class ScreenProcess(AppService):
                 self._task.cancel()
                 await self._ends_within(SECONDS_TO_END)
         finally:
-            # Who is not waited for to the end is killed, and its pipes are closed while there is a loop to do it.
+            # Without waiting for its end, kill it, and close its pipes while the event loop runs.
             self._process._transport.close()  # type: ignore[attr-defined]  # noqa: SLF001  there is no public way
             self._task = None
 
     async def _ends_within(self, seconds: float) -> bool:
-        """Whether the process is gone, and what it wrote is read."""
+        """Return True if the process ended and its output is read, within a timeout."""
         if self._task is None or self._process is None:
             return True
         try:
@@ -264,12 +264,12 @@ class ScreenProcess(AppService):
         self._is_left.set()
 
     async def _open_app_process(self, width: int = USUAL_COLUMNS, height: int = USUAL_ROWS) -> Process:
-        """Start it without a shell, which would be ended in its place."""
+        """Start the process without a shell, which would receive the signals in its place."""
         environment = self._build_environment(width, height)
         self._process = process = await asyncio.create_subprocess_exec(
             *shlex.split(self.command), stdin=PIPE, stdout=PIPE, stderr=PIPE, env=environment
         )
         self._stdin = process.stdin
-        # Who reads the websocket never waits for the screen: whether the page is still there is learned there.
+        # The websocket reader never waits for the screen, because it also detects that the page is gone.
         self.stdin.transport.set_write_buffer_limits(2 * MOST_WAITING)
         return process

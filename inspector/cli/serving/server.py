@@ -1,9 +1,9 @@
-"""A server that runs the screen once for every window of a browser, through textual-serve, and ends it with the window.
+"""Server that runs the screen once per browser window, through textual-serve, and ends it with the window.
 
-Who may see the screen: whoever opened the printed address first, and nobody else. The address holds a token that works
-once. Whoever brings it gets a cookie, which scripts cannot read and other sites' pages do not send; everything after
-that needs the cookie. Requests that name another host are refused, or a page could point its own name at this machine
-(DNS rebinding), and so are sockets opened by other sites' pages, which browsers allow otherwise.
+Access is limited to the browser that opens the printed address first. The address holds a one-time token, which is
+exchanged for a cookie that is invisible to scripts and not sent by other sites' pages; all further requests need it.
+Requests for another host name are refused to prevent DNS rebinding, and so are websockets opened by other sites' pages,
+which browsers would allow.
 """
 
 from __future__ import annotations
@@ -35,24 +35,24 @@ if TYPE_CHECKING:
 
 COOKIE = "inspector"
 
-TOKEN = "token"  # noqa: S105  the name of a parameter
+TOKEN = "token"  # noqa: S105  name of a parameter
 
 TOKEN_BYTES = 24
 
 ENDINGS = ("SIGINT", "SIGTERM", "SIGHUP")
-"""Signals that end the server, unless it was started to ignore them."""
+"""Signals that end the server, unless it was started with them ignored."""
 
 SECONDS_TO_END = 6.0
-"""Open screens have so long to end; each needs less."""
+"""Timeout for open screens to end; each needs less."""
 
 SECONDS_BETWEEN_PINGS = 6.0
-"""A page that answers none for half as long again is gone."""
+"""Ping interval; a page that does not reply within half as long again is gone."""
 
 SECONDS_TO_CLOSE = 3.0
-"""A page has so long to take what it is told at the end."""
+"""Timeout for a page to receive the closing message."""
 
 SECONDS_FOR_ROOM = 4.0
-"""A page that is loaded again asks for a screen before the one it had is ended."""
+"""Timeout for a free slot: a reloaded page requests a screen before its previous one has ended."""
 
 PAGES = Path(__file__).parent / "pages"
 
@@ -60,14 +60,14 @@ REFUSED = "This address was used already, or is not whole. Start `inspector serv
 
 
 def listening_socket(host: str, port: int) -> socket.socket:
-    """A socket that listens: from here on the port is ours.
+    """Open a listening socket, which reserves the port.
 
     Args:
         host: An address or a name.
-        port: 0 for any that is free.
+        port: 0 for any free port.
 
     Raises:
-        OSError: It cannot be had.
+        OSError: The port is not available.
     """
     family, _, _, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
     listening = socket.socket(family, socket.SOCK_STREAM)
@@ -82,11 +82,11 @@ def listening_socket(host: str, port: int) -> socket.socket:
 
 
 class Farewell(NamedTuple):
-    """Why the server closes a window's websocket.
+    """Reason for closing a window's websocket.
 
     Attributes:
-        code: One of the protocol's.
-        reason: What the page says, at most 123 bytes.
+        code: A close code of the protocol.
+        reason: Message on the page, at most 123 bytes.
     """
 
     code: WSCloseCode
@@ -100,16 +100,16 @@ ENDED = Farewell(WSCloseCode.GOING_AWAY, "inspector serve was ended.")
 
 
 class ScreenServer(Server):
-    """Serves the screen on some paths, with a page that loads nothing from anywhere else."""
+    """Server of the screen on some paths, with a page that loads nothing from other hosts."""
 
     def __init__(self, paths: Sequence[str], host: str, listening: socket.socket, most_screens: int) -> None:
         """Prepare a server.
 
         Args:
-            paths: What the screen is opened on.
-            host: What it is called in its address.
-            listening: Where it listens.
-            most_screens: How many there may be at once.
+            paths: Paths the screen opens.
+            host: Host name in its address.
+            listening: Listening socket.
+            most_screens: Maximum number of simultaneous screens.
         """
         port = listening.getsockname()[1]
         words = [sys.executable, "-m", "inspector", "--", *paths]
@@ -124,7 +124,7 @@ class ScreenServer(Server):
 
     @property
     def address(self) -> str:
-        """What to open; it works once."""
+        """Address to open; it works once."""
         return f"{self.public_url}/?{TOKEN}={self._admission.token}"
 
     def run(self) -> None:
@@ -171,7 +171,7 @@ class ScreenServer(Server):
         return app
 
     async def handle_download(self, request: web.Request) -> web.StreamResponse:
-        """Hand out a file. What cannot be had whole is never taken for the file: not found, or a connection cut off."""
+        """Send a file. A file that is not complete is never taken for one: status 404, or an aborted connection."""
         key = request.match_info["key"]
         async with contextlib.aclosing(self.download_manager.download(key)) as pieces:
             try:
@@ -193,8 +193,8 @@ class ScreenServer(Server):
         return answer
 
     async def handle_websocket(self, request: web.Request) -> web.WebSocketResponse:
-        """Show a screen in a window, for as long as there are both."""
-        # Pages send no pings, and whoever sends some and reads no answer would be waited for.
+        """Show a screen in a window until one of them ends."""
+        # Pages send no pings, and a client that sends pings without reading the replies would block the server.
         window = web.WebSocketResponse(heartbeat=SECONDS_BETWEEN_PINGS, max_msg_size=MOST_SENT, autoping=False)
         await window.prepare(request)
         self._windows.add(window)
@@ -203,12 +203,12 @@ class ScreenServer(Server):
         finally:
             self._windows.discard(window)
             if request.transport is not None:
-                # What was not taken in by now never will be.
+                # Drop output that was not received by now.
                 request.transport.abort()
         return window
 
     async def _show_screen(self, window: web.WebSocketResponse, request: web.Request) -> Farewell:
-        """Run a screen until it ends or the window is closed; what the window is told then."""
+        """Run a screen until it ends or the window closes; return the closing reason."""
         try:
             async with asyncio.timeout(SECONDS_FOR_ROOM):
                 await self._room.acquire()
@@ -236,7 +236,7 @@ class ScreenServer(Server):
 
 
 async def _run(window: web.WebSocketResponse, screen: ScreenProcess) -> None:
-    """Give a screen what its window sends, until one of them is gone."""
+    """Forward a window's messages to its screen until one of them is gone."""
     giving = asyncio.create_task(_give_what_is_sent(window, screen))
     leaving = asyncio.create_task(screen.left())
     try:
@@ -250,7 +250,7 @@ async def _run(window: web.WebSocketResponse, screen: ScreenProcess) -> None:
 
 
 async def _give_what_is_sent(window: web.WebSocketResponse, screen: ScreenProcess) -> bool:
-    """Whether all was given that a window had to send; where not, it sends too much."""
+    """Forward all messages of a window; return False if it sends too much."""
     async for message in window:
         if message.type is WSMsgType.TEXT and not await screen.give(message.data):
             return False
@@ -258,14 +258,14 @@ async def _give_what_is_sent(window: web.WebSocketResponse, screen: ScreenProces
 
 
 async def _close(window: web.WebSocketResponse, farewell: Farewell) -> None:
-    """Close a window's websocket, if it is open; a page that takes nothing in any more is not waited for."""
+    """Close a window's websocket if it is open, without waiting for an unresponsive page."""
     with contextlib.suppress(TimeoutError):
         async with asyncio.timeout(SECONDS_TO_CLOSE):
             await window.close(code=farewell.code, message=farewell.reason.encode())
 
 
 def _is_own_fault(logged: logging.LogRecord) -> bool:
-    """Whether what is logged is to be told: not where a client sent no request that could be read."""
+    """Return True if a log record matters: it was not caused by an unreadable client request."""
     return logged.exc_info is None or not isinstance(logged.exc_info[1], HttpProcessingError)
 
 
@@ -274,11 +274,11 @@ def _in_address(host: str) -> str:
 
 
 def _headers(address: str) -> dict[str, str]:
-    """What tells the browser to load nothing from elsewhere, to keep nothing, and to tell nobody."""
+    """Return headers that forbid loading from other hosts, caching, and referrers."""
     rules = (
         "default-src 'none'",
         "script-src 'self'",
-        # The terminal sets the size of every cell in a style of its own.
+        # The terminal sets cell sizes with an inline style.
         "style-src 'self' 'unsafe-inline'",
         "font-src 'self'",
         "img-src 'self' data:",
@@ -299,10 +299,10 @@ class Admission:
     """One token, and the cookie it is exchanged for."""
 
     def __init__(self, hosts: frozenset[str]) -> None:
-        """Make a new token.
+        """Create a token.
 
         Args:
-            hosts: Names with port by which the server may be asked.
+            hosts: Accepted host names with port.
         """
         self.token = secrets.token_urlsafe(TOKEN_BYTES)
         self._cookie = secrets.token_urlsafe(TOKEN_BYTES)
@@ -310,7 +310,7 @@ class Admission:
         self._is_spent = False
 
     def middleware(self) -> Middleware:
-        """What every request passes through."""
+        """Return the middleware that checks every request."""
 
         @web.middleware
         async def admit(request: web.Request, handler: Handler) -> web.StreamResponse:
@@ -337,7 +337,7 @@ class Admission:
 
 
 def _is_same(given: str, secret: str) -> bool:
-    """Whether a secret is given, in a time that tells nothing; what is given may be any bytes, decoded."""
+    """Compare secrets in constant time; `given` may be any bytes, decoded."""
     return hmac.compare_digest(given.encode(errors="surrogateescape"), secret.encode())
 
 

@@ -50,7 +50,7 @@ LIGHT = Palette(
     loss="#b91c1c",
     paper="#ffffff",
 )
-"""For a standalone picture. Each color has a contrast of at least 4.5 to the paper."""
+"""Colors of a standalone picture. Each color has a contrast of at least 4.5 to the paper."""
 
 
 def config(palette: Palette) -> dict[str, Any]:

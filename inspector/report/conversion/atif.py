@@ -20,7 +20,7 @@ Step = dict[str, Any]
 
 
 def trajectory(session: Session, selection: Selection, losses: Losses) -> dict[str, Any]:
-    """Build the trajectory, with those of subagents inside it."""
+    """Build the trajectory, including subagents."""
     document = _Writer(session, selection, losses).written(selection.main)
     document = {**document, "session_id": session.identifier, "notes": f"converted from {session.format}"}
     calls = [selection.calls[index] for index in selection.main if index in selection.calls]

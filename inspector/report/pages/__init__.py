@@ -1,1 +1,1 @@
-"""The report as a page: what Markdown and HTML have in common, and how each writes it."""
+"""Reports as pages: shared content, and its Markdown and HTML form."""

@@ -1,4 +1,4 @@
-"""The prompt cache on a page: what each call cost and of what, why calls missed, what would have been otherwise."""
+"""Page sections on the prompt cache: cost of each call, causes of misses, and projections."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ MISS_COLUMNS = ("extra_usd", "tokens", "could_read_tokens", "read_tokens")
 
 
 def bill_section(report: Report) -> Section | None:
-    """What every call cost, by kind of token; None without a price or without a row for every call."""
+    """Build the section on the cost of every call by kind of token; None without prices or rows for calls."""
     ledger = report.ledger
     if ledger is None or not ledger.calls or report.baseline.cost_usd is None:
         return None
@@ -78,7 +78,7 @@ def _bill_table(calls: list[BaselineCall]) -> Table:
 
 
 def cost_section(report: Report, figures: FigureCells) -> Section | None:
-    """What the cost is made of."""
+    """Build the section on cost components."""
     if report.cost is None or report.baseline.cost_usd is None:
         return None
     total, parts = report.baseline.cost_usd, cost_parts(report)
@@ -98,7 +98,7 @@ def cost_section(report: Report, figures: FigureCells) -> Section | None:
 
 
 def misses_section(report: Report, figures: FigureCells) -> Section | None:
-    """Why calls missed the prompt cache, which cost most, and where every token belongs that was not read."""
+    """Build the section on cache misses: causes, the costliest ones, and all tokens that were not read."""
     found = report.cache_misses
     if found is None or not report.session.calls:
         return None
@@ -166,7 +166,7 @@ def _dearest(found: CacheMissesFacts, figures: FigureCells) -> Table:
 
 
 def _otherwise(found: CacheMissesFacts, figures: FigureCells) -> list[Part]:
-    """The other lifetime and the next call, each in a sentence and a table."""
+    """Build the parts on the other lifetime and the next call, each a sentence and a table."""
     parts: list[Part] = []
     if found.lifetime is not None:
         label = lifetime_label(found.lifetime)
@@ -180,7 +180,7 @@ def _otherwise(found: CacheMissesFacts, figures: FigureCells) -> list[Part]:
 
 
 def _switched(switches: list[ModelSwitchFacts], figures: FigureCells) -> list[Part]:
-    """Other models from some call on, each in a sentence, and all in a table."""
+    """Build the parts on other models from some call on, a sentence each, and a table of all."""
     if not switches:
         return []
     labels = (quantity(ModelSwitchFacts, name).label for name in SWITCH_COLUMNS)

@@ -1,4 +1,4 @@
-"""A report as a page: its sections in the order they are read."""
+"""A report as a page: its sections in reading order."""
 
 from __future__ import annotations
 
@@ -37,7 +37,6 @@ ABOUT_PLANS = (
 
 
 def page_content(report: Report) -> PageContent:
-    """The whole page."""
     figures = FigureCells(report)
     sections = (
         *calls_sections(report),

@@ -1,7 +1,7 @@
-"""A page as one HTML file: everything in it, nothing fetched, nothing in it that could run but its own script.
+"""A page as one self-contained HTML file that fetches nothing and runs no script but its own.
 
-Foreign text is escaped by the template. Were any to slip through, the page's policy still lets no script run and no
-style apply but the two whose digests it names, and lets nothing be fetched at all.
+The template escapes foreign text. As a second line of defense, the page's content security policy allows only the
+script and the style with the listed digests, and no network access.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ if TYPE_CHECKING:
     from inspector.report.pages.model import PageContent
 
 MOST_ROWS = 25
-"""A longer table is folded away."""
+"""Rows from which a table is folded."""
 
 FEW_ROWS = 14
-"""The same behind a chart that says the same."""
+"""Rows from which a table behind a chart of the same figures is folded."""
 
 
 def html(
@@ -35,16 +35,16 @@ def html(
     charts: Mapping[str, dict[str, Any]],
     *,
     answers_pointer: bool = True,
-    progress: Callable[[int, int], None] = lambda done, total: None,  # noqa: ARG005  nobody looks
+    progress: Callable[[int, int], None] = lambda done, total: None,  # noqa: ARG005  no-op default
 ) -> str:
-    """The whole page. Where the library that draws charts is not at hand they are drawn plainly, and so is said.
+    """Write the page. Without the chart library, charts are drawn by `plain_drawing`, and the page notes it.
 
     Args:
-        content: What it says.
-        charts: Vega-Lite specifications by name; a chart that is missing here is left out.
-        answers_pointer: Hold the script that draws the charts again so that they answer the pointer: most of the
-            page's size, and no help where scripts do not run.
-        progress: Told how many of all charts are drawn: most of the work.
+        content: The page content.
+        charts: Vega-Lite specifications by name; charts that are missing here are left out.
+        answers_pointer: Include the script that redraws the charts interactively: most of the page's size, and useless
+            where scripts are disabled.
+        progress: Called with the number of drawn charts and their total, which is most of the work.
     """
     named = {part.name for section in content.sections for part in section.parts if isinstance(part, Chart)}
     specified = {name: specification for name, specification in charts.items() if name in named}
@@ -53,12 +53,12 @@ def html(
     for done, (name, specification) in enumerate(specified.items()):
         progress(done, len(specified))
         picture = svg(specification if is_plain and answers_pointer else still(specification))
-        pictures[name] = Markup(picture)  # noqa: S704  our own, foreign text in it escaped
+        pictures[name] = Markup(picture)  # noqa: S704  generated here with foreign text escaped
     style = _asset("page.css")
     code = script(_asset("charts.js")) if specified and answers_pointer and not is_plain else ""
     environment = Environment(autoescape=True, undefined=StrictUndefined, keep_trailing_newline=True)
     template = environment.from_string(_asset("page.html.jinja"))
-    # The pictures, the style and the script are this program's own; foreign text in pictures was escaped with them.
+    # Pictures, style and script are generated here; foreign text in pictures is escaped already.
     return template.render(
         content=content,
         most_rows=MOST_ROWS,
@@ -66,8 +66,8 @@ def html(
         version=inspector.__version__,
         policy=_policy(style, code),
         is_plain=is_plain and bool(specified),
-        style=Markup(style),  # noqa: S704  our own
-        script=Markup(code),  # noqa: S704  our own
+        style=Markup(style),  # noqa: S704  generated here
+        script=Markup(code),  # noqa: S704  generated here
         pictures=pictures,
         specifications=specified,
     )

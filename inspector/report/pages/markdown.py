@@ -1,4 +1,4 @@
-"""A page as Markdown for pull requests and wikis: GitHub's tables, every foreign text escaped."""
+"""A page as Markdown for pull requests and wikis: GitHub's tables, with foreign text escaped."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ if TYPE_CHECKING:
     from inspector.report.tables import Cell
 
 _MEANS_SOMETHING = re.compile(r"[\\`*_{}\[\]<>#|~$!&@]|:(?=\S)|(?<=www)\.")
-"""What Markdown, GitHub's mentions and links, and mathematics in dollars are made of."""
+"""Characters of Markdown syntax, GitHub's mentions and links, and mathematics in dollar signs."""
 
 _FENCE = re.compile("`{3,}")
 
 
 def markdown(content: PageContent) -> str:
-    """The whole page, with a line end."""
+    """Write the page with a trailing newline."""
     lines = [f"# {escaped(content.title)}", ""]
     for line in content.lead:
         lines += [_line(line), ""]
@@ -29,13 +29,13 @@ def markdown(content: PageContent) -> str:
         lines += [f"{'#' * section.level} {escaped(section.title)}", ""]
         for part in section.parts:
             lines += _part(part)
-    # Items of one list follow one another without a gap.
+    # Join the items of a list without blank lines.
     text = "\n".join(lines)
     return re.sub(r"(?m)^(- .*)\n\n(?=- )", r"\1\n", text).rstrip("\n") + "\n"
 
 
 def escaped(text: str) -> str:
-    """A text that Markdown shows as it is."""
+    """Escape a text for Markdown."""
     return _MEANS_SOMETHING.sub(lambda match: f"\\{match[0]}", text)
 
 
@@ -48,7 +48,7 @@ def _part(part: Part) -> Iterator[str]:
         case Code():
             yield from _code(part)
         case Chart():
-            return  # the table that follows says the same
+            return  # the table below has the same figures
 
 
 def _line(line: Line) -> str:

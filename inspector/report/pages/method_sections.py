@@ -1,4 +1,4 @@
-"""How figures are known and calculated, how to get them again, and how to use the plan elsewhere."""
+"""Page sections on methods: certainty and calculation of figures, reproduction, and export of the plan."""
 
 from __future__ import annotations
 
@@ -42,11 +42,11 @@ REPLAYED_WITH_PLANS = (
 UNMARKED = "Figures without a mark are reported, or fitted to reported usage."
 
 PREVIEW_LINES = 24
-"""Lines of a configuration that are shown."""
+"""Lines shown of a configuration."""
 
 
 def method_section(report: Report) -> Section:
-    """How everything was counted and priced, and what makes the figures less than they seem."""
+    """Build the section on counting and pricing, with all caveats."""
     tokens, prices = report.tokens, report.prices
     fit = tokens.calibration
     if fit is None and tokens.borrowed:
@@ -84,7 +84,7 @@ def method_section(report: Report) -> Section:
 
 
 def reproduce_section(report: Report) -> Section:
-    """The command line that makes this report again, and every plan as a file."""
+    """Build the section with the command that reproduces this report, and every plan as a file."""
     parts: list[Part] = [Code(command_line(report) + "\n", "sh")]
     for index, plan in enumerate(report.plans):
         written = plan_of_facts(plan)
@@ -95,7 +95,7 @@ def reproduce_section(report: Report) -> Section:
 
 
 def command_line(report: Report) -> str:
-    """What prints this report."""
+    """Return the command that prints this report."""
     words = ["inspector report", _path_word(report.session.path)]
     chosen = [" + ".join(plan.strategies) for plan in report.plans if plan.strategies]
     words += [f"--strategy {shlex.quote(plain(specs))}" for specs in chosen]
@@ -115,12 +115,12 @@ def command_line(report: Report) -> str:
 
 def _path_word(path: str) -> str:
     shown = plain(path)
-    # A quoted tilde is no home folder.
+    # A quoted tilde is not expanded to the home folder.
     return f"~/{shlex.quote(shown[2:])}" if shown.startswith("~/") else shlex.quote(shown)
 
 
 def deploy_sections(report: Report) -> tuple[Section, ...]:
-    """Every plan as code, for a hook, and as the settings of the systems that have its strategies."""
+    """Build a section per plan with its code, its hook, and the settings of systems with its strategies."""
     sections = []
     for index, plan in enumerate(report.plans):
         written = plan_of_facts(plan)
@@ -148,7 +148,7 @@ def _previews(plan: Plan, specs: Sequence[str]) -> Iterator[Part]:
 
 
 def explanation_sections(report: Report, figures: FigureCells) -> tuple[Section, ...]:
-    """A table for the baseline and one a plan; none where it was not asked for."""
+    """Build a table for the baseline and one per plan; empty if explanations were not requested."""
     places: list[tuple[str, tuple[Step, ...], Mapping[str, ExplanationFacts] | None]] = [
         ("the baseline", ("explain",), report.explain)
     ]

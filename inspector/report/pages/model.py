@@ -1,4 +1,4 @@
-"""What a page is made of, whatever it is written in: sections of tables, sentences, code and charts."""
+"""Elements of a page, independent of its format: sections of tables, sentences, code and charts."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class PageContent:
-    """All of it.
+    """All content of a page.
 
     Attributes:
         title: The page's heading.
-        about: What the page is of, in a sentence or two.
-        lead: What matters most, in a sentence or two.
-        tiles: The figures to show large.
-        sections: In order.
-        is_sheet: It is to be printed on one sheet of paper.
-        identity: Which session it is of, where it is of one.
-        legend: What the marks before the numbers at the top mean; empty where there are none.
+        about: Subject of the page, in a sentence or two.
+        lead: Main results, in a sentence or two.
+        tiles: Figures in large type.
+        sections: Sections in order.
+        is_sheet: Print it on one sheet of paper.
+        identity: The session, if it is about a single one.
+        legend: Explanation of the marks before the numbers at the top; empty if there are none.
     """
 
     title: str
@@ -38,13 +38,13 @@ class PageContent:
 
 @dataclass(frozen=True, slots=True)
 class Tile:
-    """A figure that is shown large.
+    """A figure in large type.
 
     Attributes:
-        title: What it is.
+        title: Label.
         cell: The figure.
-        unit: What it is counted in; empty where the figure says so itself, as dollars and shares do.
-        note: What else has to be known of it, in small letters below.
+        unit: Its unit; empty if the figure includes it, like dollars and shares.
+        note: Small print below.
     """
 
     title: str
@@ -58,11 +58,11 @@ class Section:
     """A part of the page under a heading.
 
     Attributes:
-        name: For links to it: letters and hyphens.
+        name: Anchor: letters and hyphens.
         title: The heading.
-        parts: What stands under it, in order.
-        level: 2 for a section of the page, 3 for one within it.
-        folded: It is there to look things up; a page that can fold it away does.
+        parts: Contents, in order.
+        level: 2 for a section of the page, 3 for a subsection.
+        folded: Reference material, folded where the format supports it.
     """
 
     name: str
@@ -74,7 +74,7 @@ class Section:
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """A sentence, or an item of a list, made of cells that follow one another."""
+    """A sentence, or an item of a list, made of consecutive cells."""
 
     cells: tuple[Cell, ...]
     is_item: bool = False
@@ -82,7 +82,7 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class Code:
-    """Something to paste elsewhere."""
+    """Text to paste elsewhere."""
 
     text: str
     language: str
@@ -90,11 +90,11 @@ class Code:
 
 @dataclass(frozen=True, slots=True)
 class Chart:
-    """A place for a picture; `Table`s that follow it say the same.
+    """A placeholder for a chart; the `Table`s after it show the same figures.
 
     Attributes:
-        name: Which chart of `inspector.report.charts`.
-        alternative: What it shows, in a sentence, for whoever does not see it.
+        name: Name of the chart in `inspector.report.charts`.
+        alternative: Description in a sentence, for readers who cannot see it.
     """
 
     name: str
@@ -105,11 +105,11 @@ Part = Table | Line | Code | Chart
 
 
 def note_line(total: float | None, parts: Iterable[float | None]) -> list[Line]:
-    """Why the rows of a table do not add up to their total as they are written, where they do not.
+    """Explain why the rows of a table do not add up to their total as written; empty if they do.
 
     Args:
         total: Dollars of all rows together.
-        parts: Dollars of each; None where they are not known, and in no total.
+        parts: Dollars of each; None if unknown and not in any total.
     """
     note = rounding_note(total, parts)
     return [Line((Cell(note),))] if note else []

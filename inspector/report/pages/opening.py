@@ -1,7 +1,6 @@
-"""What a page on a session begins with: which session it is, what stands large, and what matters most in sentences.
+"""Opening of a session page: the session, figures in large type, and the main results in sentences.
 
-Whoever reads no further, and has never seen the program, is to understand it: words of the field are explained where
-they stand.
+It must make sense to readers who have never seen the program, so technical terms are explained in place.
 """
 
 from __future__ import annotations
@@ -46,7 +45,7 @@ if TYPE_CHECKING:
     from inspector.report.tables import FigureCells, Step
 
 MOST_DESCRIBED: Final = 2
-"""Strategies of a plan that the lead describes."""
+"""Strategies of a plan described in the lead."""
 
 LONGEST_NAME: Final = 32
 """Cells of a plan's name in a tile."""
@@ -59,11 +58,11 @@ _MEANS: Final = {
     "uncached_usd": "what is sent without the provider's prompt cache",
     "output_usd": "what the model answers",
 }
-"""What the parts of a cost are for, after their names."""
+"""Purpose of each cost component, after its name."""
 
 
 def identity(report: Report) -> str:
-    """Which session a page is about: its id, what recorded it, its models, and when it was."""
+    """Identify the session: id, agent, models, and time."""
     session = report.session
     recorded_by = f"recorded by {session.agent}" if session.agent else f"format {session.format}"
     told = (f"Session {session.id}", recorded_by, models_named(report), when_text(session))
@@ -71,9 +70,9 @@ def identity(report: Report) -> str:
 
 
 def lead(report: Report, figures: FigureCells) -> tuple[Line, ...]:
-    """What matters most, a line each: what the money went to, what fills the context, a plan, and what it risks.
+    """Return the main results, a line each: cost, context content, a plan, and its risk.
 
-    A plan that somebody chose comes first; else the best one that is known comes last.
+    A plan chosen by the user comes first; otherwise the best plan found comes last.
     """
     spent = (_spent(report, figures), *_costliest_part(report, figures))
     plans = [line for index in range(len(report.plans)) for line in _plan_lines(report, figures, index)]
@@ -83,12 +82,12 @@ def lead(report: Report, figures: FigureCells) -> tuple[Line, ...]:
 
 
 def is_suggested(report: Report) -> bool:
-    """Whether nobody chose the plans of a report: what the session cost comes first then."""
+    """Return True if the user chose none of the report's plans, so the session's cost comes first."""
     return any(plan.is_suggestion for plan in report.plans)
 
 
 def _spent(report: Report, figures: FigureCells) -> Line:
-    """What the session cost in all, of what that is made most, and what cache misses added to it."""
+    """Describe the session's cost, its largest component, and the extra cost of cache misses."""
     if not report.session.calls:
         return Line((Cell("The session holds no call to a model: there is nothing to replay."),))
     calls = IN_TEXT.plural(report.session.calls, "call")
@@ -110,13 +109,13 @@ def _spent(report: Report, figures: FigureCells) -> Line:
 
 
 def _of_window(report: Report) -> str:
-    """`, of the model's 200k window`; empty where nothing says how much the model's context holds."""
+    """Return `, of the model's 200k window`; empty if the window is unknown."""
     window = report.session.window
     return f", of the model's {window_size(window)} window" if window else ""
 
 
 def _billed_before(report: Report) -> str:
-    """That an earlier session was billed for some of the cost, or all of it; empty where none was."""
+    """Describe the part of the cost billed in an earlier session; empty if there is none."""
     copied, calls = report.session.copied_calls, report.session.calls
     if not copied:
         return ""
@@ -126,7 +125,7 @@ def _billed_before(report: Report) -> str:
 
 
 def _most_of_the_cost(report: Report) -> str:
-    """`65 % of that is cache reads: what was sent before …`; empty where it is not known."""
+    """Return `65 % of that is cache reads: what was sent before …`; empty if unknown."""
     parts = cost_parts(report) if report.baseline.cost_usd else []
     if not parts:
         return ""
@@ -136,7 +135,7 @@ def _most_of_the_cost(report: Report) -> str:
 
 
 def _missed(report: Report, figures: FigureCells) -> tuple[Cell, ...]:
-    """What cache misses added; nothing where there is none, or no price."""
+    """Describe the extra cost of cache misses; empty if there are none, or no price."""
     misses = report.cache_misses
     if misses is None or not misses.calls or misses.extra_usd is None:
         return ()
@@ -149,7 +148,7 @@ def _missed(report: Report, figures: FigureCells) -> tuple[Cell, ...]:
 
 
 def _costliest_part(report: Report, figures: FigureCells) -> Iterator[Line]:
-    """The two parts of the context that cost most to resend, or were sent most where there is no price."""
+    """Describe the two parts of the context with the highest resend cost, or token count without prices."""
     rows = report.carried
     order = sorted(range(len(rows)), key=lambda at: (-(rows[at].usd or 0), -(rows[at].sent_tokens or 0)))[:2]
     cells: list[Cell] = []
@@ -165,7 +164,7 @@ def _costliest_part(report: Report, figures: FigureCells) -> Iterator[Line]:
 
 
 def _part_words(row: CarriedFacts) -> str:
-    """What people read for a part of the context in a sentence: `Read results`, `tool calls`."""
+    """Name a part of the context in a sentence: `Read results`, `tool calls`."""
     if row.tool:
         return plain(f"{row.tool} results")
     label = plain(part_label(row.kind, ""))
@@ -173,7 +172,7 @@ def _part_words(row: CarriedFacts) -> str:
 
 
 def _tried(report: Report) -> str:
-    """Why a page is on no plan."""
+    """Explain why the page has no plan."""
     found = report.best_plan
     if found is None or not found.is_complete:
         return "No plan was tried on it."
@@ -181,7 +180,7 @@ def _tried(report: Report) -> str:
 
 
 def _plan_lines(report: Report, figures: FigureCells, index: int) -> Iterator[Line]:
-    """What a plan of the report saves and does, what was needed of what it cuts, and what it comes to a month."""
+    """Describe a plan of the report: saving, effect, cut text needed later, and monthly saving."""
     plan, letter = report.plans[index], plan_letter(index)
     name = plan_name(plan)
     said = f"Plan {letter} ({name})" if name else f"Plan {letter}"
@@ -203,7 +202,7 @@ def _plan_lines(report: Report, figures: FigureCells, index: int) -> Iterator[Li
 
 
 def _best_plan_lines(report: Report, figures: FigureCells) -> Iterator[Line]:
-    """The best plan that is known, where the report is on none."""
+    """Describe the best plan found, if the report has no plan."""
     if not report.session.calls:
         return
     found = None if report.best_plan is None else report.best_plan.best
@@ -215,7 +214,7 @@ def _best_plan_lines(report: Report, figures: FigureCells) -> Iterator[Line]:
 
 
 def _risk(needed: NeededLaterFacts, saved: float | None) -> Line:
-    """What a plan's saving costs beside dollars: the later calls that needed what it cut."""
+    """Describe a plan's risk: later calls that needed cut text."""
     calls, each, net = needed.calls, needed.cost_each_usd, needed.saved_at_least_usd
     if not calls:
         return Line((Cell("Its risk, as far as can be told: no later call needed text that it cuts."),))
@@ -236,7 +235,7 @@ def _estimated(usd: float) -> str:
 
 
 def _monthly_saving(plan: PlanFacts) -> Line | None:
-    """What a plan's saving comes to a month, as a range, and what its ends are; None where nobody asked for it."""
+    """Describe a plan's monthly saving as a range with an explanation of its ends; None if not requested."""
     found = plan.projection
     if found is None:
         return None
@@ -246,7 +245,7 @@ def _monthly_saving(plan: PlanFacts) -> Line | None:
 
 
 def _about_ends(plan: PlanFacts, month: Band) -> str:
-    """What the ends of a month's range stand for; empty where they stand for nothing but chance."""
+    """Explain the ends of a monthly range; empty if only chance separates them."""
     if plan.needed_later is None or not plan.needed_later.calls:
         return ""
     return (
@@ -256,13 +255,13 @@ def _about_ends(plan: PlanFacts, month: Band) -> str:
 
 
 def _saving(plan: PlanFacts | SavingPlanFacts, said: str, figures: FigureCells, steps: tuple[Step, ...]) -> Line:
-    """What a plan saves, and what it does.
+    """Describe a plan's saving and effect.
 
     Args:
         plan: The plan.
-        said: What it is called here.
+        said: Subject of the sentence.
         figures: The report's figures.
-        steps: Where the plan stands in the report.
+        steps: Path of the plan in the report.
     """
     name = "tokens" if plan.saved.usd is None else "usd"
     amount, share = (figures.cell(*steps, "saved", each) for each in (name, "percent"))
@@ -277,12 +276,12 @@ def _saving(plan: PlanFacts | SavingPlanFacts, said: str, figures: FigureCells, 
 
 
 def _of_what(plan: PlanFacts | SavingPlanFacts) -> str:
-    """What a saving is a share of."""
+    """Name the total of which a saving is a share."""
     return "of the cost" if plan.saved.percent_of == "cost_usd" else "of all prompt tokens"
 
 
 def _does(plan: PlanFacts | SavingPlanFacts) -> str:
-    """What a plan does to the context, in the words of its strategies; empty for strategies that are not known."""
+    """Describe a plan's effect on the context in the words of its strategies; empty for unknown strategies."""
     known = [STRATEGIES[name].summary for name in strategies_of(plan) if name in STRATEGIES]
     said = "; then ".join(f"{words[:1].lower()}{words[1:].removesuffix('.')}" for words in known[:MOST_DESCRIBED])
     more = len(known) - MOST_DESCRIBED
@@ -290,7 +289,7 @@ def _does(plan: PlanFacts | SavingPlanFacts) -> str:
 
 
 def tiles(report: Report, figures: FigureCells) -> tuple[Tile, ...]:
-    """What stands large: what was saved with the first plan, and what that is of; without one what the session cost."""
+    """Return the tiles: saving of the first plan and its base, or without a plan the session's cost."""
     calls = IN_TEXT.plural(report.session.calls, "call")
     cost = Tile(
         "cost without a plan" if report.plans else "cost",
@@ -313,19 +312,19 @@ def tiles(report: Report, figures: FigureCells) -> tuple[Tile, ...]:
 
 
 def legend_of(shown: tuple[Tile, ...], said: tuple[Line, ...]) -> str:
-    """What the marks before their numbers mean, in one line; empty where there is none."""
+    """Explain the marks before the numbers, in one line; empty if there are none."""
     cells = [cell for tile in shown for cell in (tile.cell, *tile.note)] + [
         cell for line in said for cell in line.cells
     ]
     marks = {LEAST if cell.is_least else cell.known for cell in cells if cell.mark}
-    # Sentences hold estimates that are no cells of their own.
+    # Sentences contain estimates that are not cells.
     if any(ABOUT in cell.text for cell in cells):
         marks.add("estimated")
     return legend(marks)
 
 
 def _best_tile(report: Report, figures: FigureCells) -> Iterator[Tile]:
-    """What the best plan would save, where one is known."""
+    """Return the tile of the best plan's saving, if there is one."""
     best = None if report.best_plan is None else report.best_plan.best
     if best is not None:
         title = f"the best plan ({clip_cells(plan_name(best), LONGEST_NAME)}) would save"
@@ -333,10 +332,10 @@ def _best_tile(report: Report, figures: FigureCells) -> Iterator[Tile]:
 
 
 def _plan_tiles(report: Report, figures: FigureCells) -> Iterator[Tile]:
-    """What the first plan saves of the session, what that comes to a month, and its largest prompt."""
+    """Return the tiles of the first plan: session saving, monthly saving, and largest prompt."""
     plan = report.plans[0]
     is_loss = (plan.saved.usd if plan.saved.usd is not None else plan.saved.tokens or 0) < 0
-    # That it was suggested, and as what, is said of the best plan anyway.
+    # The suffix ", suggested as" is redundant here: the tile is the best plan's anyway.
     name = clip_cells(plan_name(plan).partition(", suggested as ")[0], LONGEST_NAME)
     named = f" ({name})" if name else ""
     title = f"the best plan{named} would save" if plan.is_suggestion else f"saved with plan A{named}"
@@ -351,7 +350,7 @@ def _plan_tiles(report: Report, figures: FigureCells) -> Iterator[Tile]:
 
 
 def _applied_by(report: Report, plan: PlanFacts | SavingPlanFacts) -> str:
-    """Whether the session's agent can apply a plan by itself, and what it can apply instead where it cannot."""
+    """Describe whether the session's agent can apply a plan natively, and its alternative if not."""
     chosen = plan_of_facts(plan)
     if chosen is None or not plan.saved.tokens:
         return ""
@@ -367,14 +366,14 @@ def _applied_by(report: Report, plan: PlanFacts | SavingPlanFacts) -> str:
 def _saved_tile(
     plan: PlanFacts | SavingPlanFacts, title: str, figures: FigureCells, steps: tuple[Step, ...], applied: str
 ) -> Tile:
-    """What a plan saves, in tokens where there is no price, what share that is, what is left of it net, and who can.
+    """Build the tile of a plan's saving: amount or tokens, share, net saving, and applicability.
 
     Args:
         plan: The plan.
-        title: What the tile is called.
+        title: Title of the tile.
         figures: The report's figures.
-        steps: Where the plan stands in the report.
-        applied: Whether the session's agent can apply it; empty where that says nothing.
+        steps: Path of the plan in the report.
+        applied: Applicability by the session's agent; empty if redundant.
     """
     priced = plan.saved.usd is not None
     amount, share = (figures.cell(*steps, "saved", each) for each in ("usd" if priced else "tokens", "percent"))
@@ -391,7 +390,7 @@ def _saved_tile(
 
 
 def _month_tile(plan: PlanFacts, found: ProjectionFacts) -> Tile:
-    """What it comes to a month at so many runs a day, from where to where, and what these ends are."""
+    """Build the tile of the monthly saving at a number of runs per day, with its range and their meaning."""
     _, month = bands_of(found)
     runs, is_loss = runs_a_day(runs_of(found)), month.high < 0
     by_month = between(as_loss(month) if is_loss else month, IN_TEXT)

@@ -1,4 +1,4 @@
-"""What each plan does: to tiers and tools, to the prompt cache, and its risks."""
+"""Page sections on each plan: effect on tiers, tools and the prompt cache, and risks."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ BEST_OF = (
 )
 
 COMPARED = ("saved.usd", "saved.percent", "figures.prompt_tokens", "figures.peak_prompt_tokens")
-"""What strategies are compared by, beside what they cost, and when and how often they act."""
+"""Columns of the strategy comparison, in addition to cost and the number and first call of edits."""
 
 NEEDED = ("calls", "exact_text", "fault", "anchor", "citation", "repeats_anyway")
-"""What is told of cut text that was needed later, by how it is told that it was."""
+"""Rows of cut text that was needed later, by kind of evidence."""
 
 NEEDED_COST = ("calls", "cost_each_usd", "saved_at_least_usd", "break_even_recoveries")
-"""What getting it back would have cost."""
+"""Rows of the recovery cost."""
 
 ABOUT_RISKS = (
     "A risk is something that may go wrong with a plan on this session. Needed later counts cut text that a "
@@ -42,7 +42,7 @@ ABOUT_RISKS = (
 
 
 def plan_sections(report: Report, figures: FigureCells) -> tuple[Section, ...]:
-    """One a plan."""
+    """Build one section per plan."""
     return tuple(
         Section(f"plan-{index + 1}", plan_title(report, index), _parts(report.plans[index], index, figures))
         for index in range(len(report.plans))
@@ -118,7 +118,7 @@ def _cache(plan: PlanFacts, index: int, figures: FigureCells) -> list[Part]:
 
 
 def risks_section(report: Report, figures: FigureCells) -> Section | None:
-    """Hazards, and what was needed later, of every plan."""
+    """Build the section on hazards and text needed later of every plan."""
     rows = []
     for index, plan in enumerate(report.plans):
         rows += [
@@ -141,14 +141,14 @@ def risks_section(report: Report, figures: FigureCells) -> Section | None:
         if plan.needed_later is not None and (plan.needed_later.calls or plan.needed_later.repeats_anyway)
     ]
     if counted:
-        # One table of both would be wider than a page.
+        # A combined table would not fit the page.
         tables = (("Needed later", NEEDED), ("What getting it back leaves of the saving", NEEDED_COST))
         parts += [figures.table(title, ("plan",), counted, NeededLaterFacts, *names) for title, names in tables]
     return Section("risks", "Risks", (*parts, *(() if parts[1:] else (Line((Cell("None was found."),)),))))
 
 
 def comparison_section(report: Report, figures: FigureCells) -> Section | None:
-    """Every strategy alone, what saves most first."""
+    """Build the comparison of every strategy alone, largest saving first."""
     if not report.comparison:
         return None
     order = sorted(range(len(report.comparison)), key=lambda index: -(report.comparison[index].saved.percent or 0))
@@ -182,7 +182,7 @@ def comparison_section(report: Report, figures: FigureCells) -> Section | None:
 
 
 def _best(report: Report, most: PlanFacts) -> str:
-    """Which strategy is the best plan, what may go wrong with it, and which one saves most if that is another."""
+    """Name the strategy of the best plan with its risks, and the one that saves most if it differs."""
     found = None if report.best_plan is None else report.best_plan.best
     best = next((each for each in report.comparison if found is not None and each.name == found.name), None)
     if found is None or best is None:
@@ -211,7 +211,7 @@ def _net(needed: NeededLaterFacts) -> str:
 
 
 def _why_not(report: Report, best: SavingPlanFacts, most: PlanFacts) -> str:
-    """Why the plan that saves most is not the best one."""
+    """Explain why the plan that saves most is not the best one."""
     found = None if report.best_plan is None else report.best_plan.most
     if found is not None and found.name == most.name:
         net, of_best = (each.needed_later.saved_at_least_usd for each in (found, best))

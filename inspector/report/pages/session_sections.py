@@ -1,4 +1,4 @@
-"""The session on a page: the totals, every call, what takes up its prompts, what it may come to."""
+"""Page sections on the session: totals, calls, prompt content, projections."""
 
 from __future__ import annotations
 
@@ -43,27 +43,26 @@ RECORDED_AND_BASELINE = (
 )
 
 MOST_ROWS = 200
-"""Rows of the table behind a chart over calls; more calls than that share rows."""
+"""Maximum rows of the table behind a chart over calls; beyond that calls share rows."""
 
 
 def plan_title(report: Report, index: int) -> str:
-    """What a plan is called in headings."""
+    """Return a plan's name in headings."""
     name = plain(report.plans[index].name)
     return f"Plan {plan_letter(index)}: {name}" if name else f"Plan {plan_letter(index)}"
 
 
 def plan_name(plan: PlanFacts | SavingPlanFacts) -> str:
-    """What a plan is called in a sentence: by its name, or by its strategies."""
+    """Return a plan's name in a sentence: its own, or its strategies."""
     return plain(plan.name or " + ".join(strategies_of(plan)))
 
 
 def strategies_of(plan: PlanFacts | SavingPlanFacts) -> list[str]:
-    """The names of a plan's strategies, in order."""
     return [spec.partition(":")[0] for spec in plan.strategies]
 
 
 def totals_section(report: Report, figures: FigureCells) -> Section:
-    """One column for what was recorded, the baseline and each plan; one row a figure."""
+    """Build the totals: recording, baseline and plans in columns, one row per figure."""
     columns = columns_of(report, is_merged=True)
     rows = ((Cell(row.label), *row.cells) for row in totals_rows(report, figures, columns, Output.PAGE))
     head = ("figure", *(column.title for column in columns))
@@ -75,7 +74,7 @@ def totals_section(report: Report, figures: FigureCells) -> Section:
 
 
 def facts_table(report: Report, figures: FigureCells) -> Table:
-    """What session it is and what is in it."""
+    """Build the table that describes the session."""
     session = report.session
     words = (
         ("id", session.id),
@@ -89,7 +88,7 @@ def facts_table(report: Report, figures: FigureCells) -> Table:
 
 
 def calls_sections(report: Report) -> tuple[Section, ...]:
-    """Context and cost over calls, with the table that both are drawn from."""
+    """Build the charts of context and cost over calls, with their common table."""
     ledger = report.ledger
     if ledger is None or not ledger.calls:
         return ()
@@ -142,7 +141,7 @@ def _cost_table(ledger: Ledger) -> Table:
             for index, figures in enumerate((call.baseline, *call.plans)):
                 so_far[index] += figures.cost_usd or 0
         written: list[float | None] = [*so_far]
-        if last == len(ledger.calls):  # what they come to in all is written as the totals have it
+        if last == len(ledger.calls):  # the last row must match the totals as written
             written[1:] = [IN_TEXT.cost_with_plan(so_far[0], value) for value in so_far[1:]]
         cells = (Cell(IN_TEXT.dollars(shown), value=value) for shown, value in zip(written, so_far, strict=True))
         rows.append((Cell(_named(first, last)), *cells))
@@ -158,7 +157,7 @@ def _token_cell(value: int) -> Cell:
 
 
 def composition_section(report: Report, figures: FigureCells) -> Section | None:
-    """What fills the prompts without a plan."""
+    """Build the section on prompt content without a plan."""
     if not report.carried:
         return None
     table = figures.table(
@@ -181,7 +180,7 @@ def composition_section(report: Report, figures: FigureCells) -> Section | None:
 
 
 def heaviest_section(report: Report, figures: FigureCells) -> Section | None:
-    """The results that cost most to resend."""
+    """Build the section on the results with the highest resend cost."""
     if not report.heaviest:
         return None
     table = figures.table(
@@ -203,7 +202,7 @@ PROJECTED = ("runs_per_day", "usd_per_day", "usd_per_month", "usd_per_month_low"
 
 
 def _projected_cells(figures: FigureCells, index: int, found: ProjectionFacts) -> Iterator[Cell]:
-    """The figures of a projection, rounded to their spread."""
+    """Format the figures of a projection, rounded to their spread."""
     day, month = bands_of(found)
     for name in PROJECTED:
         cell = figures.cell("plans", index, "projection", name)
@@ -216,7 +215,7 @@ def _projected_cells(figures: FigureCells, index: int, found: ProjectionFacts) -
 
 
 def projection_section(report: Report, figures: FigureCells) -> Section | None:
-    """What a saving comes to over many runs, with what is assumed."""
+    """Build the section on savings over many runs, with its assumptions."""
     projected = [(index, plan.projection) for index, plan in enumerate(report.plans) if plan.projection is not None]
     if not projected:
         return None
