@@ -21,7 +21,7 @@ NAME_WIDTH = 19
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    """None."""
+    """Add no arguments."""
 
 
 def run(_: Namespace) -> int:

@@ -52,8 +52,7 @@ class Rule:
 
     Attributes:
         kind: Name in a mask.
-        pattern: The pattern. The secret is its group `value`, `double` or `single`, whichever matched, otherwise the
-            match.
+        pattern: The pattern. The secret is its group `value`, `double` or `single`, otherwise the whole match.
         is_secret: Test of a match.
         within: Finder for a part of a match that is not a secret as a whole.
     """
