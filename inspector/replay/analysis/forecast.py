@@ -1,4 +1,4 @@
-"""What a plan would save: on more runs like this session, and on its next calls if it goes on as it went."""
+"""Projected savings of a plan: on more runs like this session, and on the session's next calls."""
 
 from __future__ import annotations
 
@@ -32,23 +32,22 @@ _DRAWS = 200
 class RunProjection:
     """A session as one of many runs.
 
-    Its totals are multiplied to a day and to a month. How far they may be off is taken from the session itself: a run
-    of as many calls is put together from drawn stretches of its own, a thousand times over, and the band is from the
-    5th to the 95th percentile of their totals. The band is multiplied like the total: runs of one agent err in the same
-    direction, so many runs do not narrow it.
+    Its totals are scaled to a day and to a month. The uncertainty comes from the session itself: a run of equal length
+    is assembled from resampled stretches of its calls, a thousand times, and the band covers the 5th to the 95th
+    percentile of the totals. The band is scaled like the total, because errors of one agent's runs are correlated and
+    do not average out.
 
-    What a plan saves is uncertain by more than chance: what it cut and was needed later may have to be fetched again.
-    So its middle and its lower end are net, with every recovery paid, and its upper end is with none: what is promised
-    for a month is what was promised for the session it is made of (`Recoveries.band_low`). Where a plan changes what a
-    prompt cache has to find, or nothing was reported of it, reads may fail by chance: that widens the band, too
-    (`CacheSpread`).
+    Savings are uncertain beyond chance, because cuts that were needed later may have to be recovered. The middle and
+    the lower bound are therefore net of all recoveries, and the upper bound has none. A month is projected consistently
+    with its session (`Recoveries.band_low`). If a plan changes cached prefixes, or usage was not reported, reads may
+    also fail by chance, which widens the band (`CacheSpread`).
 
     Attributes:
-        per_run: Dollars for one run; of the plan with every recovery paid.
-        recovered: Dollars of all recoveries of this session, in the middle of what the plan costs; 0.0 where there is
-            none, None where none was asked for.
-        runs: How many runs a day.
-        days_per_month: How many days a month.
+        per_run: Dollars per run; for the plan, including all recoveries.
+        recovered: Dollars of all recoveries of this session, included in the middle of the plan's cost; 0.0 if there
+            are none, None if none were requested.
+        runs: Runs per day.
+        days_per_month: Days with runs per month.
     """
 
     per_run: CostComparison
@@ -58,12 +57,12 @@ class RunProjection:
 
     @property
     def per_day(self) -> CostComparison:
-        """Dollars a day."""
+        """Dollars per day."""
         return self.per_run.times(self.runs.number)
 
     @property
     def per_month(self) -> CostComparison:
-        """Dollars for as many days as a month has."""
+        """Dollars per month."""
         return self.per_day.times(self.days_per_month)
 
 
@@ -80,14 +79,14 @@ def project_runs(
     Args:
         baseline_cost: Dollars of every call without the plan.
         plan_cost: Dollars of every call with it.
-        runs: How many such runs there are a day; not negative.
-        days_per_month: On how many days of a month there are; not negative.
-        recovery_cost: Dollars of getting back what a call needed of what the plan cut, by call (`Recoveries.cost_at`);
-            none where that is not known.
-        spread: How far prompt caches may serve otherwise what was not recorded; not at all where not given.
+        runs: Such runs per day; not negative.
+        days_per_month: Days per month with runs; not negative.
+        recovery_cost: Dollars of recovering each call's needs from the plan's cuts (`Recoveries.cost_at`); None if
+            unknown.
+        spread: Uncertainty of cache reads that were not recorded; none by default.
 
     Returns:
-        None where there are no calls, or one has no price.
+        None if there are no calls, or one has no price.
     """
     costs = np.stack((baseline_cost, plan_cost, plan_cost + _at_calls(recovery_cost, len(plan_cost))))
     costs = costs.astype(np.float64)
@@ -108,20 +107,20 @@ def project_runs(
 
 @dataclass(frozen=True, slots=True)
 class NextCallsProjection:
-    """A session that goes on as it went.
+    """A continuation of the session at its past rates.
 
-    Each coming call takes from a drawn call of this session how much its prompt grew, what share of it was read from
-    the cache, written and neither, and how long the response was. With and without the plan the same calls are drawn,
-    so that the saving compares like with like. The band is from the 5th to the 95th percentile of two hundred such
-    continuations, their median is what is projected. The middle and the lower end of the saving are with every recovery
-    paid that the drawn calls needed, as those of `RunProjection`.
+    Each future call takes three values from a resampled call of this session: the growth of its prompt, the shares
+    read, written and uncached, and the response length. The same calls are drawn with and without the plan, so the
+    savings are a paired comparison. The band covers the 5th to the 95th percentile of two hundred continuations, and
+    the projection is their median. As in `RunProjection`, the middle and the lower bound of the savings include all
+    recoveries that the drawn calls needed.
 
     Attributes:
-        calls: How many calls more.
+        calls: Number of future calls.
         cost: Dollars for all of them.
         baseline_prompt_tokens: The last one's prompt without the plan.
-        plan_prompt_tokens: The same with it.
-        reaches_window: The prompt grows up to the model's window without the plan, and is held there.
+        plan_prompt_tokens: The last one's prompt with it.
+        reaches_window: True if the prompt grows to the model's window without the plan, where it is capped.
     """
 
     calls: int
@@ -134,12 +133,12 @@ class NextCallsProjection:
 def project_session(
     baseline: Replay, planned: Replay, calls: int, recovery_cost: Mapping[int, float] | None = None
 ) -> NextCallsProjection | None:
-    """Project the next calls of a session at the rates of its last call; None where nothing can be drawn or priced.
+    """Project the next calls of a session at the rates of its last call; None if nothing can be drawn or priced.
 
     Args:
         baseline: The session replayed without a plan.
         planned: The session replayed with it.
-        calls: How many calls to project; one at least.
+        calls: Number of calls to project, at least one.
         recovery_cost: As for `project_runs`.
     """
     inputs = planned.inputs
@@ -178,15 +177,15 @@ def project_next_calls(
         baseline: The replay without a plan.
         plan: The replay with it, of the same calls.
         previous_call: Per call, the call its prompt grew from, -1 for the first of a context.
-        rates: What the calls will cost, most likely the rates of the last one.
-        calls: How many calls to project; one at least.
-        factor: What every price is multiplied by.
-        window: The model's context window in tokens, which no prompt outgrows; None where unknown.
+        rates: Rates of the future calls, usually those of the last call.
+        calls: Number of calls to project, at least one.
+        factor: Factor on every price.
+        window: The model's context window in tokens, which caps every prompt; None if unknown.
         recovery_cost: As for `project_runs`.
         spread: As for `project_runs`.
 
     Returns:
-        None where no call grew from another.
+        None if no call grew from another.
     """
     steps = np.flatnonzero(previous_call >= 0)
     if not len(steps):
@@ -217,7 +216,7 @@ def _continued(
     factor: float,
     window: int | None,
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Per draw (a row of `draws`, one drawn call a column), dollars of all its calls and the last prompt."""
+    """Return the dollars of all calls, and the last prompt, of each draw (a row of `draws`, a column per call)."""
     prompt = figures.prompt_tokens
     growth = (prompt - prompt[previous_call])[draws]
     largest = np.inf if window is None else float(window)

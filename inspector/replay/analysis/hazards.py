@@ -1,6 +1,6 @@
-"""Risks of a plan on a session, each with the calls and blocks it happens at.
+"""Risks of a plan on a session, with the affected calls and blocks.
 
-The kinds are those seen in systems in use; a hazard is a thing to look at, not an error.
+The kinds are those seen in deployed systems. A hazard needs review; it is not an error.
 """
 
 from __future__ import annotations
@@ -27,36 +27,38 @@ if TYPE_CHECKING:
 
 
 class HazardKind(StrEnum):
-    """What may go wrong."""
+    """Kind of hazard."""
 
     UNSEEN_SIBLING = "unseen sibling"
-    """A result was cut before the model ever saw it whole, by a strategy that means to cut only what is old."""
+    """A strategy meant to cut only old results cut one that the model had not yet received whole."""
     LONGER_THAN_ORIGINAL = "longer than original"
-    """What is sent instead has more tokens than what it replaces."""
+    """A replacement has more tokens than the original."""
     DANGLING_POINTER = "dangling pointer"
-    """What is sent points to another result that is itself gone, cut, or holds something else by then."""
+    """Pointer to a result that is removed, cut, or has different content."""
     ORPHANED_PAIR = "orphaned pair"
     """A tool call is sent without its result, or a result without its call; providers reject such prompts."""
     LOST_GOAL = "lost goal"
-    """The first thing the user asked for is no longer sent."""
+    """The first user request is no longer sent."""
     SLIDING_BOUNDARY = "sliding boundary"
-    """Once it acts, the strategy changes what was sent before at nearly every call. What that re-caches is in the
-    plan's cost, and so in its saving; where little stands behind the change it is next to nothing: no miss."""
+    """Once active, the strategy edits earlier text at almost every call.
+
+    The resulting cache rewrites are in the plan's cost and savings. With little text after the edit they are negligible
+    and no cache miss."""
     NEVER_FIRES = "never fires"
-    """The strategy is on and changes nothing in this session."""
+    """The strategy is enabled and changes nothing in this session."""
     STALE_ESTIMATE = "stale estimate"
-    """The strategy waits for a number of tokens that it estimates far from what the prompt measures."""
+    """The strategy triggers on an estimated token count far from the prompt's real size."""
     THINKING_INVALIDATED = "thinking invalidated"
-    """Something before a thinking block changed, on a model that binds its thinking to what stands before it."""
+    """Text before a thinking block changed, on a model that binds its thinking to the preceding text."""
 
     @property
     def label(self) -> str:
-        """What people read; the value is what data calls it."""
+        """Label for users; the value is for data."""
         return _LABELS[self]
 
     @property
     def brief(self) -> str:
-        """The same for a narrow panel: what happens, without what comes of it."""
+        """Shorter label for narrow panels, without the consequence."""
         return self.label.partition(",")[0]
 
 
@@ -74,20 +76,20 @@ _LABELS = {
 
 
 def hazard_label(name: str) -> str:
-    """What people read for what data calls a kind of hazard."""
+    """Return the label of a kind of hazard from its name in data."""
     return HazardKind(name).label
 
 
 @dataclass(frozen=True, slots=True)
 class Hazard:
-    """One kind of hazard, and where it happens.
+    """One kind of hazard, with its places.
 
     Attributes:
-        kind: What may go wrong.
-        entry: Index of the strategy among the plan's entries, -1 where it is the plan as a whole.
-        calls: Calls it happens at, in order; empty where it is about the whole session.
-        blocks: Blocks it is about, in order.
-        count: How often it happens.
+        kind: Kind.
+        entry: Index of the strategy among the plan's entries, -1 for the plan as a whole.
+        calls: Affected calls, in order; empty if it concerns the whole session.
+        blocks: Affected blocks, in order.
+        count: Number of occurrences.
     """
 
     kind: HazardKind
@@ -105,7 +107,7 @@ _ESTIMATE_SHARE = 0.25
 
 
 def hazards_of(replay: Replay) -> tuple[Hazard, ...]:
-    """Everything that may go wrong with a replay's plan, in the order of `HazardKind`."""
+    """Return all hazards of a replay's plan, in the order of `HazardKind`."""
     found: dict[tuple[HazardKind, int], list[tuple[int, int]]] = defaultdict(list)
     for kind, entry, call, block in _rows(replay):
         found[kind, entry].append((call, block))
@@ -123,7 +125,7 @@ def hazards_of(replay: Replay) -> tuple[Hazard, ...]:
 
 
 def _rows(replay: Replay) -> Iterator[tuple[HazardKind, int, int, int]]:
-    """Kind, entry, call and block of every single hazard; -1 for a call or block there is none of."""
+    """Yield kind, entry, call and block of every occurrence; -1 if there is no call or block."""
     yield from _of_changes(replay)
     for entry, call, block in dangling_pointers(replay):
         yield HazardKind.DANGLING_POINTER, entry, call, block
@@ -152,15 +154,15 @@ def _of_changes(replay: Replay) -> Iterator[tuple[HazardKind, int, int, int]]:
 
 
 def _is_sent_whole(replay: Replay, block: int, call: int) -> bool:
-    """Whether all of a block's text is sent, with something said around it."""
+    """Return True if all of a block's text is sent, possibly with text added around it."""
     return Slice(0, int(replay.history.characters[block])) in replay.rendition(block, call).pieces
 
 
 def dangling_pointers(replay: Replay) -> Iterator[tuple[int, int, int]]:
-    """Entry, call and block of every pointer whose target is gone, cut, or says something else.
+    """Yield entry, call and block of every pointer with a target that is removed, cut, or different.
 
-    A pointer's target is a result of a call that names the same file, or has the same arguments where it names none,
-    before or after it as the strategy's decision says.
+    A pointer's target is the result of a call with the same file, or the same arguments if it names no file. It
+    precedes or follows the pointer, according to the strategy's decision.
     """
     edits, history = replay.edits, replay.history
     pointing = [reason.decision.points_to for reason in edits.reasons]
@@ -186,7 +188,7 @@ def dangling_pointers(replay: Replay) -> Iterator[tuple[int, int, int]]:
 
 
 def _subjects(replay: Replay) -> dict[int, object]:
-    """Per tool result, what it is about: the file its call names, or the call's arguments."""
+    """Map each tool result to its subject: the file its call names, or the call's arguments."""
     history = replay.history
     results = history.results[history.call_block[history.results] >= 0]
     calls = [history.session.blocks[block] for block in history.call_block[results].tolist()]
@@ -209,21 +211,21 @@ _WORDS = (BlockKind.SYSTEM_TEXT, BlockKind.USER_TEXT, BlockKind.ASSISTANT_TEXT)
 
 
 def leaves_out_words(replay: Replay) -> bool:
-    """Whether a plan removes or replaces what a person or the model said. Nothing tells what that loses."""
+    """Return True if a plan removes or replaces user or assistant text. No detector measures that loss."""
     return any(kind in _WORDS for kind in kinds_left_out(replay))
 
 
 def kinds_left_out(replay: Replay) -> tuple[BlockKind, ...]:
-    """The kinds of blocks of which a plan removes or replaces some, in the order of `BlockKind`."""
+    """Return the kinds of blocks that a plan removes or replaces, in the order of `BlockKind`."""
     edits = replay.edits
     gone = edits.block[(edits.action >= Action.REPLACED) & edits.by_plan]
     return tuple(BlockKind(kind) for kind in np.unique(replay.history.kind[gone]).tolist())
 
 
 def orphaned_pairs(replay: Replay) -> Iterator[tuple[int, int]]:
-    """The first call at which one half of a pair is sent without the other, and the half that is sent.
+    """Yield the first call that sends one half of a pair without the other, and that half.
 
-    Pairs the record itself does not hold together are not counted: the plan did not part them.
+    Pairs that are incomplete in the recorded session are ignored.
     """
     history = replay.history
     gone = _stretches_without(replay)
@@ -247,7 +249,7 @@ def orphaned_pairs(replay: Replay) -> Iterator[tuple[int, int]]:
 
 
 def _stretches_without(replay: Replay) -> dict[int, list[tuple[int, bool]]]:
-    """Per block that is ever removed: from which call on it is removed (True) or sent again (False)."""
+    """Return, for every block ever removed, the calls at which it is removed (True) or restored (False)."""
     edits = replay.edits
     removed = np.unique(edits.block[edits.action == Action.REMOVED])
     rows = np.flatnonzero(np.isin(edits.block, removed))
@@ -300,7 +302,7 @@ def _of_strategies(replay: Replay) -> Iterator[tuple[HazardKind, int, int, int]]
         if not own.any():
             yield HazardKind.NEVER_FIRES, index, -1, -1
             continue
-        # The next prompt, not yet made, has cost nothing.
+        # The next prompt has not been sent, so it has no cost.
         breaking = np.unique(edits.call[own & retroactive & (edits.call < history.call_count)])
         if len(breaking) > _SLIDING_CALLS:
             since = history.call_count - int(breaking[0])
@@ -332,14 +334,14 @@ def _invalidated_thinking(replay: Replay) -> Iterator[tuple[HazardKind, int, int
 
 
 _FIRST_PRESERVED = {"opus": (5, 5), "sonnet": (5, 5), "haiku": (5, 5), "fable": (5, 1), "mythos": (5, 1)}
-"""The first version of each Claude family whose thinking blocks are checked against what stands before them.
+"""First version of each Claude family that validates thinking blocks against the preceding text.
 
 Source: Anthropic's documentation on preserved thinking, 2026.
 """
 
 
 def preserves_thinking(model: str) -> bool:
-    """Whether a model binds its thinking to what stands before it: an edit there makes later thinking invalid."""
+    """Return True if a model binds its thinking to the preceding text: an edit there invalidates later thinking."""
     name = parse_model_name(model).name
     versions = ((model_version(name, family), first) for family, first in _FIRST_PRESERVED.items())
     return any(version is not None and version >= first for version, first in versions)

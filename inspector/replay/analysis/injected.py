@@ -1,7 +1,7 @@
-"""Which texts of the user's side the agent's program wrote: one rule for every page that divides a prompt.
+"""Detect user-side texts that the agent's program wrote: one rule for every page that divides a prompt.
 
-A message the format says was injected is; and in any other, a block that begins with one of the marks programs put
-around what they add: reminders, notices of tasks, the output of commands, instructions, hooks.
+If the format marks injected messages, these marks decide. In other formats, a text is injected if it begins with a
+known prefix that programs add: reminders, task notices, command output, instructions, hooks.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from inspector.strategies.history.history import History
 
 INJECTED: Final = "injected text"
-"""What such texts are called: the field's word for what a program adds in the user's place."""
+"""Label of such texts: the usual term for text that a program adds in the user's role."""
 
 BEGINNINGS: Final = (
     "# agents.md instructions",
@@ -45,15 +45,15 @@ BEGINNINGS: Final = (
     "caveat: the messages below",
     "stop hook feedback:",
 )
-"""How texts begin, in lower case, that programs write."""
+"""Lower-case prefixes of injected texts."""
 
 QUOTED: Final = "the user sent the following message:"
-"""Follows a mark where the program only hands on what a person typed meanwhile."""
+"""Follows a prefix if the program only forwards user input from the meantime."""
 
 
 @once_a_history
 def injected_blocks(history: History) -> NDArray[np.bool_]:
-    """Per block, whether it is a text on the user's side that the program wrote, bool."""
+    """Return True per block for user-side text that the program wrote, bool."""
     found = np.zeros(len(history.kind), dtype=np.bool_)
     messages, blocks = history.session.messages, history.session.blocks
     for block in np.flatnonzero(history.kind == BlockKind.USER_TEXT).tolist():
@@ -62,7 +62,7 @@ def injected_blocks(history: History) -> NDArray[np.bool_]:
 
 
 def _is_marked(text: str) -> bool:
-    """Whether a text begins with a mark; what is handed on is looked at itself: it may be a notice, too."""
+    """Return True if a text begins with a known prefix; forwarded text is tested too, because it may be a notice."""
     text = text.lstrip().lower()
     mark = next((each for each in BEGINNINGS if text.startswith(each)), "")
     handed_on = text.removeprefix(mark).lstrip()

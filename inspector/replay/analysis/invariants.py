@@ -1,11 +1,11 @@
-"""What has to hold of every session, whatever its format: stated here, checked by `inspector check` and by a test.
+"""Invariants of every session in every format, checked by `inspector check` and by a test.
 
-- No share of a prompt is less than nothing, and the parts of a prompt, and of all prompts, add up to the whole.
-- No prompt is replayed as empty while its provider reports tokens for it, unless that is said: the file shows nothing
-  of it, so that what it held is unknown (`blank_prompts`).
-- No block measures more than the largest prompt.
-- A session that was followed while its file grew equals one that is loaded at once.
-- Usage adds up to what a count that shares nothing with the format's reader finds in the file.
+- No share of a prompt is negative, and the parts of a prompt, and of all prompts, add up to the whole.
+- No prompt is replayed as empty if its provider reports tokens for it, unless it is flagged: the file records none of
+  its contents (`blank_prompts`).
+- No block is larger than the largest prompt.
+- A session followed while its file grew equals one loaded at once.
+- Usage equals a count that shares no code with the format's reader.
 """
 
 from __future__ import annotations
@@ -29,14 +29,14 @@ if TYPE_CHECKING:
     from inspector.session.model import Session
 
 NEAR = 2.0
-"""Tokens by which sums of rounded figures may miss."""
+"""Tolerance in tokens for sums of rounded figures."""
 
 MOST_CALLS = 50
-"""Of the prompts of a session so many are taken apart, evenly spread, and the last of every context."""
+"""Prompts per session to check, evenly spread; the last one of every context is added."""
 
 
 class Invariant(StrEnum):
-    """What has to hold, in words."""
+    """An invariant, with its description."""
 
     SHARES = "no share is negative"
     SUMS = "parts add up"
@@ -47,12 +47,12 @@ class Invariant(StrEnum):
 
 
 class Broken(NamedTuple):
-    """Something that does not hold.
+    """A violated invariant.
 
     Attributes:
-        invariant: What.
-        call: At which call; -1 where it is of no call.
-        detail: How far, in a few words that name no content.
+        invariant: The invariant.
+        call: The affected call; -1 if it concerns no call.
+        detail: Description of the deviation, without session content.
     """
 
     invariant: Invariant
@@ -61,10 +61,10 @@ class Broken(NamedTuple):
 
 
 def broken_in_file(session: Session) -> tuple[Broken, ...]:
-    """What does not hold between a session and its file, which is read again.
+    """Compare a session with its file, which is read again, and return the violations.
 
     Raises:
-        TemporaryFolderError: There is no place for a copy that grows.
+        TemporaryFolderError: There is no temporary folder for a growing copy.
     """
     found: list[Broken] = []
     if differs := difference_when_followed(session.path):
@@ -81,7 +81,7 @@ def broken_in_file(session: Session) -> tuple[Broken, ...]:
 
 
 def broken_in_replay(baseline: Replay) -> tuple[Broken, ...]:
-    """What does not hold of a session's replay without a plan, the first of each kind at each call that is looked at.
+    """Return the violations in a session's replay without a plan, the first of each kind at each checked call.
 
     Args:
         baseline: The session replayed under an empty plan.

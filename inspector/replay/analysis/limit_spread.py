@@ -1,4 +1,4 @@
-"""Which limit of a plan matters most for a session: the one whose range changes the cost most, by a few values each."""
+"""Rank a plan's limits for a session by their effect on the cost, sampled at a few values each."""
 
 from __future__ import annotations
 
@@ -17,21 +17,21 @@ if TYPE_CHECKING:
     from inspector.strategies.plan import Plan
 
 ROUNDS: Final = ((0.0, 1.0), (0.5,), (0.25, 0.75))
-"""Where on a limit's line it is tried, round after round over all limits: its ends first."""
+"""Fractions of each limit's range to sample, in rounds over all limits: ends first."""
 
 MOST_SECONDS: Final = 3.0
-"""Of the processor's time, for all limits together."""
+"""Budget of CPU seconds for all limits together."""
 
 
 @dataclass(frozen=True, slots=True)
 class LimitSpread:
-    """How far a limit's range takes a session apart.
+    """Range of results over a limit's range.
 
     Attributes:
         axis: The limit.
-        least: The smallest amount at any value tried: dollars, or prompt tokens where there is no price.
-        most: The largest.
-        is_cost: The amounts are dollars.
+        least: Smallest amount at a sampled value: dollars, or prompt tokens if there is no price.
+        most: Largest amount.
+        is_cost: True if the amounts are dollars.
     """
 
     axis: TunableLimit
@@ -41,7 +41,7 @@ class LimitSpread:
 
     @property
     def width(self) -> float:
-        """How much the range changes."""
+        """Largest minus smallest amount."""
         return self.most - self.least
 
 
@@ -51,14 +51,14 @@ def limit_spreads(
     """Replay a plan at a few values of each of its limits.
 
     Args:
-        inputs: The session, best `isolated` from other replays.
+        inputs: The session, preferably `isolated` from other replays.
         plan: The plan.
-        axes: Limits of it.
-        seconds: Of the processor's time; what takes longer is left off.
+        axes: Its limits.
+        seconds: Budget of CPU seconds; the rest is skipped.
 
     Yields:
-        The limits, the one that changes most first, after every round over all of them; nothing where not even the
-        first round came to its end. Of equal ones, that which stands first in the plan.
+        The limits by effect, largest first, after every complete round; nothing if the first round is incomplete. Ties
+        are in the plan's order.
     """
     began = thread_time()
     points: dict[int, list[Point]] = {place: [] for place in range(len(axes))}

@@ -1,9 +1,8 @@
-"""What a session shows of why a call missed the prompt cache: models, times, contexts, edits.
+"""Derive the cause of a cache miss from a session: models, times, contexts, edits.
 
-The first of these that holds is the cause: another model, a compaction or a rewind, an edit of what was sent, a pause
-longer than the cache lives, other betas or another thinking level, a resume, a prompt too short to be kept, more blocks
-than a look-back reaches. Where none does, caches that keep what they choose (those whose writes nobody counts) most
-likely dropped it.
+The first that applies is the cause: another model, a compaction or a rewind, an edit of text sent before, a pause
+longer than the cache lifetime, other betas or another thinking level, a resume, a prompt below the minimum prefix, more
+blocks than the lookback covers. Otherwise automatic caches (without reported writes) most likely evicted the entry.
 """
 
 from __future__ import annotations
@@ -29,21 +28,21 @@ FIVE_MINUTES, HOUR = 300.0, 3600.0
 """The two lifetimes that Anthropic offers, in seconds."""
 
 TOOLS_LOCATOR = "tools"
-"""Where formats that record tool definitions say they stand."""
+"""Origin locator of recorded tool definitions."""
 
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """What a session shows of one miss.
+    """Evidence for the cause of one miss.
 
     Attributes:
-        cause: The cause it speaks for.
-        previous: The last call that shares the prompt's beginning, -1 for none.
-        gap_seconds: Time since that one; None where a time is missing.
-        lifetime: Seconds the cache kept what that one left; 0 where nobody knows.
+        cause: The cause it supports.
+        previous: The last call that shares the prompt's prefix, -1 for none.
+        gap_seconds: Seconds since that call; None if a time is missing.
+        lifetime: Cache lifetime in seconds of that call's entry; 0 if unknown.
         models: The models of that call and this one.
-        blocks: Where the two prompts part: the block that stood there, and the one that stands there now; -1 for none.
-        rule: What the plan, or the agent, says of the edit that parts them; empty where none does.
+        blocks: First block that differs: the earlier and the current one; -1 for none.
+        rule: Explanation of the edit by the plan or the agent; empty if there is none.
     """
 
     cause: MissCause
@@ -56,14 +55,14 @@ class Evidence:
 
 
 class MissEvidence:
-    """Finds what speaks for the cause of a miss, call by call."""
+    """Finds evidence for the cause of a miss, call by call."""
 
     def __init__(self, replay: Replay, missed_anyway: NDArray[np.bool_]) -> None:
-        """Look at a replay, and at what the session recorded around it.
+        """Index a replay and the recorded data around it.
 
         Args:
             replay: The replay.
-            missed_anyway: Per call, whether it missed the cache with nothing cut, too: the plan is not why.
+            missed_anyway: Per call, True if it also missed the cache with nothing cut, so the plan is not the cause.
         """
         self._replay = replay
         self._missed_anyway = missed_anyway
@@ -75,7 +74,7 @@ class MissEvidence:
         self._contexts = _contexts_of_calls(replay)
 
     def of(self, call: int, read: int) -> Evidence:
-        """What is shown of a call that read so many tokens."""
+        """Return the evidence for a call that read this many tokens."""
         session = self._replay.history.session
         previous = int(self._previous[call])
         models = (session.calls[previous].model if previous >= 0 else "", session.calls[call].model)
@@ -100,7 +99,7 @@ class MissEvidence:
             return _expired(lifetime), nothing, ""
         messages, calls = replay.history.session.messages, replay.history.session.calls
         settings = setting_changed(calls[previous], calls[call])
-        # Of caches that keep what they choose nobody says that they tell such requests apart.
+        # No automatic cache documents that it distinguishes such requests.
         if settings is not None and inputs.caches.writes[call]:
             return settings, nothing, ""
         if messages[calls[previous].response].is_inherited and not messages[calls[call].response].is_inherited:
@@ -114,7 +113,7 @@ class MissEvidence:
         return MissCause.LIKELY_SERVER_SIDE, nothing, ""
 
     def _departure(self, call: int, previous: int) -> tuple[MissCause, tuple[int, int]]:
-        """Why a prompt does not grow from the one before it, and the blocks at which they part."""
+        """Return the cause of a prompt that does not grow from the previous one, and the blocks where they differ."""
         (context, layout), (_, layout_before) = self._contexts[call], self._contexts[previous]
         blocks = layout.blocks[: layout.prompt_blocks[np.searchsorted(layout.calls, call)]]
         before = layout_before.blocks[: layout_before.prompt_blocks[np.searchsorted(layout_before.calls, previous)]]
@@ -133,7 +132,7 @@ class MissEvidence:
         return cause, (parts[0], parts[1])
 
     def _edited(self, call: int) -> tuple[MissCause, tuple[int, int], str] | None:
-        """The edit that parts a prompt from the one before; None for none, or one of the plan that changed nothing."""
+        """Return the edit where a prompt departs from the previous one; None if absent, or if it changed no miss."""
         changed = int(self._replay.ledger.first_changed[call])
         if changed < 0:
             return None
@@ -143,7 +142,7 @@ class MissEvidence:
         return MissCause.PLAN_EDIT if by_plan else MissCause.CLEARING, (changed, changed), rule
 
     def _edit(self, call: int, block: int) -> tuple[bool, str]:
-        """Whether the plan, not the recorded agent, changed a block at a call, and what it says of that."""
+        """Return True if the plan, not the recorded agent, changed a block at a call, and its explanation."""
         edits = self._replay.edits
         row = edits.row(block, call)
         if row < 0:
@@ -153,7 +152,7 @@ class MissEvidence:
 
 
 LOOK_BACK_POSITIONS = 20
-"""Anthropic looks so many positions back from a breakpoint for an earlier entry."""
+"""Positions that Anthropic searches backward from a breakpoint for an earlier entry."""
 
 
 def _expired(lifetime: float) -> MissCause:
@@ -163,7 +162,7 @@ def _expired(lifetime: float) -> MissCause:
 
 
 def lifetimes(replay: Replay) -> NDArray[np.float64]:
-    """Per call, seconds that what it left in the cache is kept: for an hour what was written for an hour, float64."""
+    """Return the lifetime in seconds of each call's cache entry, one hour if most was written for an hour, float64."""
     caches, ledger, share = replay.inputs.caches, replay.ledger, replay.inputs.recorded.one_hour_share
     chosen = caches.writes & np.isin(caches.lifetime, (FIVE_MINUTES, HOUR)) & ~np.isnan(share)
     chosen &= ledger.cache_write + ledger.cache_read > 0

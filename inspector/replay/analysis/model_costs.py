@@ -1,4 +1,4 @@
-"""What each model of a session cost, and under which name the prices have it."""
+"""Cost per model of a session, with the name it is priced under."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ class ModelCost:
     """The calls of one model.
 
     Attributes:
-        model: Its name as recorded; empty where the file names none.
-        priced_as: The other name it has in the prices; empty where it is priced under its own.
-        calls: How many calls it answered.
+        model: Its name as recorded; empty if the file names none.
+        priced_as: The different name it is priced under; empty if it has its own prices.
+        calls: Number of calls it answered.
         prompt_tokens: Tokens of their prompts.
         output_tokens: Tokens of its responses.
-        cost: Dollars of these calls, requests a plan's strategies make before them included.
-        share: Of the whole cost.
+        cost: Dollars of these calls, including requests that a plan's strategies make before them.
+        share: Share of the whole cost.
     """
 
     model: str
@@ -38,7 +38,7 @@ class ModelCost:
 
 
 def model_costs(replay: Replay) -> tuple[ModelCost, ...]:
-    """What every model of a session cost, the most first; together the whole cost.
+    """Return the cost of every model of a session, highest first; they add up to the whole cost.
 
     Args:
         replay: The session, with a plan or without.
@@ -68,6 +68,6 @@ def model_costs(replay: Replay) -> tuple[ModelCost, ...]:
 
 
 def stand_ins(inputs: ReplayInputs) -> dict[str, str]:
-    """By a model's name as recorded, the other name it is priced under; models with their own are left out."""
+    """Map recorded model names to the different names they are priced under, omitting those with own prices."""
     names = recorded_calls(inputs.history).models.names
     return {model: other for model in names if (other := inputs.pricing.priced_as(model))}

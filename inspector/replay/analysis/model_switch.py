@@ -1,8 +1,8 @@
-"""What if the main conversation had gone to another model from some call on: a projection.
+"""Project the cost if the main conversation had switched to another model at some call.
 
-Prompts and responses keep their tokens. The first call of the other model finds nothing in its cache; every later one
-reads what it read. At switches that were recorded after it, and where there was no cache, it reads what is expected of
-what it could have: as often as such a cache is read after such a pause, by what the session shows of it or is typical.
+Prompts and responses keep their token counts. The first call of the other model finds an empty cache; every later one
+reads as recorded. After recorded switches that follow, and if there was no cache, the read is an expected value: the
+readable tokens times the observed or typical hit rate after such a pause.
 """
 
 from __future__ import annotations
@@ -34,19 +34,19 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class ModelSwitch:
-    """A session whose main conversation had gone to another model from some call on; all projected.
+    """A session with its main conversation switched to another model at some call; all figures are projected.
 
     Attributes:
         call: The first call of the other model.
         model: Its name.
-        calls: How many calls it would have answered.
-        recache_tokens: Tokens that the first of them read from the cache, and that the other model's does not hold.
-        recache_usd: What sending these costs the other model beyond reading them.
-        recorded_usd: What its calls cost as they were.
-        usd: What they would have cost.
-        pays_after: After how many calls it has cost less than going on, for good; None where it does not.
-        window: Tokens the other model's window holds; None where nobody says.
-        beyond_window: How many of these prompts are longer.
+        calls: Number of calls it would answer.
+        recache_tokens: Tokens that the first of them read from the cache and that the other model's cache lacks.
+        recache_usd: Dollars of sending these to the other model, beyond reading them.
+        recorded_usd: Recorded cost of its calls.
+        usd: Projected cost.
+        pays_after: Number of calls after which it stays cheaper than continuing; None if it never does.
+        window: The other model's context window in tokens; None if unknown.
+        beyond_window: Number of longer prompts.
     """
 
     call: int
@@ -62,15 +62,15 @@ class ModelSwitch:
 
     @property
     def saved_usd(self) -> Figure:
-        """Dollars saved; negative where it would have cost more."""
+        """Dollars saved; negative if it costs more."""
         recorded, changed = self.recorded_usd.value, self.usd.value
         return Figure(None if recorded is None or changed is None else recorded - changed, HowKnown.PROJECTED)
 
 
 def model_switch(found: CacheMisses, call: int, model: str) -> ModelSwitch | None:
-    """What switching the main conversation to another model at a call would have come to.
+    """Project a switch of the main conversation to another model at a call.
 
-    None where the call is not the main conversation's, or the model has no price.
+    Returns None if the call is not in the main conversation, or the model has no price.
 
     Args:
         found: The misses of the session.
@@ -140,7 +140,7 @@ def model_switch(found: CacheMisses, call: int, model: str) -> ModelSwitch | Non
 
 
 def main_calls(replay: Replay) -> NDArray[np.int64]:
-    """The calls of the main conversation, rising."""
+    """Return the calls of the main conversation, ascending."""
     count = replay.history.call_count
     threads = [context.calls for context in replay.inputs.layout.contexts if context.thread == 0]
     calls = np.sort(np.concatenate([np.zeros(0, dtype=np.int64), *threads]).astype(np.int64))
@@ -150,9 +150,9 @@ def main_calls(replay: Replay) -> NDArray[np.int64]:
 def _written(
     unread: NDArray[np.int64], read: NDArray[np.int64], recorded: PromptUsage, *, is_counted: NDArray[np.bool_]
 ) -> PromptUsage:
-    """Prompts whose unread tokens are written to the cache, for as long as they were.
+    """Return prompts with unread tokens written to the cache, at the recorded lifetime.
 
-    What was neither read nor written is neither again where writes were counted.
+    Tokens that were uncached stay uncached if writes were counted.
     """
     written = recorded.cache_write
     uncached = np.where(is_counted, np.minimum(recorded.uncached, unread), 0)
@@ -162,7 +162,7 @@ def _written(
 
 
 def _is_in_time(shown: Evidence) -> bool:
-    """Whether a call came while the cache of the one before it lived: another model is all that it missed for."""
+    """Return True if a call came within the previous cache's lifetime, so that only the other model explains its miss."""
     return shown.gap_seconds is None or not 0 < shown.lifetime < shown.gap_seconds
 
 
@@ -171,7 +171,7 @@ def _is_same(one: str, other: str) -> bool:
 
 
 def plain_name(model: str) -> str:
-    """A model's name as it is compared: `claude-opus-4-8` of `anthropic/claude-opus-4.8`."""
+    """Return a model's name in normal form: `claude-opus-4-8` for `anthropic/claude-opus-4.8`."""
     return parse_model_name(model).name.replace(".", "-")
 
 
@@ -187,16 +187,16 @@ _NOT_FOR_CONVERSATIONS = frozenset(
         *("transcribe", "translate", "tts", "vision"),
     )
 )
-"""Words of names of models that no agent is run with."""
+"""Words in names of models that agents do not use."""
 
 _VERSION = re.compile(r"(?<![a-z\d])(\d{1,2})(?:[-.](\d{1,2}))?(?!\d)")
 
 
 def other_models(replay: Replay) -> tuple[str, ...]:
-    """Models a session could have been switched to: those it knows, then the nearest of its newest one's family.
+    """Return models to switch a session to: its own, then the closest ones in the family of its newest model.
 
-    Of a family there is one of every kind: of `claude-opus-4-8` a Sonnet and a Haiku whose version is nearest. Dearest
-    first, at most `MOST_OFFERED`.
+    Each kind of the family appears once: for `claude-opus-4-8`, the Sonnet and the Haiku with the closest versions.
+    Most expensive first, at most `MOST_OFFERED`.
     """
     session, pricing = replay.history.session, replay.inputs.pricing
     newest = next((call.model for call in reversed(session.calls) if call.model), "")
@@ -218,7 +218,7 @@ def other_models(replay: Replay) -> tuple[str, ...]:
 
 
 def _siblings(model: str, names: Sequence[str]) -> Iterator[str]:
-    """Of every other kind of the family the name whose version is nearest, of the same major version."""
+    """Yield the closest version of every other kind of the family, with the same major version."""
     mine = _kind_and_version(model)
     nearest: dict[tuple[str, ...], tuple[float, str]] = {}
     for name in names:
@@ -233,7 +233,7 @@ def _siblings(model: str, names: Sequence[str]) -> Iterator[str]:
 
 
 def _kind_and_version(name: str) -> tuple[tuple[str, ...], tuple[int, int] | None]:
-    """The words of a name, `preview` left out, and its version: `(claude, opus)` and (4, 8)."""
+    """Return the words of a name without `preview`, and its version: `(claude, opus)` and (4, 8)."""
     found = _VERSION.search(name)
     words = tuple(word for word in re.findall(r"[a-z]+", name) if word != "preview")
     return words or ("",), (int(found[1]), int(found[2] or 0)) if found else None

@@ -1,8 +1,8 @@
-"""How a model may answer otherwise under a plan than it was recorded, by public paired experiments.
+"""Uncertainty of model behavior under a plan, from public paired experiments.
 
-A replay keeps the recorded answers. Whether a model takes more turns, or fewer, where its context is cut can only be
-told by running the same tasks with and without. That was done in public: 500 tasks with five settings of models each
-way. `scripts/paired_experiments.py` works these numbers out from the published table, docs/belief.md says where it is.
+A replay keeps the recorded responses. Only running the same tasks with and without cuts shows whether a model then
+takes more turns or fewer. A public experiment did this: 500 tasks each way with five model settings.
+`scripts/paired_experiments.py` computes these numbers from the published table; docs/belief.md names its source.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ if TYPE_CHECKING:
 
 
 class PairedExperiment(NamedTuple):
-    """The same tasks with old tool results masked, and without.
+    """A paired comparison of tasks with old tool results masked, and without.
 
     Attributes:
-        pairs: Tasks that were run both ways, over all settings.
-        turns: Change of the turns over all of them as a share, 0.03 for 3 % more; its ends hold 95 % of draws of tasks.
-        models: The same of every setting alone.
-        lost: Pairs that were solved without masking alone.
-        won: Pairs that were solved with it alone.
+        pairs: Tasks run both ways, over all settings.
+        turns: Relative change of turns over all of them, 0.03 for 3 % more, with a 95 % bootstrap interval over tasks.
+        models: The same change for every setting.
+        lost: Pairs solved only without masking.
+        won: Pairs solved only with masking.
     """
 
     pairs: int
@@ -37,17 +37,17 @@ MASKING: Final = PairedExperiment(2_496, Band(-0.020, 0.033, 0.090), (-0.114, 0.
 """The Complexity Trap, arXiv 2508.21433, auxiliary-data/experiment_instance_costs_sweagent.csv."""
 
 TURNS_OF_A_MODEL: Final = Band(-0.255, 0.033, 0.321)
-"""Between which changes the turns of a model that was not among them lie, with 95 %, as shares."""
+"""95 % interval of the relative change of turns for a model that was not in the experiment."""
 
 
 def widened(saving: Band, planned: float) -> Band:
-    """A saving with what it comes to where a model takes more turns under the plan, or fewer, than were recorded.
+    """Widen savings for a model that takes more or fewer turns under the plan than recorded.
 
-    Turns are taken to cost the same each, so that what the plan costs changes as they do.
+    All turns are assumed to cost the same, so the plan's cost scales with their number.
 
     Args:
-        saving: What is saved with the recorded answers, and how far that may be off; dollars.
-        planned: What the plan costs with the recorded answers, dollars.
+        saving: Savings with the recorded responses, with their band; dollars.
+        planned: The plan's cost with the recorded responses, dollars.
     """
     turns = TURNS_OF_A_MODEL
     return Band(saving.low - turns.high * planned, saving.middle, saving.high - turns.low * planned)

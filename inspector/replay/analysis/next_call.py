@@ -1,8 +1,8 @@
-"""What the next call would cost: while the cache is warm, once it is cold, after starting afresh or compacting first.
+"""Cost of the next call: with a warm cache, with a cold one, in a new conversation, or after a compaction.
 
-All of it is projected from the last call of the main conversation: the next prompt as it stands, without what the user
-will add, and without the response. How likely a warm cache is read, and what is left in a cold one, is what the session
-shows of its cache, with what is typical of it.
+All figures are projected from the last call of the main conversation: the current next prompt, without the user's next
+message and without the response. The hit rate of a warm cache and the tokens left in a cold one are observed in the
+session, blended with typical values.
 """
 
 from __future__ import annotations
@@ -23,27 +23,26 @@ if TYPE_CHECKING:
     from inspector.replay.engine.replay import Replay
 
 SUMMARY_TOKENS = 2_000
-"""A summary's length where the session has no compaction to take it from."""
+"""Assumed length of a summary if the session has no compaction."""
 
 
 @dataclass(frozen=True, slots=True)
 class NextCallCost:
-    """The next prompt, priced several ways; all projected, dollars None without a price.
+    """The next prompt with several prices; all projected, dollars None without a price.
 
     Attributes:
         prompt_tokens: Tokens of the prompt.
-        cached_tokens: Of these, what the cache holds while it is warm.
-        lifetime: Seconds the cache is kept after a call.
-        expires_at: When it goes cold, seconds since the epoch; None where the last call has no time.
-        warm_usd: The prompt where the cache is read while it is warm.
-        warm_chance: How likely that is of a call within five minutes, 0 to 1.
-        cold_usd: The prompt once it is cold.
-        fresh_tokens: What a new conversation's first prompt would be.
+        cached_tokens: The part in a warm cache.
+        lifetime: Cache lifetime in seconds.
+        expires_at: Time at which it goes cold, seconds since the epoch; None if the last call has no time.
+        warm_usd: The prompt with a cache hit.
+        warm_chance: Hit rate of a call within five minutes, 0 to 1.
+        cold_usd: The prompt with a cold cache.
+        fresh_tokens: Size of a new conversation's first prompt.
         fresh_usd: That prompt, nothing cached.
-        compacted_tokens: What the prompt would be after a compaction.
-        compact_first_usd: A cold prompt that asks for a summary, the summary, and the prompt after it.
-        compact_pays_after: Calls after which that is expected to cost less than going on as it is; None where it never
-            does.
+        compacted_tokens: Size of the prompt after a compaction.
+        compact_first_usd: A cold prompt that requests a summary, the summary, and the prompt after it.
+        compact_pays_after: Calls after which that is expected to be cheaper than continuing; None if it never is.
     """
 
     prompt_tokens: int
@@ -60,12 +59,12 @@ class NextCallCost:
     compact_pays_after: int | None
 
     def seconds_left(self, now: float) -> float | None:
-        """Seconds until the cache goes cold, 0 once it has; None where that is not known."""
+        """Return the seconds until the cache goes cold, 0 if it is; None if unknown."""
         return None if self.expires_at is None else max(self.expires_at - now, 0.0)
 
 
 def next_call_cost(replay: Replay) -> NextCallCost | None:
-    """The session's next prompt, priced; None where there was no call, or no cache keeps anything."""
+    """Price the session's next prompt; None if there was no call, or nothing is cached."""
     inputs, ledger, session = replay.inputs, replay.ledger, replay.history.session
     main = main_calls(replay)
     if not len(main):
@@ -109,7 +108,7 @@ def next_call_cost(replay: Replay) -> NextCallCost | None:
 
 
 def _compacted_tokens(replay: Replay, fresh: int) -> int:
-    """Tokens of a prompt after a compaction: the median of those there were, else a new start and a summary."""
+    """Return the prompt size after a compaction: the median of recorded ones, otherwise a new start and a summary."""
     session, layout = replay.history.session, replay.inputs.layout
     count = replay.history.call_count
     after = [
@@ -121,7 +120,7 @@ def _compacted_tokens(replay: Replay, fresh: int) -> int:
 
 
 def _rates_at(replay: Replay, call: int, prompt: int) -> tuple[float, float, float]:
-    """Dollars of a token read, of one neither read nor held, and of one answered, for a prompt like the given one."""
+    """Return dollars per token that is read, not read, and output, for a prompt of the given size."""
     inputs, ledger = replay.inputs, replay.ledger
     prompts = ledger.prompt_tokens.copy()
     prompts[call] = prompt

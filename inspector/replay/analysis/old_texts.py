@@ -1,7 +1,6 @@
-"""What an edit says it replaces, and where in a tool result the same text stands.
+"""Extract the text that an edit replaces, and locate it in a tool result.
 
-Agents name the old text differently, and results show files with the numbers of their lines before them, so that an
-edit's words stand in a result line by line.
+Agents use different argument names, and results show files with line numbers, so texts are matched line by line.
 """
 
 from __future__ import annotations
@@ -13,14 +12,14 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 LEAST_CHARACTERS = 12
-"""A shorter line stands in too many places to tell anything."""
+"""Minimum length of a line; shorter ones occur in too many places."""
 
 _NAMES = frozenset({"old_string", "old_str", "oldText", "old_text", "oldString", "search", "find"})
-"""What agents call the text that an edit replaces."""
+"""Argument names for the text that an edit replaces."""
 
 _SEARCH = re.compile(r"<{5,9} ?SEARCH\n(?:-{5,9}\n)?(.*?)\n={5,9}", re.DOTALL)
 PATCH = "*** Begin Patch"
-"""How a patch of OpenAI's tool begins."""
+"""First line of a patch for OpenAI's tool."""
 
 _NUMBERED = re.compile(r"[ \t]*\d{1,7}(?:\t|→|\|| ?: ?|-)")
 _PLACED = re.compile(r"(?:[\w./~@+-]{1,200}[:-])?\d{1,7}(?:\t|→|\|| ?: ?|-)")
@@ -28,7 +27,7 @@ _DEEPEST = 6
 
 
 def strings_of(value: object, name: str = "", depth: int = 0) -> Iterator[tuple[str, str]]:
-    """Every string of a tool call's arguments, with the name of the argument it stands in."""
+    """Yield every string of a tool call's arguments with its argument name."""
     if isinstance(value, str):
         yield name, value
     elif depth < _DEEPEST and isinstance(value, dict):
@@ -40,7 +39,7 @@ def strings_of(value: object, name: str = "", depth: int = 0) -> Iterator[tuple[
 
 
 def old_texts(arguments: dict[str, Any]) -> list[str]:
-    """The texts a tool call wants to replace, as it says them; empty where it replaces none."""
+    """Return the texts a tool call replaces; empty if it replaces none."""
     found = []
     for name, text in strings_of(arguments):
         if name in _NAMES:
@@ -53,7 +52,7 @@ def old_texts(arguments: dict[str, Any]) -> list[str]:
 
 
 def _of_patch(text: str) -> Iterator[str]:
-    """Runs of lines that a patch takes out or shows around them."""
+    """Yield runs of removed and context lines of a patch."""
     run: list[str] = []
     for line in [*text.splitlines(), "***"]:
         if line[:1] in {"-", " "} and not line.startswith("---"):
@@ -65,7 +64,7 @@ def _of_patch(text: str) -> Iterator[str]:
 
 
 def bare_lines(text: str) -> Iterator[str]:
-    """A text's lines without indentation, numbers of lines, names of files and signs of a difference before them."""
+    """Yield a text's lines without indentation, line numbers, file names and diff signs."""
     for line in text.splitlines():
         bare = line.strip()
         if len(bare) < LEAST_CHARACTERS:
@@ -77,7 +76,7 @@ def bare_lines(text: str) -> Iterator[str]:
 
 
 def find_text(old: str, text: str) -> tuple[int, int] | None:
-    """Where an old text begins and ends in a result, whatever numbers stand before its lines; None for nowhere."""
+    """Return the bounds of an old text in a result, ignoring line numbers; None if absent."""
     start = text.find(old)
     if start >= 0:
         return start, start + len(old)

@@ -1,6 +1,6 @@
-"""What comes of a plan on a session: every total a report or a screen shows of it, each with how it is known.
+"""Results of a plan on a session: every total shown in a report or on a screen, with its confidence.
 
-This is the one place where they are worked out; whoever shows them only writes them down.
+They are computed only here; reports and screens just format them.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ NOTHING = 1e-9
 
 @dataclass(frozen=True, slots=True)
 class Savings:
-    """What a plan saves; negative where it costs more.
+    """Savings of a plan; negative if it costs more.
 
     Attributes:
         tokens: Prompt tokens.
         usd: Dollars, cache misses included; None without a price.
-        share: The saving as a share of what `share_of` names, 0.25 for a quarter.
-        share_of: The cost, or the prompt tokens where there is no price.
+        share: Savings as a share of the quantity in `share_of`, 0.25 for a quarter.
+        share_of: The cost, or the prompt tokens if there is no price.
     """
 
     tokens: Figure
@@ -40,11 +40,11 @@ class Savings:
 
 
 def savings_of(baseline: Figures, planned: Figures) -> Savings:
-    """What `planned` saves against `baseline`."""
+    """Compute the savings of `planned` over `baseline`."""
     tokens = _difference(baseline.prompt_tokens, planned.prompt_tokens)
     usd = _difference(baseline.cost_usd, planned.cost_usd)
     if planned.cost_usd.known is not HowKnown.PROJECTED:
-        # Responses cost the same with and without the plan, so the saving is known as well as the prompts are.
+        # Responses cost the same with and without the plan, so savings have the confidence of the prompts.
         usd = Figure(usd.value, tokens.known)
     if usd.value is None:
         return Savings(tokens, usd, _share(tokens, baseline.prompt_tokens), "prompt_tokens")
@@ -52,9 +52,9 @@ def savings_of(baseline: Figures, planned: Figures) -> Savings:
 
 
 def break_even_call(baseline: Ledger, planned: Ledger) -> int | None:
-    """The call, counted from 1, from which on the plan has cost less in all, to the end of the session.
+    """Return the call, counted from 1, from which on the plan's cumulative cost stays lower.
 
-    None where it never gets there, changes nothing, or has no price.
+    None if there is none, the plan changes nothing, or there is no price.
     """
     ahead = np.cumsum(baseline.cost - planned.cost) > NOTHING
     if not len(ahead) or not ahead[-1]:
@@ -74,20 +74,20 @@ def _difference(before: Figure, after: Figure) -> Figure:
 
 @dataclass(frozen=True, eq=False)
 class PlanOutcome:
-    """One plan on one session, beside the session with nothing cut.
+    """One plan on one session, compared with the session with nothing cut.
 
     Attributes:
         figures: Totals under the plan: tokens sent, the largest prompt, cache use, cost.
-        cache_read_share: Prompt tokens read from the cache, as a share of all; None where nothing is sent.
-        breaks: Calls whose prompt the plan changes before its end. Few of them are cache misses where little stands
-            behind the change.
-        resent_tokens: Tokens that were cached and, because of those changes, re-cached.
-        rebuild_usd: Dollars of re-caching them; None without a price.
-        break_usd: Of these, what is more than reading them from the cache would have cost: the cost of changes.
-        savings: Tokens and dollars saved; negative where the plan costs more.
-        break_even_call: The call, counted from 1, from which on the plan has cost less in all; None where that is
-            never in this session, or without a price.
-        recaching: What each call lost by them.
+        cache_read_share: Prompt tokens read from the cache, as a share of all; None if nothing is sent.
+        breaks: Calls with a prompt that the plan changes before its end. Few are cache misses if little text follows
+            the change.
+        resent_tokens: Cached tokens that were sent again because of those changes.
+        rebuild_usd: Dollars for sending them again; None without a price.
+        break_usd: Of these, the part above the price of a cache read: the cost of the changes.
+        savings: Tokens and dollars saved; negative if the plan costs more.
+        break_even_call: The call, counted from 1, from which on its cumulative cost is lower; None if there is none in
+            this session, or without a price.
+        recaching: Loss of each call from the changes.
     """
 
     figures: Figures
@@ -102,7 +102,7 @@ class PlanOutcome:
 
 
 def plan_outcome(baseline: Replay, planned: Replay) -> PlanOutcome:
-    """The totals of a replay.
+    """Compute the totals of a replay.
 
     Args:
         baseline: The session with nothing cut.
@@ -126,14 +126,14 @@ def plan_outcome(baseline: Replay, planned: Replay) -> PlanOutcome:
 
 
 def recaching_costs(replay: Replay) -> RecachingCosts:
-    """What the edits of a replay's plan put out of the cache, call by call."""
+    """Return the cache rewrites caused by a plan's edits, per call."""
     ledger, calls = replay.ledger, replay.recached_calls
     rates = replay.inputs.rates.of_prompts(ledger.prompt_tokens)
     return price_recaching(ledger, replay.served_unbroken, calls, rates)
 
 
 def cache_read_share(figures: Figures) -> Figure:
-    """Prompt tokens read from the cache, as a share of all prompt tokens; None where nothing was sent."""
+    """Return prompt tokens read from the cache, as a share of all prompt tokens; None if nothing was sent."""
     read, prompts = figures.cache_read_tokens, figures.prompt_tokens
     share = None if read.value is None or not prompts.value else read.value / prompts.value
     return Figure(share, weakest(read.known, prompts.known))

@@ -1,15 +1,15 @@
-"""What agents themselves cut while a session ran, as their records say it, beside our replay of the same.
+"""Compare cuts that agents recorded with our replay of them.
 
-A partial compaction names the results that were blanked and, with some agents, how many tokens that saved by the
-agent's own estimate. The rule its own code has (`CLEAR_RULES`) has to name the same results here. A full compaction
-says how large the context was: our replay of the conversation as if it had gone on (`without_compaction`) has to come
-to that size at the same call. What it left is measured by the report of the first call after it: the texts the file has
-of the new context, on the scale and with what the one before began with unseen, have to come to that.
+A partial compaction names the cleared results and, with some agents, the tokens saved by the agent's own estimate. The
+agent's rule (`CLEAR_RULES`) must select the same results here. A full compaction records the size of the context: our
+replay of the conversation without it (`without_compaction`) must reach that size at the same call. The size after it is
+the report of the first call after it: the recorded texts of the new context, on the fitted scale and with the
+unrecorded start of the previous context, must match it.
 
-By the rules, the newest output is spared as far as it comes to so many tokens; the result that goes beyond, and all
-before it, are cleared. OpenCode spares two user turns besides (packages/opencode/src/session/compaction.ts). Claude
-Code's rule was read off its records, which name every result it cleared. Both take four characters for a token, and
-neither clears the output of the skill tool.
+The rules spare the newest output up to a number of tokens; the result that exceeds it, and all earlier ones, are
+cleared. OpenCode also spares two user turns (packages/opencode/src/session/compaction.ts). Claude Code's rule was
+inferred from its records, which name every cleared result. Both assume four characters per token, and neither clears
+the output of the skill tool.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from inspector.strategies.history.history import History
 
 _CHARACTERS_PER_TOKEN = 4
-"""Agents take so many characters for a token, in their rules and where they say what clearing saved."""
+"""Characters per token assumed by agents, in their rules and in recorded savings."""
 
 
 _NEVER_CLEARED = "skill"
@@ -45,14 +45,14 @@ class RecordedCut:
 
     Attributes:
         call: The first call after it.
-        what: What is compared: `context before`, `context after`, `tokens saved` or `results blanked`.
-        results: Results that were blanked; 0 for a full compaction.
-        missing: Of these, how many are not in the file.
-        recorded: Tokens by the agent's own figure or the provider's; of results, how many.
-        replayed: Tokens by our replay of it; of what blanking saved, by the rule the agent estimates with; of results,
-            how many the same rule blanks here.
-        measured: Tokens on the provider's scale, where `replayed` is by the agent's own rule; None where it is not.
-        alike: Results that both blank; None where tokens are compared.
+        what: Compared quantity: `context before`, `context after`, `tokens saved` or `results blanked`.
+        results: Results that were cleared; 0 for a full compaction.
+        missing: The number of these that are not in the file.
+        recorded: Tokens reported by the agent or the provider, or the number of results.
+        replayed: Tokens by our replay; for savings, by the agent's estimation rule; for results, the number that its
+            clearing rule selects here.
+        measured: Tokens on the provider's scale if `replayed` uses the agent's rule; otherwise None.
+        alike: Results that both clear; None if tokens are compared.
     """
 
     call: int
@@ -66,12 +66,12 @@ class RecordedCut:
 
     @property
     def off(self) -> float | None:
-        """How far the replay is off, as a share of what was recorded."""
+        """Relative error of the replay."""
         return self.replayed / self.recorded - 1 if self.recorded else None
 
 
 def recorded_cuts(baseline: Replay) -> tuple[RecordedCut, ...]:
-    """Everything a session's agent cut and said how much, in the order it happened."""
+    """Return every cut that a session's agent made and quantified, in order."""
     found = [*_partial(baseline), *_same_results(baseline), *_full(baseline), *_left(baseline)]
     return tuple(sorted(found, key=lambda cut: cut.call))
 
@@ -100,7 +100,7 @@ def _partial(baseline: Replay) -> Iterator[RecordedCut]:
 
 
 def _same_results(baseline: Replay) -> Iterator[RecordedCut]:
-    """Which results were cleared, and which our rule would have."""
+    """Compare the cleared results with those selected by our rule."""
     session = baseline.history.session
     responses = [call.response for call in session.calls]
     gone: set[str] = set()
@@ -123,7 +123,7 @@ def _same_results(baseline: Replay) -> Iterator[RecordedCut]:
 
 
 def _left(baseline: Replay) -> Iterator[RecordedCut]:
-    """What full compactions left, by the report of the first call after them."""
+    """Compare the contexts left by full compactions with the report of the first call after them."""
     inputs, session = baseline.inputs, baseline.history.session
     if not session.compactions:
         return
@@ -134,7 +134,7 @@ def _left(baseline: Replay) -> Iterator[RecordedCut]:
         before = -1 if call is None else int(inputs.previous_call[call])
         if call is None or before < 0 or not (inputs.reported[call] and inputs.reported[before]):
             continue
-        # What accumulates unseen over a context goes with it; what was there when it began stays.
+        # Unrecorded text that accumulates during a context is removed with it; text from its start remains.
         began = int(np.flatnonzero(baseline.history.call_context == baseline.history.call_context[before])[0])
         if not inputs.reported[began]:
             continue
@@ -152,11 +152,11 @@ def _full(baseline: Replay) -> Iterator[RecordedCut]:
 
 
 class ClearRule(NamedTuple):
-    """What an agent spares when it clears a context in part.
+    """Output that an agent spares when it clears a context in part.
 
     Attributes:
         tokens: The newest output, in tokens of four characters.
-        turns: User turns, the newest included, that are spared altogether.
+        turns: User turns, including the newest, that are spared entirely.
     """
 
     tokens: int
@@ -164,16 +164,16 @@ class ClearRule(NamedTuple):
 
 
 CLEAR_RULES: Final[Mapping[str, ClearRule]] = {"claude-code": ClearRule(40_000, 0), "opencode": ClearRule(40_000, 2)}
-"""By the session's format."""
+"""By session format."""
 
 
 def cleared_by(rule: ClearRule, history: History, message: int) -> set[str]:
-    """The calls whose results the rule clears before a message, by their ids.
+    """Return the ids of calls with results that the rule clears before a message.
 
     Args:
-        rule: What is spared.
+        rule: Output to spare.
         history: The session's columns.
-        message: The message the clearing stands before.
+        message: The message that follows the clearing.
     """
     session = history.session
     responses = [call.response for call in session.calls]

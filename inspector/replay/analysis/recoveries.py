@@ -1,18 +1,18 @@
-"""What a plan cut that was needed later, and what it would have cost to get it back.
+"""Find cuts of a plan that were needed later, and price their recovery.
 
-A *need* is the first use of a result (`reuse`) after the plan took what was used out of the prompt: what comes after it
-finds the result recovered. A *recovery* is what a model would do then: ask again. It costs
+A *need* is the first use of a result (`reuse`) after the plan removed the used text from the prompt; later calls find
+the result recovered. A *recovery* is the additional request a model would then make. It costs
 
-- one more call: its prompt, served as the needing call's was just served, and an output of usual length,
-- the result written again behind it,
-- and read with every later prompt of its conversation that held it when it was recorded.
+- one more call: its prompt, with the same cache usage as the needing call's, and an output of typical length,
+- the result written again after it,
+- and read in every later prompt of its conversation that contained it in the recording.
 
-Several results that are needed at one call are asked for together, so a recovery is a call. The plan saves between
-[saved - what all recoveries cost, saved]; it is judged by the lower end. All of it is an estimate: that a text was used
-again does not show that the model could not have done without.
+Several results needed at one call are requested together, so a recovery is a call. The plan's savings are in [saved -
+cost of all recoveries, saved], and it is ranked by the lower bound. All figures are estimates: a text that was used
+again may still have been dispensable.
 
-The same read or command issued again although its result was still in the recorded prompt is no need: it happened with
-the result at hand, and would with the plan. It counts as a repeat anyway.
+A repeated read or command is no need if its earlier result was still in the recorded prompt: it happened with the
+result available, and would happen under the plan too. It counts as a repeat.
 """
 
 from __future__ import annotations
@@ -44,18 +44,18 @@ if TYPE_CHECKING:
 
 
 class Need(NamedTuple):
-    """The first use of a tool result after a plan took what was used out of the prompt.
+    """The first use of a tool result after a plan removed the used text from the prompt.
 
     Attributes:
-        kind: How the use is told.
-        block: The result, block index.
-        removed_at: The call from which on the plan did not send what was used.
-        call: The call whose response used it.
-        use: The block of that response that did, block index.
-        start: Where what was used begins in the result's text, characters.
-        stop: Where it ends.
-        use_start: Where the use begins in that block's text, characters; of a tool call, in the JSON of its input.
-        use_stop: Where it ends.
+        kind: Detector of the use.
+        block: Block index of the result.
+        removed_at: First call without the used text under the plan.
+        call: The call with a response that used it.
+        use: Block index of the use in that response.
+        start: Start of the used text in the result, in characters.
+        stop: End of the used text.
+        use_start: Start of the use in that block's text, in characters; for a tool call, in the JSON of its input.
+        use_stop: End of the use.
     """
 
     kind: NeedKind
@@ -71,19 +71,19 @@ class Need(NamedTuple):
 
 @dataclass(frozen=True)
 class Recoveries:
-    """What a plan on a session would have to get back, priced. All of it is estimated.
+    """Recoveries that a plan would need on a session, with prices. All figures are estimates.
 
     Attributes:
-        needs: The first need of every result that was needed, in call order.
-        needed: Calls with a need: how many recoveries there would be.
-        repeats_anyway: Reads and commands issued again although their result was still in the recorded prompt, after
-            the plan had cut it.
-        saved: Dollars the plan saves with no recovery, negative where it costs more; None without a price.
-        cost: Dollars of all recoveries together, 0.0 where there is none; None without a price.
-        cost_each: Dollars of one on average; None where there is none, or without a price.
-        band_low: `saved` less `cost`: what the plan saves if everything was recovered; None without a price.
-        break_even: The fewest recoveries, at the cost of one, that use up what the plan saves; None where there is
-            none, where it saves nothing, or without a price.
+        needs: The first need of every needed result, in call order.
+        needed: Number of calls with a need, which is the number of recoveries.
+        repeats_anyway: Repeated reads and commands after the plan cut their result, while it was still in the recorded
+            prompt.
+        saved: Dollars the plan saves without recoveries, negative if it costs more; None without a price.
+        cost: Dollars of all recoveries, 0.0 if there are none; None without a price.
+        cost_each: Average dollars per recovery; None if there are none, or without a price.
+        band_low: `saved` minus `cost`: savings if everything was recovered; None without a price.
+        break_even: Number of recoveries at average cost that use up the savings; None if there are none, if it saves
+            nothing, or without a price.
         cost_at: Dollars of the recovery at every call with a need; empty without a price.
     """
 
@@ -99,37 +99,37 @@ class Recoveries:
 
     @cached_property
     def calls(self) -> tuple[int, ...]:
-        """The calls with a need, in order."""
+        """Calls with a need, in order."""
         return tuple(dict.fromkeys(need.call for need in self.needs))
 
     @cached_property
     def by_block(self) -> Mapping[int, Need]:
-        """The needs by the result that was needed."""
+        """Needs by the needed result."""
         return {need.block: need for need in self.needs}
 
     @cached_property
     def kinds(self) -> Mapping[NeedKind, int]:
-        """How many results were needed by how that is told, every kind in the order of `NeedKind`."""
+        """Number of needed results by detector, with every kind in the order of `NeedKind`."""
         return {kind: sum(need.kind is kind for need in self.needs) for kind in NeedKind}
 
 
 def recoveries_to_break_even(saved: float | None, each: float | None) -> int | None:
-    """The fewest recoveries that cost as much as is saved; None where nothing is saved, or there is none to price.
+    """Return the number of recoveries that cost as much as is saved; None without savings or a price.
 
     Args:
-        saved: Dollars saved if nothing was fetched again; None without a price.
-        each: Dollars of one recovery; None for none.
+        saved: Dollars saved without recoveries; None without a price.
+        each: Dollars per recovery; None if there are none.
     """
     return ceil(saved / each - NOTHING) if each and saved is not None and saved > NOTHING else None
 
 
 def recoveries(baseline: Replay, planned: Replay, uses: ReuseEvidence) -> Recoveries:
-    """What of a session a plan would have to get back, and for how much.
+    """Find and price the recoveries of a plan on a session.
 
     Args:
         baseline: The session with nothing cut.
         planned: The same session under the plan.
-        uses: Where the session used what its tool results said (`ReuseScan`).
+        uses: Later uses of its tool results (`ReuseScan`).
     """
     needs, repeats_anyway = _needs(planned, uses)
     needed = len({need.call for need in needs})
@@ -144,9 +144,9 @@ def recoveries(baseline: Replay, planned: Replay, uses: ReuseEvidence) -> Recove
 
 
 def net_share(savings: Savings, found: Recoveries) -> float | None:
-    """What a plan is judged by: what it saves if everything needed was recovered, as a share of `savings.share_of`.
+    """Return the savings after recovering everything needed, as a share of `savings.share_of`.
 
-    Without a price that is its saving where nothing was needed, and None where something was.
+    Without a price, these are the plain savings if nothing was needed, and None otherwise.
     """
     share, usd = savings.share.value, savings.usd.value
     if share is None or not found.needed:
@@ -157,7 +157,7 @@ def net_share(savings: Savings, found: Recoveries) -> float | None:
 
 
 def _needs(replay: Replay, uses: ReuseEvidence) -> tuple[tuple[Need, ...], int]:
-    """The needs in call order, and how many repeats happened with the result still in the recorded prompt."""
+    """Return the needs in call order, and the number of repeats with the result still in the recorded prompt."""
     history, edits = replay.history, replay.edits
     touched = np.zeros(len(history.kind), dtype=bool)
     touched[edits.block[edits.by_plan & (edits.action != Action.WHOLE)]] = True
@@ -193,7 +193,7 @@ def _needs(replay: Replay, uses: ReuseEvidence) -> tuple[tuple[Need, ...], int]:
 
 
 def _recorded_end(history: History) -> NDArray[np.int32]:
-    """Per block, the first call whose recorded prompt holds it no more, cleared by the agent or left out; int32."""
+    """Return, per block, the first call with a recorded prompt that no longer contains it; int32."""
     end = history.leaves.copy()
     for call, choice in recorded_clearing(history):
         end[choice.block] = min(int(end[choice.block]), call)
@@ -201,7 +201,7 @@ def _recorded_end(history: History) -> NDArray[np.int32]:
 
 
 def _is_cut(replay: Replay, change: int, start: int, stop: int) -> bool:
-    """Whether a change is the plan's, and what it makes of its block lacks some of these characters of its text."""
+    """Return True if the plan made a change that removes some of these characters of its block's text."""
     edits = replay.edits
     if not edits.by_plan[change]:
         return False
@@ -211,7 +211,7 @@ def _is_cut(replay: Replay, change: int, start: int, stop: int) -> bool:
 
 
 def _removed_at(replay: Replay, change: int, start: int, stop: int) -> int:
-    """The call from which on these characters of a change's block have not been sent."""
+    """Return the first call from which on these characters of a change's block are not sent."""
     edits = replay.edits
     while change > 0 and edits.block[change - 1] == edits.block[change] and _is_cut(replay, change - 1, start, stop):
         change -= 1
@@ -219,11 +219,11 @@ def _removed_at(replay: Replay, change: int, start: int, stop: int) -> int:
 
 
 def recovery_costs(replay: Replay, needs: Sequence[Need]) -> dict[int, float]:
-    """Dollars of the recovery at every call with a need, NaN where the call has no price.
+    """Return dollars of the recovery at every call with a need, NaN if the call has no price.
 
     Args:
         replay: The session under the plan.
-        needs: What is recovered.
+        needs: Needs to recover.
     """
     history, ledger, ratio = replay.history, replay.ledger, replay.inputs.sizes.ratio
     if not needs:
@@ -250,10 +250,10 @@ def recovery_costs(replay: Replay, needs: Sequence[Need]) -> dict[int, float]:
 
 
 def _end_of_stay(history: History, need: Need) -> int:
-    """The first call after a need, or the number of calls, whose prompt would not hold what was recovered any more."""
+    """Return the first call after a need with a prompt that would drop the recovered result, or the number of calls."""
     leaves, call = int(history.leaves[need.block]), need.call
     if leaves <= call:
-        # The recorded prompt lost it before: what is recovered stays as long as what else the call sent.
+        # If the recorded prompt lost it before, the recovered result stays as long as other blocks of the call.
         contexts, threads = history.call_context, history.call_thread
         others = (contexts != contexts[call]) & (threads == threads[call])
         later = np.flatnonzero(others[call : history.call_count])
@@ -262,7 +262,7 @@ def _end_of_stay(history: History, need: Need) -> int:
 
 
 def usual_output(replay: Replay) -> float:
-    """Tokens of a usual response that calls a tool: the median of the session's; 0.0 where none does."""
+    """Return the median tokens of the session's responses that call a tool; 0.0 if there are none."""
     history = replay.history
     asking = np.zeros(len(history.session.messages), dtype=bool)
     asking[history.message[history.kind == BlockKind.TOOL_CALL]] = True

@@ -1,9 +1,9 @@
-"""What every block cost to carry: in how many prompts it was sent again, with how many tokens, for how many dollars.
+"""Cost of carrying every block: prompts, tokens and dollars for which it was sent again.
 
-A prompt's dollars belong to its tokens at the rate each was served at: those before the point where the cache's prefix
-ended were read, those after it were written or sent plain. So a result of 4,000 tokens that stayed for 118 calls costs
-what it was written for once, read for again and again, and written for anew at every break before it. The blocks'
-dollars and those of what no block holds (system prompt, tool definitions) add up to the prompts' dollars.
+Each token of a prompt is charged at its own rate: before the end of the cached prefix the read rate, after it the rate
+for writes or uncached input. A result of 4,000 tokens that stays for 118 calls is thus written once, read many times,
+and written again at every break before it. The dollars of blocks and of text outside blocks (system prompt, tool
+definitions) add up to the prompts' dollars.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class ResendCost:
-    """Per block of the session, over all recorded calls.
+    """Resend totals per block of the session, over all recorded calls.
 
     Attributes:
-        calls: Prompts that held it, int64.
-        tokens: Tokens sent for it in all of them together, on the provider's scale, float64; of thinking, what stands
-            for it in prompts.
-        cost: Dollars of those tokens, NaN where a call has no price, float64.
+        calls: Number of prompts with the block, int64.
+        tokens: Its tokens summed over these prompts, on the provider's scale, float64; for thinking, of its signature
+            or reported length.
+        cost: Dollars of those tokens, NaN if a call has no price, float64.
     """
 
     calls: NDArray[np.int64]
@@ -40,7 +40,7 @@ class ResendCost:
 
 
 def resend_cost(replay: Replay) -> ResendCost:
-    """What each block costs to carry under a replay's plan."""
+    """Compute the cost of carrying each block under a replay's plan."""
     count = len(replay.history.kind)
     result = ResendCost(np.zeros(count, dtype=np.int64), np.zeros(count), np.zeros(count))
     read_rate, other_rate = replay.inputs.rates.read_and_other(replay.ledger)
@@ -62,10 +62,10 @@ def _add_context(
     ratio = replay.inputs.sizes.ratio[calls]
     tokens, owners, first, last = _stretches(replay, context, calls)
     in_all = np.concatenate(([0.0], np.cumsum(ratio)))
-    # Every call's tokens at the reading rate, and the difference where the block stood behind what was read.
+    # Price each call's tokens at the read rate, and add the difference for blocks after the cached prefix.
     at_read = np.concatenate(([0.0], np.cumsum(ratio * read_rate[calls])))
     extra = ratio * (other_rate - read_rate)[calls]
-    # What a cache could hold it may have dropped by then, or never kept.
+    # A cacheable prefix may have been evicted, or never written.
     read_blocks = np.where(replay.ledger.cache_read[calls] > 0, replay.reusable_blocks[calls], 0)
     positions = owners.astype(np.int64)
     behind = prefix_sums(read_blocks, extra, last, positions + 1) - prefix_sums(
@@ -80,7 +80,7 @@ def _add_context(
 def _stretches(
     replay: Replay, context: ContextLayout, calls: NDArray[np.int64]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
-    """Runs of calls through which a block's tokens stay the same.
+    """Return runs of calls with a constant size of a block.
 
     Returns:
         Tokens, position in the context, first call and call after the last, both counted within the context.
@@ -97,7 +97,7 @@ def _stretches(
     owners = np.concatenate((np.arange(len(context.blocks)), positions))
     starts = np.concatenate((enters, at))
     tokens = np.concatenate((context.tokens + beside[context.blocks], sent))
-    # The changes come after the whole block they change, and in call order, so a stable sort keeps them so.
+    # Changes follow the whole block they change, in call order, so a stable sort preserves that order.
     order = np.argsort(owners, kind="stable")
     owners, starts, tokens = owners[order], starts[order], tokens[order]
     ends = np.full(len(owners), len(calls), dtype=np.int64)

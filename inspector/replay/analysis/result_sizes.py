@@ -1,9 +1,9 @@
-"""What single tool results measure by the provider's own count: the difference of two reported prompts.
+"""Sizes of single tool results by the provider's count: the difference of two reported prompts.
 
-Where a prompt grew from the one before it by a response and one result, it holds what that one held, the response, of
-whose length the provider tells, and the result: what is left is the result with the envelope around it. Nothing is said
-where the file does not show what else came or went (`Calibration.shifts`), the length of a response is a placeholder,
-or it is not known what became of its reasoning.
+If a prompt grew by a response and one result, it contains the previous prompt, the response with its reported length,
+and the result: the remainder is the result with its envelope. Calls are skipped if the file does not record other
+changes (`Calibration.shifts`), if the response length is a placeholder, or if the treatment of its reasoning is
+unknown.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 def results_by_difference(inputs: ReplayInputs) -> Mapping[int, int]:
-    """Tokens of every tool result that was alone in coming with its call, by block index."""
+    """Return tokens of every tool result that was the only addition of its call, by block index."""
     history, session = inputs.history, inputs.history.session
     count = history.call_count
     if not count:
@@ -33,7 +33,7 @@ def results_by_difference(inputs: ReplayInputs) -> Mapping[int, int]:
     entered = history.enters.astype(np.int64)
     sent = np.flatnonzero((history.kind != BlockKind.OTHER) & (entered >= 0) & (entered < count))
     responses = np.array([call.response for call in session.calls], dtype=np.int64)
-    # What came with a call beside the response of the call before it.
+    # Blocks that the call added besides the previous response.
     given = sent[~np.isin(history.message[sent], responses)]
     calls, first, blocks = np.unique(entered[given], return_index=True, return_counts=True)
     measured = measured_prompts(history)
@@ -60,7 +60,7 @@ def results_by_difference(inputs: ReplayInputs) -> Mapping[int, int]:
 
 
 def _held(inputs: ReplayInputs, call: int) -> int | None:
-    """How much of a reported response the next prompt holds; None where it is not known what became of reasoning."""
+    """Return the response tokens included in the next prompt; None if the treatment of reasoning is unknown."""
     session = inputs.history.session
     made = session.calls[call]
     if made.usage is None:
