@@ -1,14 +1,14 @@
-"""See what an AI agent carries in its context, and what each way of shrinking it would leave, cost and lose.
+"""Show the context of an AI agent, and the effect of each way to shrink it: the rest, the cost, the losses.
 
 The public interface, small on purpose:
 
 - `open_session(path)` reads a recorded session; `follow(path)` keeps reading it while it grows.
-- `Plan` is an ordered list of strategies; `strategy(name, limit=…)` makes one, `STRATEGIES` names what there is.
-- `replay_session(session, plan)` works out every call of a session under a plan.
+- `Plan` is an ordered list of strategies; `strategy(name, limit=…)` creates one, `STRATEGIES` lists all.
+- `replay_session(session, plan)` replays every call of a session under a plan.
 - `compact(messages, plan)` applies a plan to a plain Anthropic or OpenAI message list, replaying every earlier call;
-  `apply_once(messages, plan)` applies it a single time, to the list as it stands; `Conversation(plan)` is held by an
-  agent while it works, fed message by message.
-- `InspectorError` is the root of everything that these raise on purpose.
+  `apply_once(messages, plan)` applies it a single time, to the list as it is; an agent uses `Conversation(plan)` while
+  it runs, adding one message at a time.
+- `InspectorError` is the base class of all errors raised on purpose.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ _HOMES = {
 
 
 def __getattr__(name: str) -> object:
-    """Find a public name when it is first used: importing the package alone must cost nothing."""
+    """Import a public name on first use: importing the package alone must cost nothing."""
     if name not in _HOMES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from importlib import import_module

@@ -1,4 +1,4 @@
-"""`python -m inspector` is the `inspector` program."""
+"""Run the `inspector` program as `python -m inspector`."""
 
 import sys
 

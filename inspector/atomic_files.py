@@ -1,4 +1,4 @@
-"""Files of the program's own: written whole or not at all, for their owner alone, no more than there is room for."""
+"""Atomic writes and size limits for the program's own files, private by default."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 APPLICATION = "inspector"
-"""The name of the folders, where the platform wants a program's settings, data, state and caches."""
+"""Name of the program's folders below the platform's settings, data, state and cache folders."""
 
 UNFINISHED_SUFFIX = ".part"
-"""Ends the name of a file that is being written, or was when its writer was killed."""
+"""Suffix of a partly written file, which remains if its writer is killed."""
 
 ABANDONED_SECONDS = 3600
-"""No file takes that long to be written."""
+"""A partly written file older than this is abandoned."""
 
 
 def cache_folder(name: str) -> Path:
-    """A folder of what can be worked out again."""
+    """Return a folder for data that can be recomputed."""
     from platformdirs import user_cache_path
 
     return user_cache_path(APPLICATION) / name
@@ -32,14 +32,14 @@ def cache_folder(name: str) -> Path:
 
 @contextmanager
 def replacing(path: Path, mode: int = 0o600) -> Iterator[IO[bytes]]:
-    """A new file that takes the place of another once it was written whole.
+    """Open a new file that replaces `path` once it was written completely.
 
     Args:
-        path: The file to be replaced, or made. Its folder is made too where there is none.
-        mode: Who may read and write it, less what the process's mask forbids; its owner alone where not given.
+        path: The file to replace or create. Missing folders are created.
+        mode: Permissions before the process's umask; by default for the owner only.
 
     Raises:
-        OSError: It cannot be written; what was there before is left as it was.
+        OSError: It cannot be written; the old file is unchanged.
     """
     if not path.parent.is_dir():
         with _naming_what_is_no_folder(path.parent):
@@ -57,21 +57,21 @@ def replacing(path: Path, mode: int = 0o600) -> Iterator[IO[bytes]]:
 
 
 def write_whole(path: Path, text: str) -> None:
-    """Write a text file of a person's own, whole or not at all; one that was there keeps its mode, a link stays one.
+    """Write a user's text file atomically. An existing file keeps its mode, and a link stays a link.
 
     Raises:
-        OSError: It cannot be written; what was there before is left as it was.
+        OSError: It cannot be written; the old file is unchanged.
     """
     _write(path.resolve(), text.encode(), 0o600)
 
 
 def write_as_asked(path: Path, data: bytes) -> None:
-    """Write a file where a person said, whole or not at all; a device or a pipe is written to as it is.
+    """Write a file to a path given by the user, atomically; devices and pipes are written directly.
 
-    It gets the mode that files of theirs get. One that was there keeps its own, and a link stays one.
+    A new file gets default permissions. An existing one keeps its mode, and a link stays a link.
 
     Raises:
-        OSError: It cannot be written, or its folder is not there; what was there before is left as it was.
+        OSError: It cannot be written, or its folder does not exist; the old file is unchanged.
     """
     if path.exists() and not path.is_file():
         path.write_bytes(data)
@@ -90,7 +90,7 @@ def _write(path: Path, data: bytes, mode: int) -> None:
 
 @contextmanager
 def _naming_what_is_no_folder(folder: Path) -> Iterator[None]:
-    """Say that a file stands where a folder is to be made, not that it is there already."""
+    """Report a file in the place of a folder as such, rather than as an existing file."""
     try:
         yield
     except FileExistsError:
@@ -98,14 +98,14 @@ def _naming_what_is_no_folder(folder: Path) -> Iterator[None]:
 
 
 def make_room(folder: Path, *, most_files: float = inf, most_bytes: float = inf) -> None:
-    """Remove the files of a folder that were left alone for longest, as far as they are too many or too large.
+    """Evict the least recently modified files of a folder beyond the limits.
 
-    What a killed process left half written goes in any case. What cannot be removed stays.
+    Partial files of killed processes are always removed. Files that cannot be removed are ignored.
 
     Args:
-        folder: Holds nothing but files of this program's own.
-        most_files: How many may stay.
-        most_bytes: What they may take together.
+        folder: A folder that contains only files of this program.
+        most_files: Maximum number of files.
+        most_bytes: Maximum total size.
 
     Raises:
         OSError: The folder cannot be listed.

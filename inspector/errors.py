@@ -1,7 +1,7 @@
-"""The root of everything that can go wrong and that somebody can do something about.
+"""Base class of all errors that a user or caller can act on.
 
-A program that uses `inspector` as a library catches `InspectorError` and has them all. Each kind stands beside what
-raises it. Faults of the program itself are none of these: they stay what Python raises.
+A program that uses `inspector` as a library can catch `InspectorError` for all of them. Subclasses are defined next to
+the code that raises them. Bugs in the program raise other Python exceptions.
 """
 
 from __future__ import annotations
@@ -10,12 +10,12 @@ from typing import ClassVar
 
 
 class InspectorError(Exception):
-    """Something could not be done.
+    """An operation failed.
 
     Attributes:
-        message: One line for a person: what is wrong, where, and what to do about it where that depends on the case.
-            May hold untrusted text; whoever shows it makes it safe.
-        advice: What to do about any error of this kind, in a few words. Every kind has some.
+        message: One line for the user: the problem, its place, and, if it depends on the case, the remedy. May contain
+            untrusted text, which must be made safe for display.
+        advice: Short advice for all errors of this class. Every subclass has some.
     """
 
     advice: ClassVar[str] = ""
@@ -26,6 +26,6 @@ class InspectorError(Exception):
 
     @property
     def explanation(self) -> str:
-        """The message, with the advice where the message does not say it."""
+        """The message, followed by the advice unless it is part of the message."""
         parts = (self.message, "" if self.advice in self.message else self.advice)
         return ": ".join(part for part in parts if part) or type(self).__name__

@@ -1,18 +1,18 @@
-r"""Session text made safe for a terminal. Every text of a session passes through here once, on its way to a display.
+r"""Make session text safe for a terminal. All text of a session passes through here once before display.
 
-Session files hold whatever tools printed and pages said: colour escapes, clipboard and title sequences, markup, text
-that reverses the direction of a line, halves of characters. Terminals obey some of it, and libraries that draw text
-measure some of it wrongly, so that columns no longer line up. What comes out of `safe_text` does nothing but show:
+Session files contain arbitrary tool output and web pages: color escapes, clipboard and title sequences, markup,
+characters that reverse the direction of a line, lone surrogates. Terminals execute some of it, and text libraries
+measure some of it wrongly, which breaks column alignment. The output of `safe_text` is only visible text:
 
 - Control characters are shown as their Control Pictures (`␛`), delete as `␡`, the second control block as `\x9b`.
-- Characters that cannot be seen, change the direction of text or hide other text in it are shown as `\u202e`.
-- Half surrogates and noncharacters are shown as the replacement character.
-- Joiners, variation selectors and skin tones are left out. They carry no text of their own, and terminals disagree
-  about the width of what they join: a family of emoji is shown as its members. Flags are shown as their two letters.
+- Characters that are invisible, change the direction of text or hide other text are shown as `\u202e`.
+- Lone surrogates and noncharacters are shown as the replacement character.
+- Joiners, variation selectors and skin tones are dropped. They are not text, and terminals disagree about
+  the width of joined characters: an emoji family is shown as its members. Flags are shown as their two letters.
 - Tabs become a fixed number of spaces, so that a text may be cut anywhere before it is made safe.
-- No more than four marks are stacked on one character.
+- At most four combining marks are stacked on one character.
 
-Tokens are counted on the original. This module imports nothing of the project.
+Tokens are counted on the original text. This module imports no other module of the project.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ from typing import Final
 from rich.cells import cell_len, get_character_cell_size
 
 TAB_CELLS: Final = 4
-"""Spaces a tab is shown as, wherever it stands in its line."""
+"""Number of spaces for a tab, regardless of its column."""
 
 NEW_LINE_MARK: Final = "⏎"
-"""Stands for a line break where a text is shown on one line."""
+"""Replacement for a line break in text on one line."""
 
 _LEFT_OUT = "\u034f\u180b-\u180d\u200c\u200d\ufe0e\ufe0f\U0001f3fb-\U0001f3ff"
 _SHOWN_AS_CODE = (
@@ -48,14 +48,14 @@ _LINE_BREAKS = re.compile(r" *(?:\r?\n|\r)\s*")
 
 
 def safe_text(text: str) -> str:
-    """What may be written to a terminal in place of `text`: no control character but the line break.
+    """Return a safe form of `text` without control characters except line breaks.
 
-    Markup is left as it is: show the result where none is parsed. The number of cells of the result is the sum of its
-    characters' (`cell_width`), and except for stacked marks every character is translated alone, so that the safe form
+    Markup is not escaped: do not parse it when showing the result. The width of the result is the sum of its
+    characters' widths (`cell_width`). Except for stacked marks, characters are translated one by one, so the safe form
     of a part is a part of the safe form.
 
     Args:
-        text: Any string, lone surrogates included.
+        text: Any string, possibly with lone surrogates.
     """
     if text.isascii() and text.isprintable():
         return text
@@ -64,34 +64,34 @@ def safe_text(text: str) -> str:
 
 
 def one_line(text: str, limit: int = 1000) -> str:
-    """The beginning of `text` made safe and put on one line: breaks shown as `⏎`, runs of blanks as one.
+    """Return the beginning of `text` in a safe form on one line: line breaks as `⏎`, runs of blanks as one.
 
     Args:
         text: Any string.
-        limit: How many characters of it are looked at.
+        limit: Number of leading characters used.
     """
     flat = _LINE_BREAKS.sub(f" {NEW_LINE_MARK} ", text[:limit].strip())
     return _BLANKS.sub(" ", safe_text(flat)).strip()
 
 
 def cell_width(safe: str) -> int:
-    """Terminal cells a safe text without line breaks takes."""
+    """Return the number of terminal cells of a safe text without line breaks."""
     return cell_len(safe)
 
 
 def clip_cells(safe: str, width: int, ellipsis: str = "…") -> str:
-    """A safe text cut to at most `width` cells, never within a character and the marks on it.
+    """Cut a safe text to at most `width` cells, never between a character and its combining marks.
 
     Args:
         safe: One line of safe text.
-        width: Cells there are.
-        ellipsis: Ends a text that was cut, if it fits; empty for none.
+        width: Available cells.
+        ellipsis: Appended to a text that was cut, if it fits; may be empty.
     """
     if width <= 0:
         return ""
     if len(safe) <= width and safe.isascii():
         return safe
-    # No character takes more than two cells, but marks take none: only a text this long may hide an endless stack.
+    # A character takes at most two cells, but marks take none: a longer text can only be an endless stack of marks.
     head = safe[: 16 * width + 16]
     if len(head) == len(safe) and cell_len(safe) <= width:
         return safe
@@ -102,14 +102,14 @@ def clip_cells(safe: str, width: int, ellipsis: str = "…") -> str:
 
 
 def fit_cells(safe: str, width: int, *, align_right: bool = False, ellipsis: str = "…") -> str:
-    """A safe text cut or padded with blanks to exactly `width` cells."""
+    """Cut or pad a safe text to exactly `width` cells."""
     clipped = clip_cells(safe, width, ellipsis)
     padding = " " * (max(width, 0) - cell_len(clipped))
     return padding + clipped if align_right else clipped + padding
 
 
 def cut_middle(safe: str, width: int, ellipsis: str = "…") -> str:
-    """A safe text cut to at most `width` cells in its middle, its end a little longer than its beginning."""
+    """Cut a safe text in the middle to at most `width` cells; its end is slightly longer than its beginning."""
     room = width - cell_len(ellipsis)
     if room < 2 or cell_len(safe) <= width:
         return clip_cells(safe, width, ellipsis)
@@ -121,7 +121,7 @@ def cut_middle(safe: str, width: int, ellipsis: str = "…") -> str:
 
 
 def _fitting(text: str, room: int) -> int:
-    """How many characters of `text` fit into `room` cells, with the marks on the last of them."""
+    """Return the number of characters of `text` that fit into `room` cells, including combining marks."""
     if cell_len(text[:room]) == room == cell_len(text[: room + 1]) - 1:
         return room
     for position, character in enumerate(text):
@@ -133,7 +133,7 @@ def _fitting(text: str, room: int) -> int:
 
 @cache
 def _compiled(pattern: str) -> re.Pattern[str]:
-    """A pattern, compiled for the first text that needs it: plain texts need none."""
+    """Compile a pattern on first use: plain texts need none."""
     return re.compile(pattern)
 
 

@@ -1,1 +1,1 @@
-"""A plan in front of the model calls of a framework or an SDK: see `docs/adapters.md`."""
+"""Apply a plan to the model calls of a framework or SDK: see `docs/apply.md`."""

@@ -1,8 +1,8 @@
-"""What every adapter stands on: a plan at the door through which messages go to a model, call after call.
+"""Base of all adapters: a gate that applies a plan to the messages of each model call.
 
-A framework hands over the whole conversation before every call. The gate finds the conversation it has held so far by
-its messages, adds what is new, and says what to send. Whatever fails, the messages go as they are, and a line on
-standard error says so, once.
+A framework passes the whole conversation before every call. The gate matches it with the conversations of earlier
+calls, adds the new messages, and returns the messages to send. On any error, it returns the messages unchanged and
+prints one line on standard error, once.
 """
 
 from __future__ import annotations
@@ -26,21 +26,21 @@ if TYPE_CHECKING:
     from inspector.strategies.plan import Plan
 
 MOST_HELD = 8
-"""Conversations that are held at once; of more, the ones not used for longest are read anew."""
+"""Maximum number of cached conversations; the least recently used ones are evicted and read again if needed."""
 
 
 class CutBlock(NamedTuple):
-    """A block that a call sends otherwise than it came.
+    """A block that is not sent as it is.
 
     Attributes:
-        kind: What it is: `tool result`.
-        tool: The tool of a call or result; empty for others.
-        tool_call_id: Its id; empty for others.
+        kind: Kind of the block: `tool result`.
+        tool: The tool of a call or result; otherwise empty.
+        tool_call_id: Its id; otherwise empty.
         action: `cut`, `replaced` or `removed`.
-        reason: The strategy, and why.
-        characters_before: How long it is.
-        characters_sent: How much of it is sent.
-        is_new: It was sent otherwise in the call before.
+        reason: The strategy and its reason.
+        characters_before: Original length.
+        characters_sent: Length sent.
+        is_new: True if it was sent differently in the previous call.
     """
 
     kind: str
@@ -54,17 +54,17 @@ class CutBlock(NamedTuple):
 
 
 class CallReport(NamedTuple):
-    """What a plan made of one call: the call's row of the ledger, and what was cut.
+    """Effect of a plan on one call: its row of the ledger, and the cuts.
 
     Attributes:
         call: The call, counted from 1.
-        messages: Messages handed over.
-        whole_tokens: Tokens of all of them, counted without what a provider adds around them.
-        prompt_tokens: Tokens sent, counted so.
-        reusable_tokens: Of these, what a prompt cache could hold from the call before.
-        edits: Blocks that are sent otherwise than in the call before.
-        cuts: Every block that is not sent whole.
-        printed: What the described programs print when they act at this call, in their own words.
+        messages: Number of messages passed in.
+        whole_tokens: Tokens of all of them, excluding the provider's envelope.
+        prompt_tokens: Tokens sent, excluding the provider's envelope.
+        reusable_tokens: Tokens in `prompt_tokens` that a prompt cache could still hold from the previous call.
+        edits: Number of blocks sent differently than in the previous call.
+        cuts: All blocks that are not sent whole.
+        printed: Messages that the real programs print when they act at this call.
         plan: The plan's name.
     """
 
@@ -80,14 +80,14 @@ class CallReport(NamedTuple):
 
     @property
     def removed_tokens(self) -> int:
-        """What the plan left out; below 0 where it added."""
+        """Tokens removed by the plan; negative if it added some."""
         return self.whole_tokens - self.prompt_tokens
 
     @property
     def diagnostic(self) -> str:
-        """The line for standard error when the plan acted at this call; empty when it did not.
+        """Line for standard error if the plan acted at this call, otherwise empty.
 
-        In the words of the program that a strategy describes where that prints any, as the token budget's does.
+        It uses the message of the real program if that prints one, as for the token budget.
         """
         if self.printed:
             return "\n".join(self.printed)
@@ -99,16 +99,16 @@ class CallReport(NamedTuple):
 
 
 class PlanGate:
-    """A plan before the model calls of an agent; each adapter holds one.
+    """Applies a plan before the model calls of an agent; used by every adapter.
 
     Args:
         plan: A plan, one strategy in its one-line form, or the name of a ready plan.
-        form: The form of the messages; found from their content where not given.
-        on_call: Told of every call what was made of it.
+        form: Format of the messages; detected from their content by default.
+        on_call: Called with a report on every call.
         diagnostics: Print a line to standard error when the plan acts.
 
     Raises:
-        PlanError: The plan's text is none.
+        PlanError: The plan is invalid.
     """
 
     def __init__(
@@ -126,22 +126,22 @@ class PlanGate:
         self._has_failed = False
 
     def to_send(self, messages: Sequence[MessageDict]) -> list[MessageDict]:
-        """What to send in the place of a conversation's messages; these themselves where anything fails."""
+        """Return the messages to send; on any error, those passed in."""
         try:
             with self._lock:
                 conversation = self._conversation(messages)
                 sent = conversation.to_send()
                 self._tell(conversation)
-        except Exception as error:  # noqa: BLE001  an agent goes on without its plan
+        except Exception as error:  # noqa: BLE001  the agent continues without its plan
             self._fail(error)
             return list(messages)
         return sent
 
     def result_texts(self, messages: Sequence[MessageDict]) -> dict[str, str]:
-        """What to send of tool results that are not sent whole, by their tool call's id.
+        """Return the texts to send for tool results that are not sent whole, by tool call id.
 
-        For frameworks whose messages are objects of their own: what a plan does to other blocks is left out there, and
-        a result that it removes, or whose id is not its own alone, goes whole.
+        For frameworks with message objects: changes to other blocks are dropped. A result is sent whole if the plan
+        removes it or its id is not unique.
         """
         try:
             with self._lock:
@@ -149,7 +149,7 @@ class PlanGate:
                 conversation.to_send()
                 self._tell(conversation)
                 return _result_texts(conversation.replayed)
-        except Exception as error:  # noqa: BLE001  an agent goes on without its plan
+        except Exception as error:  # noqa: BLE001  the agent continues without its plan
             self._fail(error)
             return {}
 

@@ -1,9 +1,9 @@
-"""A middleware for LangChain's agents: the model sees tool results as a plan sends them.
+"""Middleware for LangChain agents that sends tool results as a plan defines.
 
     create_agent(model, tools, middleware=[plan_middleware("careful")])
 
-The agent's own state keeps every message whole. What a plan does to tool results is applied; what it does to other
-messages is left out.
+The agent's state keeps every message whole. Only changes to tool results are applied; changes to other messages are
+dropped.
 """
 
 from __future__ import annotations
@@ -23,18 +23,18 @@ if TYPE_CHECKING:
 
 
 class PlanMiddleware(AgentMiddleware):
-    """Sends what a plan makes of the messages, call by call."""
+    """Applies a plan to the messages of each call."""
 
     def __init__(self, gate: PlanGate) -> None:
         super().__init__()
         self._gate = gate
 
     def wrap_model_call(self, request: Any, handler: Callable[[Any], Any]) -> Any:
-        """Call the model with the messages as the plan sends them."""
+        """Call the model with the plan applied to the messages."""
         return handler(self._planned(request))
 
     async def awrap_model_call(self, request: Any, handler: Callable[[Any], Awaitable[Any]]) -> Any:
-        """The same where the agent awaits."""
+        """Call the model asynchronously with the plan applied to the messages."""
         return await handler(self._planned(request))
 
     def _planned(self, request: Any) -> Any:
@@ -53,5 +53,5 @@ def _sent(message: Any, texts: dict[str, str]) -> Any:
 def plan_middleware(
     plan: Plan | str, *, on_call: Callable[[CallReport], None] | None = None, diagnostics: bool = False
 ) -> PlanMiddleware:
-    """A middleware that holds a plan; see `PlanGate` for what is given and raised."""
+    """Create a middleware with a plan; arguments and errors as for `PlanGate`."""
     return PlanMiddleware(PlanGate(plan, "openai", on_call=on_call, diagnostics=diagnostics))

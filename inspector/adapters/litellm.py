@@ -1,10 +1,10 @@
-"""A callback for LiteLLM's proxy: requests go on as a plan sends them.
+"""Callback for LiteLLM's proxy that applies a plan to requests.
 
     # callbacks.py, named in the proxy's settings as `litellm_settings: {callbacks: callbacks.handler}`
     from inspector.adapters.litellm import plan_callback
     handler = plan_callback("careful")
 
-LiteLLM does not run it on `/v1/messages` (BerriAI/litellm#27518); calls of the library itself go through
+LiteLLM does not run it on `/v1/messages` (BerriAI/litellm#27518); for calls through the library use
 `inspector.adapters.sdk` or `PlanGate`.
 """
 
@@ -32,12 +32,12 @@ class PlanCallback(CustomLogger):
 
     async def async_pre_call_hook(
         self,
-        user_api_key_dict: Any,  # noqa: ARG002  given by LiteLLM by name
+        user_api_key_dict: Any,  # noqa: ARG002  passed by LiteLLM by name
         cache: Any,  # noqa: ARG002
         data: dict[str, Any],
         call_type: str,  # noqa: ARG002
     ) -> dict[str, Any]:
-        """The request with its messages as the plan sends them."""
+        """Return the request with the plan applied to its messages."""
         messages = data.get("messages")
         if isinstance(messages, list) and all(isinstance(message, dict) for message in messages):
             return {**data, "messages": self._gate.to_send(messages)}
@@ -47,5 +47,5 @@ class PlanCallback(CustomLogger):
 def plan_callback(
     plan: Plan | str, *, on_call: Callable[[CallReport], None] | None = None, diagnostics: bool = False
 ) -> PlanCallback:
-    """A callback that holds a plan; see `PlanGate` for what is given and raised."""
+    """Create a callback with a plan; arguments and errors as for `PlanGate`."""
     return PlanCallback(PlanGate(plan, "openai", on_call=on_call, diagnostics=diagnostics))

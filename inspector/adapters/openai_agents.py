@@ -1,8 +1,8 @@
-"""A filter for the OpenAI Agents SDK: the model sees tool results as a plan sends them.
+"""Input filter for the OpenAI Agents SDK that sends tool results as a plan defines.
 
     Runner.run(agent, question, run_config=RunConfig(call_model_input_filter=plan_filter("careful")))
 
-The run's own items stay whole. What a plan does to tool results is applied; what it does to other items is left out.
+The run's items stay whole. Only changes to tool results are applied; changes to other items are dropped.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 def plan_filter(
     plan: Plan | str, *, on_call: Callable[[CallReport], None] | None = None, diagnostics: bool = False
 ) -> Callable[[Any], Any]:
-    """A filter that holds a plan; see `PlanGate` for what is given and raised."""
+    """Create a filter with a plan; arguments and errors as for `PlanGate`."""
     gate = PlanGate(plan, "openai", on_call=on_call, diagnostics=diagnostics)
 
     def planned(data: Any) -> Any:
@@ -43,7 +43,7 @@ def _sent(item: Any, texts: dict[str, str]) -> Any:
 
 
 def messages_of(items: list[Any]) -> list[MessageDict]:
-    """Items of the Responses API as chat messages: calls that follow each other are one message of the model."""
+    """Convert items of the Responses API to chat messages; consecutive calls become one message."""
     messages: list[MessageDict] = []
     for item in items:
         if not isinstance(item, dict):

@@ -1,9 +1,10 @@
-"""A history processor for pydantic-ai: the model sees tool results as a plan sends them.
+"""History processor for pydantic-ai that sends tool results as a plan defines.
 
     Agent(model, tools=…, history_processors=[plan_processor("careful")])
 
-What a plan does to tool results is applied; what it does to other parts is left out. Since pydantic-ai keeps what a
-processor returns as the run's history, a plan here is asked for what was cut already: results stay as they were cut.
+Only changes to tool results are applied; changes to other parts are dropped. Because pydantic-ai stores the output of a
+processor as the run's history, results cut for earlier calls are replaced by their originals before the plan is
+applied.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
 def plan_processor(
     plan: Plan | str, *, on_call: Callable[[CallReport], None] | None = None, diagnostics: bool = False
 ) -> Callable[[list[Any]], list[Any]]:
-    """A history processor that holds a plan; see `PlanGate` for what is given and raised."""
+    """Create a history processor with a plan; arguments and errors as for `PlanGate`."""
     gate = PlanGate(plan, "openai", on_call=on_call, diagnostics=diagnostics)
     wholes: dict[tuple[str, str], Any] = {}
 
@@ -49,7 +50,7 @@ def plan_processor(
         return replace(part, content=text)
 
     def planned(messages: list[Any]) -> list[Any]:
-        # What was cut for an earlier call comes back cut: the plan is asked about what it was.
+        # Results cut for an earlier call arrive cut: apply the plan to the originals.
         originals = [_with_results(message, whole) for message in messages]
         texts = gate.result_texts([entry for message in originals for entry in _entries(message)])
         return [_with_results(message, lambda part: sent(part, texts)) for message in originals]

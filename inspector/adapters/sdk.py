@@ -1,10 +1,10 @@
-"""The calls of the Anthropic and OpenAI SDKs, with a plan before them.
+"""Apply a plan to the calls of the Anthropic and OpenAI SDKs.
 
     client = anthropic.Anthropic()
     with_plan(client, "careful")
 
-From then on `client.messages.create` and `.stream`, or `client.chat.completions.create`, send what the plan sends of
-the `messages` they are given. The client may be synchronous or asynchronous. Neither SDK is imported here.
+After that, `client.messages.create` and `.stream`, or `client.chat.completions.create`, apply the plan to their
+`messages`. The client may be synchronous or asynchronous. This module does not import the SDKs.
 """
 
 from __future__ import annotations
@@ -31,17 +31,17 @@ def with_plan(
     on_call: Callable[[CallReport], None] | None = None,
     diagnostics: bool = False,
 ) -> Client:
-    """Put a plan before a client's calls; the same client.
+    """Apply a plan to a client's calls; return the same client.
 
     Args:
-        client: Of the Anthropic or the OpenAI SDK.
+        client: A client of the Anthropic or OpenAI SDK.
         plan: A plan, one strategy in its one-line form, or the name of a ready plan.
-        on_call: Told of every call what was made of it.
+        on_call: Called with a report on every call.
         diagnostics: Print a line to standard error when the plan acts.
 
     Raises:
-        PlanError: The plan's text is none.
-        TypeError: The client has no calls known here.
+        PlanError: The plan is invalid.
+        TypeError: The client is not supported.
     """
     own: Any = client
     if hasattr(own, "messages"):
@@ -64,7 +64,7 @@ def _form(name: str) -> Form:
 def _planned(call: Callable[..., Any], gate: PlanGate) -> Callable[..., Any]:
     def planned(*arguments: Any, **named: Any) -> Any:
         messages = named.get("messages")
-        # Objects of the SDK's own among them are left to it.
+        # Lists with the SDK's own message objects are sent unchanged.
         if isinstance(messages, list) and all(isinstance(message, dict) for message in messages):
             named["messages"] = gate.to_send(messages)
         return call(*arguments, **named)

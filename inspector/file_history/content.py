@@ -82,14 +82,14 @@ class FileContent:
 
     @property
     def is_whole(self) -> bool:
-        """True if every line is known."""
+        """True if there are no unknown lines."""
         if self.total is None or self.is_deleted:
             return False
         return sum(len(run.lines) for run in self.placed) == self.total and len(self.placed) == len(self.runs)
 
     @property
     def is_unknown(self) -> bool:
-        """True if nothing is known, including whether the file exists."""
+        """True if all content is unknown, including the file's existence."""
         return not self.runs and self.total is None and not self.is_deleted
 
     @property
@@ -104,7 +104,7 @@ class FileContent:
 
     @property
     def known_lines(self) -> int:
-        """Number of known lines, including those of loose runs."""
+        """Number of known lines, including loose runs."""
         return sum(len(run.lines) for run in self.runs)
 
     def pieces(self) -> Iterator[LineRun | Gap]:
@@ -202,7 +202,7 @@ class FileContent:
             everywhere: Every occurrence was replaced; otherwise there was exactly one.
 
         Raises:
-            ContradictionError: The whole file is known and does not contain the text, or contains it several times.
+            ContradictionError: The text is not in the completely known file, or several times.
         """
         counts = [self._text_of(run).count(old) for run in self.runs]
         found = sum(counts)

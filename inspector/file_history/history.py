@@ -234,7 +234,7 @@ class FileHistory:
         Args:
             path: The file, which must be in `events`.
             count: Number of events.
-            turn: Turn of the result; by default that of the last event.
+            turn: Turn of the result; by default the turn of the last event.
         """
         done = self.events[path][:count]
         since = next((event.turn for event in reversed(done) if event.is_certain), 0)

@@ -165,7 +165,7 @@ class Insertion(FileOperation):
 class Deletion(FileOperation):
     """The file was removed."""
 
-    def applied(self, content: FileContent) -> FileContent:  # noqa: ARG002  whatever it was
+    def applied(self, content: FileContent) -> FileContent:  # noqa: ARG002  regardless of the content
         return FileContent(is_deleted=True)
 
 
@@ -175,7 +175,7 @@ class Arrival(FileOperation):
 
     content: FileContent = field(default_factory=FileContent)
 
-    def applied(self, content: FileContent) -> FileContent:  # noqa: ARG002  what was there is written over
+    def applied(self, content: FileContent) -> FileContent:  # noqa: ARG002  overwritten
         return self.content
 
 
@@ -185,7 +185,7 @@ class Unclear(FileOperation):
 
     why: str = ""
 
-    def applied(self, content: FileContent) -> FileContent:  # noqa: ARG002  whatever it was
+    def applied(self, content: FileContent) -> FileContent:  # noqa: ARG002  regardless of the content
         return FileContent()
 
 

@@ -146,7 +146,7 @@ def patched(content: FileContent, hunks: Sequence[Hunk]) -> FileContent:
     """Apply hunks to a content.
 
     Raises:
-        ContradictionError: The whole file is known and does not contain the replaced lines.
+        ContradictionError: The replaced lines are not in the completely known file.
     """
     if content.is_whole:
         return _patched_whole(content, hunks)

@@ -1,5 +1,5 @@
-"""The live path: a plan's strategies of insertion, applied to a tool result at the moment it is born.
+"""Live trimming: apply a plan's insertion strategies to each tool result on arrival.
 
-An agent runs `inspector hook` after every tool call; see `docs/hook.md`. Nothing here may keep a result from the agent:
-whatever goes wrong, the original passes.
+An agent runs `inspector hook` after every tool call; see `docs/apply.md`. A failure must never lose a result: on any
+error, the original passes unchanged.
 """

@@ -1,7 +1,7 @@
-"""What a plan's strategies of insertion do to the results of a tool, told in the hook's own few words.
+"""Compile a plan's insertion strategies into simple rules for the hook.
 
-The strategies are asked, so that the hook does what a replay of the same plan says. What a plan has besides is named,
-with where it can run.
+The rules come from the strategies, so the hook and a replay of the plan agree. All other parts of a plan are
+reported, with the place where they can run.
 """
 
 from __future__ import annotations
@@ -28,18 +28,18 @@ if TYPE_CHECKING:
     from inspector.strategies.core.strategy import Strategy
 
 _STORING = StoreLarge | DeepagentsEvict | OpenCodeTruncate | GeminiTruncate
-"""Strategies that save what they cut in a file: here in the hook's own folder."""
+"""Strategies that store the original in a file; the hook stores it in its own folder."""
 
 AT_INSERTION = {
     "codex-truncate": "it is Codex' own way of shortening results",
     "pi-truncate": "it depends on which lines of which file were read, which a hook does not look at",
     "strands-offload": "it keeps results under references that Strands alone knows",
 }
-"""Strategies that act at insertion in the system they describe, and why the hook does not."""
+"""Strategies that act at insertion in the real system, with the reason why the hook does not apply them."""
 
 
 _ANY_BATCH = 10_000_000
-"""A budget of characters that no batch of results exceeds: the most that `store-large` takes."""
+"""The maximum batch budget of `store-large`, in characters, which no batch of results exceeds."""
 
 
 class UnusedStrategy(NamedTuple):
@@ -47,7 +47,7 @@ class UnusedStrategy(NamedTuple):
 
     Attributes:
         name: The strategy.
-        reason: Why, and where it can run.
+        reason: The reason, and where it can run.
     """
 
     name: str
@@ -55,10 +55,10 @@ class UnusedStrategy(NamedTuple):
 
 
 def read_plan(plan: str) -> Plan:
-    """The plan in a file, or the ready one of that name.
+    """Read a plan from a file, or return the ready plan of that name.
 
     Raises:
-        PlanError: It is none.
+        PlanError: It is not a plan.
         OSError: The file cannot be read.
     """
     if plan in PRESETS and not Path(plan).exists():
@@ -67,19 +67,19 @@ def read_plan(plan: str) -> Plan:
 
 
 def cuts_of(plan: Plan, tool: str) -> list[Cut | Store]:
-    """The cuts a plan makes of a tool's results at insertion, in order."""
+    """Return a plan's cuts of a tool's results at insertion, in order."""
     return [cut for strategy in plan.strategies for cut in _cuts(strategy, tool)]
 
 
 def left_out(plan: Plan) -> list[UnusedStrategy]:
-    """What of a plan the hook does not apply, and where it can run."""
+    """Return the strategies of a plan that the hook does not apply, with reasons."""
     return [
         UnusedStrategy(strategy.name, reason) for strategy in plan.strategies if (reason := _why_left_out(strategy))
     ]
 
 
 def applied_in_part(plan: Plan) -> list[UnusedStrategy]:
-    """What the hook does not do of strategies that it applies, and why."""
+    """Return the strategies of a plan that the hook applies in part, with reasons."""
     parts = []
     for strategy in plan.strategies:
         if isinstance(strategy, StoreLarge) and strategy.batch_budget < _ANY_BATCH:
@@ -90,7 +90,7 @@ def applied_in_part(plan: Plan) -> list[UnusedStrategy]:
 
 
 def applied(plan: Plan) -> Plan:
-    """What of a plan the hook applies, as a plan of its own."""
+    """Return the part of a plan that the hook applies, as a plan."""
     return Plan.of(*(_applied(strategy) for strategy in plan.strategies if not _why_left_out(strategy)))
 
 

@@ -1,4 +1,4 @@
-"""What an agent's settings become with the hook in them, and without it again. Nothing is written here."""
+"""Compute the changes of an agent's settings that add or remove the hook. Nothing is written here."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ TIMEOUT_SECONDS = 10
 
 
 class SettingsError(InspectorError):
-    """An agent's settings that cannot be changed safely; the message says which and why."""
+    """An agent's settings cannot be changed safely; the message has the file and the reason."""
 
     advice = "mend the settings file, or write the hook into it by hand as docs/hook.md shows"
 
 
 class SettingsChange(NamedTuple):
-    """What a file becomes.
+    """A change of a file.
 
     Attributes:
         path: The file.
-        before: What it holds; None where it is not there.
-        after: What it is to hold; None where it goes.
+        before: Its current text; None if it does not exist.
+        after: Its new text; None if it is deleted.
     """
 
     path: Path
@@ -38,26 +38,26 @@ class SettingsChange(NamedTuple):
 
     @property
     def is_needed(self) -> bool:
-        """Whether it changes anything."""
+        """True if the text changes."""
         return self.before != self.after
 
     def diff(self) -> str:
-        """The change as people read it."""
+        """Return a unified diff."""
         before, after = ([f"{line}\n" for line in (text or "").splitlines()] for text in (self.before, self.after))
         old, new = (str(self.path) if text is not None else os.devnull for text in (self.before, self.after))
         return "".join(unified_diff(before, after, old, new))
 
 
 def hook_words(agent: str, plan: str, *, keeps_originals: bool = True) -> list[str]:
-    """The command an agent runs after every tool call, word by word, the program by its whole path."""
+    """Return the words of the hook's command, with the full path of the program."""
     program = shutil.which("inspector")
     start = [str(Path(program).absolute())] if program else [sys.executable, "-m", "inspector"]
     return [*start, "hook", "--agent", agent, "--plan", plan, *([] if keeps_originals else ["--no-originals"])]
 
 
 def home_of(agent: str) -> Path:
-    """The folder an agent's settings are in."""
-    home = Path(os.path.expanduser("~"))  # noqa: PTH111  fails nowhere
+    """Return the folder of an agent's settings."""
+    home = Path(os.path.expanduser("~"))  # noqa: PTH111  never fails
     if agent == "claude-code":
         return Path(os.environ.get("CLAUDE_CONFIG_DIR") or home / ".claude")
     if agent == "hermes":
@@ -66,15 +66,15 @@ def home_of(agent: str) -> Path:
 
 
 def with_hook(agent: str, folder: Path, words: list[str]) -> list[SettingsChange]:
-    """What installing changes.
+    """Return the changes that install the hook.
 
     Args:
         agent: The agent.
-        folder: The folder its settings are in.
+        folder: Folder of its settings.
         words: The hook's command.
 
     Raises:
-        SettingsError: The settings are not what they should be.
+        SettingsError: The settings have an unexpected form.
         OSError: They cannot be read.
     """
     if agent != "claude-code":
@@ -92,7 +92,7 @@ def with_hook(agent: str, folder: Path, words: list[str]) -> list[SettingsChange
 
 
 def without_hook(agent: str, folder: Path) -> list[SettingsChange]:
-    """What taking it back changes; see `with_hook`. Settings that a backup has just so are written as there."""
+    """Return the changes that remove the hook; see `with_hook`. The text of an equal backup is restored."""
     if agent != "claude-code":
         files = [folder / name for name in plugin_files(agent, [])]
         return [SettingsChange(path, before, None) for path in files if (before := _read(path)) is not None]
@@ -129,7 +129,7 @@ def _read(path: Path) -> str | None:
 
 
 def _parsed(path: Path, text: str | None) -> dict[str, Any]:
-    """The settings, seen to be of the shape that is changed here."""
+    """Parse the settings and check the parts that are changed here."""
     try:
         settings = json.loads(text) if text and text.strip() else {}
     except ValueError as error:
@@ -142,7 +142,7 @@ def _parsed(path: Path, text: str | None) -> dict[str, Any]:
 
 
 def _without(settings: dict[str, Any]) -> dict[str, Any]:
-    """The settings without this program's hook, and without what stood around it alone."""
+    """Remove the hook from the settings, including containers that become empty."""
     hooks = settings.get("hooks", {})
     groups = hooks.get("PostToolUse")
     if not groups:

@@ -1,7 +1,6 @@
-"""What a plan does to each tool's results, kept from one process of the hook to the next.
+"""Cache of compiled plans between hook processes.
 
-The strategies are asked once for a plan and a tool; that is kept beside the plan's own text, so that a changed plan is
-worked out anew.
+The rules for each plan and tool are stored with the plan's text, so a changed plan is compiled again.
 """
 
 from __future__ import annotations
@@ -15,16 +14,16 @@ if TYPE_CHECKING:
 
 _FOLDER = "plans"
 _FORM = 2
-"""Of what is kept of a plan; what was kept in another is worked out anew."""
+"""Version of the cache format; caches of other versions are ignored."""
 
 
 def cuts_for(plan: str, tool: str, folder: str) -> list[Cut | Store]:
-    """What a plan does to the results of a tool, in order.
+    """Return a plan's cuts of a tool's results, in order.
 
     Args:
         plan: The plan's file, or the name of a plan.
         tool: The tool's name.
-        folder: The hook's folder, where what was worked out is kept.
+        folder: The hook's folder, which contains the cache.
 
     Raises:
         InspectorError: The plan cannot be read.
@@ -68,4 +67,4 @@ def _keep(path: str, document: dict[str, Any]) -> None:
             json.dump(document, file)
         os.replace(part, path)  # noqa: PTH105
     except OSError:
-        return  # worked out again next time
+        return  # compiled again next time

@@ -1,9 +1,9 @@
-"""The small plugin files that hand a tool result of Hermes or OpenCode to `inspector hook`, and its answer back.
+"""Plugin files for Hermes and OpenCode that pass tool results to `inspector hook` and use its answers.
 
-Hermes: `transform_tool_result` of a plugin folder (`plugin.yaml`, `__init__.py`) takes the result as a text and
-replaces it by the first text that is returned (NousResearch/hermes-agent#12972). OpenCode: `tool.execute.after` of a
-plugin module changes `output.output` (anomalyco/opencode#3384). Either leaves a result as it is when the hook says
-nothing, fails, or takes longer than five seconds.
+Hermes: `transform_tool_result` of a plugin folder (`plugin.yaml`, `__init__.py`) receives the result as text and
+replaces it with the first text returned (NousResearch/hermes-agent#12972). OpenCode: `tool.execute.after` of a plugin
+module changes `output.output` (anomalyco/opencode#3384). Both leave a result unchanged if the hook returns nothing,
+fails, or takes longer than five seconds.
 """
 
 from __future__ import annotations
@@ -69,11 +69,11 @@ export const Inspector = async () => ({{
 
 
 def plugin_files(agent: str, command: list[str]) -> dict[str, str]:
-    """The files of an agent's plugin, by their path below the agent's folder.
+    """Return the files of an agent's plugin, by path below the agent's folder.
 
     Args:
         agent: `hermes` or `opencode`.
-        command: What starts the hook.
+        command: The hook's command.
     """
     written = json.dumps(command)
     if agent == "hermes":

@@ -1,6 +1,6 @@
-"""What the hook keeps of its own work: a line for every trim, and a line for every kind of error, once.
+"""The hook's logs: one line per trim, and one line per distinct error.
 
-Lines are appended in one write each, so that ten hooks at once keep all of theirs.
+Each line is appended in one write, so that concurrent hooks lose none.
 """
 
 from __future__ import annotations
@@ -13,21 +13,21 @@ from typing import Any, NamedTuple
 TRIMS = "trims.jsonl"
 ERRORS = "errors.log"
 MOST_BYTES = 16 << 20
-"""Of either file; then it makes place for a new one, and the one before stays beside it."""
+"""Maximum size of each file; a larger one is rotated to `.1`."""
 
 
 class Trim(NamedTuple):
-    """One result that was trimmed.
+    """A trimmed result.
 
     Attributes:
-        time: When, in seconds since 1970.
-        agent: Whose.
+        time: Seconds since 1970.
+        agent: The agent.
         session: The session's id.
         tool: The tool.
         identifier: The tool call's id.
-        original: How long it was, in characters.
-        trimmed: How long it is now.
-        cumulative: What was saved in its session until then, this included, in characters.
+        original: Original length in characters.
+        trimmed: Trimmed length in characters.
+        cumulative: Characters saved in its session so far, including this trim.
     """
 
     time: float
@@ -41,7 +41,7 @@ class Trim(NamedTuple):
 
     @property
     def saved(self) -> int:
-        """What was left out, in characters; below 0 where a marker is longer."""
+        """Saved characters; negative if the marker is longer than the cut text."""
         return self.original - self.trimmed
 
 
@@ -56,7 +56,7 @@ def record_trim(folder: str, **trim: Any) -> None:
 
 
 def record_error(folder: str, message: str) -> bool:
-    """Append an error that was not told before; whether it could be."""
+    """Append an error unless it was logged before; return False if that fails."""
     path = f"{folder}/{ERRORS}"
     line = json.dumps(message[:1_000])
     try:
@@ -85,7 +85,7 @@ def _append(path: str, line: str) -> None:
 
 
 def trims(folder: str) -> list[Trim]:
-    """Every trim that is recorded, in order, with what its session had saved until then."""
+    """Return all recorded trims in order, with cumulative savings per session."""
     found: list[Trim] = []
     saved: dict[tuple[str, str], int] = {}
     for name in (f"{TRIMS}.1", TRIMS):
@@ -108,7 +108,7 @@ def trims(folder: str) -> list[Trim]:
                     0,
                 )
             except (ValueError, LookupError, TypeError, OverflowError):
-                continue  # half a line, of a process that was killed
+                continue  # an incomplete line of a killed process
             key = (trim.agent, trim.session)
             saved[key] = saved.get(key, 0) + trim.saved
             found.append(trim._replace(cumulative=saved[key]))
@@ -116,7 +116,7 @@ def trims(folder: str) -> list[Trim]:
 
 
 def errors(folder: str) -> list[str]:
-    """What went wrong, each kind once, with when it first did."""
+    """Return each distinct error with the time of its first occurrence."""
     try:
         with open(f"{folder}/{ERRORS}", encoding="utf-8", errors="replace") as file:  # noqa: PTH123
             return [line.rstrip("\n") for line in file]

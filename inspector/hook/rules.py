@@ -1,7 +1,7 @@
-"""The cuts that a plan's strategies of insertion make of a result, as plain values, and making them.
+"""Cuts of results as plain values, and their application.
 
-The strategies themselves say what these are (`inspector.hook.compiled`). What is done here needs none of the libraries
-the strategies need, whose import alone takes longer than the hook may.
+The strategies define these values (`inspector.hook.compiled`). This module avoids the strategies' dependencies, which
+take longer to import than the hook may run.
 """
 
 from __future__ import annotations
@@ -11,16 +11,16 @@ import os
 from typing import NamedTuple, TypedDict, final
 
 TOKENS = "tokens"
-"""As of the strategies."""
+"""Same value as in the strategies."""
 
 USUAL_WINDOW = 200_000
-"""As of the strategies, in tokens."""
+"""Same value as in the strategies, in tokens."""
 
 _TAIL_BYTES = 512 << 10
 
 
 class Adaptive(TypedDict):
-    """How a limit is lowered; see the parameters of `trim-at-insertion` that begin with `adaptive`."""
+    """Adaptive limit; see the parameters of `trim-at-insertion` that begin with `adaptive`."""
 
     by: str
     share: float
@@ -30,15 +30,15 @@ class Adaptive(TypedDict):
 
 @final
 class Cut(TypedDict):
-    """A cut as of `CutText` or `CutTokens`, whose marker is a template.
+    """A cut as in `CutText` or `CutTokens`, with a marker template.
 
     Attributes:
-        unit: What limit, head and tail count: characters or tokens.
-        limit: Longest text that stays as it is.
-        head: How much is kept from the beginning.
-        tail: How much is kept from the end.
-        marker: What stands for the rest.
-        adaptive: How the limit adapts, if it does.
+        unit: Unit of limit, head and tail: characters or tokens.
+        limit: Maximum length of a text that is not cut.
+        head: Length kept from the beginning.
+        tail: Length kept from the end.
+        marker: Replacement for the rest.
+        adaptive: Adaptive limit, if any.
     """
 
     unit: str
@@ -51,16 +51,16 @@ class Cut(TypedDict):
 
 @final
 class Store(TypedDict):
-    """A preview as of a strategy that saves results in files; see `inspector.strategies.core.stored_previews`.
+    """A preview as in a strategy that stores results in files; see `inspector.strategies.core.stored_previews`.
 
     Attributes:
         rule: The strategy.
-        limit: Longest text, in characters, that stays as it is; for `opencode-truncate` most bytes.
-        head: What is shown from the beginning: characters, or lines; for `opencode-truncate` most lines.
+        limit: Maximum characters of a text that is not cut; for `opencode-truncate` maximum bytes.
+        head: Characters or lines shown from the beginning; for `opencode-truncate` maximum lines.
         tail: Lines shown from the end.
-        from_end: The end is shown instead of the beginning.
-        hint: What the note says besides, `{path}` standing for the file.
-        saves: Whether there is a file at all.
+        from_end: Show the end instead of the beginning.
+        hint: Additional text of the note, with `{path}` for the file.
+        saves: True if a file is written.
     """
 
     rule: str
@@ -73,14 +73,14 @@ class Store(TypedDict):
 
 
 class Result(NamedTuple):
-    """What is known of a tool result beside its text.
+    """A tool result without its text.
 
     Attributes:
         tool: The tool's name.
         identifier: The tool call's id.
-        recall: The command that prints the whole.
-        path: The file the whole can be stored in; empty where it may not be.
-        transcript: The session's file, which says how full the window is; empty where that is not known.
+        recall: Command that prints the original.
+        path: File to store the original in; empty if not allowed.
+        transcript: The session's file, used to read the fill of the window; empty if unknown.
     """
 
     tool: str
@@ -91,11 +91,11 @@ class Result(NamedTuple):
 
 
 class Sent(NamedTuple):
-    """What is sent of a result.
+    """The trimmed result.
 
     Attributes:
-        text: The text.
-        is_stored: It names the file in which the whole is to be.
+        text: The text to send.
+        is_stored: True if the text names the file that will contain the original.
     """
 
     text: str
@@ -103,7 +103,7 @@ class Sent(NamedTuple):
 
 
 def trimmed(text: str, cuts: list[Cut | Store], result: Result) -> Sent:
-    """What is sent of a result, given the whole of it and what the plan does to it."""
+    """Apply a plan's cuts to a result."""
     whole = len(text)
     is_whole, is_stored = True, False
     for cut in cuts:
@@ -136,14 +136,14 @@ def trimmed(text: str, cuts: list[Cut | Store], result: Result) -> Sent:
 
 
 def _preview(text: str, whole: int, cut: Store, result: Result) -> str | None:
-    """What a strategy leaves of a text that it saves; None where it leaves the text as it is."""
+    """Return a storing strategy's preview of a text, or None if the text is not cut."""
     rule, limit, head = cut["rule"], cut["limit"], cut["head"]
     length = len(text)
     if rule == "opencode-truncate":
-        # No character has more than four bytes.
+        # A character has at most four bytes in UTF-8.
         is_over = length >= head or length * 4 > limit
     elif rule == "gemini-truncate":
-        # Nor more than two units of JavaScript's.
+        # A character has at most two UTF-16 code units.
         is_over = length * 2 > limit
     else:
         is_over = length > limit and whole > limit
@@ -166,17 +166,17 @@ def _preview(text: str, whole: int, cut: Store, result: Result) -> str | None:
 
 
 def estimated_tokens(characters: int) -> int:
-    """As the one of `inspector.tokens.counter`, which takes long to import: no tokenizer loads in the time there is."""
+    """Estimate tokens as `inspector.tokens.counter` does, without its slow import."""
     return (2 * characters + 6) // 7
 
 
 def _tokens_left(length: int, whole: int) -> int:
-    """Tokens of what cuts have left of a text, if it has as many of them to a character as the whole."""
+    """Estimate the tokens left of a cut text from the tokens per character of the original."""
     return -(-length * estimated_tokens(whole) // whole) if whole else length
 
 
 def _ends(length: int, tokens: int, head: int, tail: int, *, is_whole: bool) -> tuple[int, int]:
-    """Characters of the first and last tokens of a text, as `CutTokens` and estimated tokens have them."""
+    """Return the characters of the first and last tokens, as `CutTokens` does with estimated tokens."""
     most = max(tokens, 1)
     begin = min(head * length // most, length)
     end = (
@@ -192,7 +192,7 @@ def _most(adaptive: Adaptive, transcript: str) -> int:
 
 
 def prompt_tokens(transcript: str) -> int:
-    """What the last call of a Claude Code transcript reported of its prompt; 0 where none did since a compaction.
+    """Return the prompt tokens of the last call in a Claude Code transcript; 0 if none since a compaction.
 
     Only the end of the file is read.
     """
@@ -214,7 +214,7 @@ def prompt_tokens(transcript: str) -> int:
 
 
 def version_of(transcript: str) -> tuple[int, ...]:
-    """The release of Claude Code that wrote the end of a transcript; empty where it does not say."""
+    """Return the Claude Code version that wrote the end of a transcript; empty if unknown."""
     for line in reversed(_last_lines(transcript)):
         if b'"version"' not in line:
             continue

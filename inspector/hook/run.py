@@ -1,6 +1,6 @@
-"""Answer one event: read it, apply the plan, keep the original, say what is sent instead.
+"""Process one hook event: apply the plan, store the original, answer with the trimmed result.
 
-Any error passes the original: an empty answer with exit code 0 tells every agent here that the result stays as it is.
+On any error, the answer is empty with exit code 0, which all supported agents treat as "unchanged".
 """
 
 from __future__ import annotations
@@ -21,17 +21,17 @@ if TYPE_CHECKING:
 
 _ROOM_ASKED_EVERY = 16
 _FIRST_CLAUDE_CODE = (2, 1, 121)
-"""That takes a result from a hook: 2.1.120 was tried and leaves it as it is."""
+"""First version that accepts a result from a hook; 2.1.120 was tested and does not."""
 _PLAIN = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-.:")
 
 
 class Asked(NamedTuple):
-    """What the hook was started with.
+    """Parsed command line of the hook.
 
     Attributes:
-        agent: Whose events it reads.
+        agent: The agent that sends the event.
         plan: The plan's file or name.
-        keeps_originals: Keep what is trimmed, for `inspector recall`.
+        keeps_originals: Store originals for `inspector recall`.
     """
 
     agent: str = "claude-code"
@@ -46,7 +46,7 @@ def main(arguments: Sequence[str]) -> int:
         arguments: `--agent NAME`, `--plan PLAN`, `--no-originals`.
 
     Returns:
-        0, whatever happens.
+        Always 0.
     """
     folder = ""
     try:
@@ -58,7 +58,7 @@ def main(arguments: Sequence[str]) -> int:
             sys.stdout.buffer.flush()
             if os.urandom(1)[0] % _ROOM_ASKED_EVERY == 0:
                 make_room_for_originals(folder)
-    except BaseException as error:  # noqa: BLE001  nothing may keep a result from the agent
+    except BaseException as error:  # noqa: BLE001  an error must never lose a result
         _note(folder, error)
     return 0
 
@@ -82,15 +82,15 @@ def _asked(arguments: Sequence[str]) -> Asked:
 
 
 def respond(data: bytes, asked: Asked, folder: str) -> bytes:
-    """The answer to an event; empty where the result stays as it is.
+    """Return the answer to an event, empty to leave the result unchanged.
 
     Args:
-        data: The event, as JSON.
-        asked: What the hook was started with.
-        folder: Where it keeps things.
+        data: The event as JSON.
+        asked: Parsed command line.
+        folder: The hook's folder.
 
     Raises:
-        Exception: Anything; the result stays as it is then.
+        Exception: Any error; the caller then leaves the result unchanged.
     """
     event = json.loads(data)
     seen = AGENTS[asked.agent](event) if isinstance(event, dict) else None
@@ -105,12 +105,12 @@ def respond(data: bytes, asked: Asked, folder: str) -> bytes:
         return b""
     written_by = version_of(seen.transcript)
     if written_by and written_by < _FIRST_CLAUDE_CODE:
-        # No trim is told of that does not happen.
+        # Do not report a trim that has no effect.
         old, first = (".".join(map(str, version)) for version in (written_by, _FIRST_CLAUDE_CODE))
         raise ValueError(f"Claude Code {old} takes no results from hooks; {first} does: update it")
     answer = json.dumps(seen.answer(sent)).encode()
     if asked.keeps_originals:
-        # What cannot be had again is not cut.
+        # Do not cut a text that cannot be recalled.
         about: dict[str, object] = {"agent": asked.agent, "tool": seen.tool}
         keep(folder, identifier, seen.session, seen.text, about, is_stored=is_stored)
     record = {"agent": asked.agent, "session": seen.session, "tool": seen.tool, "id": identifier}
@@ -128,7 +128,7 @@ def _made_identifier(text: str) -> str:
 
 
 def _recall_command(identifier: str) -> str:
-    """As `recall_command` of the strategies writes it."""
+    """Equal to `recall_command` of the strategies."""
     if identifier[0] != "-" and _PLAIN.issuperset(identifier):
         return f"inspector recall {identifier}"
     import shlex
@@ -137,11 +137,11 @@ def _recall_command(identifier: str) -> str:
 
 
 def _note(folder: str, error: BaseException) -> None:
-    """Tell an error once: in the hook's log, or to standard error where there is none."""
+    """Log an error once, or print it to standard error if the log is not writable."""
     try:
         message = getattr(error, "message", "") or str(error)
         told = f"{type(error).__name__}: {message}"
         if (not folder or not record_error(folder, told)) and sys.stderr is not None:
             sys.stderr.write(f"inspector hook: {told!a}; the result was left as it is\n")
-    except BaseException:  # noqa: BLE001, S110  there is nobody left to tell
+    except BaseException:  # noqa: BLE001, S110  there is nowhere left to report it
         pass

@@ -1,10 +1,10 @@
-"""The events agents send and the answers they take, each in its own shape. What is not known here passes unchanged.
+"""Parse the events of each agent and build answers in the agent's format. Unknown formats pass unchanged.
 
-Claude Code's `PostToolUse` hands over a tool's own output, from which it makes the text the model sees; an answer has
-to be of the same shape. For the tools here that text was checked against recorded sessions: it is what `Seen.text`
-holds, and an answer made of another text makes that the one the model sees. `Read` is none of them: the model sees its
-text with a number before every line, so that what follows a cut would be misnumbered. Hermes' `transform_tool_result`
-and OpenCode's `tool.execute.after` hand over the text itself, through the plugins in `inspector.hook.plugins`.
+Claude Code's `PostToolUse` contains a tool's structured output, from which it builds the text for the model; an answer
+must have the same structure. For the tools supported here, `Seen.text` was verified to equal that text in recorded
+sessions, and an answer with another text replaces it. `Read` is not supported: its lines are numbered for the model, so
+lines after a cut would have wrong numbers. Hermes' `transform_tool_result` and OpenCode's `tool.execute.after` pass the
+text itself, through the plugins in `inspector.hook.plugins`.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _BLANKS = (
     "\t\n\v\f\r \u00a0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a\u2028\u2029\u202f"
     "\u205f\u3000\ufeff"
 )
-"""What JavaScript trims."""
+"""White space trimmed by JavaScript."""
 
 _SHELL = {"stdout", "stderr", "interrupted"}
 _SHELL_ALSO = {"isImage", "noOutputExpected", "returnCodeInterpretation", "gitOperation"}
@@ -27,20 +27,19 @@ _GREP_ALSO = {"numLines", "totalLines", "appliedLimit"}
 
 _RECALL = "inspector recall"
 _RECALLING = ("memory_query", "file_state_at", "changelog", "context_report")
-"""What a command that asks for an original holds, and how tools of `inspector mcp` end: what is asked for again is not
-cut again."""
+"""Substring of recall commands, and suffixes of `inspector mcp` tools: recalled texts are not cut again."""
 
 
 class Seen(NamedTuple):
-    """A tool result as the model is about to see it.
+    """A tool result before the model sees it.
 
     Attributes:
         tool: The tool's name.
-        identifier: The tool call's id; empty where the event has none.
-        session: The session's id; empty where the event has none.
-        transcript: The session's file; empty where the event names none.
-        text: What the model would see.
-        answer: Makes the agent's answer of another text.
+        identifier: The tool call's id; may be empty.
+        session: The session's id; may be empty.
+        transcript: The session's file; may be empty.
+        text: The text the model would see.
+        answer: Builds the agent's answer from another text.
     """
 
     tool: str
@@ -52,7 +51,7 @@ class Seen(NamedTuple):
 
 
 def claude_code(event: dict[str, Any]) -> Seen | None:
-    """What an event of Claude Code shows; None where it is no tool's result, or of a shape not known."""
+    """Parse an event of Claude Code; return None if it is not a tool result or has an unknown structure."""
     tool, given = event.get("tool_name"), event.get("tool_input")
     if event.get("hook_event_name") != "PostToolUse" or not isinstance(tool, str):
         return None
@@ -105,7 +104,7 @@ def _shell_output(output: Any) -> tuple[str, Callable[[str], Any]] | None:
     out, err = output["stdout"], output["stderr"]
     if not isinstance(out, str) or not isinstance(err, str):
         return None
-    # Blank lines before the first line go, and blanks at the end.
+    # Claude Code removes leading blank lines and trailing white space.
     begins = out[: len(out) - len(out.lstrip(_BLANKS))].rfind("\n") + 1
     texts = (out[begins:].rstrip(_BLANKS), err.strip(_BLANKS))
     return "\n".join(text for text in texts if text), lambda sent: {**output, "stdout": sent, "stderr": ""}
@@ -119,7 +118,7 @@ def _grep_output(output: Any) -> tuple[str, Callable[[str], Any]] | None:
         return None
     if limit is None:
         return content, lambda sent: {**output, "content": sent}
-    # The agent says the limit below the lines, unless the answer has none.
+    # Claude Code appends the limit to the lines, unless the answer lacks it.
     rest = {name: value for name, value in output.items() if name != "appliedLimit"}
     text = f"{content}\n\n[Showing results with pagination = limit: {limit}]"
     return text, lambda sent: {**rest, "content": sent}
@@ -127,7 +126,7 @@ def _grep_output(output: Any) -> tuple[str, Callable[[str], Any]] | None:
 
 def _mcp_output(output: Any) -> tuple[str, Callable[[str], Any]] | None:
     if isinstance(output, str):
-        return output, lambda sent: sent  # of a tool with structured output
+        return output, lambda sent: sent  # from a tool with structured output
     if not isinstance(output, list) or len(output) != 1:
         return None
     (part,) = output
@@ -138,7 +137,7 @@ def _mcp_output(output: Any) -> tuple[str, Callable[[str], Any]] | None:
 
 
 def handed_over(event: dict[str, Any]) -> Seen | None:
-    """What an event of our own plugins shows: `tool`, its `command`, `id`, `session` and the `text` itself."""
+    """Parse an event of our own plugins: `tool`, its `command`, `id`, `session` and the `text`."""
     tool, text = event.get("tool"), event.get("text")
     if not isinstance(tool, str) or not isinstance(text, str) or _asks_for_original(tool, event.get("command")):
         return None
@@ -150,7 +149,7 @@ AGENTS: dict[str, Callable[[dict[str, Any]], Seen | None]] = {
     "hermes": handed_over,
     "opencode": handed_over,
 }
-"""What reads an agent's events, by the agent's name."""
+"""Event parsers by agent name."""
 
 CLAUDE_CODE_MATCHER = "Bash|PowerShell|Grep|mcp__.*"
-"""The tools whose shapes are known, as Claude Code's settings name them."""
+"""Matcher in Claude Code's settings for the supported tools."""

@@ -1,1 +1,1 @@
-"""Getting back what was cut: from an id in a notice, or a place in a session, to the whole text in its file."""
+"""Recall cut texts: find the full text by an id in a notice or by its place in a session."""

@@ -1,4 +1,4 @@
-"""Finding what is asked for: in which of many sessions it stands, without reading all of them."""
+"""Find a text by its id or place without reading every session."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ if TYPE_CHECKING:
     from inspector.session.model import Session
 
 MOST_OPENED = 24
-"""Sessions that are read in search of one id; an id that more of them hold says too little."""
+"""Maximum number of sessions opened in search of one id; an id in more sessions is not specific enough."""
 MOST_FOR_NEAR = 5
-"""The newest sessions, in which similar ids are looked for."""
+"""Number of newest sessions searched for similar ids."""
 FEWEST_IN_NEEDLE = 4
 
 _REFERENCE = re.compile(r"(?P<session>.*):(?P<message>[1-9][0-9,]*)(?:\.(?P<block>[1-9][0-9]*))?")
@@ -37,7 +37,7 @@ class RecalledText(NamedTuple):
 
     Attributes:
         session: The session.
-        block: The text's block, an index.
+        block: Block index of the text.
     """
 
     session: Session
@@ -45,12 +45,12 @@ class RecalledText(NamedTuple):
 
     @property
     def message(self) -> int:
-        """The message it is in, counted from 1, as the timeline counts them."""
+        """Message number, counted from 1 as in the timeline."""
         return bisect_right(self.session.first_blocks, self.block)
 
     @property
     def reference(self) -> str:
-        """What it can be asked for by, whatever its id: the session's id, the message and the block in it."""
+        """Unique reference: the session's id, the message and the block in it."""
         message = self.message
         within = self.block - self.session.first_blocks[message - 1]
         own = self.session.messages[message - 1].blocks
@@ -59,16 +59,16 @@ class RecalledText(NamedTuple):
 
 @dataclass(frozen=True)
 class RecallSearch:
-    """What came of looking for something.
+    """Result of a search.
 
     Attributes:
-        found: Where it stands: in several places where a message of several blocks was asked for, or where it is not
-            clear what is meant. A text that several sessions hold under one id is there once.
-        is_clear: What was found is what was asked for, and not a choice.
-        near: Ids that are much like it, where nothing was found.
-        without_result: The call of that id, where a session holds no result of it.
-        skipped: Sessions that may hold it, too, and were not read.
-        unread: Sessions that could not be read, each with why.
+        found: Matches: several for a message with several blocks, or if the search is ambiguous. A text with the same
+            id in several sessions is included once.
+        is_clear: True if the match is unambiguous.
+        near: Similar ids, if nothing was found.
+        without_result: The tool call with that id, if its result is not in the session.
+        skipped: Number of sessions that may contain it and were not read.
+        unread: Unreadable sessions, each with the reason.
     """
 
     found: tuple[RecalledText, ...] = ()
@@ -80,23 +80,23 @@ class RecallSearch:
 
     @property
     def is_over(self) -> bool:
-        """There is something to say, so that nobody need look any further."""
+        """True if there is something to report, so the search can stop."""
         return bool(self.found or self.without_result or self.skipped)
 
 
 def find(
     asked: str,
     paths: Sequence[Path] = (),
-    progress: Callable[[int, int], None] = lambda done, total: None,  # noqa: ARG005  nobody looks
+    progress: Callable[[int, int], None] = lambda done, total: None,  # noqa: ARG005  default without effect
 ) -> RecallSearch:
-    """Look for a text by an id, by what a notice says, or by its place.
+    """Find a text by an id, by the content of a notice, or by its place.
 
     Args:
         asked: A tool call's id or its beginning, a notice or the file it names, or `SESSION:MESSAGE` with a part of a
-            session's id or path, the message's number and, after a full stop, the block's in it; without a session
-            where one alone is given.
-        paths: Sessions and folders of them; those of this machine's agents where none are given.
-        progress: Told how many files were looked into, of how many.
+            session's id or path and the message number, optionally followed by a period and the block number; the
+            session may be omitted if there is only one.
+        paths: Sessions and folders to search; by default all sessions of this machine's agents.
+        progress: Called with the number of files searched and their total.
     """
     return find_in(asked, sessions_at(paths), progress)
 
@@ -104,9 +104,9 @@ def find(
 def find_in(
     asked: str,
     headers: Sequence[Header],
-    progress: Callable[[int, int], None] = lambda done, total: None,  # noqa: ARG005  nobody looks
+    progress: Callable[[int, int], None] = lambda done, total: None,  # noqa: ARG005  default without effect
 ) -> RecallSearch:
-    """Look for a text among some sessions, those of a database too; see `find`."""
+    """Find a text in the given sessions, including those in a database; see `find`."""
     asked = asked_for(asked)
     reference = _REFERENCE.fullmatch(asked)
     if reference is not None and (where := _of_session(headers, reference["session"])):
@@ -130,13 +130,13 @@ def find_in(
 
 
 def sessions_at(paths: Sequence[Path]) -> list[Header]:
-    """The sessions in files and folders, the newest first; those of this machine's agents where no path is given."""
+    """Return the sessions in files and folders, newest first; by default all of this machine's agents."""
     found = [header for batch in list_sessions(places(paths or None)) for header in batch if not header.problem]
     return sorted(found, key=lambda header: -header.modified)
 
 
 def _of_session(headers: Sequence[Header], named: str) -> Sequence[Header]:
-    """The sessions that a name may be that of; few are all read to see their ids, which file names need not hold."""
+    """Return sessions with a matching path or id; if none match, all of a small number, since paths may omit ids."""
     if not named:
         return headers if len(headers) == 1 else []
     wanted = named.lower()
@@ -161,14 +161,14 @@ def _at(session: Session, reference: re.Match[str]) -> list[int]:
 
 
 def _needles(asked: str) -> list[bytes]:
-    """What of an id stands in a file: all of it; else, of what notices make of it, the part that tells most."""
+    """Return byte strings to search files for: the whole id, and the most specific word of a notice."""
     words = [word for word in _WORD.findall(asked) if len(word) >= FEWEST_IN_NEEDLE]
     telling = max(words, key=lambda word: (any(map(str.isdigit, word)), len(word)), default="")
     return [needle.encode("utf-8", "replace") for needle in dict.fromkeys((asked, telling)) if needle]
 
 
 def _holds(header: Header, needle: bytes) -> bool:
-    """Whether a file of a session has some bytes in it, capitals or not."""
+    """Return whether a file of a session contains some bytes, ignoring case."""
     file = Locator.of(header.path).file
     names = _files_in(str(file)) if is_folder(file) else [str(file)]
     search = re.compile(re.escape(needle), re.IGNORECASE).search
@@ -176,7 +176,7 @@ def _holds(header: Header, needle: bytes) -> bool:
 
 
 def _files_in(folder: str) -> list[str]:
-    """The files of a session that is a folder."""
+    """Return the files of a session that is a folder."""
     return [f"{inside}/{name}" for inside, _, names in os.walk(folder) for name in names]
 
 
@@ -192,7 +192,7 @@ def _has(name: str, needle: bytes, search: Callable[..., object]) -> bool:
 
 
 def _is_packed(header: Header) -> bool:
-    """Whether bytes of a session's texts need not stand in its file as they are: compressed, or in a database."""
+    """Return whether a session's file may not contain its texts literally: compressed files and databases."""
     return bool(header.identifier) or header.path.suffix in (".zst", ".zstd", ".db", ".sqlite", ".sqlite3", ".vscdb")
 
 
@@ -208,7 +208,7 @@ def _read(headers: Sequence[Header], blocks_in: Callable[[Session], list[int]], 
             continue
         for index in blocks_in(session):
             block = session.all_blocks[index]
-            # Sessions that were resumed or forked hold copies of what was before.
+            # Resumed and forked sessions contain copies of earlier messages.
             key = (block.tool_call_id, block.digest) if block.tool_call_id else (session.path, index)
             found.setdefault(key, RecalledText(session, index))
         call = unanswered(session, asked)

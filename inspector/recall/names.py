@@ -1,4 +1,4 @@
-"""What a tool result is called when somebody asks for it again: by its tool call's id, or as a notice names it."""
+"""Names of a tool result: its tool call's id, and the file names in notices."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ if TYPE_CHECKING:
     from inspector.session.model import Block, Session
 
 FEWEST_CHARACTERS = 6
-"""Of the beginning of an id that is taken for the whole of it."""
+"""Minimum length of the beginning of an id that is accepted for the id."""
 MOST_NEAR = 5
-"""Ids that are told as similar ones."""
+"""Maximum number of similar ids."""
 CUTOFF = 0.7
-"""From how alike ids are one is told where another was asked for, between 0 and 1."""
+"""Minimum similarity of similar ids, between 0 and 1."""
 
 _AROUND = " \t\r\n\"'`<>[](),;"
 _SHORTENED = re.compile(r"(?:\.\.\.|…)$")
@@ -27,12 +27,12 @@ _FILE_SUFFIXES = (".txt", ".md", ".json", ".log")
 
 
 def asked_for(text: str) -> str:
-    """What is meant by an id that was copied from a text, with whatever stood around it."""
+    """Strip surrounding characters from an id copied out of a text."""
     return text.strip(_AROUND)
 
 
 def names_of(block: Block) -> set[str]:
-    """What notices of this program's strategies call the file of a result, without its suffix."""
+    """Return the file names of a result in the notices of this program's strategies, without suffix."""
     identifier = block.tool_call_id
     if not identifier:
         return set()
@@ -42,15 +42,15 @@ def names_of(block: Block) -> set[str]:
 
 
 def blocks_named(session: Session, asked: str) -> list[int]:
-    """The tool results of a session that an id, a notice, a file named in one, or the beginning of an id means.
+    """Return the tool results matching an id, a notice, a file named in one, or the beginning of an id.
 
     Args:
-        session: Where to look.
-        asked: As `asked_for` gives it. The name of a file that was to hold a message means that message's text.
+        session: The session to search.
+        asked: Output of `asked_for`. The file name of an offloaded message matches that message's text.
 
     Returns:
-        Block indices, rising. What a compaction recorded again counts once; several are found where the id is that of
-        several calls, or begins several.
+        Block indices, ascending. Repeated records after a compaction count once; several match if calls share the id or
+        a beginning.
     """
     blocks = session.all_blocks
     results = [index for index, block in enumerate(blocks) if block.kind is BlockKind.TOOL_RESULT]
@@ -70,16 +70,16 @@ def blocks_named(session: Session, asked: str) -> list[int]:
 
 
 def unanswered(session: Session, asked: str) -> int | None:
-    """The tool call of that id where the session holds no result of it: its block index; None where there is none."""
+    """Return the block index of the tool call with that id if it has no recorded result, or None."""
     blocks = enumerate(session.all_blocks)
     calls = (index for index, block in blocks if block.kind is BlockKind.TOOL_CALL and block.tool_call_id == asked)
     return next(calls, None)
 
 
 def call_of(session: Session, block: int) -> int | None:
-    """The tool call that a result answers: the latest of its id before it, a block index.
+    """Return the tool call of a result: the latest one before it with its id, as a block index.
 
-    A tool call is itself what is meant. None where the call is not recorded, and for what is no tool's.
+    A tool call returns itself. None if the call is not recorded, and for other blocks.
     """
     blocks = session.all_blocks
     asked = blocks[block]
@@ -92,7 +92,7 @@ def call_of(session: Session, block: int) -> int | None:
 
 
 def near(identifiers: Iterable[str], asked: str) -> list[str]:
-    """Ids that are much like the one asked for, the likest first."""
+    """Return ids similar to `asked`, the most similar first."""
     import difflib
 
     known = sorted({identifier for identifier in identifiers if identifier})
@@ -100,7 +100,7 @@ def near(identifiers: Iterable[str], asked: str) -> list[str]:
 
 
 def _once(session: Session, found: Sequence[int]) -> list[int]:
-    """Leave out what a compaction or a provider's cleaning recorded again, unless several calls have that id."""
+    """Drop repeated records of a compaction or a provider's cleanup, unless several calls share the id."""
     blocks = session.all_blocks
     calls: dict[str, int] = {}
     for block in blocks:
@@ -115,7 +115,7 @@ def _once(session: Session, found: Sequence[int]) -> list[int]:
 
 
 def _is_within(identifier: str, asked: str) -> bool:
-    """Whether a text holds an id whole: `event-2` is no part of `event-20`."""
+    """Return whether a text contains an id as a whole: `event-20` does not contain `event-2`."""
     return re.search(rf"(?<![A-Za-z0-9]){re.escape(identifier)}(?![A-Za-z0-9])", asked) is not None
 
 

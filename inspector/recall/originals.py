@@ -1,8 +1,8 @@
-"""Originals of what the hook trimmed, kept for `inspector recall` in a private folder with a size limit.
+"""Originals of results trimmed by the hook, stored for `inspector recall` in a private folder with a size limit.
 
-An agent's transcript may hold the trimmed text alone, so the whole one is written here before the trimmed one is
-answered. A file begins with a line of JSON that says what it is of; all that follows is the text, byte for byte. What
-was kept longest ago goes first when room is needed. Imports are few: the hook runs after every tool call.
+An agent's transcript may contain only the trimmed text, so the original is written here before the trimmed text is
+returned. A file starts with a line of JSON metadata; the rest is the text, byte for byte. The oldest files are evicted
+first. Imports are minimal: the hook runs after every tool call.
 """
 
 from __future__ import annotations
@@ -12,9 +12,9 @@ import sys
 
 FOLDER = "originals"
 RESULTS = "results"
-"""Of texts whose files notices name: they hold nothing else, so that an agent can read them."""
+"""Folder of texts with files named in notices: the files contain only the text, for agents to read."""
 ROOM_BYTES = 256 << 20
-"""What all originals may take, and so all results that are stored."""
+"""Size limit of all originals, and of all stored results."""
 
 MOST_FILES = 20_000
 _LONGEST_NAME = 100
@@ -22,9 +22,9 @@ _SAFE = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz012345678
 
 
 def state_folder() -> str:
-    """The hook's own folder, below where the platform wants a program's state.
+    """Return the hook's folder below the platform's state folder.
 
-    Where there is no home it is one that cannot be made: a home is not made for the sake of it.
+    Without a home folder, return a path that cannot be created, so that no home folder is created.
     """
     home, named = os.path.expanduser("~"), os.environ.get("XDG_STATE_HOME", "").strip()  # noqa: PTH111
     if not os.path.isabs(named) and not (os.path.isabs(home) and os.path.isdir(home)):  # noqa: PTH112, PTH117
@@ -40,7 +40,7 @@ def state_folder() -> str:
 
 
 def _name_of(identifier: str) -> str:
-    """Part of a file's name that stands for an id, whatever that holds."""
+    """Return a file name component for any id."""
     if identifier and len(identifier) <= _LONGEST_NAME and _SAFE.issuperset(identifier):
         return identifier
     from hashlib import blake2b
@@ -49,22 +49,22 @@ def _name_of(identifier: str) -> str:
 
 
 def stored_path(folder: str, identifier: str, session: str) -> str:
-    """The file that holds a text and nothing else, as notices name it; see `keep`."""
+    """Return the path of a file that contains only the text, as named in notices; see `keep`."""
     return f"{folder}/{RESULTS}/{_name_of(identifier)}.{_name_of(session)}.txt"
 
 
 def keep(
     folder: str, identifier: str, session: str, text: str, about: dict[str, object], *, is_stored: bool = False
 ) -> None:
-    """Keep a text, whole or not at all, for its owner alone.
+    """Store a text atomically, readable by its owner only.
 
     Args:
         folder: The hook's folder.
         identifier: The tool call's id.
-        session: The session's id; the same call's id in another session is another original.
-        text: The whole text.
-        about: What is said of it, as JSON can.
-        is_stored: In the file `stored_path` names, for agents to read.
+        session: The session's id; the same call id in another session is a different original.
+        text: The original.
+        about: JSON metadata.
+        is_stored: Store the text in the file at `stored_path`, for agents to read.
 
     Raises:
         OSError: It cannot be written.
@@ -94,11 +94,11 @@ def _write(path: str, *texts: bytes) -> None:
 
 
 def make_room_for_originals(folder: str, room: int = ROOM_BYTES) -> None:
-    """Remove what was kept longest ago, as far as all of it takes more room than it may.
+    """Evict the oldest originals beyond the size limit.
 
     Args:
         folder: The hook's folder.
-        room: What may stay, in bytes.
+        room: Size limit in bytes.
     """
     from contextlib import suppress
     from pathlib import Path
@@ -111,12 +111,12 @@ def make_room_for_originals(folder: str, room: int = ROOM_BYTES) -> None:
 
 
 def has_original(identifier: str, session: str, folder: str) -> bool:
-    """Whether what a session's tool call came to is kept in the hook's folder."""
+    """Return whether the original of a session's tool call is stored."""
     return os.path.exists(f"{folder}/{FOLDER}/{_name_of(identifier)}.{_name_of(session)}")  # noqa: PTH110
 
 
 def kept_originals(identifier: str, folder: str | None = None) -> list[tuple[dict[str, object], str]]:
-    """What is kept under a tool call's id: what is said of each, and its text; the newest first."""
+    """Return metadata and texts of the originals stored for a tool call's id, newest first."""
     import json
 
     folder = folder or state_folder()
@@ -146,14 +146,14 @@ def kept_originals(identifier: str, folder: str | None = None) -> list[tuple[dic
 
 
 def original_of(identifier: str, session: str) -> str | None:
-    """What a session's tool call came to before the hook trimmed it; None where nothing of it is kept."""
+    """Return the original of a session's tool call before trimming, or None if not stored."""
     return next((text for about, text in kept_originals(identifier) if about.get("session") == session), None)
 
 
 def originals_asked_for(asked: str, folder: str | None = None) -> list[tuple[dict[str, object], str]]:
-    """What is kept under a tool call's id, or under `SESSION:ID` of that session alone; see `kept_originals`.
+    """Return the originals stored for a tool call's id, or for `SESSION:ID`; see `kept_originals`.
 
-    The file that a notice of the hook names means what is kept in it.
+    A file named in a notice of the hook matches its own original.
     """
     folder = folder or state_folder()
     found = kept_originals(asked, folder)

@@ -1,10 +1,9 @@
-"""Searching the texts of many sessions by their words, through an index that can be dropped at any time.
+"""Full-text search over many sessions, with a disposable index.
 
-The index is an SQLite file with two FTS5 tables: one of words without their endings (porter), ranked by bm25, in which
-any word of a question counts; one of groups of three letters (trigram), for what stands in a text literally, inside
-words too. Neither keeps a text: what is found is read from the session's own file, and a text that several sessions
-hold, as resumed ones do, is in the index once. A session counts as indexed as long as its file has the same size, time
-of change and inode.
+The index is an SQLite file with two FTS5 tables: stemmed words (porter), ranked by bm25, where any word of a query
+matches; and trigrams, for literal matches, also inside words. Texts are not stored: results are read from the session's
+own file. A text in several sessions, such as resumed ones, is indexed once. A session is up to date in the index while
+size, modification time and inode of its file are unchanged.
 """
 
 from __future__ import annotations
@@ -33,27 +32,27 @@ if TYPE_CHECKING:
 
 FILE_NAME = "texts.db"
 VERSION = 1
-"""Of the tables; an index of another version is made anew."""
+"""Version of the tables; an index of another version is rebuilt."""
 
 MOST_CHARACTERS = 1_000_000
-"""Of a text that are indexed, from its beginning."""
+"""Number of leading characters of a text that are indexed."""
 
 MOST_READ = 24
-"""Sessions that are read to show what was found in them."""
+"""Maximum number of sessions read to show the hits."""
 
 FEWEST_LETTERS = 3
-"""A literal search needs so many: the letters of one group."""
+"""Minimum length of a literal query: one trigram."""
 
 MOST_LITERAL = 200
-"""Texts that have all groups of letters of a question and are looked into, the newest first."""
+"""Maximum number of texts with all trigrams of a query that are read, newest first."""
 
 LONGEST_EXCERPT = 160
 LETTERS_OF_STEM = 5
 SECONDS_FOR_OTHERS = 10.0
-"""Another run that writes to the index is waited for so long."""
+"""Timeout for another process that writes to the index."""
 
 DEAD_SHARE = 0.5
-"""An index of which more than this belongs to no session any more is made anew."""
+"""The index is rebuilt when more than this share of it belongs to no session."""
 
 _WORD = re.compile(r"\w+")
 _TABLES = """
@@ -67,20 +66,20 @@ CREATE VIRTUAL TABLE letters USING fts5(text, content='', detail=none, tokenize=
 
 
 class IndexUnavailableError(InspectorError):
-    """The index can be neither read nor made."""
+    """The index is not readable and cannot be created."""
 
     advice = "search without one: --no-index"
 
 
 class SearchHit(NamedTuple):
-    """A text in which something was found.
+    """A text that matches a query.
 
     Attributes:
-        place: Where it stands, in the newest of the sessions that hold it.
-        line: The number of the line that tells most, counted from 1.
-        excerpt: What of that line is around the words, as recorded.
-        is_literal: The whole question stands in it as it was asked, capitals or not.
-        sessions: How many of the sessions that were searched hold it.
+        place: Its place in the newest session that contains it.
+        line: Number of the best matching line, counted from 1.
+        excerpt: Part of that line around the words, as recorded.
+        is_literal: True if it contains the whole query literally, ignoring case.
+        sessions: Number of searched sessions that contain it.
     """
 
     place: RecalledText
@@ -92,12 +91,12 @@ class SearchHit(NamedTuple):
 
 @dataclass(frozen=True)
 class TextSearch:
-    """What came of a search.
+    """Result of a search.
 
     Attributes:
-        hits: The best first: what holds the question literally, then by bm25.
-        searched: Sessions that were searched.
-        unread: Sessions that could not be read, each with why.
+        hits: Best first: literal matches, then by bm25.
+        searched: Number of sessions searched.
+        unread: Unreadable sessions, each with the reason.
     """
 
     hits: tuple[SearchHit, ...]
@@ -106,15 +105,15 @@ class TextSearch:
 
 
 def index_path() -> Path:
-    """Where the index of this user is kept."""
+    """Return the path of this user's index."""
     return cache_folder("recall") / FILE_NAME
 
 
 def drop_index(path: Path | None = None) -> bool:
-    """Forget everything that is indexed.
+    """Delete the index.
 
     Returns:
-        Whether there was an index.
+        True if there was an index.
 
     Raises:
         OSError: It cannot be removed.
@@ -128,10 +127,10 @@ def drop_index(path: Path | None = None) -> bool:
 
 @contextlib.contextmanager
 def opened_index(path: Path | None) -> Iterator[TextIndex]:
-    """An index in a file, made where there is none or none that can be used; in memory where no file is given.
+    """Open the index in a file, creating or rebuilding it if necessary; in memory without a path.
 
     Raises:
-        IndexUnavailableError: It cannot be opened or made.
+        IndexUnavailableError: It cannot be opened or created.
     """
     try:
         connection = _connection(path)
@@ -149,7 +148,7 @@ def _connection(path: Path | None) -> sqlite3.Connection:
         return _with_tables(_open_private(path))
     except sqlite3.DatabaseError as error:
         if isinstance(error, sqlite3.OperationalError):
-            raise  # locked by another run, or the disk is full: what is in it is as good as before
+            raise  # locked by another process, or the disk is full: the content is still valid
         drop_index(path)
         return _with_tables(_open_private(path))
 
@@ -177,7 +176,7 @@ def _with_tables(connection: sqlite3.Connection) -> sqlite3.Connection:
 
 @contextlib.contextmanager
 def _writing(connection: sqlite3.Connection) -> Iterator[None]:
-    """A change of the index, all of it or nothing, with nobody else writing meanwhile."""
+    """Run an exclusive transaction."""
     connection.isolation_level = None
     connection.execute("BEGIN IMMEDIATE")
     try:
@@ -189,7 +188,7 @@ def _writing(connection: sqlite3.Connection) -> Iterator[None]:
 
 
 class TextIndex:
-    """The index, open."""
+    """An open index."""
 
     def __init__(self, connection: sqlite3.Connection) -> None:
         self._connection = connection
@@ -197,19 +196,19 @@ class TextIndex:
     def update(
         self,
         headers: Sequence[Header],
-        progress: Callable[[int, int], None] = lambda done, total: None,  # noqa: ARG005  nobody looks
+        progress: Callable[[int, int], None] = lambda done, total: None,  # noqa: ARG005  default without effect
     ) -> tuple[str, ...]:
-        """Index the sessions that are new or have changed. Each is in it whole or not at all, whenever this ends.
+        """Index new and changed sessions, one transaction per session.
 
         Args:
-            headers: Sessions, as they were found.
-            progress: Told how many of those to be read were, of how many.
+            headers: The sessions found.
+            progress: Called with the number of sessions read and their total.
 
         Returns:
-            Those that could not be read, each with why.
+            Unreadable sessions, each with the reason.
 
         Raises:
-            IndexUnavailableError: It cannot be written.
+            IndexUnavailableError: It is not writable.
         """
         try:
             self._forget_what_is_gone()
@@ -229,15 +228,15 @@ class TextIndex:
         return tuple(unread)
 
     def search(self, asked: str, headers: Sequence[Header], limit: int) -> TextSearch:
-        """Look for any word of a question, and for all of it as it stands.
+        """Search for any word of a query, and for the whole query literally.
 
         Args:
-            asked: Words, of which one is enough; more of them and rarer ones count more.
+            asked: The query; texts with more and rarer words rank higher.
             headers: The sessions to search.
-            limit: Most hits.
+            limit: Maximum number of hits.
 
         Raises:
-            IndexUnavailableError: It cannot be read.
+            IndexUnavailableError: It is not readable.
         """
         try:
             wanted = self._sessions_of(headers)
@@ -276,7 +275,7 @@ class TextIndex:
                     self._connection.execute("INSERT INTO places VALUES (?, ?, ?)", (number, index, text))
 
     def _text(self, session: Session, index: int) -> int | None:
-        """The row of a block's text, made where it is new; None where the text cannot be read any more."""
+        """Return the row of a block's text, adding it if new; None if the text is not readable."""
         block = session.all_blocks[index]
         row = self._connection.execute("SELECT id FROM texts WHERE digest = ?", (block.digest,)).fetchone()
         if row is not None:
@@ -297,7 +296,7 @@ class TextIndex:
         self._connection.execute("DELETE FROM sessions WHERE path = ?", (path,))
 
     def _forget_what_is_gone(self) -> None:
-        """Sessions whose file is no longer there; all of them, where most texts belong to none any more."""
+        """Remove sessions without a file; remove all if most texts belong to no session."""
         paths = [path for (path,) in self._connection.execute("SELECT path FROM sessions")]
         gone = [path for path in paths if not _is_there(path)]
         (texts,) = self._connection.execute("SELECT count(*) FROM texts").fetchone()
@@ -305,7 +304,7 @@ class TextIndex:
         if texts and (texts - used) / texts > DEAD_SHARE:
             with _writing(self._connection):
                 for table in ("sessions", "places", "texts"):
-                    self._connection.execute(f"DELETE FROM {table}")  # noqa: S608  names of our own
+                    self._connection.execute(f"DELETE FROM {table}")  # noqa: S608  our own table names
                 for table in ("words", "letters"):
                     self._connection.execute(f"INSERT INTO {table} ({table}) VALUES ('delete-all')")  # noqa: S608
         elif gone:
@@ -314,13 +313,13 @@ class TextIndex:
                     self._drop_session(path)
 
     def _sessions_of(self, headers: Sequence[Header]) -> dict[int, Header]:
-        """The numbers of sessions in the index."""
+        """Return the indexed sessions by number."""
         numbers = dict(self._connection.execute("SELECT path, id FROM sessions"))
         found = ((numbers.get(os.fsencode(header.path)), header) for header in headers)
         return {number: header for number, header in found if number is not None}
 
     def _by_words(self, asked: str, wanted: dict[int, Header], limit: int) -> list[int]:
-        """The texts that hold any of the words, the best first."""
+        """Return the texts that contain any of the words, best first."""
         words = dict.fromkeys(_WORD.findall(asked))
         if not words:
             return []
@@ -329,7 +328,7 @@ class TextIndex:
         return list(islice((text for (text,) in rows if self._is_in(text, wanted)), limit))
 
     def _holding_all_letters(self, asked: str, wanted: dict[int, Header]) -> list[int]:
-        """Texts that may hold the question as it stands, the newest first."""
+        """Return texts that may contain the whole query, newest first."""
         if len(asked) < FEWEST_LETTERS:
             return []
         groups = dict.fromkeys(
@@ -345,7 +344,7 @@ class TextIndex:
 
 
 class _Reader:
-    """Reads what was found from the sessions' own files; sessions it has read stay read."""
+    """Reads hits from the sessions' own files, with a cache of sessions."""
 
     def __init__(self, connection: sqlite3.Connection, wanted: dict[int, Header], asked: str) -> None:
         self._connection = connection
@@ -356,7 +355,7 @@ class _Reader:
         self.unread: list[str] = []
 
     def hit(self, text: int, *, is_literal: bool) -> SearchHit | None:
-        """The text and its line that tells most; None where it cannot be read, or only seemed to hold the question."""
+        """Return the text with its best line; None if it is not readable or does not contain the literal query."""
         rows = self._connection.execute("SELECT session, block FROM places WHERE text = ?", (text,))
         places = [(session, block) for session, block in rows if session in self._wanted]
         number, block = max(places, key=lambda place: (place[0] in self._sessions, self._wanted[place[0]].modified))
@@ -386,7 +385,7 @@ class _Reader:
         return self._sessions[number]
 
     def _excerpt(self, text: str, at: int) -> tuple[int, str]:
-        """The number of the line that tells most, and what is around the words in it."""
+        """Return the number of the best line, and the part of it around the words."""
         if at >= 0:
             start = text.rfind("\n", 0, at) + 1
             line, within = text.count("\n", 0, at) + 1, at - start
@@ -404,7 +403,7 @@ class _Reader:
 
 
 def _stem(word: str) -> str:
-    """Roughly what a word has in common with its other forms, to find it in a line."""
+    """Return an approximate stem of a word, to find its other forms in a line."""
     return word if len(word) < LETTERS_OF_STEM else word[:LETTERS_OF_STEM]
 
 

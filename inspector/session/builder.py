@@ -200,7 +200,7 @@ class OpenContext:
 
 
 class Thread:
-    """The main conversation of a session, or that of an inline subagent.
+    """The conversation of a session or of an inline subagent.
 
     Attributes:
         number: As in `Message.thread`.

@@ -167,7 +167,7 @@ def places(folders: Iterable[Path] | None = None) -> list[tuple[Path, Format | N
 def list_sessions(
     places: Sequence[tuple[Path, Format | None]], sniffed: SniffedFiles | None = None
 ) -> Iterator[list[Header]]:
-    """Yield sessions in batches: first all recognized by name, then those that had to be opened, newest first in each.
+    """Yield sessions in batches: first all recognized by name, then the rest, newest first in each.
 
     Files with a session's name that are not text are included, with the problem.
 
@@ -290,7 +290,7 @@ def files_below(folder: str, depth: int, passed_over: AbstractSet[str]) -> Itera
     Args:
         folder: Folder to search.
         depth: Maximum depth.
-        passed_over: Names of folders to skip, in addition to those of version control and packages.
+        passed_over: Names of folders to skip, in addition to `OTHER_PROGRAMS`.
     """
     try:
         with os.scandir(folder) as listed:

@@ -9,7 +9,7 @@ class SessionError(InspectorError):
     """A path could not be read as a session.
 
     Attributes:
-        message: One line for the user: what is wrong, where, and what to do.
+        message: One line for the user: the problem, its place and the remedy.
     """
 
     advice = "`inspector formats` lists what can be read"

@@ -42,7 +42,7 @@ BROKEN_SECONDS = 2.0
 
 def expanded(text: str) -> Path:
     """Expand `~` and `~name` in a path given by the user. The name of an unknown user is left as it is."""
-    return Path(os.path.expanduser(text))  # noqa: PTH111  the way of `Path` fails where there is no such user
+    return Path(os.path.expanduser(text))  # noqa: PTH111  `Path.expanduser` raises for an unknown user
 
 
 class Locator(NamedTuple):

@@ -137,7 +137,7 @@ class Format(ABC):
         """Return the folders and databases where its sessions are stored, existing or not."""
         return ()
 
-    def contained_sessions(self, path: Path) -> Sequence[ContainedSession]:  # noqa: ARG002  # for those that hold some
+    def contained_sessions(self, path: Path) -> Sequence[ContainedSession]:  # noqa: ARG002  # for overrides
         """Return the sessions in a file or folder of several, newest first; empty if it is itself a session.
 
         Raises:
@@ -153,7 +153,7 @@ class Format(ABC):
         """Return whether a file's location shows that it is a copy; a copy is counted with its original."""
         return False
 
-    def parent_file(self, path: Path) -> Path | None:  # noqa: ARG002  # for formats whose subagents have files
+    def parent_file(self, path: Path) -> Path | None:  # noqa: ARG002  # for formats with files of subagents
         """Return the session that started this one according to the file's location, or None."""
         return None
 
@@ -161,7 +161,7 @@ class Format(ABC):
         """Return the path of a related session by its id, or None if it is not found."""
         return None
 
-    def full_output(self, path: Path, text: str) -> FullOutput | None:  # noqa: ARG002  # for agents that keep them
+    def full_output(self, path: Path, text: str) -> FullOutput | None:  # noqa: ARG002  # for agents that store full outputs
         """Return the complete output for a result that is recorded as a preview, or None."""
         return None
 

@@ -68,7 +68,7 @@ class Origin(Struct, frozen=True, gc=False):
     Attributes:
         offset: Byte offset of the record in its file, also for an entry of a JSON document; for a conversation given in
             memory, the entry's index (-1 for system text and tools, which are not entries).
-        length: Length of the record in bytes, without its line end; 0 if records have no bytes of their own.
+        length: Length of the record in bytes, without its line end; 0 if records have no separate bytes.
         part: Position of the block inside its record.
         file: Index into `Session.files`.
         locator: Identifies the record if a byte offset cannot: a database row's id. Otherwise empty.
@@ -115,7 +115,7 @@ class Block(Struct, frozen=True, gc=False):
         preview: The beginning of the text as recorded, at most `PREVIEW_CHARACTERS`, not yet made safe for display.
         origin: Place of the block in the file.
         tool_call_id: Joins a tool call and its result; empty for other kinds.
-        tool_name: Name of the tool, on the call and, if the call is known, on the result.
+        tool_name: Name of the tool, on the call and on the result of a recorded call.
         is_error: True for a tool result that reports failure.
         signature_characters: Length of a thinking block's signature or encrypted content.
         media: Images and documents in this block (a tool result may have several).

@@ -35,7 +35,7 @@ def open_reader(path: Path | str, known: str = "") -> Reader:
     try:
         format_ = format_named(known) or detect(path).format
     except SessionError:
-        if os.path.isdir(path):  # noqa: PTH112  # never raises, whatever the path
+        if os.path.isdir(path):  # noqa: PTH112  # never raises
             raise SessionError(describe_folder(path)) from None
         raise
     if _is_compressed(Locator.of(path).file):

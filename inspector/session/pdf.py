@@ -41,8 +41,8 @@ _HEADER_BYTES = 1 << 10
 def pages_of_pdf(data: bytes) -> int:
     """Return the number of pages of a PDF, or 0 if it is unknown or the data is not a PDF.
 
-    The largest `Count` of a page tree node is that of the root (ISO 32000, 7.7.3.2). Newer files store the tree in
-    object streams (7.5.7), which are unpacked; without a tree, the pages are counted.
+    The root has the largest `Count` of all page tree nodes (ISO 32000, 7.7.3.2). Newer files store the tree in object
+    streams (7.5.7), which are unpacked; without a tree, the pages are counted.
 
     Args:
         data: The file.

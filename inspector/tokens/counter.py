@@ -38,7 +38,7 @@ class Counter(Protocol):
 
     @property
     def advice(self) -> str:
-        """One line for the user: how to get exact counts, or what failed. Empty if all is well."""
+        """One line for the user: how to get exact counts, or the failure. Empty if all is well."""
         ...
 
     @property

@@ -28,7 +28,7 @@ RELEASES = "0.22."
 """Releases compared with tiktoken."""
 
 LONGEST_CHARACTERS = 200_000
-"""Longer texts are left to tiktoken, because it splits those that it cannot encode (a million white space characters).
+"""Longer texts are left to tiktoken, because it splits them if it cannot encode them (a million white space characters).
 """
 
 LONG_S = "\u017f"

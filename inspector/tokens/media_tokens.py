@@ -224,7 +224,7 @@ class SameForAll(NamedTuple):
     each: int
     of_page: int
 
-    def tokens(self, width: int, height: int, detail: str = "") -> int:  # noqa: ARG002  # whatever they are
+    def tokens(self, width: int, height: int, detail: str = "") -> int:  # noqa: ARG002  # constant
         return self.each
 
     @property

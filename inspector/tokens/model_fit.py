@@ -45,7 +45,7 @@ It keeps the largest texts, which an agent may have cut before sending, from det
 """
 
 _LEAST_RATIO, _LARGEST_RATIO = 0.5, 2.5
-"""Ratios outside these multiples of the typical one mean that the file does not show what was sent, or when."""
+"""Ratios outside these multiples of the typical one mean that the file does not show the prompts as they were sent."""
 
 _CALLS_PER_SHIFT = 10
 """At most one shift per this many calls; more would overfit."""
