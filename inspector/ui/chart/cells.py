@@ -60,10 +60,7 @@ _LINE_ON: Final = {
 def outlined(planned: NDArray[np.int64], recorded: NDArray[np.int64], rows: int) -> NDArray[np.int64]:
     """Raise the recorded height to the row above if the glyph of its cell is needed for the sent height.
 
-    Args:
-        planned: Sent height per column, in eighths of a row.
-        recorded: Recorded height per column, in eighths of a row.
-        rows: Number of plot rows.
+    Heights are per column, in eighths of a row.
     """
     row = planned // 8
     low, high = planned - row * 8, recorded - row * 8
@@ -75,10 +72,7 @@ def outlined(planned: NDArray[np.int64], recorded: NDArray[np.int64], rows: int)
 def places_in_table(planned: NDArray[np.int64], recorded: NDArray[np.int64], rows: int) -> NDArray[np.int64]:
     """Return the index into a cell table for every cell of a plot, rows from the top.
 
-    Args:
-        planned: Sent height per column, in eighths of a row.
-        recorded: Recorded height per column, in eighths of a row.
-        rows: Number of plot rows.
+    Heights are per column, in eighths of a row.
     """
     bottoms = np.arange(rows - 1, -1, -1, dtype=np.int64)[:, None] * 8
     low = np.clip(np.minimum(planned, recorded) - bottoms, 0, 8)
@@ -90,11 +84,7 @@ def places_in_table(planned: NDArray[np.int64], recorded: NDArray[np.int64], row
 
 @cache
 def cells(*, by_glyph: bool) -> tuple[Cell, ...]:
-    """Return the table of all possible cells.
-
-    Args:
-        by_glyph: Distinguish the areas by glyph, without colors.
-    """
+    """Return the table of all possible cells; `by_glyph` distinguishes the areas without colors."""
     draw = _glyph_cell if by_glyph else _colour_cell
     return tuple(
         draw(low, max(low, high), is_grown=kind % 2 == 1, is_lowest=kind >= 2)
@@ -120,13 +110,7 @@ def cells_at_cursor(cursor: str, *, by_glyph: bool) -> tuple[Cell, ...]:
 
 
 def with_line(table: tuple[Cell, ...], line: Cell, *, within: Cell | None) -> tuple[Cell, ...]:
-    """Return a cell table for a row with a horizontal line.
-
-    Args:
-        table: The cells without the line.
-        line: The line in empty cells.
-        within: The line in cells filled by sent tokens, or None for a line behind the areas.
-    """
+    """Return a cell table for a row with a line; `within` is used in sent cells, None for a line behind the areas."""
     changed = list(table)
     for first in range(0, len(table), _KIND):
         changed[first] = line

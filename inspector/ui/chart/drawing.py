@@ -117,17 +117,7 @@ def upper_end(peak: int, window: int | None, *levels: int) -> int:
 def draw_chart(
     series: ChartSeries, width: int, height: int, *, by_glyph: bool = False
 ) -> tuple[tuple[ChartRun, ...], ...]:
-    """Draw the chart.
-
-    Args:
-        series: The data.
-        width: Row width in cells.
-        height: Number of rows.
-        by_glyph: Distinguish recorded and sent by glyph, because there may be no colors.
-
-    Returns:
-        `height` rows from the top, each exactly `width` cells.
-    """
+    """Draw the chart as `height` rows from the top, each exactly `width` cells; `by_glyph` does without colors."""
     layout = layout_of(series, width, height)
     columns = columns_of(series, layout.columns)
     lines = lines_of(series, layout)

@@ -176,11 +176,7 @@ def marked_misses(outcome: Outcome, known: CacheMisses | None) -> tuple[MarkedMi
     """Return the cache misses marked in the chart, the most expensive last.
 
     While a limit is dragged, misses caused by the plan's edits come from the replay, all others from the last known
-    misses.
-
-    Args:
-        outcome: The replay.
-        known: Latest known misses, of this replay or an earlier one; None before the first.
+    misses, which may be of an earlier replay.
     """
     found = () if known is None else tuple(MarkedMiss(miss.call, miss.cause) for miss in reversed(known.dearest))
     replay = outcome.replay
@@ -193,14 +189,7 @@ def marked_misses(outcome: Outcome, known: CacheMisses | None) -> tuple[MarkedMi
 def chart_of(
     outcome: Outcome, call: int | None, *, by_time: bool = False, known: CacheMisses | None = None
 ) -> ChartSeries:
-    """Build the chart data of all prompts, recorded and under the plan.
-
-    Args:
-        outcome: The replay.
-        call: The selected call; None for the next prompt.
-        known: Latest known cache misses; None before the first.
-        by_time: Place calls by time, if recorded.
-    """
+    """Build the chart data of all prompts, recorded and under the plan; `by_time` places calls by time."""
     history, replay = outcome.replay.history, outcome.replay
     triggers = outcome.plan.triggers(outcome.inputs.window.size)
     return ChartSeries(

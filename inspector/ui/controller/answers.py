@@ -103,13 +103,7 @@ class SpendingAnswers:
     """
 
     def __init__(self, host: Host, changes: ChangeListeners, uses_of: Callable[[History], ReuseScan]) -> None:
-        """Start without answers.
-
-        Args:
-            host: Runs the work.
-            changes: Notified of new answers.
-            uses_of: Returns the scan for later uses of tool results.
-        """
+        """Start without answers; `uses_of` returns the scan for later uses of tool results."""
         self._host = host
         self._changes = changes
         self._uses_of = uses_of
@@ -155,9 +149,7 @@ class SpendingAnswers:
     def take(self, outcome: Outcome, *, is_counted: bool) -> None:
         """Start computing answers for a newer replay; with a strategy on, skip those about the recorded session.
 
-        Args:
-            outcome: The replay.
-            is_counted: Token counts are final.
+        `is_counted` is True once token counts are final.
         """
         self.give_way()
         rest = SECONDS_TO_REST if is_counted else SECONDS_UNCOUNTED

@@ -67,12 +67,6 @@ class Counting:
     """
 
     def __init__(self, opened: OpenSession, replays: Replaying) -> None:
-        """Initialize without counting.
-
-        Args:
-            opened: The session; its table is replaced as counting proceeds.
-            replays: Replays its plan.
-        """
         self._opened = opened
         self._replays = replays
         self.forget()

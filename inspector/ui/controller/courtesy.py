@@ -24,11 +24,6 @@ class Courtesy:
     """Yields to other threads whenever its work checks for cancellation."""
 
     def __init__(self, is_cancelled: IsCancelled) -> None:
-        """Start the work.
-
-        Args:
-            is_cancelled: Returns True if the work is cancelled.
-        """
         self._is_cancelled = is_cancelled
         self._yielded = monotonic()
 

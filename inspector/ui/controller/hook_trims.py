@@ -33,12 +33,7 @@ class HookTrims:
     """
 
     def __init__(self, jobs: RunsJobs, told: Callable[[], object]) -> None:
-        """Start without trims.
-
-        Args:
-            jobs: Runs the read of the hook's store.
-            told: Called when the trims change.
-        """
+        """Start without trims; `told` is called when they change."""
         self.found: SessionTrims | None = None
         self._jobs = jobs
         self._told = told

@@ -90,13 +90,7 @@ class Host(Jobs, Protocol):
         """Mount the other panes."""
 
     def tell(self, notice: str, *, is_problem: bool = False, is_over: bool = False) -> None:
-        """Show a notice.
-
-        Args:
-            notice: The text; may contain session text.
-            is_problem: The notice reports a problem.
-            is_over: The problem reported last is resolved.
-        """
+        """Show a notice, which may contain session text; `is_over` means that the problem reported last is resolved."""
 
 
 class OpenSession(Protocol):
@@ -117,13 +111,7 @@ class OpenSession(Protocol):
         """The current plan; None before there is one."""
 
     def tell_progress(self, what: str, fraction: float | None, stop: str = "") -> None:
-        """Report the progress of some work.
-
-        Args:
-            what: Name of the work.
-            fraction: Completed fraction, 0 to 1; None when done.
-            stop: Hint on how to stop it.
-        """
+        """Report the fraction (0 to 1, None when done) of some work, and a hint on how to stop it."""
 
     def request_replay(self) -> None:
         """Request a replay of the plan."""

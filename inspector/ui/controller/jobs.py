@@ -300,12 +300,7 @@ def measure(
 ) -> None:
     """Measure the sizes of the results that each limit applies to, and replay the other plan.
 
-    Args:
-        outcome: The plan's replay.
-        known: Sizes measured before, for this plan or another.
-        other: Letter and plan of the other plan; None if there is none.
-        post: Receives the results.
-        is_cancelled: Returns True if the results are no longer needed.
+    `known` are sizes measured before, for this plan or another; `other` is the letter and the other plan, if any.
     """
     from inspector.replay.analysis.comparison import first_firing
     from inspector.replay.analysis.plan_outcome import plan_outcome
@@ -332,13 +327,7 @@ def assess(
 ) -> None:
     """Compute the range of a plan's savings, its risks, and the cut text that later calls needed.
 
-    Args:
-        outcome: The plan's replay.
-        runs_per_day: Number of such sessions per day.
-        terms: Assumptions with the number of days per month.
-        search: Scan for later uses of tool results; resumes after a cancellation.
-        post: Receives the results.
-        is_cancelled: Returns True if the plan has changed.
+    `search` resumes after a cancellation.
     """
     from inspector.replay.analysis.cache_spread import CacheSpread
     from inspector.replay.analysis.forecast import project_runs
@@ -392,12 +381,7 @@ async def _follow(
 
 
 async def updates_until(follower: Follower, is_cancelled: IsCancelled) -> AsyncIterator[Update]:
-    """Yield the updates of `follow_loaded` until cancelled.
-
-    Args:
-        follower: Reads the loaded session.
-        is_cancelled: Returns True if no more updates are needed; polled ten times a second.
-    """
+    """Yield the updates of `follow_loaded` until cancelled; `is_cancelled` is polled ten times a second."""
     from inspector.session.follow import follow_loaded
 
     stop = asyncio.Event()

@@ -163,17 +163,10 @@ def replay_plan(
     post: Post[Outcome],
     is_cancelled: IsCancelled,  # noqa: ARG001  a replay is too short to cancel
 ) -> None:
-    """Replay a plan and post the outcome.
+    """Replay a plan and post the outcome at a call, None for the next prompt.
 
-    Args:
-        history: The session's columns.
-        table: Its token counts.
-        plan: The plan.
-        call: The selected call; None for the next prompt.
-        earlier: An earlier outcome. Its inputs are reused if session and token counts are the same.
-        terms: Assumptions on prices and cache; None for the recorded ones.
-        post: Receives the outcome.
-        is_cancelled: Not used.
+    Inputs of `earlier` are reused if session and token counts are the same. Without `terms` the recorded prices and
+    cache apply.
     """
     from inspector.replay.analysis.cache_reads import calls_missed_by_edits, missed_calls
     from inspector.replay.analysis.comparison import first_firing

@@ -58,12 +58,7 @@ class SessionState(NamedTuple):
 
 
 def state_path(session: Path, folder: Path | None = None) -> Path:
-    """Return the path of a session's state, away from the session itself.
-
-    Args:
-        session: The session's file.
-        folder: Folder of the states; the platform's by default.
-    """
+    """Return the path of a session's state, by default in the platform's state folder and never next to the session."""
     import hashlib
 
     if folder is None:

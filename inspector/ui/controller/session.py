@@ -321,11 +321,7 @@ class SessionController:
     def set_value(self, entry: int, parameter: str, value: ParameterValue, *, is_final: bool = True) -> None:
         """Set a parameter and switch its strategy on, since moving its limit shows the intent to use it.
 
-        Args:
-            entry: The strategy's place in the plan.
-            parameter: The parameter's name.
-            value: The value.
-            is_final: False while a control is being dragged; the last value of a drag completes the change.
+        `is_final` is False while a control is being dragged; the last value of a drag completes the change.
         """
         if self.plans is None:
             return

@@ -67,13 +67,7 @@ class Subagents:
         return self._rows[1]
 
     def fold(self, started: SubagentPlace, counter: Counter | None, *, folded: bool | None) -> None:
-        """Fold or unfold a subagent, including nested ones.
-
-        Args:
-            started: The subagent's heading row.
-            counter: Token counter; None for the default one.
-            folded: True to fold, False to unfold, None to toggle.
-        """
+        """Fold or unfold a subagent, including nested ones; toggle with None."""
         key = started.key
         is_unfolded = key in self._unfolded
         folds = is_unfolded if folded is None else folded
@@ -111,15 +105,7 @@ def read_subagent(
     post: Post[SubagentRead],
     is_cancelled: IsCancelled,
 ) -> None:
-    """Read a subagent's session and post it: with estimated counts, with exact counts, and as it grows.
-
-    Args:
-        session: The session that started it.
-        link: Link to it.
-        counter: Token counter; None for the default one.
-        post: Receives the session or the reason why it cannot be read.
-        is_cancelled: Returns True once its rows are no longer shown.
-    """
+    """Read a subagent's session and post it: with estimated counts, with exact counts, and as it grows."""
     from inspector.session.errors import SessionError
     from inspector.session.follow import Follower
     from inspector.session.related import locate

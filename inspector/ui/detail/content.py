@@ -307,14 +307,7 @@ _JSON_STARTS = ("{", "[")
 
 
 def detail_of(session: Session, table: TokenTable, outcome: Outcome | None, index: int) -> DetailContent:
-    """Build the content of one block.
-
-    Args:
-        session: The current session; may have grown since the replay.
-        table: Token counts; may be of a shorter session.
-        outcome: The latest replay, or None before the first one.
-        index: Index of the block.
-    """
+    """Build the content of one block; the session may have grown since the replay, `table` may be of a shorter one."""
     block = session.all_blocks[index]
     tokens = int(table.tokens[index]) if index < len(table.tokens) else 0
     title = " ".join(word for word in (block.kind.label, block.tool_name) if word)
@@ -340,14 +333,7 @@ def _counted(tokens: int) -> str:
 
 
 def detail_of_message(session: Session, table: TokenTable, outcome: Outcome | None, blocks: range) -> DetailContent:
-    """Build the content of a folded message.
-
-    Args:
-        session: The current session; may have grown since the replay.
-        table: Token counts; may be of a shorter session.
-        outcome: The latest replay, or None before the first one.
-        blocks: Indices of its blocks.
-    """
+    """Build the content of a folded message; see `detail_of`."""
     parts = tuple(detail_of(session, table, outcome, index) for index in blocks)
     tokens = int(table.tokens[blocks.start : blocks.stop].sum())
     title = f"{ON_SCREEN.plural(len(parts), 'block')}, {_counted(tokens)}"
@@ -365,13 +351,8 @@ def detail_of_boundary(
 ) -> DetailContent:
     """Add the effect of a compaction or other boundary above the text of the first block after it.
 
-    Args:
-        content: The block's content.
-        boundary: The boundary before it.
-        table: The session's token counts.
-        baseline: Replay without a plan; None before the first replay.
-        aftermath: Calls after the compaction; None for other boundaries and until it is computed.
-        totals: Totals of all compactions of the session; None under the same conditions.
+    `baseline` is None before the first replay; `aftermath` and `totals` are None until computed and for other
+    boundaries.
     """
     lead = effect_lines(boundary, table, baseline)
     if not lead:

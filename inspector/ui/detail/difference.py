@@ -72,13 +72,7 @@ def stretches_of(recorded: str, content: DetailContent) -> tuple[Stretch, ...]:
 
 
 def difference_page(recorded: str, content: DetailContent, width: int) -> DetailPage:
-    """Compare both texts side by side, or one above the other if the width is too small.
-
-    Args:
-        recorded: The recorded text.
-        content: The block.
-        width: Width in cells without the gutter.
-    """
+    """Compare both texts side by side, or one above the other if the width (without the gutter) is too small."""
     stretches = stretches_of(recorded, content)
     if width < LEAST_WIDTH:
         return Document.of(_under_one_another(stretches), width)

@@ -16,12 +16,7 @@ _PAIRS: Final = (("old_string", "new_string"), ("old_str", "new_str"), ("oldText
 
 
 def layout_sections(recorded: str, *, is_tool_call: bool) -> tuple[DetailSection, ...]:
-    """Format a recorded text.
-
-    Args:
-        recorded: The text.
-        is_tool_call: The text is the JSON input of a tool.
-    """
+    """Format a recorded text; the text of a tool call is its JSON input."""
     if is_tool_call:
         try:
             value = json.loads(recorded)

@@ -25,14 +25,7 @@ LONGEST_TEXT: Final = 200
 def detail_of_miss(
     content: DetailContent, miss: CacheMiss, history: History, *, with_plan: bool = False
 ) -> DetailContent:
-    """Add the explanation of a cache miss to a call's response.
-
-    Args:
-        content: The response, or the block that the call is shown at.
-        miss: The miss.
-        history: The session.
-        with_plan: The miss occurs under the plan, not as recorded.
-    """
+    """Add the explanation of a cache miss, recorded or under the plan, to a call's response."""
     whose = f" {WITH_PLAN}" if with_plan else ""
     told_above = (
         f"{mark_of(miss.cause).glyph} cache miss{whose}: {miss.cause.short}",

@@ -24,13 +24,7 @@ _UNAVAILABLE: Final = "its text cannot be read any more"
 
 
 def detail_of_need(content: DetailContent, need: Need, session: Session) -> DetailContent:
-    """Add the excerpts of a need above the text of either block.
-
-    Args:
-        content: The cut block, or the block that used it later.
-        need: The need.
-        session: The session.
-    """
+    """Add the excerpts of a need above the text of the cut block or of the block that used it later."""
     call, since = ON_SCREEN.whole(need.call + 1), ON_SCREEN.whole(need.removed_at + 1)
     heading = f"needed at call {call} ({need.kind.label}), cut from call {since} on"
     return replace(content, key=("need", content.key), lead=(*content.lead, heading, *_columns(need, session)))

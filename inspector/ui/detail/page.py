@@ -101,14 +101,9 @@ class Wrapped:
 
 
 def wrap(text: str, width: int) -> Wrapped:
-    """Wrap a text.
+    """Wrap a text to rows of at most `width` cells.
 
-    Args:
-        text: Any string.
-        width: Row width in cells, at least 1.
-
-    Returns:
-        At least one row, unless the text is empty. A trailing line break adds no row.
+    Returns at least one row, unless the text is empty. A trailing line break adds no row.
     """
     width = max(width, 1)
     if not text:

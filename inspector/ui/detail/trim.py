@@ -17,14 +17,7 @@ if TYPE_CHECKING:
 
 
 def detail_of_trim(content: DetailContent, trims: SessionTrims | None, session: Session, block: int) -> DetailContent:
-    """Add a line above a result that the hook trimmed.
-
-    Args:
-        content: The result.
-        trims: The session's trims; None for none.
-        session: The session of the block.
-        block: Index of the result.
-    """
+    """Add a line above a result that the hook trimmed."""
     found = session.all_blocks[block]
     identifier = found.tool_call_id
     if trims is None or found.kind is not BlockKind.TOOL_RESULT or identifier in session.repeated_call_ids:

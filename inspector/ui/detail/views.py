@@ -52,12 +52,7 @@ NO_RECORD: Final = "This block has no record of its own."
 
 
 def views_in(width: int, active: Shown) -> tuple[tuple[Shown | None, str], ...]:
-    """Choose the view labels that fit, always including the active one; an ellipsis, with None, stands for others.
-
-    Args:
-        width: Available width in cells.
-        active: The active view.
-    """
+    """Choose the view labels that fit, always including the active one; an ellipsis, with None, replaces others."""
     more: tuple[tuple[Shown | None, str], ...] = ((None, "…"),)
     place = next(index for index, (shown, _) in enumerate(VIEWS) if shown == active)
     for start in range(place + 1):
@@ -81,14 +76,7 @@ class Prepared(NamedTuple):
 
 
 def prepare(content: DetailContent, recorded: str | None, shown: Shown, width: int) -> Prepared:
-    """Read a block's text if needed and wrap it for a view.
-
-    Args:
-        content: The block.
-        recorded: Its recorded text, if already read.
-        shown: The view.
-        width: Width in cells without the gutter.
-    """
+    """Read a block's text unless `recorded` has it, and wrap it for a view; `width` excludes the gutter."""
     if content.lead or content.tail:
         within = prepare(replace(content, lead=(), tail=()), recorded, shown, width)
         return Prepared(Joined.around(content.lead, within.page, content.tail, width), within.recorded)
@@ -210,12 +198,7 @@ class Joined:
 
     @classmethod
     def of(cls, named: Iterable[tuple[str, DetailPage]], width: int) -> Joined:
-        """Place pages below their headings.
-
-        Args:
-            named: Headings, not yet safe, and pages.
-            width: Width in cells without the gutter.
-        """
+        """Place pages below their headings, which need not be safe; `width` excludes the gutter."""
         pages: list[DetailPage] = []
         first_rows = [0]
         for name, page in named:
@@ -227,14 +210,7 @@ class Joined:
 
     @classmethod
     def around(cls, lead: tuple[str, ...], page: DetailPage, tail: tuple[str, ...], width: int) -> Joined:
-        """Place a page between remarks that are not part of the text.
-
-        Args:
-            lead: Heading and lines above the page; empty for none.
-            page: The page.
-            tail: Heading and lines below the page; empty for none.
-            width: Width in cells without the gutter.
-        """
+        """Place a page between remarks that are not part of its text; `width` excludes the gutter."""
         pages = (_remarks(lead, width, blank_below=len(lead) > 1), page, _remarks(("", *tail) if tail else (), width))
         first_rows = [0]
         for each in pages:

@@ -31,12 +31,8 @@ SENT, CUT = "table--sent", "table--cut"
 def widths_for(columns: Sequence[Column], width: int) -> dict[str, int]:
     """Choose the visible columns and their widths in cells, by name, left to right.
 
-    The least important columns are dropped until the rest fits; the remaining width is distributed cell by cell to the
-    columns that can use it.
-
-    Args:
-        columns: The columns.
-        width: Row width in cells, including the gutter.
+    The least important columns are dropped until the rest fits `width`, which includes the gutter; the remaining width
+    is distributed cell by cell to the columns that can use it.
     """
     shown = [column for column in columns if column.wide <= width]
     while len(shown) > 1 and _needed(shown) > width:
@@ -114,16 +110,7 @@ def row_pieces(
     logarithmic: bool = False,
     short: Collection[str] = (),
 ) -> list[Piece]:
-    """Render one row, left to right.
-
-    Args:
-        columns: The table's columns.
-        widths: Widths from `widths_for`.
-        row: The row.
-        selected: The cursor is on the row.
-        logarithmic: Bars on a logarithmic scale.
-        short: Columns with short values, from `shortened`.
-    """
+    """Render one row, left to right; `widths` are from `widths_for`, `short` from `shortened`."""
     pieces: list[Piece] = [(CURSOR if selected else " ", MARK), (row.mark, MARK)]
     if row.words:
         room = sum(widths.values()) + GAP * max(len(widths) - 1, 0)

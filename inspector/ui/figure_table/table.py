@@ -50,15 +50,7 @@ class Column:
 
     @classmethod
     def of(cls, kind: type[Struct], path: str, width: int, most: int = 0, *, rank: int = 0) -> Column:
-        """Build a column for a figure of the catalog, with its label as title.
-
-        Args:
-            kind: The type with the figure.
-            path: Path of fields to the figure; the last one is the column's name.
-            width: Minimum width in cells.
-            most: Maximum width in cells.
-            rank: The highest rank is dropped first.
-        """
+        """Build a column for a figure of the catalog with its label; the path's last field is the column's name."""
         entry = quantity(kind, path)
         return cls(entry.name, entry.label, width, most, short=entry.short, rank=rank)
 
@@ -177,14 +169,7 @@ def figure_cell(
     *,
     style: str = "",
 ) -> Cell:
-    """Build the cell of a figure.
-
-    Args:
-        figure: The figure.
-        written: Formats the value.
-        shorter: Formats the value for narrow columns.
-        style: Component class.
-    """
+    """Build the cell of a figure; `shorter` formats it for narrow columns."""
     if figure.value is None:
         return Cell(UNKNOWN, "?", "table--faint")
     short = shorter(figure.value) if shorter is not None else ""
@@ -192,14 +177,7 @@ def figure_cell(
 
 
 def number_cell(text: str, short: str, figure: Figure, *, style: str = "") -> Cell:
-    """Build the cell of a formatted number, adding the mark of its confidence.
-
-    Args:
-        text: The number.
-        short: Shorter form; empty for none.
-        figure: The figure, also the sort key.
-        style: Component class.
-    """
+    """Build the cell of a formatted number with its short form, adding the mark of the figure's confidence."""
     known = figure.known.value
     marked, shorter = (ON_SCREEN.marked(each, known, is_least=figure.is_least) for each in (text, short))
     return Cell(marked, shorter, style, (known, LEAST) if figure.is_least else (known,), figure.value)

@@ -88,12 +88,7 @@ class FilesScreen(StudyScreen):
     BINDINGS: ClassVar[list[BindingType]] = bindings(FILES)
 
     def __init__(self, controller: SessionController, block: int = -1) -> None:
-        """Initialize the screen.
-
-        Args:
-            controller: The open session, with an outcome.
-            block: The initial block, a call or result with a file operation; -1 for none.
-        """
+        """Initialize the screen; `block` is a call or result with a file operation to start at, -1 for none."""
         super().__init__(controller)
         self.found: FilesFound | None = None
         """The data shown; None until it is computed."""

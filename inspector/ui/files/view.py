@@ -55,12 +55,7 @@ class KnownLines:
 
     @classmethod
     def of(cls, state: KnownFile, before: FileContent) -> KnownLines:
-        """Build the known lines of a file at a turn.
-
-        Args:
-            state: Known content of the file.
-            before: Known content before its last event.
-        """
+        """Build the known lines of a file at a turn; `before` is the known content before its last event."""
         parts: list[LineRun | str] = [f"⋯ {one_line(note)} ⋯" for note in state_doubts(state)]
         notes = len(parts)
         for piece in state.content.pieces():

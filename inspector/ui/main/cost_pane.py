@@ -44,12 +44,6 @@ class CostPane(CostBar, FailingPart):
     plan saves net of that."""
 
     def __init__(self, controller: SessionController, rows: TimelinePane) -> None:
-        """Initialize the pane.
-
-        Args:
-            controller: The session.
-            rows: Timeline pane in which to jump to the most expensive rows.
-        """
         super().__init__(id="cost", classes="section")
         self.controller = controller
         self._rows = rows
@@ -147,11 +141,7 @@ class CostPane(CostBar, FailingPart):
         subtitle(self, "replaying…" if self.controller.replays.is_long else "")
 
     def to_carried(self, step: int = 1) -> None:
-        """Go to another of the tool results that cost most to resend, highest cost first, wrapping around.
-
-        Args:
-            step: 1 for the next one, -1 for the one before.
-        """
+        """Go to the next (1) or previous (-1) of the tool results that cost most to resend, wrapping around."""
         session, outcome = self.controller, self.controller.outcome
         if outcome is None:
             session.host.tell("there is nothing to go to yet")

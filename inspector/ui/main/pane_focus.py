@@ -91,14 +91,7 @@ class PaneFocus:
         return any(self._screen.has_class(name) for name in ZOOMS.values())
 
     def zoom(self, pane: str | None) -> bool:
-        """Zoom a pane, or end the zoom.
-
-        Args:
-            pane: Widget id of the pane; None for none.
-
-        Returns:
-            False if the pane cannot be zoomed.
-        """
+        """Zoom a pane (by widget id, None for none), or end the zoom; return False if the pane cannot be zoomed."""
         if self.zooms:
             self._screen.remove_class(*ZOOMS.values())
         elif pane is None or pane not in ZOOMS:

@@ -25,13 +25,6 @@ class RelatedSessions:
     def __init__(
         self, controller: SessionController, rows: TimelinePane, open_beside: Callable[[Path], object]
     ) -> None:
-        """Initialize the links of a session.
-
-        Args:
-            controller: The session.
-            rows: Its rows.
-            open_beside: Opens another session in a new tab.
-        """
         self._controller = controller
         self._rows = rows
         self._open_beside = open_beside
@@ -95,11 +88,7 @@ class RelatedSessions:
             self._controller.host.tell(f"the file of {link.title or link.identifier} is not there")
 
     def show_diagnostics(self, screen: Screen[Any]) -> None:
-        """Show the detected format and the reasons for it, the file's content, and unreadable records.
-
-        Args:
-            screen: Screen to open the dialog over.
-        """
+        """Show over a screen the detected format, the reasons for it, the file's content, and unreadable records."""
         session, path, width = self._controller.session, self._controller.path, max(screen.size.width - 12, 40)
         if session is None:
             self._controller.host.tell("nothing was read yet")

@@ -34,14 +34,6 @@ class KeptState:
     """Restores the screen state of a session and saves it on changes."""
 
     def __init__(self, controller: SessionController, rows: TimelinePane, detail: DetailPane, focus: PaneFocus) -> None:
-        """Initialize the state of a session's screen.
-
-        Args:
-            controller: The session.
-            rows: Timeline pane, source of cursor, order and filter.
-            detail: Detail pane, source of the text view.
-            focus: Focus of the panes.
-        """
         self._controller = controller
         self._rows = rows
         self._detail = detail
@@ -121,11 +113,7 @@ class KeptState:
         self._saving = self._controller.host.later(SECONDS_TO_SAVE, self.save)
 
     def save(self, *, is_last: bool = False) -> None:
-        """Save the state if it changed.
-
-        Args:
-            is_last: The screen is closing, so errors can no longer be shown.
-        """
+        """Save the state if it changed. With `is_last` the screen is closing and errors can no longer be shown."""
         if self._saving is not None:
             self._saving.stop()
             self._saving = None

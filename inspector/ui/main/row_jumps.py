@@ -47,12 +47,6 @@ class RowJumps:
     """
 
     def __init__(self, controller: SessionController, pane: ShowsRows) -> None:
-        """Start without a previous jump.
-
-        Args:
-            controller: The session.
-            pane: Shows its rows.
-        """
         self._controller = controller
         self._pane = pane
         self._landed: tuple[str, Landing] | None = None
@@ -73,12 +67,7 @@ class RowJumps:
             self._pane.tell("nothing was gone to or searched for yet: g and / ask")
 
     def to_match(self, step: int, rows: NDArray[np.integer[Any]] | None) -> Landing | None:
-        """Jump to the next or previous matching row, or with step 0 to the first one from the cursor on.
-
-        Args:
-            step: 1, -1 or 0.
-            rows: The matching rows, ascending; None without a search.
-        """
+        """Jump to the next (1) or previous (-1) of ascending matching rows, or (0) the first from the cursor on."""
         if rows is None:
             self._pane.tell("nothing was gone to or searched for yet: g and / ask")
             return None

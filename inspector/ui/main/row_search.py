@@ -42,12 +42,7 @@ class RowSearch:
     """
 
     def __init__(self, jobs: Jobs, found: Callable[[str], None]) -> None:
-        """Start without a query.
-
-        Args:
-            jobs: Runs the search.
-            found: Called with a short summary as matches are found.
-        """
+        """Start without a query; `found` is called with a short summary as matches are found."""
         self._jobs = jobs
         self._found = found
         self._search: Search | None = None
@@ -120,12 +115,7 @@ class RowSearch:
 
 
 def words_of(view: TimelineView | None, tools: tuple[str, ...]) -> tuple[str, ...]:
-    """Return completions for the words of a query, fixed ones first.
-
-    Args:
-        view: The view shown; None before there is one.
-        tools: Tools of the session.
-    """
+    """Return completions for the words of a query, fixed ones first."""
     from inspector.ui.timeline.search import STATES, WHO
 
     decided = view.decisions()[1] if view is not None else ()

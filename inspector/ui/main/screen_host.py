@@ -27,14 +27,6 @@ class ScreenHost(ScreenJobs):
         make_room: Callable[[], Awaitable[None]],
         tell: Callable[[str, bool, bool], None],
     ) -> None:
-        """Initialize the host.
-
-        Args:
-            screen: Provides threads, timers and frames.
-            make_rows: Mounts the rows, once.
-            make_room: Mounts the other panes, once.
-            tell: Shows a notice; arguments are the text, `is_problem` and `is_over`.
-        """
         super().__init__(screen)
         self._make_rows = make_rows
         self._make_room = make_room

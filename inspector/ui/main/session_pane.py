@@ -36,12 +36,7 @@ class FailingPart(Widget):
     _wanted: Mapping[Change, Callable[[], object]] = {}
 
     def listen(self, controller: SessionController, wanted: Mapping[Change, Callable[[], object]]) -> None:
-        """Register callbacks for changes; a failure in one affects only this pane.
-
-        Args:
-            controller: The open session.
-            wanted: Callbacks by change. A retry after a failure calls all of them, in the order of the changes.
-        """
+        """Register callbacks by change; a failure affects only this pane, and a retry calls all of them in order."""
         self._wanted = wanted
         controller.changes.listen({change: partial(self._attempt, do) for change, do in wanted.items()})
 
@@ -131,14 +126,6 @@ class SessionPane(Pane, FailingPart):
     """A framed pane with its own actions. Its widgets need numpy, so they are built once there is something to show."""
 
     def __init__(self, title: str, *children: Widget, id: str, controller: SessionController) -> None:  # noqa: A002  Textual's own name
-        """Initialize the frame.
-
-        Args:
-            title: Title in the border.
-            children: Initial children.
-            id: Widget id.
-            controller: The open session.
-        """
         super().__init__(title, *children, id=id)
         self.controller = controller
 
@@ -147,10 +134,5 @@ class SessionPane(Pane, FailingPart):
         self.controller.host.tell(notice, is_problem=is_problem)
 
     def run_dialog(self, dialog: Coroutine[Any, Any, None], description: str) -> None:
-        """Run a dialog, one at a time; the screen reports failures.
-
-        Args:
-            dialog: Opens the dialog and acts on the answer.
-            description: Infinitive phrase for error messages.
-        """
+        """Run a dialog, one at a time; the screen reports failures as "could not {description}"."""
         run_dialog(self.screen, dialog, description)

@@ -43,12 +43,6 @@ class TimelinePane(SessionPane):
         """Posted to read the text of the row under the cursor, because there is nothing to fold."""
 
     def __init__(self, controller: SessionController, *, logarithmic: bool) -> None:
-        """Initialize the pane.
-
-        Args:
-            controller: The session.
-            logarithmic: Start with bars on a logarithmic scale.
-        """
         super().__init__("Timeline", Placeholder(), id="timeline-pane", controller=controller)
         self._logarithmic = logarithmic
         self.search = RowSearch(controller.host, self._rows_found)

@@ -108,14 +108,11 @@ async def in_one_frame(widget: Widget) -> AsyncIterator[None]:
 
 
 def after_frame(asker: MessagePump, do: Callable[[], object]) -> None:
-    """Call a function once all pending changes are on the screen.
+    """Call a function once, in the turn of `asker`, after all pending changes are on the screen.
 
     Textual's `call_after_refresh` leaves the callback with the screen on top, which delays it while another screen is
-    on top and drops it when it closes. Nothing is called if `asker` has been closed by then.
-
-    Args:
-        asker: Message pump that runs the function.
-        do: The function, called once; may be a coroutine function.
+    on top and drops it when it closes. Nothing is called if `asker` has been closed by then. The function may be a
+    coroutine function.
     """
     # Both lists are emptied afterwards: the timer refers to its callback, and the callback's references would otherwise
     # stay alive until garbage collection.

@@ -67,12 +67,7 @@ def changed_widgets_compositor() -> type[Compositor] | None:
 def seen_in(
     widgets: Mapping[Widget, tuple[Region, Region]], parts: Iterable[Region]
 ) -> dict[Widget, tuple[Region, Region]]:
-    """Return the widgets visible in any of some regions of the screen.
-
-    Args:
-        widgets: Widgets from front to back, with region and clip region.
-        parts: Regions of the screen.
-    """
+    """Return the widgets visible in any of some regions, given widgets from front to back with region and clip."""
     visible = [(widget, region.intersection(clip)) for widget, (region, clip) in widgets.items()]
     seen = set()
     for part in parts:

@@ -109,11 +109,7 @@ class Arranged(NamedTuple):
 def removed_blocks(history: History, call: int) -> NDArray[np.bool_]:
     """Return a mask of the blocks a call no longer sends: sent by an earlier call, or surrounded by removed blocks.
 
-    Blocks of subagents belong to other prompts and are False.
-
-    Args:
-        history: The session's columns.
-        call: The call; the number of recorded calls for the next prompt.
+    Blocks of subagents belong to other prompts and are False. The number of recorded calls is the next prompt.
     """
     own = history.message_thread[history.message] == 0
     in_prompt = np.zeros(len(own), dtype=np.bool_)

@@ -117,14 +117,8 @@ LISTED = 8
 def effect_lines(boundary: Boundary, table: TokenTable, baseline: Replay | None = None) -> tuple[str, ...]:
     """Describe the blocks removed from the prompt at a boundary, by kind and tool, and those kept; one safe line each.
 
-    Args:
-        boundary: The boundary.
-        table: Token counts; if they are of a shorter session, nothing is returned.
-        baseline: Replay without a plan, for token counts on the scale of its prompts; may be of a shorter session.
-            Without it, token counts are local estimates.
-
-    Returns:
-        A heading and its details; empty if nothing was removed.
+    Token counts are local estimates without `baseline`, the replay without a plan. Empty if nothing was removed, or if
+    `table` is of a shorter session.
     """
     history, effect = boundary.history, boundary.effect
     if effect is None or not len(effect.removed) or len(table.tokens) < len(history.kind):
@@ -276,12 +270,7 @@ def _results(compaction: Compaction) -> str:
 
 
 def compaction_label(compaction: Compaction, happened: tuple[str, ...] = ()) -> str:
-    """Describe a recorded compaction in one line that is safe to show.
-
-    Args:
-        compaction: The recorded compaction.
-        happened: Facts from the prompts around it. If these include prompt sizes, the agent's own are omitted.
-    """
+    """Describe a recorded compaction in one safe line, without the agent's sizes if `happened` has prompt sizes."""
     parts = [_cleared(compaction) if compaction.is_partial else "compaction", *happened]
     # If space is short, the effect is more important than the trigger.
     trigger = (one_line(compaction.trigger, 40),) if compaction.trigger else ()

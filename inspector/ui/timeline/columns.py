@@ -170,12 +170,7 @@ class Columns:
 
 
 def columns_for(space: Space, columns: tuple[TimelineColumn, ...] | None = None) -> Columns:
-    """Choose the visible columns and their widths.
-
-    Args:
-        space: Available width and largest numbers.
-        columns: All columns, left to right; `COLUMNS` by default.
-    """
+    """Choose the visible columns and their widths."""
     columns = COLUMNS if columns is None else columns
     widths = {column.name: column.width(space) for column in columns if column.width is not None}
     left = space.width - sum(widths.values())

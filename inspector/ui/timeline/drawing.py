@@ -19,16 +19,7 @@ MARK_OF_HEADING: Final = range(3, 6)
 def row_pieces(
     view: TimelineView, index: int, columns: Columns, width: int, *, selected: bool, logarithmic: bool
 ) -> list[Piece]:
-    """Render one row, left to right.
-
-    Args:
-        view: The view shown.
-        index: The row.
-        columns: Visible columns with their widths.
-        width: Width of the row in cells.
-        selected: The cursor is on the row.
-        logarithmic: Bars on a logarithmic scale.
-    """
+    """Render one row, left to right."""
     row = view.row(index)
     if (label := _label(view, row)) is not None:
         return [(CURSOR if selected else " ", "timeline--boundary"), (rule(label, width - 1), "timeline--boundary")]

@@ -189,13 +189,8 @@ Marks = tuple[Mark | None, ...]
 def marks_of(view: TimelineView, height: int, header: int) -> tuple[Marks, Marks]:
     """Return the most important mark per cell of the scrollbar, in two lanes.
 
-    Args:
-        view: The view shown.
-        height: Height in cells.
-        header: Header lines; the scrollbar counts them as rows.
-
-    Returns:
-        A lane with changes by the plan and boundaries, and a lane with failures, matches and pins.
+    The first lane has changes by the plan and boundaries, the second one failures, matches and pins. The scrollbar
+    counts the header lines as rows.
     """
     lines = max(view.count + header, height)
 

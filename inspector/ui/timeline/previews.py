@@ -17,12 +17,7 @@ NOT_RECORDED: Final = "thinking not recorded"
 
 
 def preview(block: Block, working_directory: str = "") -> str:
-    """Return a one-line preview, safe to show; empty if there is nothing to show.
-
-    Args:
-        block: The block; only its cached preview is used.
-        working_directory: Prefix removed from paths.
-    """
+    """Return a one-line preview from the block's cache, safe to show; the working directory is removed from paths."""
     if block.kind is BlockKind.TOOL_CALL:
         return one_line(call_summary(block.preview, working_directory))
     text = one_line(result_words(block.preview) if block.kind is BlockKind.TOOL_RESULT else block.preview)

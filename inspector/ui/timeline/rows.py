@@ -92,12 +92,7 @@ class SubagentRow:
     key: Key
 
     def label(self, subagent: Subagent | None, problem: str = "") -> str:
-        """Return the row's text, safe to show.
-
-        Args:
-            subagent: The subagent as read so far; None before it was opened.
-            problem: Error that prevents opening it; empty for none.
-        """
+        """Return the row's safe text; `subagent` is None until opened, `problem` the error that prevents it."""
         parts = [f"subagent: {one_line(self.link.title or self.link.identifier, LONGEST_TITLE)}"]
         if subagent is not None:
             about = "" if subagent.table.is_complete else "about "
@@ -328,12 +323,7 @@ class Rows:
         return self.history.session.messages[message].blocks[position]
 
     def index_of(self, block: int, *, boundary: bool = False) -> int:
-        """Return the row of a block, or the last boundary before it; the nearest row if there is none.
-
-        Args:
-            block: Index of the block.
-            boundary: Return the boundary's row.
-        """
+        """Return the row of a block, or the last boundary before it; the nearest row if there is none."""
         if not len(self.block):
             return -1
         row = int(self.own[min(block, len(self.own) - 1)])

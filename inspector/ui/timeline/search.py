@@ -148,10 +148,7 @@ class Search:
     ) -> Iterator[NDArray[np.int32]]:
         """Yield the matching rows, ascending: partial results at intervals, then the complete result.
 
-        Args:
-            view: The rows to search, visible or not.
-            is_cancelled: Return True to stop the search.
-            progress: Called with the searched fraction, 0 to 1.
+        `progress` is called with the searched fraction, 0 to 1.
         """
         candidates: dict[Key, tuple[History, NDArray[np.bool_]]] = {OWN: (view.rows.history, self._candidates(view))}
         if not self.query.follows_plan and "pinned" not in self.query.states:

@@ -51,13 +51,9 @@ def opened_within(rows: Rows, within: Key = ()) -> Iterator[tuple[Key, Subagent]
 
 
 def unfolded(rows: Rows, opened: Mapping[Key, Subagent], problems: Mapping[Key, str], within: Key = ()) -> Rows:
-    """Insert subagents' rows below their heading rows, recursively.
+    """Insert unfolded subagents' rows below their heading rows, recursively.
 
-    Args:
-        rows: Rows without subagents' rows.
-        opened: Unfolded subagents by key.
-        problems: Errors of subagents that cannot be opened, by key.
-        within: Key of the subagent that `rows` belongs to; empty for the session itself.
+    `within` is the key of the subagent that `rows` belongs to, empty for the session itself.
     """
     keys = [within + row.key for row in rows.subagent_rows]
     shown = [

@@ -32,12 +32,7 @@ class RowTokens(NamedTuple):
 
 
 def row_tokens(table: TokenTable, characters: NDArray[np.int32]) -> RowTokens:
-    """Return the token counts of a session's blocks.
-
-    Args:
-        table: Counts, possibly of an earlier state of the session.
-        characters: Text length per block of the current session.
-    """
+    """Return the token counts of a session's blocks; `table` may be of an earlier state, `characters` is current."""
     uncounted = np.ones(len(characters), dtype=np.bool_)
     known = min(len(table.tokens), len(characters))
     if table.counter.is_exact_tokenizer:

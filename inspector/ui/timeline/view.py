@@ -318,13 +318,7 @@ class TimelineView:
 
 
 def view_of(rows: Rows, table: TokenTable, outcome: Outcome | None) -> TimelineView:
-    """Build a view of all rows with the effect of the plan.
-
-    Args:
-        rows: The rows.
-        table: Their token counts; may be of a shorter session.
-        outcome: The latest replay, at the selected call; None before the first one.
-    """
+    """Build a view of all rows with the effect of the plan; `table` may be of a shorter session."""
     tokens, uncounted = row_tokens(table, rows.history.characters)
     if outcome is None:
         return TimelineView(rows, tokens, uncounted=uncounted)

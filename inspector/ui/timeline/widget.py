@@ -85,11 +85,7 @@ class ScrollMapRender(ScrollBarRender):
 
 
 def scroll_map(lanes_at: Callable[[int], Lanes]) -> type[ScrollBarRender]:
-    """Build a renderer for a scrollbar that is two cells wide.
-
-    Args:
-        lanes_at: Returns the marks of both lanes for a bar height in cells: one-cell glyph and style, or None.
-    """
+    """Build a renderer for a two-cell scrollbar; `lanes_at` returns one-cell glyphs with styles, or None, per cell."""
     return type("ScrollMap", (ScrollMapRender,), {"lanes_at": staticmethod(lanes_at)})
 
 

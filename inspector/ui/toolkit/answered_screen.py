@@ -83,12 +83,7 @@ class AnsweredScreen(Screen[Answer]):
             self.workers.cancel_node(self)
 
     def open_over(self, screen: Screen[Any], then: Callable[[Any], None] | None = None) -> None:
-        """Show another screen over this one, unless it is no longer on top.
-
-        Args:
-            screen: The screen to show.
-            then: Receives its result.
-        """
+        """Show another screen over this one, unless it is no longer on top; `then` receives the result."""
         open_over(self, screen, then)
 
     @property
@@ -142,13 +137,7 @@ class AnsweredScreen(Screen[Answer]):
 
 
 def open_over(below: Screen[Any], screen: Screen[Any], then: Callable[[Any], None] | None = None) -> None:
-    """Show a screen over the requesting one, unless that is no longer on top.
-
-    Args:
-        below: The requesting screen.
-        screen: The screen to show.
-        then: Receives its result.
-    """
+    """Show a screen over the requesting one, unless that is no longer on top; `then` receives the result."""
     if below.is_active:
         # The result goes to the active message pump; a menu that opened the screen no longer exists by then.
         with below._context():  # noqa: SLF001  there is no public way to set the requester

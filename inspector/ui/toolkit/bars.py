@@ -27,29 +27,16 @@ class Bar(NamedTuple):
 
 
 def length(tokens: float, full: float, *, logarithmic: bool = False) -> float:
-    """Return the fraction of the column that an amount fills; more than 1 if it does not fit.
-
-    Args:
-        tokens: The amount.
-        full: The amount that fills the column.
-        logarithmic: Logarithmic scale instead of linear.
-    """
+    """Return the fraction of the column that an amount fills; more than 1 if it does not fit."""
     tokens, full = max(tokens, 0.0), max(full, 1.0)
     return math.log1p(tokens) / math.log1p(full) if logarithmic else tokens / full
 
 
 def bar(sent: int, recorded: int, full: int, width: int, *, logarithmic: bool = False) -> Bar:
-    """Draw the bar of a block in the prompt.
+    """Draw the bar of a block in the prompt; the excess of `recorded` over `sent` was cut, `full` fills the column.
 
     Any non-zero amount is visible: at least an eighth of a cell for sent tokens, and one cell for cut tokens if space
     remains. Equal sent amounts have equal lengths in every row.
-
-    Args:
-        sent: Tokens sent.
-        recorded: Tokens of the whole block; the excess over `sent` was cut.
-        full: Tokens that fill the column.
-        width: Column width in cells.
-        logarithmic: Logarithmic scale instead of linear.
     """
     if width <= 0:
         return Bar("", "")

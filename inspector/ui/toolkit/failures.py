@@ -130,16 +130,9 @@ async def outliving(dispatch: Awaitable[None]) -> None:
 
 
 def contain_end_of(pump: MessagePump | None, error: Exception) -> bool:
-    """Contain a failure that may have ended a widget's message pump.
+    """Contain a failure that may have ended a widget's message pump; return True if everything else can continue.
 
     An ended widget must be rebuilt, so the part around it fails too, wherever the error occurred.
-
-    Args:
-        pump: The message pump that failed; None if unknown.
-        error: The failure.
-
-    Returns:
-        True if everything else can continue.
     """
     if not contain(error):
         return False

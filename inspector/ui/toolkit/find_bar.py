@@ -50,13 +50,7 @@ class FindEntry(Input):
     """Input of a query."""
 
     def __init__(self, *examples: str, select_on_focus: bool, suggester: Suggester | None = None) -> None:
-        """Initialize an empty input.
-
-        Args:
-            examples: Placeholder examples, as many as fit.
-            select_on_focus: Select the previous text, so that typing replaces it.
-            suggester: Completes the query.
-        """
+        """Initialize an empty input with as many placeholder examples as fit."""
         super().__init__(placeholder=BETWEEN.join(examples), select_on_focus=select_on_focus, suggester=suggester)
         self._examples = examples
 
@@ -101,13 +95,7 @@ class FindLine(Horizontal):
     text = ""
 
     def __init__(self, label: str, entry: FindEntry, searched: Callable[[], Widget | None]) -> None:
-        """Initialize the line.
-
-        Args:
-            label: The prompt.
-            entry: The input.
-            searched: Returns the widget that gets the focus back, if it still exists.
-        """
+        """Initialize the line; `searched` returns the widget that gets the focus back, if it still exists."""
         super().__init__(
             Static(Content(label), classes="find-label", markup=False),
             entry,
@@ -153,12 +141,7 @@ class FindBar(FindLine):
         super().__init__("/", entry, searched)
 
     def open(self, *, is_filter: bool, words: tuple[str, ...] = ()) -> None:
-        """Open the line for a search or filter query.
-
-        Args:
-            is_filter: Hide rows that do not match.
-            words: Completions for the last word, in lower case.
-        """
+        """Open the line for a search or filter query; `words` are completions in lower case."""
         changed = self.is_filter != is_filter
         self._prepare(is_filter=is_filter, words=words)
         self.entry.focus()

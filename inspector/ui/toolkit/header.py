@@ -61,12 +61,7 @@ class Heading(NamedTuple):
 
 
 def cache_in_words(heading: Heading, now: float) -> tuple[str, str]:
-    """Describe the state of a live session's prompt cache, in a long and a short form; empty if not applicable.
-
-    Args:
-        heading: The header's content.
-        now: Seconds since the epoch; 0 while unknown.
-    """
+    """Describe a live session's prompt cache in a long and a short form; empty if not applicable or `now` is 0."""
     if heading.cold_at is None or not now or heading.state != "live" or now - heading.cold_at > SECONDS_COLD:
         return "", ""
     if now < heading.cold_at:

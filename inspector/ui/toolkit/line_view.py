@@ -26,13 +26,7 @@ CACHED_STRIPS = 1000
 
 
 def strip_of(parts: Iterable[tuple[str, Style]], width: int, rest: Style) -> Strip:
-    """Build a strip of exactly `width` cells.
-
-    Args:
-        parts: Safe texts without line breaks, with styles; any excess is cut.
-        width: Width in cells.
-        rest: Style of the remaining width.
-    """
+    """Build a strip of exactly `width` cells from safe texts without line breaks; any excess is cut."""
     segments = []
     left = width
     for text, style in parts:
@@ -147,12 +141,7 @@ class LineView(ScrollView, can_focus=True):
         return line
 
     def show_lines(self, count: int, *, keep: bool = False) -> None:
-        """Set the number of lines and redraw them.
-
-        Args:
-            count: Number of lines.
-            keep: Reuse cached lines with an equal `line_key`.
-        """
+        """Set the number of lines and redraw them; with `keep`, reuse cached lines with an equal `line_key`."""
         self._line_count = count
         self._is_moving = True
         try:
@@ -227,13 +216,7 @@ class LineView(ScrollView, can_focus=True):
         return strip
 
     def strip_of_pieces(self, pieces: Iterable[tuple[str, str]], width: int, *, selected: bool) -> Strip:
-        """Build a line `width` cells wide.
-
-        Args:
-            pieces: Safe texts with component classes; an empty class is the widget's own style.
-            width: Width in cells.
-            selected: The cursor is on the line.
-        """
+        """Build a line of exactly `width` cells from safe texts with component classes, empty for the default."""
         parts = ((text, self._piece_style(name, selected=selected)) for text, name in pieces)
         return strip_of(parts, width, self._piece_style("", selected=selected))
 

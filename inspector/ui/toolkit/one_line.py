@@ -33,13 +33,7 @@ class LinePiece(NamedTuple):
 
 
 def one_line(parts: Sequence[LinePiece], width: int, gap: int = GAP) -> Content:
-    """Format as many parts as fit on exactly `width` cells, in the given order.
-
-    Args:
-        parts: The parts; empty ones are skipped.
-        width: Width in cells.
-        gap: Cells between two parts.
-    """
+    """Format as many non-empty parts as fit on exactly `width` cells, in the given order."""
     kept = [part for part in parts if part.content]
     while kept and (excess := _needed(kept, gap) - width) > 0:
         clipped = _clipped(kept, excess)

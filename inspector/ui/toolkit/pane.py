@@ -33,24 +33,13 @@ class Pane(Vertical):
     """A frame with its title in the border."""
 
     def __init__(self, title: str, *children: Widget, id: str) -> None:  # noqa: A002  Textual's own name
-        """Initialize the frame.
-
-        Args:
-            title: Title in the border.
-            children: Initial children.
-            id: Widget id.
-        """
         super().__init__(*children, id=id, classes="section")
         self.border_title = Content(title)
         self._foot: tuple[str, ...] | None = None
         self._out_of_sight = ""
 
     def say_below(self, *phrases: str) -> None:
-        """Set the subtitle phrases, shown after the number of rows out of sight.
-
-        Args:
-            phrases: Phrases by importance: the last ones are dropped if space is short.
-        """
+        """Set the subtitle: phrases by importance, after the number of rows out of sight."""
         self._foot = phrases
         told = [each for each in (self._out_of_sight, *phrases) if each]
         subtitle(self, fitting(told, self.size.width) or next(iter(told), ""))
@@ -87,12 +76,7 @@ class Pane(Vertical):
 
 
 def fitting(phrases: Sequence[str], width: int) -> str:
-    """Join as many phrases as fit in a frame's edge, uncut; empty if none fits.
-
-    Args:
-        phrases: Phrases by importance.
-        width: Width of the frame in cells; 0 while unknown, then all fit.
-    """
+    """Join as many phrases, ordered by importance, as fit in a frame's edge, uncut; all if `width` is 0 (unknown)."""
     told = list(phrases)
     while told and 0 < width < cell_len(BETWEEN.join(told)) + CELLS_OF_FRAME:
         told.pop()
