@@ -1,1 +1,1 @@
-"""The rules that decide how old blocks are sent, and the plans they are combined in."""
+"""Rules that decide how old blocks are sent, and plans that combine them."""

@@ -1,13 +1,13 @@
-"""A plan: strategies in order, with their parameters. What is edited on screen, saved to a file and exported.
+"""Plans: ordered strategies with parameters, edited on screen, saved to files and exported.
 
-A plan has two written forms that hold the same. The one-line form is for command lines, one strategy each, and names
-only values that differ from the defaults:
+A plan has two equivalent written forms. The one-line form is for command lines, one strategy per line. It names only
+values that differ from the defaults:
 
     tiered-stale:confirmation=150,data-tools=query+fetch,marker="cut, as of now"
 
-A value that holds a comma, a plus sign (in a list of tools), or blanks at its ends stands in double quotes, written as
-a JSON string. `enabled=false` keeps a strategy in the plan without using it. The TOML form is for files and names every
-value, so that a saved plan keeps its meaning when a default changes:
+A value with a comma, a plus sign (in a list of tools), or leading or trailing blanks is quoted as a JSON string.
+`enabled=false` keeps a strategy in the plan without using it. The TOML form is for files. It names every value, so a
+saved plan keeps its meaning when a default changes:
 
     name = "mine"
 
@@ -46,7 +46,7 @@ class PlanError(InspectorError, ValueError):
     """A plan that cannot be read.
 
     Attributes:
-        message: One line: where, what, and what is allowed.
+        message: One line: the position, the problem, and the allowed values.
     """
 
     advice = "`inspector strategies --plans` lists the plans there are"
@@ -56,9 +56,8 @@ class Trigger(NamedTuple):
     """A prompt size at which a strategy of a plan begins to act.
 
     Attributes:
-        tokens: The size, above 0.
-        entry: Index of the strategy among the plan's entries.
-        name: The strategy's name.
+        tokens: Prompt size, above 0.
+        entry: Index of the strategy in the plan's entries.
     """
 
     tokens: int
@@ -68,12 +67,7 @@ class Trigger(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class PlanEntry:
-    """A strategy's place in a plan.
-
-    Attributes:
-        strategy: The strategy with its values.
-        enabled: Whether the plan uses it.
-    """
+    """A strategy in a plan, enabled or not."""
 
     strategy: Strategy
     enabled: bool = True
@@ -81,11 +75,11 @@ class PlanEntry:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """Strategies in the order they apply; each sees what the ones before it left.
+    """Strategies in the order they apply; each sees the output of those before it.
 
     Attributes:
-        entries: The strategies, those that are switched off included.
-        name: What the user calls the plan; empty for none.
+        entries: All strategies, including disabled ones.
+        name: The user's name for the plan; empty if unnamed.
     """
 
     entries: tuple[PlanEntry, ...] = ()
@@ -93,30 +87,25 @@ class Plan:
 
     @property
     def strategies(self) -> tuple[Strategy, ...]:
-        """The strategies in use, in order."""
         return tuple(entry.strategy for entry in self.entries if entry.enabled)
 
     def toggled(self, index: int) -> Plan:
-        """The plan with one strategy switched on or off."""
         entry = self.entries[index]
         return self._with_entry(index, replace(entry, enabled=not entry.enabled))
 
     def with_strategy(self, index: int, strategy: Strategy) -> Plan:
-        """The plan with another strategy, or another value of it, in one place."""
         return self._with_entry(index, replace(self.entries[index], strategy=strategy))
 
     def moved(self, index: int, to: int) -> Plan:
-        """The plan with one strategy taken out and put in again so that it stands at `to`."""
+        """Return the plan with one strategy moved to position `to`."""
         entries = list(self.entries)
         entries.insert(to, entries.pop(index))
         return replace(self, entries=tuple(entries))
 
     def added(self, strategy: Strategy) -> Plan:
-        """The plan with one more strategy at its end."""
         return replace(self, entries=(*self.entries, PlanEntry(strategy)))
 
     def removed(self, index: int) -> Plan:
-        """The plan without one of its strategies."""
         entries = list(self.entries)
         del entries[index]
         return replace(self, entries=tuple(entries))
@@ -127,10 +116,10 @@ class Plan:
         return replace(self, entries=tuple(entries))
 
     def triggers(self, window: int | None) -> tuple[Trigger, ...]:
-        """Where the strategies in use begin to act, smallest prompt first.
+        """Return where the enabled strategies begin to act, smallest prompt first.
 
         Args:
-            window: Size of the model's window as recorded, in tokens; None where the session does not say.
+            window: The model's context window in tokens, as recorded; None if the session does not record it.
         """
         found = {
             Trigger(round(tokens), index, entry.strategy.name)
@@ -143,16 +132,15 @@ class Plan:
 
     @classmethod
     def of(cls, *strategies: Strategy, name: str = "") -> Plan:
-        """The plan of these strategies, all in use."""
         return cls(tuple(PlanEntry(strategy) for strategy in strategies), name)
 
     @classmethod
     def from_specs(cls, specs: Iterable[str], *, session: Session | None = None) -> Plan:
-        """The plan written in the one-line form, one line a strategy.
+        """Parse a plan from its one-line form, one line per strategy.
 
         Args:
             specs: The lines.
-            session: Where given, values that are not named take the defaults that fit this session's tools.
+            session: If given, values that are not named take the defaults that fit this session's tools.
 
         Raises:
             PlanError: A line cannot be read; the message names the strategy, the parameter, the value and the range.
@@ -160,15 +148,15 @@ class Plan:
         return cls(tuple(_entry_from_spec(spec, session) for spec in specs))
 
     def to_specs(self) -> list[str]:
-        """The one-line form of every strategy; the plan's name is not part of it."""
+        """Return the one-line form of every strategy, without the plan's name."""
         return [_spec_of(entry) for entry in self.entries]
 
     @classmethod
     def from_toml(cls, text: str) -> Plan:
-        """The plan written as TOML.
+        """Parse a plan from TOML.
 
         Raises:
-            PlanError: It cannot be read; the message names the strategy, the parameter, the value and the range.
+            PlanError: The text cannot be read; the message names the strategy, the parameter, the value and the range.
         """
         try:
             document = tomllib.loads(text)
@@ -185,7 +173,6 @@ class Plan:
         return cls(tuple(_entry_from_table(position, table) for position, table in enumerate(tables, start=1)), name)
 
     def to_toml(self) -> str:
-        """The TOML form."""
         document: dict[str, Any] = {"name": self.name} if self.name else {}
         document["strategies"] = [
             {"name": entry.strategy.name, "enabled": entry.enabled, **_values(entry.strategy)} for entry in self.entries
@@ -212,7 +199,7 @@ def _entry_from_table(position: int, table: dict[str, Any]) -> PlanEntry:
 
 
 def _made(base: Strategy, values: dict[str, ParameterValue]) -> Strategy:
-    """`base` with some values changed; errors say whose parameter it is."""
+    """Return `base` with some values changed; errors name the strategy."""
     for name in values:
         registry.parameter_of(base, name)
     try:

@@ -1,4 +1,4 @@
-"""Ready plans: one for each described system as it is set up by default, none at all, and two of ours."""
+"""Ready plans: the defaults of each described system, an empty plan, and two of this project's own."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ class Preset:
     """A plan that comes with the program.
 
     Attributes:
-        name: How it is chosen.
-        summary: What it is, in a sentence.
+        name: Identifier the user selects it by.
+        summary: One sentence of description.
         specs: Its strategies in their one-line form.
-        fits_session: Values not named take the defaults that fit a session.
+        fits_session: True if values not named take the defaults that fit a session.
     """
 
     name: str
@@ -28,7 +28,7 @@ class Preset:
     fits_session: bool = False
 
     def plan(self, session: Session | None = None) -> Plan:
-        """The plan, for a session where one is given."""
+        """Build the plan, fitted to `session` if given."""
         made = Plan.from_specs(self.specs, session=session if self.fits_session else None)
         return Plan(made.entries, name=self.name)
 
@@ -155,4 +155,4 @@ _ALL = (
 )
 
 PRESETS = {preset.name: preset for preset in _ALL}
-"""Every preset by name, in the order lists show them."""
+"""Presets by name, in display order."""

@@ -1,4 +1,4 @@
-"""Every strategy by name, and making one from values by name."""
+"""Look up strategies by name and build them from named values."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ _HOMES: dict[str, tuple[str, str]] = {
     "maf-truncation": ("maf", "MafTruncation"),
     "maf-context-window": ("maf", "MafContextWindow"),
 }
-"""Per name, the module and the class."""
+"""Strategy name to (module, class)."""
 
 
 SYSTEMS: Mapping[str, tuple[str, ...]] = {
@@ -96,14 +96,14 @@ SYSTEMS: Mapping[str, tuple[str, ...]] = {
     "swe-agent": ("last-observations", "closed-windows"),
     "openhands": ("mask-observations", "mask-browser-output", "recent-events", "amortized-forgetting"),
 }
-"""Per system that a plan can be written for, the strategies it has, in the order its configuration lists them.
+"""Strategies that each system can be configured with, in the order its configuration lists them.
 
-What they are there is their `counterpart`.
+Their names there are in `Strategy.counterpart`.
 """
 
 
 class _Strategies(Mapping[str, "StrategyType"]):
-    """Imports a strategy when it is looked at: there are many, and a session is opened with one or two."""
+    """Lazy mapping that imports a strategy on access: there are many, and a session usually needs one or two."""
 
     def __getitem__(self, name: str) -> StrategyType:
         module, kind = _HOMES[name]
@@ -120,14 +120,14 @@ class _Strategies(Mapping[str, "StrategyType"]):
 
 
 STRATEGIES: Mapping[str, StrategyType] = _Strategies()
-"""Every strategy's class by the name plans use, in the order screens list them."""
+"""Strategy classes by the name plans use, in display order."""
 
 
 def strategy_type(name: str) -> StrategyType:
-    """The strategy of that name.
+    """Return the strategy class of that name.
 
     Raises:
-        ParameterError: There is none; the message suggests the nearest name.
+        ParameterError: No such strategy; the message suggests the nearest name.
     """
     if name not in STRATEGIES:
         raise ParameterError(f"unknown strategy {name!r}{suggestion(name, STRATEGIES)}")
@@ -135,7 +135,7 @@ def strategy_type(name: str) -> StrategyType:
 
 
 def strategy(name: str, **values: ParameterValue) -> Strategy:
-    """A strategy with the given values, by parameter name (hyphens or underscores), and defaults for the rest.
+    """Build a strategy from values by parameter name (hyphens or underscores); the rest take their defaults.
 
     Raises:
         ParameterError: No such strategy or parameter, or a value out of range.
@@ -145,10 +145,10 @@ def strategy(name: str, **values: ParameterValue) -> Strategy:
 
 
 def strategy_for(name: str, session: Session) -> Strategy:
-    """A strategy with the defaults that fit a session: its tools, and how long its own summaries are.
+    """Build a strategy with defaults that fit a session: its tools and the length of its recorded summaries.
 
     Raises:
-        ParameterError: There is no strategy of that name.
+        ParameterError: No such strategy.
     """
     made = strategy(name)
     if isinstance(made, FittedStrategy):
@@ -160,7 +160,7 @@ def strategy_for(name: str, session: Session) -> Strategy:
 
 
 def _with_recorded_summaries(made: Strategy, summary: Parameter, session: Session) -> Strategy:
-    """The strategy with summaries as long as those of the session's own compactions, where it recorded any."""
+    """Match the summary length to the session's own compactions, if it recorded any."""
     from inspector.strategies.library.summarize import recorded_summary_tokens
 
     tokens = recorded_summary_tokens(session)
@@ -171,10 +171,10 @@ def _with_recorded_summaries(made: Strategy, summary: Parameter, session: Sessio
 
 
 def parameter_of(strategy: Strategy | StrategyType, name: str) -> Parameter:
-    """The parameter of that name.
+    """Return the parameter of that name.
 
     Raises:
-        ParameterError: The strategy has none; the message suggests the nearest name.
+        ParameterError: The strategy has no such parameter; the message suggests the nearest name.
     """
     known = {parameter.name: parameter for parameter in strategy.parameters}
     if name not in known:
@@ -183,10 +183,10 @@ def parameter_of(strategy: Strategy | StrategyType, name: str) -> Parameter:
 
 
 def value_of(strategy: Strategy, parameter: Parameter | str) -> ParameterValue:
-    """The value a strategy has for one of its parameters.
+    """Return the value of one of a strategy's parameters.
 
     Raises:
-        ParameterError: The strategy has no parameter of that name.
+        ParameterError: The strategy has no such parameter.
     """
     if isinstance(parameter, str):
         parameter = parameter_of(strategy, parameter)
@@ -195,26 +195,26 @@ def value_of(strategy: Strategy, parameter: Parameter | str) -> ParameterValue:
 
 
 def unit_of(strategy: Strategy, parameter: Parameter) -> str:
-    """What a parameter's value counts: its unit, or tokens where the strategy was told to count its limits in those."""
+    """Return the unit of a parameter's value: its own, or tokens if the strategy is set to count limits in tokens."""
     if parameter.unit == CHARACTERS and getattr(strategy, "unit", CHARACTERS) == TOKENS:
         return TOKENS
     return parameter.unit
 
 
 def with_value(strategy: Strategy, parameter_name: str, value: ParameterValue) -> Strategy:
-    """The same strategy with one value changed.
+    """Return the strategy with one value changed.
 
     Raises:
-        ParameterError: The strategy has no parameter of that name, or the value is out of range.
+        ParameterError: The strategy has no such parameter, or the value is out of range.
     """
     return with_values(strategy, {parameter_name: value})
 
 
 def with_values(strategy: Strategy, values: Mapping[str, ParameterValue]) -> Strategy:
-    """The same strategy with some values changed, by parameter name.
+    """Return the strategy with some values changed, by parameter name.
 
     Raises:
-        ParameterError: The strategy has no parameter of such a name, or a value is out of range.
+        ParameterError: The strategy has no such parameter, or a value is out of range.
     """
     changed = {parameter.field: value_of(strategy, parameter) for parameter in strategy.parameters}
     changed.update({parameter_of(strategy, name).field: value for name, value in values.items()})
@@ -222,7 +222,7 @@ def with_values(strategy: Strategy, values: Mapping[str, ParameterValue]) -> Str
 
 
 def suggestion(name: str, known: Iterable[str]) -> str:
-    """`; did you mean 'x'?` for the nearest known name, or the list of all where none is near."""
+    """Return `; did you mean 'x'?` for the nearest known name, or a list of all names if none is close."""
     names = list(known)
     near = get_close_matches(name, names, n=1, cutoff=0.5)
     return f"; did you mean {near[0]!r}?" if near else f"; there is {', '.join(names)}"

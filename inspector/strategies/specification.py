@@ -1,4 +1,4 @@
-"""The one-line form of a strategy: `name:parameter=value,parameter=first+second`, and back."""
+"""Read and write the one-line form of a strategy: `name:parameter=value,parameter=first+second`."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class SpecificationError(InspectorError, ValueError):
-    """A line that is not of the form; the message says where."""
+    """Malformed one-line form; the message gives the position."""
 
     advice = "`inspector strategies NAME` shows how a strategy is written"
 
@@ -23,9 +23,9 @@ class SpecifiedValue(NamedTuple):
     """A value, or one of several joined by plus signs.
 
     Attributes:
-        text: What it says.
-        written: How it was written.
-        quoted: Whether it was written in quotes, and so is to be taken as it stands.
+        text: The value, unquoted.
+        written: The value as written.
+        quoted: True if it was written in quotes and must be taken literally.
     """
 
     text: str
@@ -34,10 +34,10 @@ class SpecifiedValue(NamedTuple):
 
 
 def read_specification(line: str) -> tuple[str, dict[str, list[SpecifiedValue]]]:
-    """The strategy's name and the values by parameter name.
+    """Parse a line into the strategy's name and its values by parameter name.
 
     Raises:
-        SpecificationError: The line is not of the form.
+        SpecificationError: The line is malformed.
     """
     name, _, rest = line.strip().partition(":")
     name = name.strip()
@@ -56,7 +56,7 @@ def read_specification(line: str) -> tuple[str, dict[str, list[SpecifiedValue]]]
 
 
 def write_specification(name: str, items: Mapping[str, ParameterValue]) -> str:
-    """The line that `read_specification` reads back."""
+    """Write a line that `read_specification` can parse."""
     written = ",".join(f"{key}={_written(value)}" for key, value in items.items())
     return f"{name}:{written}" if written else name
 
@@ -86,7 +86,7 @@ def _part(name: str, key: str, written: str) -> SpecifiedValue:
 
 
 def _split(text: str, separator: str) -> list[str]:
-    """`text` at every separator outside quotes; a quote opens only at the start of a value."""
+    """Split `text` at separators outside quotes; a quote opens only at the start of a value."""
     parts, start, quoted, opens, position = [], 0, False, True, 0
     while position < len(text):
         character = text[position]

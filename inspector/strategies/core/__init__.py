@@ -1,1 +1,1 @@
-"""What strategies are made of: parameters, decisions, operations on blocks, renditions."""
+"""Building blocks of strategies: parameters, decisions, operations on blocks, renditions."""

@@ -1,14 +1,14 @@
-"""Holding a strategy's edits back until a batch of them pays, so that the prompt cache survives in between.
+"""Batch a strategy's edits until they pay, so that the prompt cache survives in between.
 
-An edit of something already sent breaks the cached prefix at that point, however small it is. Every retroactive
-strategy here can therefore collect its edits and make them together: at every so many calls, when enough tokens would
-be reclaimed, or a large enough share of the prompt, when the cache is cold anyway, or only in the part of the prompt
-that is deep enough. The ideas are those of systems in use: SWE-agent's polling, the Anthropic API's `clear_at_least`,
-OpenClaw's time to live, Headroom's frozen prefix. Where several are set, all must hold.
+Any edit of a block already sent breaks the cached prefix at that point, however small the edit is. Every retroactive
+strategy here can therefore collect its edits and make them together: every N calls, when enough tokens or a large
+enough share of the prompt would be reclaimed, when the cache is cold anyway, or only in the first part of the prompt.
+The ideas come from systems in use: SWE-agent's polling, the Anthropic API's `clear_at_least`, OpenClaw's time to live,
+Headroom's frozen prefix. If several conditions are set, all must hold.
 
-What a strategy leaves out at one call goes together, or stays: a part of it could be a call without its result. What is
-decided about a block as it arrives is never held back: nothing of it is in a cache yet. Where a context begins
-anew the prefix is broken anyway, and whatever is held is let go.
+Blocks that a strategy removes at one call go together or stay together: part of them could be a call without its
+result. A decision about a newly arrived block is never delayed, since nothing of it is cached yet. A new context breaks
+the prefix anyway, so all waiting edits are applied there.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ GROUP = "batching"
 
 @dataclass(frozen=True, kw_only=True)
 class Batching(Parametrized):
-    """Base of the strategies that change what was already sent: when they may."""
+    """Base of the strategies that edit blocks already sent: when they may edit."""
 
     batch_calls: int = whole(
         1,
@@ -75,33 +75,33 @@ class Batching(Parametrized):
 
     @property
     def holds_back(self) -> bool:
-        """True when any edit may have to wait."""
+        """True if any edit may have to wait."""
         return self.batch_calls > 1 or self.waits_for_the_prompt
 
     @property
     def waits_for_the_prompt(self) -> bool:
-        """True when what was sent, or the clock, decides how long edits wait."""
+        """True if the wait depends on the prompt sent, or on the clock."""
         return self.batch_tokens > 0 or self.batch_share > 0 or self.batch_idle > 0 or self.batch_before < 100
 
     @property
     def waits_for_an_amount(self) -> bool:
-        """True when edits wait until enough is reclaimed at once."""
+        """True if edits wait until enough is reclaimed at once."""
         return self.batch_tokens > 0 or self.batch_share > 0
 
     def enough(self, moment: Moment) -> int:
-        """The fewest tokens worth reclaiming at a call."""
+        """Return the minimum number of tokens worth reclaiming at a call."""
         if not self.batch_share:
             return self.batch_tokens
         return max(self.batch_tokens, -(-moment.prompt_tokens * self.batch_share // 100))
 
 
 def batching_of(strategy: Strategy) -> Batching | None:
-    """How the strategy batches its edits, or None where it makes each at once."""
+    """Return the strategy's batching, or None if it makes each edit at once."""
     return strategy if isinstance(strategy, Batching) and strategy.holds_back else None
 
 
 def batched_schedule(history: History, schedule: Schedule, every: int) -> Schedule:
-    """A schedule whose retroactive decisions wait for every `every`-th call of their thread, or for a new context."""
+    """Delay retroactive decisions to every `every`-th call of their thread, or to a new context."""
     order = np.argsort(schedule.calls, kind="stable")
     blocks, calls, decisions = (column[order] for column in (schedule.blocks, schedule.calls, schedule.decisions))
     retroactive = calls > history.enters[blocks]
@@ -122,11 +122,11 @@ def batched_schedule(history: History, schedule: Schedule, every: int) -> Schedu
 
 @dataclass
 class _Held:
-    """What waits in one thread.
+    """Decisions waiting in one thread.
 
     Attributes:
-        decisions: The latest decision about each waiting block.
-        since: The call at which each was decided.
+        decisions: Latest decision about each waiting block.
+        since: Call at which each was decided.
         reclaims: Tokens each would reclaim.
         total: Tokens all of them would reclaim.
         calls: Calls of the thread so far.
@@ -139,7 +139,6 @@ class _Held:
     calls: int = 0
 
     def take(self, block: int) -> Decision | None:
-        """Take a block's decision out, where there is one."""
         self.total -= self.reclaims.pop(block, 0)
         self.since.pop(block, None)
         return self.decisions.pop(block, None)
@@ -147,11 +146,11 @@ class _Held:
 
 @dataclass
 class BatchedRun:
-    """A strategy's decisions, held back as its batching says.
+    """A run that delays a strategy's decisions according to its batching.
 
     Attributes:
         batching: When edits may be made.
-        decide: What the strategy itself decides at a call.
+        decide: Returns the strategy's own decisions at a call.
     """
 
     batching: Batching
@@ -161,11 +160,11 @@ class BatchedRun:
 
     @property
     def measures_prompts(self) -> bool:
-        """Whether what prompts come to decides."""
+        """True if decisions depend on prompt token counts."""
         return self.batching.batch_share > 0
 
     def step(self, moment: Moment) -> Iterable[Choice]:
-        """What changes at this call: decisions about what has just arrived, and the batch, if it is due."""
+        """Return the decisions about newly arrived blocks, plus the batch if it is due."""
         history, call = moment.history, moment.call
         thread = history.session.contexts[int(history.call_context[call])].thread
         held = self._held.setdefault(thread, _Held())
@@ -192,7 +191,7 @@ class BatchedRun:
 
     def _due(self, held: _Held, moment: Moment) -> list[Choice]:
         if moment.starts_context:
-            # Nothing is ever made of a decision about what has left the thread's context.
+            # Drop decisions about blocks that have left the thread's context.
             leaves = moment.history.leaves
             for block in [block for block in held.decisions if leaves[block] <= moment.call]:
                 held.take(block)
@@ -223,7 +222,7 @@ class BatchedRun:
         begins = ends - moment.history.characters[prompt]
         limit = int(ends[-1]) * self.batching.batch_before if len(ends) else 0
         allowed = set(prompt[begins * 100 < limit].tolist())
-        # A part of what is left out together could be a call without its result, or end with the question of an answer.
+        # Removing only a part could leave a call without its result, or end with the question of an answer.
         together = {block for block, decision in held.decisions.items() if goes_with_others(decision.operation)}
         waits = {held.since[block] for block in together - allowed}
         waiting = {block for block in together if held.since[block] in waits}

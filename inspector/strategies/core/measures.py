@@ -1,4 +1,4 @@
-"""Sizes of texts, as recorded and as they would be sent."""
+"""Measure texts as recorded and as they would be sent."""
 
 from __future__ import annotations
 
@@ -20,30 +20,25 @@ if TYPE_CHECKING:
 Size = TypeVar("Size")
 
 CHARACTERS_PER_TOKEN = 4
-"""What programs without a tokenizer take a token for."""
+"""Characters per token assumed by programs without a tokenizer."""
 
 
 class Measure(TextMemo[int]):
-    """A number a text has, such as its bytes or lines."""
+    """A number measured on a text, such as its bytes or lines."""
 
     def __init__(self, of: Callable[[str], int]) -> None:
-        """Make a measure.
-
-        Args:
-            of: Works the number out.
-        """
         super().__init__(of, -1)
 
     def recorded(self, session: Session, block: Block) -> int:
-        """The number of a recorded block; that of its length in blanks where its text cannot be read any more."""
-        # Asked of every block of every call, and known after the first time.
+        """Measure a recorded block; if its text can no longer be read, measure as many blanks."""
+        # Called for every block of every call, and cached after the first time.
         number = self._known.get(block.digest)
         if number is None:
             number = self(session, block)
         return number if number >= 0 else self.of_text(" " * block.characters)
 
     def sent(self, moment: Moment, block: int) -> int:
-        """The number of what would be sent of a block."""
+        """Measure a block as it would be sent."""
         if moment.is_whole(block):
             session = moment.history.session
             return self.recorded(session, session.blocks[block])
@@ -57,18 +52,12 @@ class Measure(TextMemo[int]):
 
 
 class ItemMeasure(Generic[Size]):
-    """What a system takes an item for, worked out once for a session where it is sent as it was recorded."""
+    """A system's size of an item, computed once per session if the item is sent as recorded."""
 
     def __init__(self, of: Callable[[Moment, ConversationItem], Size]) -> None:
-        """Make a measure.
-
-        Args:
-            of: Works it out as the item would be sent now.
-        """
         self._of = of
 
     def within(self, history: History) -> Callable[[Moment, ConversationItem], Size]:
-        """The measure for one session's items."""
         of = self._of
         known: dict[int, Size] = kept_with(history, self)
 
@@ -99,4 +88,4 @@ def _written_again(text: str) -> int:
 
 
 ARGUMENT_UNITS = Measure(_written_again)
-"""Length of a JSON text as `JSON.stringify` writes it, in UTF-16 units; of the text itself where it is no JSON."""
+"""Length of a JSON text as `JSON.stringify` writes it, in UTF-16 units; of the text itself if it is not JSON."""

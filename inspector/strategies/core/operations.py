@@ -1,8 +1,8 @@
-"""What a strategy can do to a block's text. An operation is a value: equal operations do the same to every block.
+"""Operations a strategy can apply to a block's text. Equal operations have the same effect on every block.
 
-An operation sees the rendition the strategies before it left and answers with the one to send instead. Because it is
-a value, whatever is computed about it (the rendition of a block, its tokens) can be kept and found again while a limit
-is dragged back and forth.
+An operation receives the rendition that earlier strategies produced and returns the one to send instead. Because it is
+a value, results derived from it (the rendition of a block, its token count) can be cached and reused while a limit is
+dragged back and forth.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class BlockSource(Protocol):
-    """What an operation may ask about the block it is applied to."""
+    """The facts about a block that an operation may use."""
 
     @property
     def block(self) -> Block:
@@ -35,7 +35,7 @@ class BlockSource(Protocol):
         ...
 
     def text(self) -> str:
-        """The block's recorded text, read when asked for."""
+        """Return the block's recorded text, read on demand."""
         ...
 
     @property
@@ -49,65 +49,59 @@ class BlockSource(Protocol):
         ...
 
     def head_characters(self, tokens: int) -> int:
-        """How many characters the first `tokens` tokens of its recorded text make up."""
+        """Return how many characters the first `tokens` tokens of the recorded text span."""
         ...
 
     def tail_characters(self, tokens: int) -> int:
-        """How many characters the last `tokens` tokens of its recorded text make up."""
+        """Return how many characters the last `tokens` tokens of the recorded text span."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class RecordedBlock:
-    """One block as operations see it; its text is read when asked for."""
+    """A recorded block as operations see it; its text is read on demand."""
 
     session: Session
     index: int
 
     @property
     def block(self) -> Block:
-        """The block as recorded."""
         return self.session.blocks[self.index]
 
     @property
     def tool_name(self) -> str:
-        """The tool of a call or result."""
         return self.block.tool_name
 
     def text(self) -> str:
-        """The recorded text."""
         return self.session.text(self.session.blocks[self.index])
 
     @property
     def recall(self) -> str:
-        """The command that prints the recorded text."""
         return recall_command(self.session, self.index)
 
     @property
     def tokens(self) -> int:
-        """Tokens of its text, estimated: nothing was counted here."""
+        """Tokens of its text, estimated because nothing was counted here."""
         return estimated_tokens(self.block.characters)
 
     def head_characters(self, tokens: int) -> int:
-        """Characters of its first tokens, estimated."""
         characters = self.block.characters
         return min(tokens * characters // max(self.tokens, 1), characters)
 
     def tail_characters(self, tokens: int) -> int:
-        """Characters of its last tokens, estimated."""
         return self.head_characters(tokens)
 
 
 class Operation(Protocol):
-    """Turns the rendition of a block into another."""
+    """A function from one rendition of a block to another, as a value."""
 
     def apply(self, rendition: Rendition, source: BlockSource) -> Rendition:
-        """The rendition to send in place of `rendition`; the same object where nothing changes."""
+        """Return the rendition to send in place of `rendition`; the same object if nothing changes."""
         ...
 
 
 def sent_text(rendition: Rendition, source: BlockSource) -> str | None:
-    """The text a rendition sends; None where it cannot be read any more."""
+    """Return the text a rendition sends; None if it can no longer be read."""
     try:
         return rendition.text(source.text())
     except TextUnavailableError:
@@ -116,16 +110,16 @@ def sent_text(rendition: Rendition, source: BlockSource) -> str | None:
 
 @dataclass(frozen=True, slots=True)
 class CutText:
-    """Keep the first `head` and the last `tail` characters of a text longer than `limit`, and a marker between them.
+    """Keep the first `head` and the last `tail` characters of a text longer than `limit`, with a marker between them.
 
     Attributes:
-        limit: Longest text, in characters, that stays as it is.
+        limit: Length in characters up to which a text stays as it is.
         head: Characters kept from the beginning.
         tail: Characters kept from the end; 0 for none.
-        marker: What stands for the part left out. With `numbered`, a `str.format` template that may name `length`
-            and `removed` (characters, before and left out), `tool` and `recall`, the command that prints the whole.
-        numbered: `marker` is a template; otherwise it is sent as it stands, braces and all, but for `{recall}`.
-        never_longer: Leave a text whole when the cut would not make it shorter.
+        marker: Text in place of the part left out. With `numbered`, a `str.format` template that may name `length` and
+            `removed` (characters, before and left out), `tool`, and `recall`, the command that prints the full text.
+        numbered: True if `marker` is a template; otherwise it is sent verbatim, braces included, except for `{recall}`.
+        never_longer: Leave a text whole if the cut would not make it shorter.
     """
 
     limit: int
@@ -137,17 +131,16 @@ class CutText:
 
     @property
     def recalls(self) -> bool:
-        """Whether the marker says the command that prints the whole, and so differs from block to block."""
+        """True if the marker names the command that prints the full text, and so differs from block to block."""
         return RECALL in self.marker
 
     def marker_text(self, length: int, tool: str, recall: str = "") -> str:
-        """The marker for a text of `length` characters that `tool` produced and the command `recall` prints."""
+        """Format the marker for a text of `length` characters that `tool` produced and the command `recall` prints."""
         if not self.numbered:
             return self.marker.replace(RECALL, recall)
         return self.marker.format(length=length, removed=length - self.head - self.tail, tool=tool, recall=recall)
 
     def apply(self, rendition: Rendition, source: BlockSource) -> Rendition:
-        """Cut what is sent so far, if it is longer than the limit."""
         length = rendition.length
         if length <= self.limit:
             return rendition
@@ -160,16 +153,17 @@ class CutText:
 
 @dataclass(frozen=True, slots=True)
 class CutTokens:
-    """Keep the first `head` and the last `tail` tokens of a text of more than `limit`, and a marker between them.
+    """Keep the first `head` and the last `tail` tokens of a text of more than `limit`, with a marker between them.
 
-    It cuts where tokens end. Of a text that a strategy before it has changed, they end where they would if what is left
-    of it had as many tokens to a character as the whole has.
+    It cuts at token boundaries. In a text that an earlier strategy has changed, the boundaries are estimated from the
+    recorded text's ratio of tokens to characters.
 
     Attributes:
-        limit: Most tokens of a text that stays as it is.
+        limit: Tokens up to which a text stays as it is.
         head: Tokens kept from the beginning.
         tail: Tokens kept from the end; 0 for none.
-        marker: As in `CutText`; `length` and `removed` are characters, and it may name `tokens`, what the text has.
+        marker: As in `CutText`; `length` and `removed` are characters, and it may name `tokens`, the text's token
+            count.
         numbered: As in `CutText`.
         never_longer: As in `CutText`.
     """
@@ -183,17 +177,15 @@ class CutTokens:
 
     @property
     def recalls(self) -> bool:
-        """As in `CutText`."""
         return RECALL in self.marker
 
     def marker_text(self, length: int, removed: int, tokens: int, tool: str, recall: str = "") -> str:
-        """The marker for a text of so many characters and tokens that `tool` produced; see `CutText`."""
+        """Format the marker for a text of so many characters and tokens that `tool` produced; see `CutText`."""
         if not self.numbered:
             return self.marker.replace(RECALL, recall)
         return self.marker.format(length=length, removed=removed, tokens=tokens, tool=tool, recall=recall)
 
     def apply(self, rendition: Rendition, source: BlockSource) -> Rendition:
-        """Cut what is sent so far, if it has more tokens than the limit."""
         length, whole, tokens = rendition.length, source.block.characters, source.tokens
         if rendition.action is Action.WHOLE:
             head, tail = source.head_characters(self.head), source.tail_characters(self.tail)
@@ -215,10 +207,10 @@ _IN_TEMPLATES = {"length": 1_000, "removed": 500, "tool": "Bash", "recall": "ins
 
 
 def check_template(parameter: str, marker: str) -> None:
-    """See that a marker's template can be filled in.
+    """Check that a marker's template can be filled in.
 
     Raises:
-        ParameterError: It cannot; the message names the parameter, the template and what it may name.
+        ParameterError: It cannot; the message names the parameter, the template and the allowed names.
     """
     for name in re.findall(r"\{([^{}]*)\}", marker.replace("{{", "").replace("}}", "")):
         if re.fullmatch(r"(?:length|removed)(?::,)?|tool|recall", name) is None:
@@ -239,7 +231,6 @@ def check_template(parameter: str, marker: str) -> None:
 def cut_in(
     unit: str, limit: int, head: int, tail: int, marker: str, *, numbered: bool = False, never_longer: bool = False
 ) -> CutText | CutTokens:
-    """A cut whose limits count characters or tokens."""
     kind = CutTokens if unit == TOKENS else CutText
     return kind(limit, head, tail, marker, numbered=numbered, never_longer=never_longer)
 
@@ -249,15 +240,13 @@ class ReplaceText:
     """Send `text` in place of the block's.
 
     Attributes:
-        text: What is sent instead.
-        never_longer: Leave the block as it is when `text` would not be shorter.
+        never_longer: Leave the block as it is if `text` would not be shorter.
     """
 
     text: str
     never_longer: bool = False
 
-    def apply(self, rendition: Rendition, source: BlockSource) -> Rendition:  # noqa: ARG002  the same for every block
-        """Replace whatever is sent so far."""
+    def apply(self, rendition: Rendition, source: BlockSource) -> Rendition:  # noqa: ARG002  same for every block
         if self.never_longer and len(self.text) >= rendition.length:
             return rendition
         return Rendition.replaced(self.text, rendition.kind)
@@ -265,18 +254,17 @@ class ReplaceText:
 
 @dataclass(frozen=True, slots=True)
 class ReplaceWithMessage:
-    """Send a message of the user's or the model's in the place of a block, whatever that is.
+    """Send a user or assistant message in place of a block of any kind.
 
     Attributes:
-        text: What the message says.
-        kind: Whose words they are: user text or assistant text.
+        text: Text of the message.
+        kind: User text or assistant text.
     """
 
     text: str
     kind: BlockKind
 
-    def apply(self, rendition: Rendition, source: BlockSource) -> Rendition:  # noqa: ARG002  the same for every block
-        """Replace whatever is sent so far."""
+    def apply(self, rendition: Rendition, source: BlockSource) -> Rendition:  # noqa: ARG002  same for every block
         return Rendition.replaced(self.text, self.kind)
 
 
@@ -285,34 +273,29 @@ class RemoveBlock:
     """Send nothing of the block, not even its envelope.
 
     Attributes:
-        leaves_message: A message of the model of which only removed calls beside its content are left is sent empty;
-            otherwise it goes too.
+        leaves_message: Send an assistant message left with no content and only removed calls as an empty message;
+            otherwise drop it too.
     """
 
     leaves_message: bool = False
 
-    def apply(self, rendition: Rendition, source: BlockSource) -> Rendition:  # noqa: ARG002  of every block alike
-        """Remove whatever is sent so far; a message that another strategy has removed does not come back empty."""
+    def apply(self, rendition: Rendition, source: BlockSource) -> Rendition:  # noqa: ARG002  same for every block
+        """Remove the block; a message that another strategy has removed does not come back empty."""
         return EMPTIED if self.leaves_message and rendition != REMOVED else REMOVED
 
 
 @dataclass(frozen=True, slots=True)
 class StandForRemoved:
-    """Send `text` in place of a block that stands for itself and for others, which are removed.
-
-    Attributes:
-        text: What is sent instead.
-    """
+    """Send `text` in place of a block that represents itself and others, which are removed."""
 
     text: str
 
-    def apply(self, rendition: Rendition, source: BlockSource) -> Rendition:  # noqa: ARG002  the same for every block
-        """Replace whatever is sent so far."""
+    def apply(self, rendition: Rendition, source: BlockSource) -> Rendition:  # noqa: ARG002  same for every block
         return Rendition.replaced(self.text, rendition.kind)
 
 
 def goes_with_others(operation: Operation | None) -> bool:
-    """Whether an operation is but a part: a block goes, a message is sent in its place, or stands for such."""
+    """Return True if an operation is part of a group: it removes a block or replaces removed ones with a message."""
     return isinstance(operation, RemoveBlock | ReplaceWithMessage | StandForRemoved)
 
 
@@ -320,6 +303,5 @@ def goes_with_others(operation: Operation | None) -> bool:
 class ClearInput:
     """Send a call without input."""
 
-    def apply(self, rendition: Rendition, source: BlockSource) -> Rendition:  # noqa: ARG002  the same for every block
-        """An empty object in place of whatever is sent so far."""
+    def apply(self, rendition: Rendition, source: BlockSource) -> Rendition:  # noqa: ARG002  same for every block
         return Rendition(("{}",), Action.CUT, rendition.kind)

@@ -1,4 +1,4 @@
-"""Parameters of strategies, described once: controls, command-line help, documentation and validation all read this."""
+"""Strategy parameters, described once for controls, command-line help, documentation and validation."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from inspector.errors import InspectorError
 
 CHARACTERS, TOKENS = "characters", "tokens"
 UNITS = (CHARACTERS, TOKENS)
-"""What limits can be counted in, where a strategy lets them."""
+"""Units that limits can be counted in, if a strategy lets the user choose."""
 
 ParameterValue = int | float | bool | str | tuple[str, ...]
 
 
 class ParameterKind(StrEnum):
-    """What a parameter's value is, and so which control fits it."""
+    """Type of a parameter's value, which decides the control used."""
 
     WHOLE_NUMBER = "whole number"
     NUMBER = "number"
@@ -27,17 +27,17 @@ class ParameterKind(StrEnum):
 
 
 class ToolList(StrEnum):
-    """What a strategy does with the tools that a parameter of the kind `TOOLS` names."""
+    """Effect of a `TOOLS` parameter on the tools it names."""
 
     LEFT_ALONE = "left alone"
-    """It leaves them as they are."""
+    """The strategy leaves these tools unchanged."""
     ONLY = "only"
-    """It is about these alone; about all where none is named."""
+    """The strategy affects only these tools; all tools if the list is empty."""
     OTHER = "other"
 
 
 class ParameterError(InspectorError, ValueError):
-    """A value no parameter of that name can take; the message names the parameter, the value and what it may be."""
+    """An invalid value; the message names the parameter, the value and the allowed values."""
 
     advice = "`inspector strategies NAME` lists the parameters with their ranges"
 
@@ -47,18 +47,19 @@ class Parameter:
     """One parameter of a strategy.
 
     Attributes:
-        name: As written in plans: `confirmation`, `keep`, `confirmation-tools`.
-        kind: What its values are.
-        default: The value when nothing is said.
+        name: Name in plans: `confirmation`, `keep`, `confirmation-tools`.
+        kind: Type of its values.
+        default: Value if none is given.
         help: One sentence for people.
-        unit: `characters`, `tokens`, `calls`, …; empty where there is none.
+        unit: `characters`, `tokens`, `calls`, …; empty if there is none.
         minimum: Smallest value, None for no bound.
         maximum: Largest value, None for no bound.
         choices: The values a choice may take.
         group: The part of the strategy it tunes (a tier), matching `Decision.group`; empty for the whole strategy.
-        logarithmic: Controls should move in ratios, because small values matter as much as large ones.
-        about: Of a list of tools, what the strategy does with them.
-        is_assumed: It says what is taken to be so, as the model's window: no value of it is better than another.
+        logarithmic: True if controls should move in ratios, because small values matter as much as large ones.
+        about: Effect on the tools named, for a list of tools.
+        is_assumed: True for an assumption such as the model's window: no value is better than another, so it is not
+            tuned.
     """
 
     name: str
@@ -76,12 +77,12 @@ class Parameter:
 
     @property
     def field(self) -> str:
-        """The name of the strategy's attribute that holds the value."""
+        """Name of the strategy's attribute that holds the value."""
         return self.name.replace("-", "_")
 
     @property
     def range(self) -> str:
-        """What values are allowed, in words: `0 to 100,000 characters`."""
+        """Allowed values in words: `0 to 100,000 characters`."""
         if self.kind is ParameterKind.CHOICE:
             return "one of " + ", ".join(self.choices)
         if self.kind is ParameterKind.SWITCH:
@@ -98,7 +99,7 @@ class Parameter:
         return f"any {self.kind}{unit}"
 
     def checked(self, value: ParameterValue) -> ParameterValue:
-        """The value in its proper type.
+        """Return the value converted to its proper type.
 
         Raises:
             ParameterError: The value is of another type or out of range.
@@ -110,10 +111,10 @@ class Parameter:
         return float(value) if self.kind is ParameterKind.NUMBER and isinstance(value, int) else value
 
     def parsed(self, text: str) -> ParameterValue:
-        """The value written as `text` in a one-line plan.
+        """Parse the value from the text of a one-line plan.
 
         Raises:
-            ParameterError: The text is no such value, or out of range.
+            ParameterError: The text is not a valid value, or out of range.
         """
         try:
             value = self._from_text(text.strip())

@@ -1,7 +1,6 @@
-"""Strategies as frozen dataclasses whose fields are their parameters, each described exactly once.
+"""Strategies as frozen dataclasses with one field per parameter, each described exactly once.
 
-A field is written as what it is, with its default, a sentence of help and its range; the attribute's name, with
-hyphens, is the parameter's:
+A field gives its kind, default, help sentence and range. The parameter's name is the attribute's name with hyphens:
 
     keep: int = whole(3, "How many of the newest results stay.", "results", maximum=1_000)
 """
@@ -21,11 +20,11 @@ _LOGARITHMIC_FROM = 1_000
 
 
 class Parametrized:
-    """Base of the strategies here: collects the parameters of its fields and checks every value when one is made.
+    """Base of the strategies here: collects the parameters of its fields and validates every value on construction.
 
-    A value no parameter can take raises `ParameterError` from the constructor, so that a strategy that exists is valid.
-    What a strategy says of itself is as in `Strategy`; one that the configuration of another system can say has a
-    `counterpart` besides. Where the described system leaves lists that an API refuses, `note` says so.
+    An invalid value raises `ParameterError` from the constructor, so an existing strategy is valid. The class
+    attributes are described in `Strategy`. A strategy that another system's configuration can express also has a
+    `counterpart`. If the described system can produce message lists that an API refuses, `note` states it.
     """
 
     name: ClassVar[str]
@@ -42,7 +41,7 @@ class Parametrized:
             for name, value in vars(cls).items()
             if isinstance(value, Field) and "parameter" in value.metadata
         )
-        # What a strategy shares with others comes after what is its own.
+        # Shared parameters come after the strategy's own.
         cls.parameters = (*own, *cls.parameters)
 
     def __post_init__(self) -> None:
@@ -62,7 +61,7 @@ def whole(
     logarithmic: bool | None = None,
     is_assumed: bool = False,
 ) -> Any:
-    """The field of a whole number; controls of large ranges move in ratios where nothing else is said."""
+    """Declare a whole number; controls of large ranges move in ratios unless `logarithmic` is given."""
     ratios = maximum > _LOGARITHMIC_FROM if logarithmic is None else logarithmic
     described = (text, unit, minimum, maximum)
     kind = ParameterKind.WHOLE_NUMBER
@@ -70,57 +69,52 @@ def whole(
 
 
 def number(default: float, text: str, unit: str = "", *, minimum: float, maximum: float, group: str = "") -> Any:
-    """The field of a number."""
     return _field(ParameterKind.NUMBER, default, text, unit, minimum, maximum, group=group)
 
 
 def switch(default: bool, text: str, *, group: str = "") -> Any:
-    """The field of something that is on or off."""
     return _field(ParameterKind.SWITCH, default, text, group=group)
 
 
 def choice(choices: tuple[str, ...], text: str, *, default: str = "", group: str = "") -> Any:
-    """The field of one of several values, the first where no default is given."""
+    """Declare a choice of several values; the first is the default if none is given."""
     return _field(ParameterKind.CHOICE, default or choices[0], text, choices=choices, group=group)
 
 
 def limit_unit(what: str = "its limits", *, group: str = "") -> Any:
-    """The field of what limits count: characters or tokens."""
     return choice(UNITS, f"What {what} count.", group=group)
 
 
 def tools(default: tuple[str, ...], text: str, *, about: ToolList = ToolList.OTHER, group: str = "") -> Any:
-    """The field of a list of tool names."""
     return _field(ParameterKind.TOOLS, default, text, group=group, about=about)
 
 
 def written(default: str, text: str, *, group: str = "") -> Any:
-    """The field of a text."""
     return _field(ParameterKind.TEXT, default, text, group=group)
 
 
 def model_window(*, group: str = "") -> Any:
-    """The field of the window that fractions are of."""
+    """Declare the context window that fractions refer to."""
     text = "Size of the model's window; 0 for the one the chart and the report name."
     return whole(0, text, "tokens", maximum=10_000_000, group=group, is_assumed=True)
 
 
 USUAL_WINDOW = 200_000
-"""Taken where neither the plan nor the session says, in tokens."""
+"""Context window in tokens if both the plan and the session leave it open."""
 
 
 def window_of(history: History, given: int) -> int:
-    """The window in tokens: what the plan gives, or else what is known of the session's model, or the usual one."""
+    """Return the window in tokens: the plan's value, otherwise the session model's, otherwise the usual one."""
     return given or history.window or history.session.window or USUAL_WINDOW
 
 
 def summary_length() -> Any:
-    """The field of how long a summary comes out, which no plan can know."""
+    """Declare the length of a summary, which no plan can know."""
     text = "How long each summary is taken to be; as the session's own, where it recorded any."
     return whole(1_500, text, "tokens", minimum=50, maximum=50_000, is_assumed=True)
 
 
 def _field(kind: ParameterKind, default: ParameterValue, text: str, *described: Any, **named: Any) -> Any:
-    """The dataclass field that holds the value; its parameter gets its name from the attribute."""
+    """Build the dataclass field for a parameter; the parameter is named after the attribute later."""
     parameter = Parameter("", kind, default, text, *described, **named)
     return field(default=default, metadata={"parameter": parameter})

@@ -1,4 +1,4 @@
-"""The command that prints the whole of what was cut, for markers that say it: `inspector recall ID`."""
+"""Build the command that prints the full text of a cut block, for markers: `inspector recall ID`."""
 
 from __future__ import annotations
 
@@ -10,13 +10,14 @@ if TYPE_CHECKING:
     from inspector.session.model import Session
 
 RECALL = "{recall}"
-"""What a marker's template has in the place of the command."""
+"""Placeholder for the command in a marker's template."""
 
 
 def recall_command(session: Session, index: int) -> str:
-    """The command that prints a block's recorded text, as a shell takes it.
+    """Return the shell-quoted command that prints a block's recorded text.
 
-    It names the block by its tool call's id, or where it has none of its own by the session and its place in it.
+    It names the block by its tool call's id. If the block has no unique id, it names the session and the block's place
+    in it.
 
     Args:
         session: The session.
@@ -28,13 +29,13 @@ def recall_command(session: Session, index: int) -> str:
 
 
 def recall_call_command(session: Session, index: int) -> str:
-    """The command that prints a tool call's recorded arguments; see `recall_command`."""
+    """Return the command that prints a tool call's recorded arguments; see `recall_command`."""
     command, _, asked = recall_command(session, index).partition(" recall ")
     return f"{command} recall --call {asked}"
 
 
 def recall_name(session: Session, index: int) -> str:
-    """What a block is recalled by: its tool call's id, or where it has none of its own its session and place."""
+    """Return the name to recall a block by: its tool call's id, or session and place if it has no unique id."""
     identifier = session.all_blocks[index].tool_call_id
     if not identifier or identifier in session.repeated_call_ids:
         return _reference(session, index)

@@ -1,7 +1,7 @@
-"""How a block is sent: whole, cut, replaced or removed, as pieces of its recorded text and of text put in their place.
+"""Renditions: how a block is sent (whole, cut, replaced or removed), as slices of its recorded text and inserted text.
 
-A rendition never holds the recorded text, only positions in it, so that cutting a cut text again is exact and costs
-nothing until somebody asks for the characters.
+A rendition holds positions in the recorded text, never the text itself. Cutting a cut text again is therefore exact and
+costs nothing until the characters are needed.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class Action(IntEnum):
-    """What was done to a block, from nothing to everything."""
+    """Change made to a block, from least to most severe."""
 
     WHOLE = 0
     CUT = 1
@@ -26,7 +26,6 @@ class Action(IntEnum):
 
     @property
     def label(self) -> str:
-        """The word screens and reports use."""
         return self.name.lower()
 
 
@@ -42,13 +41,13 @@ Piece = Slice | str
 
 @dataclass(frozen=True, slots=True)
 class Rendition:
-    """How one block is sent.
+    """One block as it is sent.
 
     Attributes:
-        pieces: What is sent, in order: parts of the recorded text, and text put in place of what was left out.
-        action: What was done to the block.
-        kind: What the text is sent as where that is not the block's own kind: a user's text, where a summary takes the
-            place of a tool result. None for the block's own.
+        pieces: Sent text in order: slices of the recorded text, and text inserted in place of parts left out.
+        action: Change made to the block.
+        kind: Kind the text is sent as if not the block's own, e.g. user text if a summary replaces a tool result;
+            otherwise None.
     """
 
     pieces: tuple[Piece, ...]
@@ -57,27 +56,26 @@ class Rendition:
 
     @classmethod
     def whole(cls, characters: int) -> Rendition:
-        """The block as recorded, `characters` long."""
+        """Return the rendition of an unchanged block of `characters` characters."""
         return cls((Slice(0, characters),), Action.WHOLE)
 
     @classmethod
     def replaced(cls, text: str, kind: BlockKind | None = None) -> Rendition:
-        """`text` in place of the block's own, as a block of `kind` where that is given."""
+        """Return a rendition that sends `text` instead of the block's own, as a block of `kind` if given."""
         return cls((text,), Action.REPLACED, kind)
 
     @property
     def length(self) -> int:
-        """Characters sent."""
         return sum(_length(piece) for piece in self.pieces)
 
     def text(self, recorded: str) -> str:
-        """The characters that are sent, given the block's recorded text."""
+        """Return the characters that are sent, given the block's recorded text."""
         return "".join(
             recorded[piece.start : piece.stop] if isinstance(piece, Slice) else piece for piece in self.pieces
         )
 
     def between(self, start: int, stop: int) -> tuple[Piece, ...]:
-        """The pieces of characters `start` to `stop` of what is sent, as slicing a string would give them."""
+        """Return the pieces of characters `start` to `stop` of the sent text (string slicing semantics)."""
         start, stop, _ = slice(start, stop).indices(self.length)
         kept: list[Piece] = []
         position = 0
@@ -93,7 +91,7 @@ class Rendition:
         return tuple(kept)
 
     def cut_to(self, parts: Sequence[tuple[int, int] | str]) -> Rendition:
-        """What is sent cut to parts of it, from and up to a position, and to texts in the place of the rest."""
+        """Cut the sent text to parts of it, given as (start, stop), with texts in place of the rest."""
         pieces: list[Piece] = []
         for part in parts:
             pieces.extend((part,) if isinstance(part, str) else self.between(*part))
@@ -102,7 +100,7 @@ class Rendition:
 
 REMOVED = Rendition((), Action.REMOVED)
 EMPTIED = Rendition((), Action.REMOVED, BlockKind.ASSISTANT_TEXT)
-"""Removed, and a message of the model that holds nothing else is still sent."""
+"""A removed block in an assistant message that is still sent although it has no other content."""
 
 
 def _length(piece: Piece) -> int:

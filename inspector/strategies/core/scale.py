@@ -1,8 +1,8 @@
-"""Where a parameter's value stands on a line, and which value comes next: what sliders, curves and sweeps move along.
+"""Scales of parameter values, for sliders, curves and sweeps: the position of a value and the next value.
 
 A logarithmic scale moves in ratios, so that 150 and 600 are as far apart as 15,000 and 60,000. Its lower end may be 0:
-positions are taken of `value - minimum + 1`. Steps are round numbers of the value's own size: a fine one leads from 40
-to 41 and from 40,000 to 41,000, a coarse one from 40 to 50 and from 40,000 to 50,000.
+positions use `value - minimum + 1`. Steps are round numbers of the value's own magnitude: a fine one leads from 40 to
+41 and from 40,000 to 41,000, a coarse one from 40 to 50 and from 40,000 to 50,000.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from inspector.strategies.core.parameters import Parameter
 
 LARGE_STEP = 10
-"""How many fine steps a coarse one is, where values are in ratios."""
+"""Fine steps per coarse step on a logarithmic scale."""
 
 _LINEAR_STEPS = 200
 _COARSE_LINEAR_STEPS = 20
@@ -23,13 +23,13 @@ _COARSE_LINEAR_STEPS = 20
 
 @dataclass(frozen=True, slots=True)
 class ValueScale:
-    """A range of numbers laid out on a line.
+    """A range of numbers mapped to a line.
 
     Attributes:
-        minimum: The value at the left end.
-        maximum: The value at the right end, above `minimum`.
-        logarithmic: Equal distances are equal ratios.
-        whole: Values are whole numbers.
+        minimum: Value at the left end.
+        maximum: Value at the right end, above `minimum`.
+        logarithmic: True if equal distances are equal ratios.
+        whole: True if values are whole numbers.
     """
 
     minimum: float
@@ -39,13 +39,13 @@ class ValueScale:
 
     @classmethod
     def of(cls, parameter: Parameter, value: float) -> ValueScale:
-        """The scale of a parameter, wide enough to hold `value`.
+        """Build the scale of a parameter, wide enough to hold `value`.
 
         An open range ends at sixteen times the larger of default and value, so that there is always room to move.
 
         Args:
-            parameter: A parameter whose values are numbers.
-            value: Its present value.
+            parameter: A parameter with numeric values.
+            value: Its current value.
         """
         default = parameter.default if isinstance(parameter.default, int | float) else 0
         minimum = parameter.minimum if parameter.minimum is not None else min(0, value, default)
@@ -57,7 +57,7 @@ class ValueScale:
         return cls(float(minimum), float(maximum if maximum > minimum else minimum + 1), parameter.logarithmic, whole)
 
     def fraction(self, value: float) -> float:
-        """How far along the line a value stands, 0 to 1."""
+        """Return the position of a value on the line, 0 to 1."""
         span = self.maximum - self.minimum
         above = min(max(value - self.minimum, 0.0), span)
         if self.logarithmic:
@@ -65,7 +65,7 @@ class ValueScale:
         return above / span
 
     def value(self, fraction: float) -> float:
-        """The value that far along the line, rounded to what a person would type: at most two digits that count."""
+        """Return the value at a position on the line, rounded to at most two significant digits."""
         span = self.maximum - self.minimum
         fraction = min(max(fraction, 0.0), 1.0)
         if fraction in (0.0, 1.0):
@@ -76,14 +76,14 @@ class ValueScale:
         return self._fitted(round(raw / unit) * unit)
 
     def stepped(self, value: float, steps: int, *, coarse: bool = False) -> float:
-        """The value so many steps up, or down when negative; never beyond the ends.
+        """Return the value a number of steps up, or down if negative, clamped to the ends.
 
-        A step from a value between two round ones lands on the next round one.
+        A step from a value between two round ones goes to the next round one.
 
         Args:
-            value: Where to begin.
-            steps: How many, and which way.
-            coarse: To numbers of one digit that counts, instead of two.
+            value: Start value.
+            steps: Number and direction of steps.
+            coarse: Round to one significant digit instead of two.
         """
         upward = steps > 0
         for _ in range(abs(steps)):
@@ -93,7 +93,7 @@ class ValueScale:
         return self._fitted(value)
 
     def _unit_at(self, value: float, *, coarse: bool = False) -> float:
-        """What values near this one are multiples of."""
+        """Return the unit that values near this one are multiples of."""
         if not self.logarithmic:
             return self._linear_step(_COARSE_LINEAR_STEPS if coarse else _LINEAR_STEPS)
         unit = 10.0 ** math.floor(math.log10(max(abs(value), 1.0))) / (1 if coarse else LARGE_STEP)

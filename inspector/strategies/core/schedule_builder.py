@@ -1,4 +1,4 @@
-"""Making a schedule: decisions about blocks collected as columns, whatever order they are made in."""
+"""Build a schedule by collecting decisions about blocks as columns, in any order."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ if TYPE_CHECKING:
     from inspector.strategies.history.history import History
 
 COUNTED_ANEW: Final = Decision(None, "counted anew")
-"""What becomes of a decision about a block that another context begins with."""
+"""Reset of a decision about a block that another context begins with."""
 
 
 class ScheduleBuilder:
-    """Collects decisions about the blocks of a history as columns, table entries by value."""
+    """Collects decisions about the blocks of a history as columns; equal decisions share a table entry."""
 
     def __init__(self, history: History) -> None:
         self._history = history
@@ -31,35 +31,34 @@ class ScheduleBuilder:
         self._columns: list[tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int32]]] = []
 
     def add(self, blocks: NDArray[np.int32], calls: NDArray[np.int32], decision: Decision) -> None:
-        """Make one decision about all of `blocks`, each from its call on; calls that never come are left out."""
+        """Add one decision about all of `blocks`, each from its own call on; calls equal to `NEVER` are dropped."""
         self.add_each(blocks, calls, np.full(len(blocks), self.index_of(decision), dtype=np.int32))
 
     def add_each(self, blocks: NDArray[np.int32], calls: NDArray[np.int32], decisions: NDArray[np.int32]) -> None:
-        """Make `decisions[i]`, an index `index_of` gave, about `blocks[i]` from `calls[i]` on."""
+        """Add `decisions[i]`, an index from `index_of`, about `blocks[i]` from `calls[i]` on."""
         comes = calls != NEVER
         self._columns.append((blocks[comes], calls[comes], decisions[comes]))
 
     def add_at_insertion(self, blocks: NDArray[np.int32], decision: Decision) -> None:
-        """Make one decision about all of `blocks`, each from the first call on whose prompt holds it."""
+        """Add one decision about all of `blocks`, each from the first call with the block in its prompt."""
         self.add(blocks, self._history.enters[blocks], decision)
 
     def add_pairs(self, pairs: Iterable[tuple[int, int]], decision: Decision) -> None:
-        """Make one decision about blocks, each given with the call from which on it holds."""
         blocks, calls = np.array(list(pairs), dtype=np.int32).reshape(-1, 2).T
         self.add(blocks, calls, decision)
 
     def add_with_tool_calls(self, results: NDArray[np.int32], calls: NDArray[np.int32], decision: Decision) -> None:
-        """Decide the same about tool results and about the tool calls that asked for them, where those are known."""
+        """Add one decision about tool results and about their tool calls, if recorded."""
         self.add(results, calls, decision)
         asked = self._history.call_block[results]
         self.add(asked[asked >= 0], calls[asked >= 0], decision)
 
     def restore(self, context: Arrivals) -> None:
-        """Take back what was decided about blocks that were carried into a new context."""
+        """Reset decisions about blocks that were carried into a new context."""
         self.add(context.blocks[: context.carried], context.calls[: context.carried], COUNTED_ANEW)
 
     def restore_with_tool_calls(self, context: Arrivals, group: str = "") -> None:
-        """Take back what was decided about results that were carried into a new context, and about their calls."""
+        """Reset decisions about results that were carried into a new context, and about their tool calls."""
         if context.carried:
             carried, calls = context.blocks[: context.carried], context.calls[: context.carried]
             self.add_with_tool_calls(carried, calls, Decision(None, COUNTED_ANEW.reason, group))
@@ -72,11 +71,11 @@ class ScheduleBuilder:
             self.add_with_tool_calls(dropped, context.calls[keep:], decision)
 
     def index_of(self, decision: Decision) -> int:
-        """The decision's place in the table."""
+        """Return the decision's index in the table, added if new."""
         return self._table.setdefault(decision, len(self._table))
 
     def schedule(self) -> Schedule:
-        """The columns, sorted by block, then call; of several decisions about a block at one call the last counts."""
+        """Return the columns, sorted by block, then call; the last decision about a block at one call wins."""
         nothing = np.zeros(0, dtype=np.int32)
         blocks, calls, decisions = (
             np.concatenate([nothing, *(columns[at] for columns in self._columns)]) for at in range(3)

@@ -1,6 +1,6 @@
-"""What programs that save a large tool result in a file leave of it: a preview, and where the whole of it is.
+"""Previews left by programs that save a large tool result in a file: a part of the text and the path of the rest.
 
-Texts alone, with few imports: the hook uses them for every result, and has no time for more.
+Works on plain texts with few imports, because the hook runs it for every result and has little time.
 """
 
 from __future__ import annotations
@@ -8,12 +8,12 @@ from __future__ import annotations
 from typing import NamedTuple, TypeAlias
 
 Part: TypeAlias = tuple[int, int] | str
-"""Characters of a text, from and up to a position, or a text of one's own."""
+"""Characters of a text as (start, stop), or an inserted text."""
 
 OPENING_TAG = "<persisted-output>"
 CLOSING_TAG = "</persisted-output>"
 LINE_LIMIT = 1_000
-"""Characters shown of a line."""
+"""Maximum characters shown of a line."""
 
 _VISIBLE_IDENTIFIER = 32
 _OF_RESULT = (
@@ -34,23 +34,22 @@ _CLIPPED = (
 
 
 def joined(text: str, parts: list[Part]) -> str:
-    """The text that parts of a text make."""
     return "".join(part if isinstance(part, str) else text[part[0] : part[1]] for part in parts)
 
 
 def bytes_of(text: str) -> int:
-    """Bytes of a text in UTF-8; half a surrogate pair counts three, as what programs put in its place does."""
+    """Count the UTF-8 bytes of a text; an unpaired surrogate counts three, like its replacement character."""
     return len(text) if text.isascii() else len(text.encode("utf-8", "surrogatepass"))
 
 
 class WholeLines(NamedTuple):
-    """As many whole lines of a text as fit a number of lines and of bytes.
+    """The whole lines of a text that fit a line limit and a byte limit.
 
     Attributes:
-        characters: Their length, line ends between them included.
-        lines: How many.
-        bytes: Their size in UTF-8.
-        hit_bytes: Whether it was the bytes that the next line does not fit.
+        characters: Their length, including line ends between them.
+        lines: Number of lines.
+        bytes: Size in UTF-8.
+        hit_bytes: True if the byte limit excluded the next line.
     """
 
     characters: int
@@ -60,7 +59,7 @@ class WholeLines(NamedTuple):
 
 
 def whole_lines(lines: list[str], max_lines: int, max_bytes: int) -> WholeLines:
-    """How many of the first lines fit."""
+    """Measure the leading lines that fit both limits."""
     characters = size = count = 0
     for line in lines[:max_lines]:
         separator = 1 if count else 0
@@ -74,12 +73,12 @@ def whole_lines(lines: list[str], max_lines: int, max_bytes: int) -> WholeLines:
 
 
 def persisted_output(text: str, preview: int, path: str) -> list[Part]:
-    """A text's beginning, as Hermes leaves it.
+    """Return a text's beginning as Hermes previews it.
 
     Args:
         text: The text.
-        preview: Characters shown of it, cut back to the last line end if that is past the half.
-        path: Where it is saved; empty where it cannot be.
+        preview: Characters shown, cut back to the last line end if that is past the half.
+        path: Path of the saved text; empty if it cannot be saved.
     """
     length = shown = len(text)
     if length > preview:
@@ -105,14 +104,14 @@ def _size(length: int) -> str:
 
 
 def numbered_ends(text: str, head: int, tail: int, path: str, identifier: str | None) -> list[Part]:
-    """A text's first and last lines, numbered, as deepagents leaves them.
+    """Return a text's first and last lines, numbered, as deepagents previews them.
 
     Args:
         text: The text.
         head: Lines shown from the beginning.
         tail: Lines shown from the end.
-        path: Where it is saved.
-        identifier: The tool call's id; None for a text that is no tool's result.
+        path: Path of the saved text.
+        identifier: The tool call's id; None for a text that is not a tool result.
     """
     lines = _line_bounds(text)
     omitted = max(len(lines) - head - tail, 0)
@@ -135,7 +134,7 @@ def numbered_ends(text: str, head: int, tail: int, path: str, identifier: str | 
 
 
 def _line_bounds(text: str) -> list[tuple[int, int]]:
-    """Where every line begins and ends, its line end left out."""
+    """Return the start and end of every line, without its line end."""
     bounds: list[tuple[int, int]] = []
     position = 0
     for line in text.splitlines(keepends=True):
@@ -153,13 +152,13 @@ def _numbered(lines: list[tuple[int, int]], first: int) -> list[Part]:
 
 
 def lines_within(text: str, max_lines: int, max_bytes: int, hint: str, *, from_end: bool) -> list[Part] | None:
-    """Whole lines from one end of a text with too many lines or bytes, as OpenCode leaves them; None of any other.
+    """Return whole lines from one end of a text over either limit, as OpenCode previews it; otherwise None.
 
     Args:
         text: The text.
-        max_lines: Most lines of one that stays as it is, and most that are kept.
-        max_bytes: Most bytes of one that stays as it is, and most that are kept.
-        hint: What the note says besides what is missing.
+        max_lines: Maximum number of lines, before and after the cut.
+        max_bytes: Maximum number of bytes, before and after the cut.
+        hint: Text of the note after the count of missing lines or bytes.
         from_end: Keep the last lines instead of the first.
     """
     size = bytes_of(text)
@@ -175,14 +174,14 @@ def lines_within(text: str, max_lines: int, max_bytes: int, hint: str, *, from_e
 
 
 def both_ends(text: str, limit: int, path: str) -> list[Part] | None:
-    """A fifth of the limit from the beginning of a longer text, the rest from its end, as Gemini CLI leaves them.
+    """Return a fifth of the limit from the beginning of a longer text and the rest from its end, as Gemini CLI does.
 
     Args:
         text: The text.
-        limit: Longest one that stays as it is, in UTF-16 units; None is answered for such.
-        path: Where it is saved.
+        limit: Length in UTF-16 units up to which a text stays as it is (returns None).
+        path: Path of the saved text.
     """
-    # No character is more than two units.
+    # A character is at most two units.
     if len(text) * 2 <= limit:
         return None
     from inspector.strategies.core import javascript

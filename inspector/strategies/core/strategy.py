@@ -1,14 +1,14 @@
-"""What a strategy is: a rule with parameters that says, for every call, only what changes.
+"""Protocols of strategies: rules with parameters that return, for every call, only the changes.
 
-A strategy comes in one of two forms and never in both, so that no rule is written twice:
+A strategy has exactly one of two forms, so that no rule is written twice:
 
-- `ScheduledStrategy`, where every decision follows from what was recorded (decided at insertion, or by age, order and
-  kind). It gives all its decisions for all calls at once, as columns, and so can be replayed in a frame.
-- `SequentialStrategy`, where a decision depends on what the plan itself has sent (a token budget, a gate, a flag that
-  sticks). It is asked call by call, in order, and keeps its own state between.
+- `ScheduledStrategy`: every decision follows from the record alone (at insertion, or by age, order and kind). It
+  returns all decisions for all calls at once, as columns, and so can be replayed within a frame.
+- `SequentialStrategy`: a decision depends on the prompts the plan itself has sent (a token budget, a gate, a sticky
+  flag). It runs call by call, in order, and keeps its own state in between.
 
-Either form works on a `History`; neither sees prices or screens. A decision is an operation on a block, in force from
-one call on, until the same strategy decides otherwise for that block.
+Both forms work on a `History` and have no access to prices or screens. A decision is an operation on a block, in force
+from one call on, until the same strategy decides otherwise for that block.
 """
 
 from __future__ import annotations
@@ -31,14 +31,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """What a strategy does with a block, and why.
+    """A strategy's operation on a block, with the reason.
 
     Attributes:
-        operation: What to do to the text; None takes the strategy's own earlier operation back.
-        reason: Why, in a few words for people: `stale, tier search`. Names no session text.
-        group: The part of the strategy that decided, where it has parts a user tunes apart (a tier); empty otherwise.
-        points_to: What is sent instead tells the model to look at an `earlier` or a `later` result of the same file or
-            the same arguments; empty where it does not.
+        operation: Operation on the text; None takes back the strategy's own earlier operation.
+        reason: A few words for people: `stale, tier search`. Contains no session text.
+        group: The part of the strategy that decided, if it has parts a user tunes separately (a tier); otherwise empty.
+        points_to: `earlier` or `later` if the replacement points the model to such a result of the same file or the
+            same arguments; otherwise empty.
     """
 
     operation: Operation | None
@@ -56,7 +56,7 @@ class Choice(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Schedule:
-    """All decisions of a scheduled strategy over a whole session, as columns of one length.
+    """All decisions of a scheduled strategy over a whole session, as columns of equal length.
 
     A block may appear several times with different calls; from `calls[i]` on, the decision for `blocks[i]` is
     `table[decisions[i]]`.
@@ -77,23 +77,23 @@ class Schedule:
 class Moment(Protocol):
     """A call about to be made, as a sequential strategy may see it.
 
-    Lengths, tokens and renditions are those the strategies before it in the plan left, with its own earlier decisions
-    applied.
+    Lengths, tokens and renditions include the changes of earlier strategies in the plan and the strategy's own earlier
+    decisions.
     """
 
     @property
     def history(self) -> History:
-        """What was recorded. Look no further than this call's prompt."""
+        """The recorded history. Do not look beyond this call's prompt."""
         ...
 
     @property
     def call(self) -> int:
-        """Index of the call; the number of recorded calls stands for the next one, not yet made."""
+        """Index of the call; the number of recorded calls denotes the next one, not yet made."""
         ...
 
     @property
     def arrived(self) -> NDArray[np.int32]:
-        """Block indices that are in this prompt and were in no earlier one, in the order they are sent."""
+        """Block indices that are in this prompt and in no earlier one, in the order they are sent."""
         ...
 
     @property
@@ -108,72 +108,68 @@ class Moment(Protocol):
 
     @property
     def prompt_tokens(self) -> int:
-        """Prompt tokens of this call as it stands, before this strategy decides."""
+        """Prompt tokens of this call before this strategy decides."""
         ...
 
     @property
     def idle_seconds(self) -> float | None:
-        """Time since the previous call of this thread, or None where the record has no times."""
+        """Time since the previous call of this thread, or None if the record has no times."""
         ...
 
     def prompt(self) -> NDArray[np.int32]:
-        """All block indices of this call's prompt, in the order they are sent, removed ones left out."""
+        """Return all block indices of this call's prompt, in the order they are sent, without removed ones."""
         ...
 
     def rendition(self, block: int) -> Rendition:
-        """How the block would be sent now."""
+        """Return the block's current rendition."""
         ...
 
     def is_whole(self, block: int) -> bool:
-        """Whether the block would be sent whole now: what was worked out from its recorded text holds."""
+        """Return True if the block would be sent unchanged, so values computed from its recorded text hold."""
         ...
 
-    def are_whole(self, blocks: Sequence[int]) -> bool:
-        """Whether all of the blocks would."""
-        ...
+    def are_whole(self, blocks: Sequence[int]) -> bool: ...
 
     def length(self, block: int) -> int:
-        """Characters of the block as it would be sent now."""
+        """Count the characters of the block as it would be sent now."""
         ...
 
     def tokens(self, block: int) -> int:
-        """Tokens of the block as it would be sent now."""
+        """Count the tokens of the block as it would be sent now."""
         ...
 
-    def total_tokens(self, blocks: Sequence[int]) -> int:
-        """Tokens of all of the blocks."""
-        ...
+    def total_tokens(self, blocks: Sequence[int]) -> int: ...
 
     def note_estimate(self, tokens: float) -> None:
-        """Say what this strategy takes the prompt to measure, where it waits for a number it works out itself."""
+        """Record this strategy's own estimate of the prompt's tokens, if it waits for such an estimate."""
         ...
 
     def note_model_call(self, prompt_tokens: int, output_tokens: int) -> None:
-        """Say that this strategy asks a model for something before this call, in counted tokens; it is paid for."""
+        """Record a model request this strategy makes before this call, in counted tokens; it is charged."""
         ...
 
     def note_printed(self, text: str) -> None:
-        """Say what the described program prints when it acts at this call, in its own words."""
+        """Record the text the described program prints when it acts at this call."""
         ...
 
     def tokens_under(self, choice: Choice) -> int:
-        """Tokens of the choice's block if this strategy made it."""
+        """Count the tokens of the choice's block if this strategy made it."""
         ...
 
     def text(self, block: int) -> str:
-        """The block's text as it would be sent now; reads the file."""
+        """Return the block's text as it would be sent now; reads the file."""
         ...
 
 
 class Run(Protocol):
-    """A sequential strategy at work on one session: its state between calls.
+    """State of a sequential strategy on one session, between calls.
 
-    A run that never asks a moment for prompt tokens may say so with an attribute `measures_prompts` that is False: what
-    prompts come to is then not worked out call by call.
+    A run that never reads prompt tokens may set an attribute `measures_prompts` to False; prompt token counts are then
+    not computed for every call.
     """
 
     def step(self, moment: Moment) -> Iterable[Choice]:
-        """What changes at this call. Called once for every call, in order."""
+        """Return the changes at this call. Called once for every call, in order."""
         ...
 
 
@@ -181,10 +177,10 @@ class Strategy(Protocol):
     """A rule, with parameters, that decides how old blocks are sent. Frozen: another limit is another strategy.
 
     Class attributes:
-        name: How plans name it: `tiered-stale`.
+        name: Name in plans: `tiered-stale`.
         title: A few words for people.
-        summary: What it does, in a sentence.
-        source: Where the rule comes from: a document, a project's file, a provider's documentation.
+        summary: One sentence of description.
+        source: Source of the rule: a document, a project's file, a provider's documentation.
         parameters: Every parameter once: name, unit, default, range and help.
     """
 
@@ -197,39 +193,37 @@ class Strategy(Protocol):
 
 @runtime_checkable
 class ScheduledStrategy(Strategy, Protocol):
-    """A strategy whose decisions follow from the record alone."""
+    """A strategy with decisions that follow from the record alone."""
 
     def schedule(self, history: History) -> Schedule:
-        """All decisions for all calls, the next one (not yet made) included."""
+        """Return all decisions for all calls, including the next one (not yet made)."""
         ...
 
 
 @runtime_checkable
 class SequentialStrategy(Strategy, Protocol):
-    """A strategy whose decisions depend on what the plan has sent."""
+    """A strategy with decisions that depend on the prompts the plan has sent."""
 
     def start(self, history: History) -> Run:
-        """A fresh run over one session."""
+        """Start a run over one session."""
         ...
 
 
 @runtime_checkable
 class AdaptingStrategy(Strategy, Protocol):
-    """A strategy that is of one form for some of its values and of the other for the rest."""
+    """A strategy that is scheduled for some of its values and sequential for others."""
 
-    def in_use(self) -> ScheduledStrategy | SequentialStrategy:
-        """The form its values ask for."""
-        ...
+    def in_use(self) -> ScheduledStrategy | SequentialStrategy: ...
 
 
 @dataclass(frozen=True, slots=True)
 class Counterpart:
-    """What a strategy is in the configuration of the system that has it; `registry.SYSTEMS` says which that is.
+    """Names of a strategy's parameters in the configuration of its system (listed in `registry.SYSTEMS`).
 
     Attributes:
-        names: Per parameter that can be said there, what it is called. Dots lead into sections; empty for one that has
-            no name of its own, because it is said by another's or in another way.
-        always: What is written there whatever the values are, by name.
+        names: Names there, by parameter. Dots lead into sections; empty for a parameter expressed by another one or in
+            another way.
+        always: Settings written there for all values, by name.
         constants: Parameters that are constants of that system.
     """
 
@@ -240,45 +234,41 @@ class Counterpart:
 
 @runtime_checkable
 class WaitingStrategy(Strategy, Protocol):
-    """A strategy that begins to act when a prompt has reached a size: what a chart draws as a line."""
+    """A strategy that begins to act once a prompt reaches a size, drawn as a line in charts."""
 
     def triggers(self, window: int) -> tuple[float, ...]:
-        """The prompt sizes at which it begins to act, in tokens; 0 for one that is switched off.
+        """Return the prompt sizes in tokens at which it begins to act; 0 for a disabled one.
 
-        Every strategy measures in its own way (the provider's count of the prompt before, an estimate of the messages
-        alone), so that on a chart of prompts a size says where about it begins, not at which call.
+        Every strategy measures in its own way (the provider's count of the previous prompt, an estimate of the messages
+        alone), so a size marks only roughly where it begins, not the exact call.
 
         Args:
-            window: Size of the model's window, in tokens, where the strategy names none itself.
+            window: The model's context window in tokens, used if the strategy does not set one.
         """
         ...
 
 
 @runtime_checkable
 class TieredStrategy(Strategy, Protocol):
-    """A strategy whose limits are by tool: every tier has a parameter of its name, and one for its tools, `tier-tools`.
+    """A strategy with limits by tool: every tier has a parameter of its name, and one for its tools, `tier-tools`.
 
     Class attributes:
-        tiers: The tiers, the one for all tools that are in no other last.
+        tiers: The tiers; the last one is for all tools in no other tier.
     """
 
     tiers: ClassVar[tuple[str, ...]]
 
-    def tier_of(self, tool: str) -> str:
-        """The tier a tool is in."""
-        ...
+    def tier_of(self, tool: str) -> str: ...
 
 
 @runtime_checkable
 class FittedStrategy(Strategy, Protocol):
-    """A strategy whose defaults can be made to fit a session."""
+    """A strategy with defaults that can be fitted to a session."""
 
     @classmethod
-    def for_session(cls, session: Session) -> Strategy:
-        """The strategy with the defaults that fit a session."""
-        ...
+    def for_session(cls, session: Session) -> Strategy: ...
 
 
 def in_use(strategy: Strategy) -> Strategy:
-    """The strategy in the form its values ask for."""
+    """Return the strategy in the form that its values require."""
     return strategy.in_use() if isinstance(strategy, AdaptingStrategy) else strategy

@@ -1,4 +1,4 @@
-"""A conversation whose beginning is a summary: what is held of it, and how its beginning gives way to one."""
+"""Conversations that begin with a summary: the messages that remain, and replacing earlier ones by a summary."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class HasBlocks(Protocol):
-    """A message by its blocks."""
+    """A message with block indices."""
 
     @property
     def blocks(self) -> Sequence[int]:
@@ -26,17 +26,17 @@ MessageT = TypeVar("MessageT", bound=HasBlocks)
 
 @dataclass
 class SummarizedBeginning(Generic[MessageT]):
-    """The messages of a conversation, the first of which a summary stands for.
+    """The messages of a conversation, the first of which may be replaced by a summary.
 
-    The summary is one message of the user. It takes the place of the first block that went, and stays there when more
-    of the conversation goes.
+    The summary is one user message. It takes the place of the first removed block and stays there when more messages
+    are removed.
 
     Attributes:
-        messages: All of them, those that are gone included.
-        sums: For each, the tokens that it and all before it are taken for.
-        start: The first that is not gone: how many the summary stands for.
-        summary: The block that carries the summary, -1 for none yet.
-        summary_tokens: What the summary's message is taken for, by rules that count it.
+        messages: All messages, including removed ones.
+        sums: Running token estimate up to and including each message.
+        start: Index of the first message not removed, which is the number of messages summarized.
+        summary: Block that carries the summary, -1 for none yet.
+        summary_tokens: Token estimate of the summary message, for rules that count it.
     """
 
     messages: list[MessageT] = field(default_factory=list)
@@ -46,34 +46,33 @@ class SummarizedBeginning(Generic[MessageT]):
     summary_tokens: int = 0
 
     def add(self, message: MessageT, tokens: int) -> None:
-        """Take in a message, and what it is taken for."""
         self.sums.append(self.before(len(self.sums)) + tokens)
         self.messages.append(message)
 
     def before(self, place: int) -> int:
-        """What all messages before a place are taken for, those that are gone included."""
+        """Return the tokens of all messages before an index, including removed ones."""
         return self.sums[place - 1] if place else 0
 
     def since(self, place: int) -> int:
-        """What all messages from a place on are taken for."""
+        """Return the tokens of all messages from an index on."""
         return self.before(len(self.sums)) - self.before(place)
 
     @property
     def all_tokens(self) -> int:
-        """What all that is sent is taken for, the summary included."""
+        """Tokens of everything sent, including the summary."""
         return self.summary_tokens + self.since(self.start)
 
     def blocks_until(self, place: int) -> list[int]:
-        """The blocks of the messages that would go if those before a place did; those that are gone not included."""
+        """Return the blocks of messages before an index that are not removed yet."""
         return [block for message in self.messages[self.start : place] for block in message.blocks]
 
     def summarize(self, place: int, text: str, reason: str) -> Iterator[Choice]:
-        """Let a summary stand for all messages before a place, of which at least one is not gone yet.
+        """Replace all messages before an index, at least one of them not removed yet, by a summary.
 
         Args:
-            place: The first message that stays.
-            text: What the message with the summary says.
-            reason: Why.
+            place: Index of the first message that stays.
+            text: Text of the summary message.
+            reason: Reason of the decisions.
         """
         gone = self.blocks_until(place)
         self.start = place

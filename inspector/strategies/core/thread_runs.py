@@ -1,7 +1,6 @@
-"""Sequential strategies that remember something of a conversation: one state per thread, and what arrives as items.
+"""Sequential strategies with state per thread, which receive new blocks as items.
 
-Inline subagents have conversations of their own, with their own usage and their own old results, so whatever is
-remembered is remembered per thread.
+Inline subagents have separate conversations, with separate usage and old results, so state is held per thread.
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ State = TypeVar("State")
 
 
 class _Columns:
-    """What every run over a history looks things up in. A few at a time, plain lists are quicker than columns."""
+    """Lookup tables of every run over a history. For a few values at a time, plain lists are faster than columns."""
 
     def __init__(self, history: History) -> None:
         self.messages: list[int] = history.message.tolist()
@@ -40,20 +39,18 @@ _columns_of = once_a_history(_Columns)
 class ThreadRun(Generic[Values, State]):
     """A strategy at work on one session, with a state for every thread's conversation.
 
-    A conversation begins with a state from `begin`, and again wherever a new context does: at the start, after a
-    recorded compaction, after a rewind. What of its beginning was changed before is then sent as recorded again.
-    `decide` says what changes at a call.
+    A conversation starts with a state from `begin`, and again with every new context: at the start, after a recorded
+    compaction, after a rewind. Changed blocks that the new context begins with are then sent as recorded again.
+    `decide` returns the changes at a call.
 
     Class attributes:
-        measures_prompts: False where no decision looks at what prompts come to, which is then not worked out.
-        keeps_changes: What was changed stays so when another conversation begins with it.
-        sent_again: What is decided about it otherwise.
+        measures_prompts: False if no decision uses prompt token counts, which are then not computed.
+        keeps_changes: True if changed blocks stay changed when another conversation begins with them.
+        sent_again: The decision about such blocks otherwise.
 
     Attributes:
-        strategy: The values.
-        history: What was recorded.
-        changed: Blocks that were changed, and not sent as recorded again because another conversation began.
-        again: What is sent as recorded again at the present call.
+        changed: Blocks changed and not reset by a new conversation.
+        again: Choices that reset blocks at the current call.
     """
 
     measures_prompts: bool = True
@@ -70,15 +67,14 @@ class ThreadRun(Generic[Values, State]):
         self._states: dict[int, State] = {}
 
     def begin(self) -> State:
-        """The state of a conversation that begins."""
         raise NotImplementedError
 
-    def begin_again(self, before: State) -> State:  # noqa: ARG002  for those that carry something over
-        """The state of a conversation that begins where the thread had another, which `before` is of."""
+    def begin_again(self, before: State) -> State:  # noqa: ARG002  used by subclasses that carry state over
+        """Return the state of a conversation that replaces an earlier one of the thread, with state `before`."""
         return self.begin()
 
     def decide(self, state: State, arrived: list[int], moment: Moment) -> Iterable[Choice]:
-        """What changes at a call.
+        """Return the changes at a call.
 
         Args:
             state: The state of the conversation.
@@ -88,13 +84,12 @@ class ThreadRun(Generic[Values, State]):
         raise NotImplementedError
 
     def step(self, moment: Moment) -> Iterable[Choice]:
-        """What changes at this call. Called once for every call, in order."""
         state, arrived = self.take_in(moment)
-        # Everything is decided before anything of it is done.
+        # Decide everything before any of it takes effect.
         return [*self.again, *self.noted(self.decide(state, arrived, moment))]
 
     def take_in(self, moment: Moment) -> tuple[State, list[int]]:
-        """The state of the conversation a call continues, and what arrived."""
+        """Return the state of the conversation that a call continues, and the new blocks."""
         thread = self._columns.threads[moment.call]
         if thread in self._states and not moment.starts_context:
             self.again = ()
@@ -107,25 +102,24 @@ class ThreadRun(Generic[Values, State]):
         return state, arrived
 
     def restored(self, arrived: list[int]) -> list[Choice]:
-        """What another conversation begins with is sent as recorded again, and is no longer among what was changed."""
+        """Reset the changed blocks that another conversation begins with, and forget them."""
         choices = [Choice(block, self.sent_again) for block in arrived if block in self.changed]
         self.changed.difference_update(arrived)
         return choices
 
     def noted(self, choices: Iterable[Choice]) -> Iterator[Choice]:
-        """The choices, one by one, after a note of what they change."""
+        """Yield the choices, recording the blocks they change."""
         for choice in choices:
             if choice.decision.operation is not None:
                 self.changed.add(choice.block)
             yield choice
 
     def results(self, blocks: list[int]) -> list[int]:
-        """The tool results among some blocks."""
         kinds = self._kinds
         return [block for block in blocks if kinds[block] == TOOL_RESULT]
 
     def items(self, blocks: list[int]) -> list[ConversationItem]:
-        """Blocks in the order they are sent, as items; system texts are none."""
+        """Group blocks, in the order they are sent, into items; system texts are skipped."""
         messages, first_blocks, known = self._columns.messages, self._columns.first_blocks, self._columns.items
         found: list[ConversationItem] = []
         at, before, count = 0, -1, len(blocks)
@@ -133,7 +127,7 @@ class ThreadRun(Generic[Values, State]):
             message = messages[blocks[at]]
             last = first_blocks[message + 1] - 1
             end = at + last - first_blocks[message]
-            # A message arrives whole, and what its items are is the same under every plan.
+            # A message arrives whole, and its items are the same under every plan.
             if message == before or end >= count or blocks[end] != last:
                 return self._gathered(blocks)
             items = known[message]
@@ -144,7 +138,7 @@ class ThreadRun(Generic[Values, State]):
         return found
 
     def asks(self, item: ConversationItem) -> bool:
-        """Whether the item begins a new run of the agent: what a user said, in a message without results."""
+        """Return True if the item begins a new run of the agent: user text in a message without results."""
         if item.is_result:
             return False
         message = self.history.session.messages[item.message]

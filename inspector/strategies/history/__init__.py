@@ -1,1 +1,1 @@
-"""What strategies read of a session: columns of messages, blocks and calls, in the order they arrive."""
+"""Columns of a session's messages, blocks and calls in arrival order, as strategies read them."""

@@ -1,4 +1,4 @@
-"""What a tool call's arguments name: a file, its lines, an address. Every agent calls these something of its own."""
+"""Read the file, the lines or the address from a tool call's arguments; every agent names them differently."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ PATH_ARGUMENTS = (
     "notebook_path",
     "AbsolutePath",
 )
-"""What agents call the argument that names a file, most common first."""
+"""Argument names for a file, most common first."""
 
 PART_ARGUMENTS = (
     "offset",
@@ -42,17 +42,17 @@ PART_ARGUMENTS = (
     "end_line_one_indexed_inclusive",
     "pages",
 )
-"""What agents call the arguments that name a part of a file."""
+"""Argument names for a part of a file."""
 
 
 class LineRange(NamedTuple):
-    """Which lines a read asks for; both None for all of them."""
+    """Lines requested by a read; both None for all of them."""
 
     offset: float | None = None
     limit: float | None = None
 
     def covers(self, other: LineRange, usual: int) -> bool:
-        """Whether all lines of `other` are among these, a read without a limit being of `usual` lines."""
+        """Return True if these lines include all lines of `other`; a read without a limit has `usual` lines."""
         if self.offset is None and self.limit is None:
             return True
         if other.offset is None and other.limit is None:
@@ -62,7 +62,7 @@ class LineRange(NamedTuple):
 
 
 def arguments_text(session: Session, call: Block) -> str:
-    """A tool call's arguments as recorded. Short ones are in its preview, so that hardly ever a text is read again.
+    """Return a tool call's arguments as recorded. Short ones are in its preview, which saves reading the file.
 
     Raises:
         TextUnavailableError: The file no longer holds them.
@@ -71,7 +71,7 @@ def arguments_text(session: Session, call: Block) -> str:
 
 
 def decoded(text: str) -> object:
-    """The value a text says in JSON; None where it says none."""
+    """Decode a JSON text; None if it is not valid JSON."""
     try:
         return msgspec.json.decode(text)
     except (msgspec.DecodeError, UnicodeEncodeError, RecursionError):
@@ -79,11 +79,11 @@ def decoded(text: str) -> object:
 
 
 def found_in_arguments(find: Callable[[dict[str, Any]], Found], missing: Found) -> TextMemo[Found]:
-    """A function of a tool call's arguments that is worked out once.
+    """Memoize a function of a tool call's arguments.
 
     Args:
         find: The function.
-        missing: Its value where the arguments are no JSON object, or cannot be read any more.
+        missing: Value if the arguments are not a JSON object or can no longer be read.
     """
 
     def of_text(text: str) -> Found:
@@ -109,13 +109,13 @@ def _lines(arguments: dict[str, Any]) -> LineRange:
 
 
 path_of = found_in_arguments(lambda arguments: _first(arguments, PATH_ARGUMENTS), "")
-"""The file a tool call names in its arguments; empty where it names none."""
+"""The file a tool call names in its arguments; empty if it names none."""
 
 url_of = found_in_arguments(lambda arguments: _first(arguments, ("url",)), "")
-"""The address a tool call opens; empty where it opens none."""
+"""The address a tool call opens; empty if it opens none."""
 
 names_a_part = found_in_arguments(lambda given: any(given.get(name) is not None for name in PART_ARGUMENTS), False)
-"""Whether a tool call asks for a part of a file only."""
+"""True if a tool call requests only a part of a file."""
 
 lines_of = found_in_arguments(_lines, LineRange())
-"""Which lines a read asks for."""
+"""Lines requested by a read."""

@@ -1,8 +1,8 @@
-"""The order in which blocks arrive in a context: what "the newest three" and "read again later" are counted on.
+"""Arrival order of blocks in a context, the basis of "the newest three" and "read again later".
 
-A rule that looks at the whole prompt at every call ("keep the newest N") can be turned around: a block is dropped at
-the call that brings the N-th block after it. A context that began with a compaction or a rewind counts anew, from what
-was carried into it.
+A rule that looks at the whole prompt at every call ("keep the newest N") can be inverted: a block is dropped at the
+call that adds the N-th block after it. A context that began with a compaction or a rewind counts again from the blocks
+carried into it.
 """
 
 from __future__ import annotations
@@ -25,10 +25,9 @@ class Arrivals(NamedTuple):
     """Some blocks of one context, in the order they are sent.
 
     Attributes:
-        context: Index of the context.
         blocks: Block indices, int32.
-        calls: Per block, the first call of this context whose prompt holds it, int32, never decreasing.
-        carried: How many of them came from an earlier context.
+        calls: Per block, the first call of this context that sends it, int32, non-decreasing.
+        carried: Number of blocks that came from an earlier context.
     """
 
     context: int
@@ -38,11 +37,11 @@ class Arrivals(NamedTuple):
 
 
 def arrivals(history: History, chosen: NDArray[np.bool_]) -> Iterator[Arrivals]:
-    """The chosen blocks of every context.
+    """Yield the chosen blocks of every context.
 
     Args:
-        history: What was recorded.
-        chosen: Per block, whether it counts.
+        history: The recorded history.
+        chosen: Per block, True to include it.
     """
     for index, (members, own_calls) in enumerate(history.calls_of_contexts()):
         sent = history.call_prompt_messages[own_calls]
@@ -56,8 +55,10 @@ def arrivals(history: History, chosen: NDArray[np.bool_]) -> Iterator[Arrivals]:
 
 
 def later(calls: NDArray[np.int32], by: int) -> NDArray[np.int32]:
-    """Per arrival, given the call of each, the call of the arrival `by` places later.
+    """Return, per arrival, the call of the arrival `by` places later, or `NEVER` if there is none.
 
-    `NEVER` where none does.
+    Args:
+        calls: The call of each arrival.
+        by: Distance in arrivals.
     """
     return np.append(calls[by:], np.full(min(by, len(calls)), NEVER, dtype=np.int32))

@@ -1,8 +1,7 @@
-"""The columns of a history that follow from calls and contexts: who is in which prompt, from when, until when.
+"""Columns of a history that follow from calls and contexts: the prompts a message is in, and from when to when.
 
-A session that grew differs from its earlier state at the end. Where the conversation just went on, only what was added
-is looked at; where anything else happened, the contexts from the first changed one on are. What earlier contexts say of
-a message stands.
+A session that grew differs from its earlier state only at the end. If the conversation just continued, only the added
+part is processed; otherwise the contexts from the first changed one on are. Values from earlier contexts stay valid.
 """
 
 from __future__ import annotations
@@ -20,18 +19,18 @@ if TYPE_CHECKING:
     from inspector.strategies.history.growing_columns import GrowingColumns
 
 NEVER: Final = np.iinfo(np.int32).max
-"""Stands for a call that never comes."""
+"""A call that never comes."""
 
 
 class CallColumns(NamedTuple):
     """The columns, named as in `History`.
 
     Attributes:
-        message_enters: Per message, the first call whose prompt holds it.
-        message_leaves: Per message, the first later call of its thread whose prompt no longer holds it.
+        message_enters: Per message, the first call that sends it.
+        message_leaves: Per message, the first later call of its thread that no longer sends it.
         call_context: Per call, its context.
-        call_prompt_messages: Per call, how many members of the context are sent.
-        call_last_message: Per call, the message its prompt ends with.
+        call_prompt_messages: Per call, the number of context members sent.
+        call_last_message: Per call, the last message of its prompt.
         call_time: Per call, seconds since the epoch.
         context_members: Per context, its message indices in the order they are sent.
     """
@@ -46,12 +45,12 @@ class CallColumns(NamedTuple):
 
 
 def call_columns(session: Session, before: tuple[Session, CallColumns] | None, growing: GrowingColumns) -> CallColumns:
-    """The columns of a session, from those of an earlier state of it where one is given.
+    """Build the columns of a session, extending the columns of an earlier state if given.
 
     Args:
         session: The session.
-        before: Its earlier state, and the columns of that.
-        growing: Where the columns are, as far as they could grow in place.
+        before: Its earlier state, and the columns of that state.
+        growing: Buffers of the columns that can grow in place.
     """
     if before is None:
         return _continued(session, 0, 0, _nothing())
@@ -67,7 +66,7 @@ def _nothing() -> CallColumns:
 
 
 def _first_changed(session: Session, before: Session, known: CallColumns, kept: int) -> int:
-    """The first context that is another one than before, or has calls that are: the next one, not yet made, is."""
+    """Return the first context that was replaced or has new calls; the next call, not yet made, counts as new."""
     pairs = enumerate(zip(session.contexts, before.contexts, strict=False))
     same = next((index for index, (now, then) in pairs if now is not then), len(before.contexts))
     called: list[int] = known.call_context[kept:].tolist()
@@ -76,16 +75,16 @@ def _first_changed(session: Session, before: Session, known: CallColumns, kept: 
 
 
 def _current(session: Session) -> int:
-    """The context the main conversation goes on in, -1 for none."""
+    """Return the current context of the main conversation, -1 for none."""
     return max((index for index, context in enumerate(session.contexts) if context.thread == 0), default=-1)
 
 
 def _grown(
     session: Session, before: Session, known: CallColumns, kept: int, growing: GrowingColumns
 ) -> CallColumns | None:
-    """The columns where all that happened is that the conversation went on; None where anything else did.
+    """Return the columns if the conversation merely continued; None if anything else happened.
 
-    Nothing is looked at but what was added: what every call adds would else cost as much as all before it.
+    Only the added part is processed: otherwise every new call would cost as much as all calls before it.
     """
     index, calls = _current(session), session.calls[kept:]
     if index < 0 or len(session.messages) < len(before.messages) or not _goes_on(session, before, index):
@@ -133,7 +132,7 @@ def _grown(
 
 
 def _goes_on(session: Session, before: Session, index: int) -> bool:
-    """Whether the contexts are as they were, but for members added to one of them."""
+    """Return True if the contexts are unchanged except for members added to one of them."""
     if len(session.contexts) != len(before.contexts):
         return False
     now, then = session.contexts[index], before.contexts[index]
@@ -150,7 +149,7 @@ def _goes_on(session: Session, before: Session, index: int) -> bool:
 
 
 def _continued(session: Session, kept: int, first: int, known: CallColumns) -> CallColumns:
-    """The columns, where the first `kept` calls and the contexts before `first` are as they were."""
+    """Build the columns, given that the first `kept` calls and the contexts before `first` are unchanged."""
     calls, contexts, current = session.calls[kept:], session.contexts, _current(session)
     pending = len(contexts[current].members) if current >= 0 else 0
     new_contexts = np.array([*(call.context for call in calls), current], dtype=np.int32)
@@ -166,7 +165,7 @@ def _continued(session: Session, kept: int, first: int, known: CallColumns) -> C
     latest = {contexts[index].thread: index for index in range(first)}
     order = np.argsort(call_context, kind="stable")
     bounds = np.searchsorted(call_context[order], np.arange(first, len(contexts) + 1))
-    # Marked and unmarked for each context: `numpy.setdiff1d` sorts, and imports masked arrays before the first row.
+    # Set and reset for each context: `numpy.setdiff1d` sorts, and imports masked arrays before the first row.
     is_member = np.zeros(len(session.messages), dtype=np.bool_)
     for place, index in enumerate(range(first, len(contexts))):
         context = contexts[index]
@@ -201,10 +200,10 @@ def _continued(session: Session, kept: int, first: int, known: CallColumns) -> C
 def _of_contexts_before(
     first: int, calls: NDArray[np.int32], known: CallColumns, message_count: int
 ) -> NDArray[np.int32]:
-    """Per message, the call that was known of it where that is a call of one of the first contexts, else `NEVER`."""
+    """Return, per message, its known call if that belongs to one of the first contexts, otherwise `NEVER`."""
     found = np.full(message_count, NEVER, dtype=np.int32)
     count = min(message_count, len(calls))
-    # `NEVER` looks at the last entry, which belongs to no context before the first changed one.
+    # `NEVER` selects the last entry, which belongs to no context before the first changed one.
     context = known.call_context[np.minimum(calls[:count], len(known.call_context) - 1)]
     found[:count] = np.where(context < first, calls[:count], NEVER)
     return found

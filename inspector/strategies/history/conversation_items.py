@@ -1,13 +1,13 @@
-"""What systems count as one when they keep "the newest forty": messages, batches of results, events, records.
+"""Items that systems count in rules such as "the newest forty": messages, batches of results, events, records.
 
-Agents and providers cut one conversation into different items. A chat API with a tool role takes every tool result for
-a message of its own (`ConversationItem`); one with two speakers takes all results of a batch for one message of the
-user (`ConversationMessage`); an event log takes every tool call for an event too, the first one together with the words
-before it (`Event`). Files of agents have records, of which several can make up a message. System texts are none of
-these: they stand before the conversation, and no system here counts or drops them.
+Agents and providers split one conversation into different items. A chat API with a tool role treats every tool result
+as a separate message (`ConversationItem`). An API with two speakers merges all results of a batch into one user message
+(`ConversationMessage`). An event log treats every tool call as an event too, the first one together with the text
+before it (`Event`). Agents' files have records, several of which can form one message. System texts are not items: they
+precede the conversation, and no system here counts or drops them.
 
-`ConversationItem`, `ConversationMessage` and `Event` are made as a conversation arrives, call by call; `counted_items`
-gives a whole context.
+`ConversationItem`, `ConversationMessage` and `Event` are built call by call as a conversation arrives; `counted_items`
+covers a whole context.
 """
 
 from __future__ import annotations
@@ -38,9 +38,7 @@ class ConversationItem:
     """One item of a conversation: a single tool result, or everything else of one message.
 
     Attributes:
-        message: The message's index.
-        blocks: Block indices, in order.
-        is_result: Whether it is a tool result.
+        is_result: True for a tool result.
     """
 
     message: int
@@ -53,10 +51,10 @@ class ConversationMessage:
     """One message.
 
     Attributes:
-        is_answer: Whether the model said it.
+        is_answer: True if the model wrote it.
         blocks: Its block indices, in order.
-        message: Index of the last recorded message it is made of.
-        ends_with_result: Whether the last thing in it so far is a tool result.
+        message: Index of its last recorded message.
+        ends_with_result: True if its last block so far is a tool result.
     """
 
     is_answer: bool
@@ -70,7 +68,6 @@ class Alternation:
     """The messages of one conversation, as they arrive.
 
     Attributes:
-        history: What was recorded.
         turns: The messages that are still sent, oldest first.
     """
 
@@ -78,7 +75,6 @@ class Alternation:
     turns: list[ConversationMessage] = field(default_factory=list)
 
     def add(self, items: Iterable[ConversationItem]) -> None:
-        """Take in items in the order they are sent."""
         for item in items:
             last = self.turns[-1] if self.turns else None
             goes_on = last is not None and (item.message == last.message or (item.is_result and last.ends_with_result))
@@ -92,14 +88,12 @@ class Alternation:
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """One event: what somebody said, a tool call with the words before it, or a result.
+    """One event: a text, a tool call with the text before it, or a result.
 
     Attributes:
-        message: The message's index.
-        blocks: Block indices, in order.
-        call: Id of the tool call it makes or answers; empty for neither.
-        is_result: Whether it answers one.
-        thinks: Whether it is a call with thinking before it.
+        call: Id of the tool call it makes or answers; empty for other events.
+        is_result: True if it answers a tool call.
+        thinks: True for a tool call with thinking before it.
     """
 
     message: int
@@ -110,22 +104,21 @@ class Event:
 
     @property
     def is_action(self) -> bool:
-        """Whether it makes a tool call."""
         return bool(self.call) and not self.is_result
 
 
 def messages_in(history: History, item: ConversationItem) -> tuple[Event, ...]:
-    """One item as the messages the agent sent: every record of the user is one of its own."""
+    """Split an item into messages as the agent sent them: every user record is a separate one."""
     return _known(history, item, calls_apart=False)
 
 
 def events_in(history: History, item: ConversationItem) -> tuple[Event, ...]:
-    """The events of one item: every tool call after the first is one of its own, and so is every user record."""
+    """Split an item into events: every tool call after the first is a separate one, and so is every user record."""
     return _known(history, item, calls_apart=True)
 
 
 def _known(history: History, item: ConversationItem, *, calls_apart: bool) -> tuple[Event, ...]:
-    # What an item comes to is the same under every plan.
+    # The events of an item are the same under every plan.
     known: dict[int, tuple[Event, ...]] = kept_with(history, (Event, calls_apart))
     events = known.get(item.blocks[0])
     if events is None:
@@ -162,13 +155,13 @@ _PARTS = ("reasoning", "tool_calls", "function_call", "refusal")
 
 @once_a_history
 def record_groups(history: History) -> NDArray[np.int32]:
-    """Per block, the number of the record it stands in, int32, in the order of blocks."""
+    """Return, per block, the number of its record, int32, in block order."""
     if not len(history.kind):
         return np.zeros(0, dtype=np.int32)
     begins = np.ones(len(history.kind), dtype=np.bool_)
     begins[1:] = history.message[1:] != history.message[:-1]
     blocks = history.session.blocks
-    # Only where a message has several blocks can they stand in several records.
+    # Only a message with several blocks can come from several records.
     for index in np.flatnonzero(~begins).tolist():
         begins[index] = _record(blocks[index - 1].origin) != _record(blocks[index].origin)
     return (np.cumsum(begins) - 1).astype(np.int32)
@@ -179,7 +172,7 @@ def _record(origin: Origin) -> tuple[int, int, str]:
 
 
 class ItemKind(Enum):
-    """What one item of a whole context is: all results of a batch together, or events."""
+    """Item of a whole context: all results of a batch together, or an event."""
 
     BATCHES = "batches"
     EVENTS = "events"
@@ -189,12 +182,11 @@ class CountedItems(NamedTuple):
     """One context's conversation as items, in the order they are sent.
 
     Attributes:
-        context: Index of the context.
         blocks: Block indices, int32.
-        item: Per block, the number of its item, counted from 0, int32.
+        item: Per block, the number of its item, from 0, int32.
         first: Per item, the position in `blocks` of its first block, int64.
-        calls: Per item, the first call of this context whose prompt holds it, int32, never decreasing.
-        carried: How many items came from an earlier context.
+        calls: Per item, the first call of this context that sends it, int32, non-decreasing.
+        carried: Number of items that came from an earlier context.
     """
 
     context: int
@@ -205,13 +197,11 @@ class CountedItems(NamedTuple):
     carried: int
 
     def kinds(self, history: History) -> NDArray[np.uint8]:
-        """Per item, the kind of its first block."""
         kinds: NDArray[np.uint8] = history.kind[self.blocks[self.first]]
         return kinds
 
 
 def counted_items(history: History, unit: ItemKind) -> Iterator[CountedItems]:
-    """The items of every context."""
     starts = _starts(history, unit)
     runs = result_runs(history)
     counted = (history.kind != BlockKind.SYSTEM_TEXT) & (history.kind != BlockKind.OTHER)
@@ -231,7 +221,7 @@ def counted_items(history: History, unit: ItemKind) -> Iterator[CountedItems]:
 
 
 def _starts(history: History, unit: ItemKind) -> NDArray[np.bool_]:
-    """Per block, whether it begins an item although the block before it is of the same message."""
+    """Return, per block, True if it begins an item although the block before it is in the same message."""
     kind = history.kind
     result = kind == BlockKind.TOOL_RESULT
     starts = np.zeros(len(kind), dtype=np.bool_)
@@ -241,8 +231,8 @@ def _starts(history: History, unit: ItemKind) -> NDArray[np.bool_]:
     if unit is ItemKind.EVENTS:
         call = kind == BlockKind.TOOL_CALL
         starts[1:] |= result[1:] | (call[1:] & call[:-1])
-    # Some files keep what the user side added at different times between two responses as records of one message; the
-    # agents that wrote them sent messages of their own.
+    # Some files merge user-side additions made at different times between two responses into one message; the agents
+    # that wrote them sent separate messages.
     user, record = kind == BlockKind.USER_TEXT, record_groups(history)
     starts[1:] |= user[1:] & user[:-1] & (record[1:] != record[:-1])
     return starts

@@ -1,11 +1,11 @@
-"""Fresh and stale: which blocks each prompt ends with, and the call at which a group of blocks goes stale.
+"""Fresh and stale: the blocks each prompt ends with, and the call at which a group of blocks becomes stale.
 
-"Fresh" means, in several systems, "what the prompt ends with": the newest batch of tool results, the newest single
-result, the newest question. Such a rule looks at one prompt at a time, so a result can be fresh in several prompts in a
-row (a request that was repeated) and even become fresh again (after a rewind). Here that is computed for all calls at
-once.
+In several systems "fresh" means the end of the prompt: the newest batch of tool results, the newest single result, the
+newest question. Such a rule looks at one prompt at a time, so a result can be fresh in several consecutive prompts (a
+repeated request) and even become fresh again (after a rewind). This module computes it for all calls at once.
 
-A *group* is any set of blocks that are fresh together, as a number; the group a prompt ends with is one number a call.
+A *group* is any set of blocks that are fresh together, identified by a number; every call has one number, the group its
+prompt ends with.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ if TYPE_CHECKING:
 
 
 class Ageing(NamedTuple):
-    """When blocks change between fresh and stale, as columns of one length.
+    """Changes of blocks between fresh and stale, as columns of equal length.
 
     Attributes:
-        rows: Positions in the columns that were asked about, int32.
-        calls: The call from which on it is so, int32.
-        stale: Whether the block is stale from then on; False where it is fresh again.
+        rows: Positions in the columns passed in, int32.
+        calls: First call with the new state, int32.
+        stale: True if the block is stale from then on; False if it is fresh again.
     """
 
     rows: NDArray[np.int32]
@@ -37,13 +37,13 @@ class Ageing(NamedTuple):
 
 
 def ageing(history: History, blocks: NDArray[np.int32], groups: NDArray[np.int32], ends: NDArray[np.int32]) -> Ageing:
-    """When each of `blocks` becomes stale, that is, is in a prompt that does not end with its group.
+    """Compute when each of `blocks` becomes stale, i.e. is in a prompt that does not end with its group.
 
     Args:
-        history: What was recorded.
+        history: The recorded history.
         blocks: Block indices, shape (n,).
-        groups: The group of each block, shape (n,), none negative.
-        ends: Per call, the next one included, the group its prompt ends with, -1 for none.
+        groups: The group of each block, shape (n,), non-negative.
+        ends: Per call, including the next one, the group its prompt ends with, -1 for none.
     """
     starts, stops, interval_groups = _intervals(history, ends)
     first = np.searchsorted(interval_groups, groups, side="left")
@@ -70,11 +70,11 @@ def ageing(history: History, blocks: NDArray[np.int32], groups: NDArray[np.int32
 
 
 def last_members(history: History, marked: NDArray[np.bool_]) -> NDArray[np.int32]:
-    """Per call, the last message of its prompt that is marked, -1 where none is.
+    """Return, per call, the last marked message of its prompt, -1 for none.
 
     Args:
-        history: What was recorded.
-        marked: Per message, whether it counts.
+        history: The recorded history.
+        marked: Per message, True if marked.
     """
     found = np.full(len(history.call_context), -1, dtype=np.int32)
     for members, calls in history.calls_of_contexts():
@@ -86,10 +86,10 @@ def last_members(history: History, marked: NDArray[np.bool_]) -> NDArray[np.int3
 
 
 def result_runs(history: History) -> NDArray[np.int32]:
-    """Per message, the number of the run of tool-result messages it belongs to, -1 for none.
+    """Return, per message, the number of its run of tool-result messages, -1 for none.
 
-    Messages with results that are sent one after the other and answer the same assistant message are one run: what
-    providers that take one message for all results of a batch get as one message.
+    Consecutive result messages that answer the same assistant message are one run. A provider that expects all results
+    of a batch in one message receives the run as one message.
     """
     runs = np.full(len(history.message_enters), -1, dtype=np.int32)
     sent = np.flatnonzero(history.message_enters != NEVER)
@@ -107,7 +107,7 @@ def result_runs(history: History) -> NDArray[np.int32]:
 def _intervals(
     history: History, ends: NDArray[np.int32]
 ) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int32]]:
-    """Runs of calls of one thread that end with the same group: first call, first call after, group; by group."""
+    """Return runs of calls of one thread that end with the same group: first call, next call, group; by group."""
     calls = np.flatnonzero(history.call_context >= 0).astype(np.int32)
     thread = history.call_thread[calls]
     order = np.argsort(thread, kind="stable")

@@ -1,4 +1,4 @@
-"""Columns that grow with their session: what the next state adds is put behind what is there, not copied with it."""
+"""Columns that grow with their session: new entries are appended in place instead of copying the column."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ LEAST_KEPT_FREE: Final = 256
 
 
 class GrowingColumns:
-    """The room behind columns, shared by the states of one session.
+    """Buffers of columns, shared by the states of one session.
 
-    An earlier state never sees what a later one added: its column ends before it. Where a later state has another
-    entry than the one there, it gets a copy.
+    An earlier state never sees entries added later, because its column ends before them. A later state that disagrees
+    with an existing entry gets a copy.
     """
 
     def __init__(self) -> None:
@@ -36,13 +36,13 @@ class GrowingColumns:
         self._lock = Lock()
 
     def grown(self, name: str, before: NDArray[Scalar], kept: int, new: NDArray[Scalar]) -> NDArray[Scalar]:
-        """The first `kept` entries of a column, then `new` ones; not to be written to.
+        """Return the first `kept` entries of a column followed by `new` ones, read-only.
 
         Args:
-            name: What the column is called here.
+            name: Name of the column.
             before: The column of an earlier state.
-            kept: How many of its entries stay.
-            new: What follows them, of the same type.
+            kept: Number of its entries that stay.
+            new: Entries that follow them, of the same type.
         """
         count = kept + len(new)
         with self._lock:
@@ -62,12 +62,12 @@ class GrowingColumns:
     def over(
         self, name: str, entries: Sequence[Entry], column_of: Callable[[Sequence[Entry]], NDArray[Scalar]]
     ) -> NDArray[Scalar]:
-        """What is said of every entry by itself; of those that were there the last time, it is known.
+        """Compute a column with one value per entry, reusing the values of entries unchanged since the last call.
 
         Args:
-            name: What the column is called here.
-            entries: Of the session as it is now: its calls, say.
-            column_of: Gives the column of some of them, in order.
+            name: Name of the column.
+            entries: Entries of the session's current state, e.g. its calls.
+            column_of: Computes the column of a sequence of entries.
         """
         seen, before = self._said.get(name, ((), None))
         kept = unchanged(entries, seen)
@@ -77,11 +77,11 @@ class GrowingColumns:
         return column
 
     def numbers(self, name: str) -> dict[str, int]:
-        """The numbers that words of some kind were given, in all states; for whoever gives them to add to."""
+        """Return the numbers assigned to strings of one kind, in all states; callers add to it."""
         return self._numbers.setdefault(name, {})
 
     def _fits(self, name: str, before: NDArray[Scalar], kept: int, new: NDArray[Scalar]) -> bool:
-        """Whether the column is the newest in its room, ends as `new` begins, and has room for the rest."""
+        """Return True if the column is the newest in its buffer, ends as `new` begins, and has room for the rest."""
         buffer = self._buffers.get(name)
         again = len(before) - kept
         if buffer is None:

@@ -1,7 +1,7 @@
-"""A session as columns of numbers: what strategies and the replay compute on.
+"""A session as numeric columns, the input of strategies and of the replay.
 
-One row a block, one a message, one a call. A history grows with its session: `History.of` with the previous history
-looks only at messages that are new or changed.
+There is one row per block, per message and per call. A history grows with its session: `History.of` with the previous
+history processes only new or changed messages.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 __all__ = ["NEVER", "History"]
 
 LOOKED_AT_ONCE = 1024
-"""Entries of a column."""
+"""Entries of a column searched at once."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,31 +36,31 @@ class History:
     """The columns. Call index `call_count` is the next call, not yet made; every call column has an entry for it.
 
     Attributes:
-        session: What the columns describe.
+        session: The session that the columns describe.
         kind: Per block, `BlockKind`, uint8.
         characters: Per block, length of its text, int32.
         signature: Per block, characters of its signature or encrypted content, int32.
         message: Per block, its message's index, int32.
-        tool: Per block, index into `tool_names`, -1 for blocks of no tool, int32.
+        tool: Per block, index into `tool_names`, -1 for blocks without a tool, int32.
         tool_names: The tools in order of first use.
-        plain_text: Per block, whether its text was one plain string in the record.
-        is_error: Per block, whether it is a tool result that reports failure.
-        call_block: Per block, for a tool result the block index of its tool call, -1 otherwise or where that is
-            missing, int32. Where an id was used twice, the latest call before the result.
-        message_first_block: Per message, index of its first block, and at the end the number of blocks, int32.
+        plain_text: Per block, True if its text was one plain string in the record.
+        is_error: Per block, True for a tool result that reports failure.
+        call_block: Per block, int32: for a tool result the block index of its tool call, otherwise or if that is
+            missing -1. If an id was used twice, the latest call before the result.
+        message_first_block: Per message, index of its first block, then the number of blocks, int32.
         message_thread: Per message, its thread, int32.
-        message_batch: Per message, the number of assistant messages of its thread before it, int32. Messages with
-            tool results and equal thread and batch answer the same assistant message.
-        message_has_results: Per message, whether it holds tool results.
-        message_enters: Per message, the first call whose prompt holds it, `NEVER` when none does, int32.
-        message_leaves: Per message, the first later call of its thread whose prompt no longer holds it, or `NEVER`.
+        message_batch: Per message, the number of assistant messages of its thread before it, int32. Messages with tool
+            results and equal thread and batch answer the same assistant message.
+        message_has_results: Per message, True if it holds tool results.
+        message_enters: Per message, the first call that sends it, `NEVER` if none does, int32.
+        message_leaves: Per message, the first later call of its thread that no longer sends it, or `NEVER`.
         call_context: Per call, its context, int32.
-        call_prompt_messages: Per call, how many members of the context are sent, int32.
-        call_last_message: Per call, the message its prompt ends with, -1 for none, int32.
-        call_time: Per call, seconds since the epoch, NaN where unknown, float64.
+        call_prompt_messages: Per call, the number of context members sent, int32.
+        call_last_message: Per call, the last message of its prompt, -1 for none, int32.
+        call_time: Per call, seconds since the epoch, NaN if unknown, float64.
         context_members: Per context, its message indices in the order they are sent, int32.
-        window: The model's context window in tokens where more is known of it than the file says; None where not.
-        growing: Where the columns are, and those of the session's other states.
+        window: The model's context window in tokens if a source other than the file gives it; otherwise None.
+        growing: Buffers of the columns, shared with the session's other states.
     """
 
     session: Session
@@ -89,7 +89,7 @@ class History:
 
     @classmethod
     def of(cls, session: Session, previous: History | None = None) -> History:
-        """The columns of `session`, built from those of an earlier state of it where one is given."""
+        """Build the columns of `session`, extending the columns of an earlier state if given."""
         kept = unchanged(session.messages, previous.session.messages) if previous is not None else 0
         growing = GrowingColumns() if previous is None else previous.growing
         columns = _message_columns(session.messages, kept, previous, growing)
@@ -98,66 +98,62 @@ class History:
 
     @property
     def call_columns(self) -> CallColumns:
-        """The columns that follow from calls and contexts."""
         return CallColumns(*(getattr(self, name) for name in CallColumns._fields))
 
     @property
     def call_count(self) -> int:
-        """Recorded calls; also the index of the next one."""
+        """Number of recorded calls; also the index of the next one."""
         return len(self.session.calls)
 
     @cached_property
     def findings(self) -> dict[object, object]:
-        """What was worked out of these columns; see `once_a_history`."""
+        """Cache of results computed from these columns; see `once_a_history`."""
         return {}
 
     @cached_property
     def call_thread(self) -> NDArray[np.int32]:
-        """Per call, its thread; -1 where nothing was said, int32."""
+        """Per call, its thread, -1 if unknown, int32."""
         threads = np.array([*(context.thread for context in self.session.contexts), -1], dtype=np.int32)
         return threads[self.call_context]
 
     @cached_property
     def kind_bytes(self) -> bytes:
-        """`kind` for looking at blocks one by one, which is far quicker in bytes than in a column."""
+        """`kind` as bytes, which are much faster than a column for access to single blocks."""
         return self.kind.tobytes()
 
     @cached_property
     def enters(self) -> NDArray[np.int32]:
-        """Per block, the first call whose prompt holds it, `NEVER` when none does."""
+        """Per block, the first call that sends it, `NEVER` if none does."""
         return self.message_enters[self.message]
 
     @cached_property
     def leaves(self) -> NDArray[np.int32]:
-        """Per block, the first later call of its thread whose prompt no longer holds it, or `NEVER`."""
+        """Per block, the first later call of its thread that no longer sends it, or `NEVER`."""
         return self.message_leaves[self.message]
 
     @cached_property
     def results(self) -> NDArray[np.int32]:
-        """Indices of all tool results, in order."""
         return np.flatnonzero(self.kind == BlockKind.TOOL_RESULT).astype(np.int32)
 
     def results_of(self, tools: NDArray[np.bool_]) -> NDArray[np.int32]:
-        """The tool results of some tools, given per tool whether it is one of them, and at last for no tool."""
+        """Return the results of some tools, selected by a mask per tool with a last entry for no tool."""
         return self.results[tools[self.tool[self.results]]]
 
     def prompt_messages(self, call: int) -> NDArray[np.int32]:
-        """Message indices of a call's prompt, in the order they are sent."""
         if not self.session.contexts:
             return np.zeros(0, dtype=np.int32)
         members: NDArray[np.int32] = self.context_members[self.call_context[call]]
         return members[: int(self.call_prompt_messages[call])]
 
     def prompt(self, call: int) -> NDArray[np.int32]:
-        """Block indices of a call's prompt as recorded, in the order they are sent."""
+        """Return the block indices of a call's prompt as recorded, in the order they are sent."""
         return self.blocks_of(self.prompt_messages(call))
 
     def still_sends(self, call: int, block: int) -> bool:
-        """Whether a call's prompt holds a block that entered it, or an earlier one of its thread."""
+        """Return True if a call's prompt holds a block first sent by this call or an earlier one of its thread."""
         return bool(call < self.leaves[block]) or bool((self.prompt_messages(call) == self.message[block]).any())
 
     def blocks_of(self, messages: NDArray[np.int32]) -> NDArray[np.int32]:
-        """Block indices of the given messages, in that order."""
         first = self.message_first_block[messages]
         counts = self.message_first_block[messages + 1] - first
         starts = np.cumsum(counts) - counts
@@ -165,7 +161,7 @@ class History:
         return blocks.astype(np.int32)
 
     def calls_of_contexts(self) -> Iterator[tuple[NDArray[np.int32], NDArray[np.int64]]]:
-        """Per context, its messages in the order they are sent, and its calls, rising, the next one's included."""
+        """Yield, per context, its messages in the order sent, and its calls, ascending, including the next one."""
         order = np.argsort(self.call_context, kind="stable")
         bounds = np.searchsorted(self.call_context[order], np.arange(len(self.context_members) + 1))
         for context, members in enumerate(self.context_members):
@@ -236,7 +232,7 @@ def _message_columns(
 
 
 class _ToolCalls:
-    """Finds tool calls by id. What was read before is searched backwards and only when something new asks for it."""
+    """Finds tool calls by id. Earlier messages are searched backwards, and only if a new message refers to them."""
 
     def __init__(self, messages: Sequence[Message], kept: int, block_count: int) -> None:
         self._found: dict[str, int] = {}
@@ -245,12 +241,12 @@ class _ToolCalls:
         self._first_block = block_count
 
     def add(self, identifier: str, block: int) -> None:
-        """Remember a call; one with the same id takes the place of an earlier one."""
+        """Record a call; it replaces an earlier one with the same id."""
         if identifier:
             self._found[identifier] = block
 
     def find(self, identifier: str) -> int:
-        """Block index of the latest call with this id so far, or -1."""
+        """Return the block index of the latest call with this id so far, or -1."""
         if not identifier:
             return -1
         while identifier not in self._found and self._unread:
@@ -265,7 +261,7 @@ class _ToolCalls:
 
 
 def _batch_after(thread: int, messages: Sequence[Message], kept: int, previous: History | None) -> int:
-    """The number of assistant messages of a thread among the first `kept` messages, from the columns before."""
+    """Count a thread's assistant messages among the first `kept` messages, from the previous columns."""
     if previous is None:
         return 0
     last = _last_of(thread, previous.message_thread[:kept])
@@ -273,7 +269,7 @@ def _batch_after(thread: int, messages: Sequence[Message], kept: int, previous: 
 
 
 def _last_of(value: int, column: NDArray[np.int32]) -> int:
-    """Where a value stands last in a column, -1 for nowhere; mostly near the end, so nothing is done with all of it."""
+    """Return the last index of a value, -1 if absent. Searches from the end, since it is usually found there."""
     for end in range(len(column), 0, -LOOKED_AT_ONCE):
         start = max(end - LOOKED_AT_ONCE, 0)
         places = np.flatnonzero(column[start:end] == value)
@@ -294,6 +290,6 @@ TOOL_CALL: Final = int(BlockKind.TOOL_CALL)
 TOOL_RESULT: Final = int(BlockKind.TOOL_RESULT)
 MEDIA: Final = frozenset((int(BlockKind.IMAGE), int(BlockKind.DOCUMENT)))
 NEVER_SENT: Final = frozenset((SYSTEM_TEXT, int(BlockKind.OTHER)))
-"""What stands before a conversation or outside it."""
+"""Kinds of blocks before or outside the conversation."""
 ASSISTANT: Final = frozenset((ASSISTANT_TEXT, THINKING, TOOL_CALL))
-"""What a model says."""
+"""Kinds of blocks that a model produces."""

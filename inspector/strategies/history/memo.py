@@ -1,7 +1,7 @@
-"""Memoization of what strategies find: per text, by its digest, and per history, for as long as that is there.
+"""Memoization for strategies: per text, by its digest, and per history, for the history's lifetime.
 
-Rules that look into texts would read the file again for every limit that is dragged. What they look for does not
-depend on the limit, so it is found once.
+Rules that inspect texts would otherwise read the file again for every dragged limit. Their findings do not depend on
+the limit, so each is computed once.
 """
 
 from __future__ import annotations
@@ -25,25 +25,25 @@ _MOST = 200_000
 
 
 class Memo(dict[Key, Found]):
-    """What was found, by what it was found of; begins anew when it is too much."""
+    """A dictionary of results that clears itself once it exceeds a size limit."""
 
     def __init__(self, most: int = _MOST) -> None:
-        """Begin with nothing.
+        """Create an empty cache.
 
         Args:
-            most: How much is kept at most: findings, or what they are said to take.
+            most: Maximum total size: number of results, or sum of their `takes`.
         """
         super().__init__()
         self._most = most
         self._taken = 0
 
     def keep(self, key: Key, found: Found, takes: int = 1) -> Found:
-        """Keep what was found.
+        """Store and return a result.
 
         Args:
-            key: What it was found of.
-            found: What was found, which is returned.
-            takes: What it takes of the room there is.
+            key: Key of the result.
+            found: The result.
+            takes: Its share of the maximum size.
         """
         self._taken += takes
         if self._taken > self._most:
@@ -54,7 +54,7 @@ class Memo(dict[Key, Found]):
 
 
 class TextMemo(Generic[Found]):
-    """A function of a block's recorded text that is worked out once for every text."""
+    """A function of a block's recorded text, computed once per text."""
 
     def __init__(
         self,
@@ -62,12 +62,12 @@ class TextMemo(Generic[Found]):
         missing: Found,
         read: Callable[[Session, Block], str] = lambda session, block: session.text(block),
     ) -> None:
-        """Begin with nothing.
+        """Create an empty cache.
 
         Args:
             find: The function.
-            missing: The answer for a text that cannot be read any more; it is not kept.
-            read: Gives the text, or raises `TextUnavailableError`.
+            missing: Value for a text that can no longer be read; it is not cached.
+            read: Returns the text, or raises `TextUnavailableError`.
         """
         self._find = find
         self._missing = missing
@@ -75,7 +75,6 @@ class TextMemo(Generic[Found]):
         self._known: Memo[bytes, Found] = Memo()
 
     def __call__(self, session: Session, block: Block) -> Found:
-        """What the function says of the block's text."""
         if block.digest in self._known:
             return self._known[block.digest]
         try:
@@ -85,21 +84,19 @@ class TextMemo(Generic[Found]):
         return self._known.keep(block.digest, self._find(text))
 
     def each(self, session: Session, blocks: Iterable[Block]) -> list[Found]:
-        """What the function says of the texts of many blocks."""
         known = self._known
         return [known[block.digest] if block.digest in known else self(session, block) for block in blocks]
 
     def of_text(self, text: str) -> Found:
-        """What the function says of a text that was not recorded."""
         return self._find(text)
 
 
 def once_a_history(
     function: Callable[Concatenate[History, Settings], Found],
 ) -> Callable[Concatenate[History, Settings], Found]:
-    """Keep what a function of a history and hashable settings returns for as long as the history is there.
+    """Cache the results of a function of a history and hashable settings for the history's lifetime.
 
-    What it returns is handed out again, so nobody may change it.
+    Results are shared between callers, so they must not be changed.
     """
 
     def remembering(history: History, /, *settings: Settings.args, **named: Settings.kwargs) -> Found:
@@ -113,5 +110,5 @@ def once_a_history(
 
 
 def kept_with(history: History, owner: object) -> dict[Any, Any]:
-    """A dictionary that stays for as long as the history is there, in which `owner` keeps what it finds bit by bit."""
+    """Return a dictionary with the history's lifetime, in which `owner` caches its results."""
     return cast("dict[Any, Any]", history.findings.setdefault(owner, {}))

@@ -1,4 +1,4 @@
-"""The results of reads, and which file each of them is of."""
+"""Find the results of file reads and the file of each."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ if TYPE_CHECKING:
 
 
 class Reads(NamedTuple):
-    """The results of reads whose file is known.
+    """The results of reads with a known file.
 
     Attributes:
         results: Block indices, int32.
-        files: For each, the index of its file in `paths`, int32.
+        files: Per result, the index of its file in `paths`, int32.
         paths: The files.
     """
 
@@ -36,11 +36,11 @@ class Reads(NamedTuple):
 
 @once_a_history
 def reads_of(history: History, extra_tools: tuple[str, ...]) -> Reads:
-    """The results of reads whose file is known.
+    """Return the results of reads with a known file.
 
     Args:
-        history: What was recorded.
-        extra_tools: Tools that count as reading, whatever the table says.
+        history: The recorded history.
+        extra_tools: Tools that count as reading in addition to the table.
     """
     reads = meaning_mask(history.tool_names, (Meaning.READ,), extra_tools)
     results = history.results_of(reads)
@@ -59,11 +59,11 @@ class FileUse(NamedTuple):
     Attributes:
         block: The call's block index.
         message: The message's place in the context.
-        call: The first call of the context whose prompt holds it.
-        path: The file, as the arguments name it.
-        changes: Whether it changes the file; otherwise it reads it.
-        result: Block index of its result, -1 where none is sent.
-        result_call: The first call of the context whose prompt holds the result; that of the call without one.
+        call: The first call of the context that sends it.
+        path: The file, as named in the arguments.
+        changes: True if it changes the file, False if it reads it.
+        result: Block index of its result, -1 if none is sent.
+        result_call: The first call of the context that sends the result; equal to `call` without a result.
     """
 
     block: int
@@ -79,7 +79,7 @@ class ContextUses(NamedTuple):
     """The uses of files in one context.
 
     Attributes:
-        uses: In the order they were called.
+        uses: The uses in call order.
         carried: Results of reads that came from an earlier context, and the first call that sends them.
     """
 
@@ -88,12 +88,12 @@ class ContextUses(NamedTuple):
 
 
 def file_uses(history: History, read_tools: tuple[str, ...], edit_tools: tuple[str, ...]) -> Iterator[ContextUses]:
-    """The uses of files in every context.
+    """Yield the uses of files in every context.
 
     Args:
-        history: What was recorded.
-        read_tools: Tools that count as reading, besides those that are known to.
-        edit_tools: Tools that count as changing, besides those that are known to.
+        history: The recorded history.
+        read_tools: Tools that count as reading in addition to the table.
+        edit_tools: Tools that count as changing in addition to the table.
     """
     reads = meaning_mask(history.tool_names, (Meaning.READ,), read_tools)[history.tool]
     edits = meaning_mask(history.tool_names, (Meaning.EDIT, Meaning.WRITE), edit_tools)[history.tool]

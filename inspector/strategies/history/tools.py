@@ -1,9 +1,8 @@
-"""What the tools of known agents do, by name.
+"""Classify the tools of known agents by name.
 
-Strategies that treat reads, edits and command output apart need to know which tool is which, and every agent has names
-of its own. One table says so for all of them. Tools reached through a server (`mcp__files__read_file`) are known by the
-name after the server's; a tool nobody has classified is `OTHER`, which every strategy treats as its document treats an
-unknown tool.
+Strategies that treat reads, edits and command output differently need to classify tools, and every agent has different
+names. One table covers all of them. Tools reached through a server (`mcp__files__read_file`) are classified by the name
+after the server's. An unclassified tool is `OTHER`, which every strategy treats as its document treats an unknown tool.
 """
 
 from __future__ import annotations
@@ -23,28 +22,28 @@ if TYPE_CHECKING:
 
 
 class Meaning(StrEnum):
-    """What a tool does, as far as its results are concerned."""
+    """Purpose of a tool, with respect to its results."""
 
     READ = "read"
     """Returns the content of a file."""
     EDIT = "edit"
-    """Changes part of a file and confirms it, perhaps with a difference."""
+    """Changes part of a file and confirms it, perhaps with a diff."""
     WRITE = "write"
     """Writes a whole file and confirms it."""
     SHELL = "shell"
     """Runs a command or a program and returns its output."""
     SEARCH = "search"
-    """Looks for text, names or memories and returns matches."""
+    """Searches text, names or memories and returns matches."""
     WEB = "web"
     """Returns pages or search results from the web."""
     DATA = "data"
     """Returns figures, records or images."""
     ACTION = "action"
-    """Does something outside the conversation and returns a summary of it."""
+    """Acts outside the conversation and returns a summary."""
     CONFIRMATION = "confirmation"
-    """Acknowledges in a line."""
+    """Acknowledges in one line."""
     LIGHT = "light"
-    """Returns little that is worth keeping: a listing, a focus, a status."""
+    """Returns little worth keeping: a listing, a focus, a status."""
     AGENT = "agent"
     """Returns another agent's report."""
     OTHER = "other"
@@ -69,14 +68,14 @@ DOCUMENT_TIERS: Mapping[str, tuple[str, ...]] = {
     ),
     "search": ("recall_memory", "search_web"),
 }
-"""The tools of the trading agent that tiered truncation was written for (TO-3, `_STALE_TRUNCATION`)."""
+"""Tools of the trading agent that tiered truncation was written for (TO-3, `_STALE_TRUNCATION`)."""
 
 SHIPPED_TIERS: Mapping[str, tuple[str, ...]] = {
     "confirmation": ("monitor_signal",),
     "action": ("batch_prune",),
     "data": ("get_book_history", "analyze_memory", "data_layer"),
 }
-"""What the same agent's released code classifies beside them (12DDFF/Hynous@e183781 `intelligence/agent.py`)."""
+"""Additional tools classified by the same agent's released code (12DDFF/Hynous@e183781 `intelligence/agent.py`)."""
 
 AGENT_TOOLS: Mapping[str, Mapping[Meaning, str]] = {
     "Claude Code": {
@@ -269,7 +268,7 @@ AGENT_TOOLS: Mapping[str, Mapping[Meaning, str]] = {
         Meaning.CONFIRMATION: "finish think",
     },
 }
-"""Per agent and meaning, its tools' names, space separated."""
+"""Tool names per agent and meaning, separated by spaces."""
 
 _DOCUMENT_MEANINGS = {
     "confirmation": Meaning.CONFIRMATION,
@@ -292,7 +291,7 @@ TIER_OF_MEANING: Mapping[Meaning, str] = {
     Meaning.AGENT: "default",
     Meaning.OTHER: "default",
 }
-"""The tier of tiered truncation that fits a coding agent's tool: how much of a stale result is worth keeping."""
+"""Tier of tiered truncation for a coding agent's tool: how much of a stale result is worth keeping."""
 
 
 def _by_name() -> dict[str, Meaning]:
@@ -314,10 +313,10 @@ _DOCUMENT_TOOLS = frozenset(name for tier in DOCUMENT_TIERS.values() for name in
 
 @lru_cache(maxsize=4096)
 def meaning_of(tool: str) -> Meaning:
-    """What a tool does, `OTHER` where nobody has said.
+    """Classify a tool; `OTHER` if it is unknown.
 
-    A name that is not known as it stands is looked up without its server (`mcp__server__tool`, `server__tool`,
-    `functions.tool`) and, failing that, in lower case.
+    If the full name is unknown, the name is tried without its server (`mcp__server__tool`, `server__tool`,
+    `functions.tool`), and each form in lower case as well.
     """
     for name in (tool, tool.rsplit("__", 1)[-1], tool.rsplit(".", 1)[-1]):
         for form in (name, name.lower()):
@@ -327,12 +326,12 @@ def meaning_of(tool: str) -> Meaning:
 
 
 def tools_of_session(session: Session) -> frozenset[str]:
-    """Names of the tools a session called or got results from."""
+    """Return the names of the tools a session called or got results from."""
     return frozenset(block.tool_name for block in session.blocks if block.tool_name)
 
 
 def tool_set_for(tools: Iterable[str]) -> str:
-    """Which classification of tools fits: `document` for the trading agent's and for nothing known, else `coding`."""
+    """Return `document` for the trading agent's tools or if all tools are unknown, otherwise `coding`."""
     names = set(tools)
     if names & _DOCUMENT_TOOLS or all(meaning_of(name) is Meaning.OTHER for name in names):
         return "document"
@@ -340,11 +339,11 @@ def tool_set_for(tools: Iterable[str]) -> str:
 
 
 def known_tools(tool_set: str, *, shipped: bool = False) -> tuple[str, ...]:
-    """Every tool name a tool set of tiered truncation speaks of, in the order the tables list them.
+    """Return every tool name in a tool set of tiered truncation, in table order.
 
     Args:
         tool_set: `document` or `coding`.
-        shipped: With `document`, those the released code adds as well.
+        shipped: With `document`, include the tools that the released code adds.
     """
     if tool_set != "document":
         return tuple(_MEANINGS)
@@ -353,7 +352,7 @@ def known_tools(tool_set: str, *, shipped: bool = False) -> tuple[str, ...]:
 
 
 def document_tier(tool: str, *, shipped: bool = False) -> str:
-    """The tier TO-3 puts a tool in, `default` for one it does not name; with `shipped`, the released code's."""
+    """Return a tool's tier according to TO-3, or with `shipped` the released code; `default` if it names none."""
     for tiers in (DOCUMENT_TIERS, SHIPPED_TIERS) if shipped else (DOCUMENT_TIERS,):
         for tier, listed in tiers.items():
             if tool in listed:
@@ -364,7 +363,7 @@ def document_tier(tool: str, *, shipped: bool = False) -> str:
 def meaning_mask(
     tool_names: Sequence[str], meanings: Iterable[Meaning], extra: Iterable[str] = ()
 ) -> NDArray[np.bool_]:
-    """Per tool of a session whether it has one of the meanings or is named in `extra`; the last entry is for no tool.
+    """Return per tool of a session if it has one of the meanings or is in `extra`; the last entry is for no tool.
 
     Indexing the mask with a history's `tool` column therefore gives False for blocks without a tool.
     """

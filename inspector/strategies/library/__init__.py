@@ -1,1 +1,1 @@
-"""The strategies, one module a family; imported when one is looked up by its name."""
+"""Strategies, one module per family, imported when looked up by name."""

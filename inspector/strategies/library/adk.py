@@ -1,11 +1,11 @@
 """Send only the newest runs of the agent, as Google's ADK filters its context.
 
-Source: `ContextFilterPlugin` of google-adk 2.13 (`google/adk/plugins/context_filter_plugin.py`). A run begins with what
-the user says, one message or several in a row. Before every call, everything before the newest runs is left out, moved
-back where a tool's result would otherwise be sent without its call. The plugin looks at the whole history every time,
-so that removing several runs at once, as it can be told to, only puts the first removal off.
+Source: `ContextFilterPlugin` of google-adk 2.13 (`google/adk/plugins/context_filter_plugin.py`). A run begins with one
+or several consecutive user messages. Before every call, everything before the newest runs is left out. The cut moves
+back if a tool's result would otherwise be sent without its call. The plugin looks at the whole history every time, so
+its option to remove several runs at once only delays the first removal.
 
-The plugin has no number of its own; the default here is the one its examples use.
+The plugin has no default number of runs; the default here comes from its examples.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class AdkFilter(Batching):
     remove_amount: int = whole(1, "How many runs more there must be for any to go.", "runs", minimum=1, maximum=1_000)
 
     def schedule(self, history: History) -> Schedule:
-        """What is before the newest runs goes at the call that begins the newest of them."""
+        """Remove everything before the newest runs at the call that begins the newest of them."""
         builder = ScheduleBuilder(history)
         gone = builder.index_of(Decision(RemoveBlock(), f"before the newest {self.keep} runs"))
         back = builder.index_of(Decision(None, "needed by a result that came late"))
@@ -64,7 +64,7 @@ class AdkFilter(Batching):
         return builder.schedule()
 
     def _begins(self, history: History, items: CountedItems) -> Iterator[tuple[int, int]]:
-        """Calls at which what is sent begins with another item, and that item."""
+        """Yield the calls at which the sent list begins with another item, and that item."""
         asks = _asks(history, items).tolist()
         runs: list[int] = []
         pairs = _Pairs()
@@ -86,7 +86,7 @@ class AdkFilter(Batching):
 
 
 def _asks(history: History, items: CountedItems) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
-    """Per item, whether a person said it: the user's, and not beside tool results."""
+    """Return, per item, True for a user message without tool results."""
     kinds = items.kinds(history)
     message = history.message[items.blocks[items.first]]
     asks: np.ndarray[tuple[int], np.dtype[np.bool_]] = np.isin(kinds, _SAID) & ~history.message_has_results[message]
@@ -97,7 +97,7 @@ _SAID = (BlockKind.USER_TEXT, BlockKind.IMAGE, BlockKind.DOCUMENT)
 
 
 def _calls_needed(history: History, items: CountedItems) -> dict[int, int]:
-    """For each item with results, the earliest item with a call of one of them; -1 where one has no call."""
+    """Return, for each item with results, the earliest item with a call of one of them; -1 if one has no call."""
     place = dict(zip(items.blocks.tolist(), items.item.tolist(), strict=True))
     needed: dict[int, int] = {}
     blocks = history.session.blocks
@@ -111,15 +111,15 @@ def _calls_needed(history: History, items: CountedItems) -> dict[int, int]:
 
 @dataclass
 class _Pairs:
-    """Places where a list may be cut without parting a result from its call.
+    """Positions where a list may be cut without separating a result from its call.
 
-    Every place points to itself, or, where no cut may fall, towards the last place before it where one may.
+    Every position points to itself or, if no cut is allowed there, towards the last allowed position before it.
     """
 
     _before: list[int] = field(default_factory=list)
 
     def add(self, needed: int | None) -> None:
-        """Append a place, which holds a result of the call at `needed`; None for no result."""
+        """Append a position, with a result of the call at `needed`; None for no result."""
         place = len(self._before)
         self._before.append(place)
         if needed is None:
@@ -131,7 +131,7 @@ class _Pairs:
                 place -= 1
 
     def cut(self, place: int) -> int:
-        """The last place up to `place` where a cut may fall; the beginning where there is none."""
+        """Return the last allowed position up to `place`; the beginning if there is none."""
         return max(self._find(place), 0)
 
     def _find(self, place: int) -> int:

@@ -1,4 +1,4 @@
-"""The Anthropic API's own context editing: clearing old tool uses, and the thinking of earlier turns.
+"""Context editing of the Anthropic API: clearing old tool uses, and the thinking of earlier turns.
 
 The beta header is `context-management-2025-06-27`. The provider edits the prompt before the model sees it; the agent
 keeps and sends the whole conversation.
@@ -35,13 +35,12 @@ PLACEHOLDER = "[Old tool result content cleared]"
 
 @dataclass(frozen=True)
 class AnthropicClearToolUses(Batching):
-    """Replace all but the newest tool results by a placeholder when the prompt reaches a threshold.
+    """Replace all but the newest tool results by a placeholder once the prompt reaches a threshold.
 
-    Source: Anthropic's documentation of context editing, strategy `clear_tool_uses_20250919`. What it leaves open is
-    decided here: the text put in a result's place is not published, so it is a parameter; a result that was cleared
-    stays cleared, as "subsequent requests can reuse the newly cached prefix" asks for, and the threshold looks at what
-    is left (with `sticky` off, every request is looked at anew); excluded tools count among the newest uses that are
-    kept.
+    Source: Anthropic's documentation of context editing, strategy `clear_tool_uses_20250919`. Gaps in it are filled as
+    follows. The placeholder text is not published, so it is a parameter. A cleared result stays cleared, consistent
+    with "subsequent requests can reuse the newly cached prefix", and the threshold applies to the remaining prompt
+    (with `sticky` off, to every request from scratch). Excluded tools count among the newest uses that stay.
     """
 
     name = "anthropic-clear-tool-uses"
@@ -83,12 +82,10 @@ class AnthropicClearToolUses(Batching):
     )
     placeholder: str = written(PLACEHOLDER, "What stands in the place of a cleared result.")
 
-    def triggers(self, window: int) -> tuple[float, ...]:  # noqa: ARG002  a number of its own
-        """The trigger, where it counts tokens."""
+    def triggers(self, window: int) -> tuple[float, ...]:  # noqa: ARG002  has a fixed number
         return (self.trigger,) if self.trigger_type == "input-tokens" else ()
 
     def start(self, history: History) -> AnthropicClearToolUsesRun:
-        """A fresh run over one session."""
         return AnthropicClearToolUsesRun(self, history)
 
 
@@ -97,13 +94,13 @@ class _ToolUses:
     """One conversation.
 
     Attributes:
-        results: Its tool results that were not cleared in an earlier context, oldest first.
-        passed: How many of them were cleared, or may not be.
-        cleared: How many of them were cleared.
-        weighed: How many of them `removable` is about.
-        removable: Tokens that clearing the weighed ones that were not passed would remove.
+        results: Tool results not cleared in an earlier context, oldest first.
+        passed: Number of results cleared or excluded.
+        cleared: Number of results cleared.
+        weighed: Number of results that `removable` covers.
+        removable: Tokens removed by clearing the weighed results that are not passed.
         counted: Counted tokens of everything that is sent.
-        was_reached: Whether a prompt of this context has reached the threshold.
+        was_reached: True if a prompt of this context has reached the threshold.
     """
 
     results: list[int] = field(default_factory=list)
@@ -116,16 +113,14 @@ class _ToolUses:
 
 
 class AnthropicClearToolUsesRun(ThreadRun[AnthropicClearToolUses, _ToolUses]):
-    """The clearing at work on one session."""
+    """A run of the clearing on one session."""
 
     _latest: tuple[Decision, Decision] | None = None
 
     def begin(self) -> _ToolUses:
-        """No tool use yet."""
         return _ToolUses()
 
     def decide(self, state: _ToolUses, arrived: list[int], moment: Moment) -> Iterable[Choice]:
-        """Take in what arrived, then clear what is old if the prompt has reached the threshold."""
         state.counted += moment.total_tokens(arrived)
         state.results.extend(block for block in self.results(arrived) if block not in self.changed)
         end = len(state.results) - self.strategy.keep
@@ -135,7 +130,7 @@ class AnthropicClearToolUsesRun(ThreadRun[AnthropicClearToolUses, _ToolUses]):
                 yield from self._clear(state, end)
 
     def restored(self, arrived: list[int]) -> list[Choice]:
-        """Nothing where what was cleared stays so, otherwise the cleared results and their calls."""
+        """Reset the cleared results and their calls; nothing if cleared results stay cleared."""
         if self.strategy.sticky:
             return []
         cleared = [block for block in self.results(arrived) if block in self.changed]
@@ -152,7 +147,6 @@ class AnthropicClearToolUsesRun(ThreadRun[AnthropicClearToolUses, _ToolUses]):
         return state.was_reached
 
     def _is_enough(self, state: _ToolUses, moment: Moment) -> bool:
-        """Whether so much can be cleared as has to be, in the provider's tokens."""
         scale = moment.prompt_tokens / state.counted if state.counted else 1.0
         return state.removable * scale >= self.strategy.clear_at_least
 
@@ -176,14 +170,14 @@ class AnthropicClearToolUsesRun(ThreadRun[AnthropicClearToolUses, _ToolUses]):
         state.passed, state.removable = end, 0
 
     def _decisions(self, reason: str) -> tuple[Decision, Decision]:
-        """What clearing means for a result and for its call; the same value for as long as it is asked for."""
+        """Return the decisions for a result and for its call; the same objects while the reason stays the same."""
         if self._latest is None or self._latest[0].reason != reason:
             placeholder = ReplaceText(self.strategy.placeholder)
             self._latest = Decision(placeholder, reason), Decision(ClearInput(), reason)
         return self._latest
 
     def _choices(self, block: int, reason: str) -> list[Choice]:
-        """What clearing a result means; nothing where its tool is excluded."""
+        """Return the choices that clear a result; none if its tool is excluded."""
         strategy = self.strategy
         tool = self.history.session.blocks[block].tool_name
         if tool in strategy.exclude_tools:
@@ -201,9 +195,9 @@ class AnthropicClearThinking(Batching):
     """Keep the thinking of the newest turns that have any.
 
     Source: Anthropic's documentation of context editing, strategy `clear_thinking_20251015`. An assistant turn is
-    everything the model said until the user speaks again, tool results apart: a turn with tools is one, however many
-    responses it took. Where the strategy is not configured, the API keeps the last turn's thinking only, older models
-    at least; `keep=0` keeps all of it, the setting `"all"`. It comes before `anthropic-clear-tool-uses` in a plan.
+    everything the model produces until the next user text, tool results excluded: a turn with tools is one, however
+    many responses it took. Without this strategy the API keeps only the last turn's thinking, at least for older
+    models. `keep=0` keeps all of it, the setting `"all"`. It comes before `anthropic-clear-tool-uses` in a plan.
     """
 
     name = "anthropic-clear-thinking"
@@ -221,7 +215,7 @@ class AnthropicClearThinking(Batching):
     )
 
     def schedule(self, history: History) -> Schedule:
-        """Thinking goes at the call that brings the thinking of the last of `keep` later turns."""
+        """Remove thinking at the call that adds the thinking of the last of `keep` later turns."""
         builder = ScheduleBuilder(history)
         if not self.keep:
             return builder.schedule()
@@ -246,7 +240,7 @@ class AnthropicClearThinking(Batching):
 
 
 def _asks(history: History) -> NDArray[np.bool_]:
-    """Per message, whether the user speaks in it, and not only tools."""
+    """Return, per message, True if it has user content other than tool results."""
     messages = history.session.messages
     users = np.fromiter((message.role is Role.USER for message in messages), np.bool_, len(messages))
     return users & ~history.message_has_results

@@ -1,15 +1,15 @@
-"""Clear old tool results: the newest stay, older ones become a notice that says where to ask for them.
+"""Clear old tool results: the newest stay, older ones become a notice with the id to query them by.
 
-Source: "Tool Result Compaction Implementation Plan" (oldnordic/odincode, `src/llm/frame_stack.rs`). A result that was
-cleared stays cleared. The notice names the id under which the full result can be queried; the plan itself records that
-not every id can. The variant `shipped` adds what the program does besides: it holds no more than `frames` entries and
-forgets the oldest, the user's goal included.
+Source: "Tool Result Compaction Implementation Plan" (oldnordic/odincode, `src/llm/frame_stack.rs`). A cleared result
+stays cleared. The notice names the id under which the full result can be queried; the source document itself records
+that not every id can. The variant `shipped` adds a behavior of the program: it holds at most `frames` entries and
+forgets the oldest, including the user's goal.
 
-The program has no tool messages: it words every result as a text of the user, whole ones too. Texts in those words are
-results here wherever they stand, and what they say of tool and success is kept; those that are cleared already stay.
-With `whole-as` the results that stay are worded so, with `notice` the cleared ones in each of the three ways there are:
-that of the messages, that of the program's single prompt, and the one the plan began with. With `merge-texts` texts of
-the model with nothing between them are one text, as the program appends what is said to the entry of what was said.
+The program has no tool messages. It sends every result as a user text in a fixed wording, whole results included.
+Recorded user texts in that wording count as results here, with the tool and the success they state; texts already
+cleared stay as they are. `whole-as` sends the remaining results in that wording. `notice` selects the wording of
+cleared results: from the program's messages, from its single prompt, or from the document's first draft. With
+`merge-texts`, adjacent model texts become one text, as the program appends a new text to the previous entry.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ _NOTICES = {
 
 
 class _Outcome(NamedTuple):
-    """What a result says of itself, and how it is worded: as recorded, whole or cleared in the program's words."""
+    """A result's tool and status, and its form: as recorded, or whole or cleared in the program's wording."""
 
     tool: str
     status: str
@@ -67,16 +67,16 @@ def _outcome_of(source: BlockSource) -> _Outcome:
 
 @dataclass(frozen=True, slots=True)
 class ClearResult:
-    """Put a notice with the tool, its success and the result's id in place of a result.
+    """Replace a result with a notice of the tool, its success and the result's id.
 
     Attributes:
-        notice: How it is worded, a name in `_NOTICES`.
+        notice: Name of the wording in `_NOTICES`.
     """
 
     notice: str = "messages"
 
     def apply(self, rendition: Rendition, source: BlockSource) -> Rendition:
-        """The notice; what is sent so far where that is one."""
+        """Return the notice, or the rendition unchanged if the result is already cleared."""
         result = _outcome_of(source)
         if result.is_cleared:
             return rendition
@@ -87,25 +87,23 @@ class ClearResult:
 
 @dataclass(frozen=True, slots=True)
 class SayOn:
-    """Send what was said next right behind a text.
+    """Append the texts that follow directly to a text.
 
     Attributes:
-        more: The texts behind it, joined.
+        more: The following texts, joined.
     """
 
     more: str
 
-    def apply(self, rendition: Rendition, source: BlockSource) -> Rendition:  # noqa: ARG002  of every text alike
-        """What is sent so far, and the rest."""
+    def apply(self, rendition: Rendition, source: BlockSource) -> Rendition:  # noqa: ARG002  same for every text
         return Rendition((*rendition.pieces, self.more), Action.CUT, rendition.kind)
 
 
 @dataclass(frozen=True, slots=True)
 class WordResult:
-    """Put the tool and its success before a result."""
+    """Prefix a result with the tool and its success."""
 
     def apply(self, rendition: Rendition, source: BlockSource) -> Rendition:
-        """What is sent so far, so introduced."""
         result = _outcome_of(source)
         if result.is_worded:
             return rendition
@@ -156,7 +154,7 @@ class ClearOld(Batching):
     merge_texts: bool = switch(False, "Send texts of the model with nothing between them as one, as the program does.")
 
     def schedule(self, history: History) -> Schedule:
-        """A result is cleared at the call that brings the last of the `keep` results after it."""
+        """Clear a result at the call that adds the last of the `keep` results after it."""
         builder = ScheduleBuilder(history)
         decision = Decision(ClearResult(self.notice), f"older than the newest {self.keep} results")
         results = _results(history)
@@ -180,7 +178,7 @@ class ClearOld(Batching):
             result = results[context.blocks]
             assistant = np.isin(kinds, _ASSISTANT)
             starts = np.ones(len(kinds), dtype=np.bool_)
-            # Consecutive assistant texts are one entry; so are the parts of one user message, results apart.
+            # Consecutive assistant texts are one entry; so are the parts of one user message, results excluded.
             goes_on = (messages[1:] == messages[:-1]) | (assistant[1:] & assistant[:-1])
             starts[1:] = result[1:] | result[:-1] | ~goes_on
             frame = np.cumsum(starts) - 1
@@ -188,7 +186,7 @@ class ClearOld(Batching):
 
 
 def _add_merged(history: History, builder: ScheduleBuilder) -> None:
-    """Texts that are said one after the other become one at the call that brings the later."""
+    """Merge adjacent model texts at the call that adds the later one."""
     gone = Decision(RemoveBlock(), "part of the text before it", "merged")
     session = history.session
     sent = (history.kind != BlockKind.SYSTEM_TEXT) & (history.kind != BlockKind.OTHER)
@@ -212,7 +210,7 @@ def _add_merged(history: History, builder: ScheduleBuilder) -> None:
 
 
 def _results(history: History) -> NDArray[np.bool_]:
-    """Per block, whether it is a tool result, or a text of the user in the words the program has for one."""
+    """Return, per block, True for a tool result or a user text in the program's wording of one."""
     results: NDArray[np.bool_] = history.kind == BlockKind.TOOL_RESULT
     session = history.session
     for block in np.flatnonzero(history.kind == BlockKind.USER_TEXT).tolist():

@@ -1,12 +1,12 @@
-"""Make room as Cline does when the window is nearly full: repeated file contents first, then half of the messages.
+"""Free space as Cline does when the window is nearly full: drop repeated file contents, then half of the messages.
 
 Source: `ContextManager` of Cline (cline/cline `src/core/context/context-management/ContextManager.ts`,
-`context-window-utils.ts`), its rules before model-written condensing. Before each request the tokens of the one before
-it, prompt and answer, are held against what the window allows. Then all but the newest content of every file becomes a
-notice; where that saves less than three tenths of the characters, messages go as well: the first question and answer
-stay, half of what follows goes (three quarters where the window is much too small), an even number that ends with an
-answer, and the first answer is replaced by a notice. Both stay as they are later. Tool results may lose the calls they
-answer, which matters not where results are texts of the user, as in Cline's own prompts.
+`context-window-utils.ts`), its rules before model-written condensing. Before each request, the tokens of the previous
+one, prompt and answer, are compared with the window's allowance. Above it, all but the newest content of every file
+becomes a notice. If that saves less than 30 % of the characters, messages are removed as well. The first question and
+answer stay. Half of the rest is removed (three quarters if the window is much too small), an even number that ends with
+an answer, and a notice replaces the first answer. Both changes are permanent. Tool results may lose their calls, which
+does not matter in Cline's own prompts, where results are user texts.
 """
 
 from __future__ import annotations
@@ -53,12 +53,11 @@ _EDITED = re.compile(r'(<final_file_content path="[^"]*">)[\s\S]*?(</final_file_
 
 
 class Shown(NamedTuple):
-    """A file's content that stands in a message.
+    """A file's content within a message.
 
     Attributes:
-        path: The file.
-        block: The block it stands in.
-        mention: Its place among the files mentioned in the block, -1 where the whole block is of one file.
+        block: The block that contains it.
+        mention: Index among the file mentions in the block, -1 if the whole block is one file.
     """
 
     path: str
@@ -67,11 +66,11 @@ class Shown(NamedTuple):
 
 
 def shown_files(history: History, turn: ConversationMessage) -> Iterator[Shown]:
-    """The contents of files in a message of the user.
+    """Yield the file contents in a user message.
 
-    Cline writes a tool's result as two texts of the user, a heading (`[read_file for 'a.py'] Result:`) and what
-    follows; a result of a tool that reads, in any agent's session, counts as a read too. The rules and texts are those
-    of Cline's `ContextManager` (cline/cline `src/core/context/context-management/ContextManager.ts`).
+    Cline writes a tool's result as two user texts, a heading (`[read_file for 'a.py'] Result:`) and the content. A
+    result of a tool that reads, in any agent's session, counts as a read too. Rules and texts are from Cline's
+    `ContextManager` (cline/cline `src/core/context/context-management/ContextManager.ts`).
     """
     session = history.session
     texts = [block for block in turn.blocks if history.kind[block] == BlockKind.USER_TEXT]
@@ -107,16 +106,15 @@ def _text(history: History, block: int) -> str:
 
 @dataclass(frozen=True, slots=True)
 class ReplaceContents:
-    """Put a notice in the place of files' contents.
+    """Replace file contents with a notice.
 
     Attributes:
-        mentions: Which of the files mentioned in the text; empty for the one file the whole text is of.
+        mentions: Indices of the file mentions to replace; empty if the whole text is one file.
     """
 
     mentions: frozenset[int] = frozenset()
 
     def apply(self, rendition: Rendition, source: BlockSource) -> Rendition:
-        """Replace them in what is sent so far."""
         text = sent_text(rendition, source)
         if text is None:
             return rendition
@@ -152,18 +150,18 @@ _KEPT = 2
 
 
 def allowed_tokens(window: int) -> float:
-    """What a prompt and its answer may have in a window of so many tokens."""
+    """Return the maximum tokens of a prompt and its answer in a window of this size."""
     if window in _MARGINS:
         return window - _MARGINS[window]
     return max(window - 40_000, window * 0.8)
 
 
 def messages_to_remove(rest: int, keep: str) -> int:
-    """How many of the messages after the first two go.
+    """Return the number of messages after the first two to remove.
 
     Args:
-        rest: How many there are.
-        keep: `half`, `quarter`, `last-two` or `none`: what is kept of them.
+        rest: Number of messages after the first two.
+        keep: Amount to keep of them: `half`, `quarter`, `last-two` or `none`.
     """
     match keep:
         case "none":
@@ -208,11 +206,9 @@ class ClineTruncate(Parametrized):
     notice: str = written(NOTICE, "What the first answer becomes.", group="messages")
 
     def triggers(self, window: int) -> tuple[float, ...]:
-        """What is left of the window without its margin."""
         return (allowed_tokens(self.window or window),)
 
     def start(self, history: History) -> ClineTruncateRun:
-        """A fresh run over one session."""
         return ClineTruncateRun(self, history)
 
 
@@ -222,10 +218,10 @@ class _SentMessages:
 
     Attributes:
         messages: Its messages that are still sent.
-        seen: Contents of files in messages looked at, by the message's last block; those that were replaced left out.
-        replaced: Contents replaced, by block.
+        seen: File contents in the messages already scanned, by the message's last block, without replaced ones.
+        replaced: Replaced contents, by block.
         answer: Tokens of the newest answer.
-        has_notice: Whether the first answer was replaced.
+        has_notice: True if the first answer was replaced.
     """
 
     messages: Alternation
@@ -236,10 +232,10 @@ class _SentMessages:
 
 
 class ClineTruncateRun(ThreadRun[ClineTruncate, _SentMessages]):
-    """Cline's making room at work on one session.
+    """A run of Cline's truncation on one session.
 
     Attributes:
-        allowed: Tokens that a prompt and its answer may have.
+        allowed: Maximum tokens of a prompt and its answer.
     """
 
     def __init__(self, strategy: ClineTruncate, history: History) -> None:
@@ -247,11 +243,9 @@ class ClineTruncateRun(ThreadRun[ClineTruncate, _SentMessages]):
         self.allowed = allowed_tokens(window_of(history, strategy.window))
 
     def begin(self) -> _SentMessages:
-        """No message yet."""
         return _SentMessages(Alternation(self.history))
 
     def decide(self, state: _SentMessages, arrived: list[int], moment: Moment) -> Iterable[Choice]:
-        """Take in what arrived, then make room if the previous request came near the window's end."""
         before = len(state.messages.turns)
         state.messages.add(self.items(arrived))
         answers = [turn for turn in state.messages.turns[before:] if turn.is_answer]
@@ -277,7 +271,6 @@ class ClineTruncateRun(ThreadRun[ClineTruncate, _SentMessages]):
         return sum(map(moment.length, blocks))
 
     def _without_duplicates(self, state: _SentMessages, moment: Moment) -> tuple[list[Choice], int]:
-        """The decisions about repeated contents, and the characters they save."""
         by_path: dict[str, list[Shown]] = {}
         seen: dict[int, list[Shown]] = {}
         for turn in state.messages.turns[_KEPT:]:

@@ -1,17 +1,17 @@
-"""Cline's compaction without a model: what the user typed stays, work is dropped and told in a notice, as `basic` does.
+"""Cline's compaction without a model (`basic`): typed text stays, work is dropped and summarized in a notice.
 
 Source: cline/cline at 21cb8d2525, `sdk/packages/core/src/extensions/context/basic-compaction.ts`,
-`compaction-shared.ts` and `budget-projection/project.ts`; it also runs where the compaction by a model fails.
-Everything the user typed stays, trimmed, and attachments with the newest alone. Behind the newest question the newest
-messages stay that fit what a request is to come to, from an answer on; of each earlier turn its last answer without a
-call, where it fits, newest turn first. Thinking goes. What was dropped behind a question is told in a notice: the
-files read and edited and the commands run by Cline's own tools, and those of the last three answers that were among
-it. What one compaction kept, the next keeps too.
+`compaction-shared.ts` and `budget-projection/project.ts`. It also runs if the compaction by a model fails. Everything
+the user typed stays, trimmed; attachments stay only in the newest question. After the newest question, the newest
+messages that fit the target size stay, starting with an answer. Of each earlier turn the last answer without a call
+stays if it fits, newest turn first. Thinking is removed. A notice after a question lists the dropped work: the files
+read and edited and the commands run by Cline's own tools, and any of the last three answers among it. Messages that
+survive one compaction survive the next one too.
 
-The budget is for messages: what the prompt measures beyond them is taken off. Messages are taken to have ids, as Cline
-gives them. Where what stays comes to more than sets off a compaction, texts are cut, the newest first, and then
-messages dropped, the oldest first, all but the first and the newest question (`buildBudgetProjection`). A result in
-several parts is cut as one text.
+The budget is for messages: the part of the measured prompt beyond them is subtracted. Messages are assumed to have ids,
+as Cline assigns them. If the remaining messages exceed the trigger size, texts are cut, newest first, and then messages
+dropped, oldest first, except the first and the newest question (`buildBudgetProjection`). A result in several parts is
+cut as one text.
 """
 
 from __future__ import annotations
@@ -36,10 +36,10 @@ if TYPE_CHECKING:
 
 
 class MessageLength(Protocol):
-    """What a message of some blocks, and further texts, is taken for."""
+    """A function that measures a message made of some blocks and further texts."""
 
     def __call__(self, blocks: Sequence[int], texts: Sequence[str], cut: Mapping[int, str], *, is_answer: bool) -> int:
-        """Its characters as JSON; `cut` are texts of blocks that are cut, `is_answer` says that the model said it."""
+        """Return its characters as JSON; `cut` has replacement texts of cut blocks, `is_answer` means by the model."""
         ...
 
 
@@ -63,11 +63,11 @@ class ClineMessage:
     """One message as it is sent.
 
     Attributes:
-        blocks: Its blocks, those that carry a notice among them.
-        is_typed: The user typed it.
-        is_answer: The model said it.
+        blocks: Its blocks, including carriers of notices.
+        is_typed: True if the user typed it.
+        is_answer: True if the model wrote it.
         notices: Texts of notices by the block that carries each.
-        is_frozen: An earlier compaction kept it.
+        is_frozen: True if an earlier compaction kept it.
     """
 
     blocks: list[int]
@@ -78,13 +78,13 @@ class ClineMessage:
 
     @property
     def own(self) -> list[int]:
-        """Its blocks but for those that carry a notice."""
+        """Its blocks except carriers of notices."""
         return [block for block in self.blocks if block not in self.notices]
 
 
 @dataclass
 class Work:
-    """What tools did in messages that go: `ToolActivitySummary`."""
+    """Tool activity in dropped messages: `ToolActivitySummary`."""
 
     read: dict[str, None] = field(default_factory=dict)
     edited: dict[str, None] = field(default_factory=dict)
@@ -92,7 +92,7 @@ class Work:
 
     @property
     def text(self) -> str:
-        """The same as the notice has it: `formatToolActivitySummary`."""
+        """Text of the notice: `formatToolActivitySummary`."""
         parts = (("Files read", self.read), ("Files edited", self.edited), ("Commands ran", self.commands))
         return "\n\n".join(f"{name}:\n" + "\n".join(found) for name, found in parts)
 
@@ -101,12 +101,12 @@ class BasicCompaction:
     """One compaction of a conversation: `runBasicCompaction`."""
 
     def __init__(self, messages: list[ClineMessage], moment: Moment, length: MessageLength) -> None:
-        """Look at a conversation.
+        """Prepare a compaction.
 
         Args:
-            messages: What is sent.
+            messages: Messages sent now.
             moment: The call about to be made.
-            length: The length of messages.
+            length: Measures the length of messages.
         """
         self._messages = messages
         self._moment = moment
@@ -116,11 +116,11 @@ class BasicCompaction:
         self.cut: dict[int, str] = {}
 
     def kept(self, target: int, ceiling: int) -> dict[int, list[int]]:
-        """The messages that stay, by their place, each with the blocks that do; none where nothing was typed.
+        """Return the blocks that stay, by message index; empty if the user typed nothing.
 
         Args:
-            target: What they are to come to.
-            ceiling: What they are to come to in any case.
+            target: Target size in tokens.
+            ceiling: Maximum size in tokens.
         """
         messages = self._messages
         newest = self._typed[-1] if self._typed else -1
@@ -151,7 +151,7 @@ class BasicCompaction:
         return self._projected(kept, min(max(target, total), max(ceiling, 1)))
 
     def _projected(self, kept: dict[int, list[int]], target: int) -> dict[int, list[int]]:
-        """Cut texts, then drop messages, where what stays comes to more than it may: `buildBudgetProjection`."""
+        """Cut texts, then drop messages, if the remaining messages exceed the target: `buildBudgetProjection`."""
         messages, sizes = self._messages, {place: self._cost(self._messages[place], kept[place]) for place in kept}
         typed = [place for place in kept if messages[place].is_typed]
         total = sum(sizes.values())
@@ -183,12 +183,12 @@ class BasicCompaction:
                 continue
             total -= sum(sizes[at] for at in gone)
             kept = {at: blocks for at, blocks in kept.items() if at not in gone}
-        # What is dropped may carry a notice, which is not cut.
+        # A dropped block may carry a notice, which is not cut.
         self.cut = {block: self.cut[block] for blocks in kept.values() for block in blocks if block in self.cut}
         return kept
 
     def _unanswered(self, kept: dict[int, list[int]]) -> int:
-        """The last message with a call that has no result: from it on nothing is cut or dropped."""
+        """Return the last message with an unanswered call; nothing from it on is cut or dropped."""
         answered = {name for place in kept for name in self._linked(place, kept, TOOL_RESULT)}
         return next(
             (place for place in reversed(list(kept)) if self._linked(place, kept, TOOL_CALL) - answered),
@@ -196,7 +196,7 @@ class BasicCompaction:
         )
 
     def _together(self, kept: dict[int, list[int]], place: int) -> set[int]:
-        """A message and those that hold its calls, its results, and theirs: `collectMessageClosure`."""
+        """Return a message and all messages linked to it by calls and results: `collectMessageClosure`."""
         found, names = {place}, self._linked(place, kept)
         while more := {at for at in kept if at not in found and self._linked(at, kept) & names}:
             found |= more
@@ -204,7 +204,7 @@ class BasicCompaction:
         return found
 
     def _linked(self, place: int, kept: dict[int, list[int]], *kinds: int) -> set[str]:
-        """Ids of the calls and results in a message, of some kinds or both; what carries a notice is neither."""
+        """Return the ids of a message's calls and results, optionally of some kinds, except carriers of notices."""
         recorded, notices = self._moment.history.session.blocks, self._messages[place].notices
         wanted = kinds or (TOOL_CALL, TOOL_RESULT)
         own = (block for block in kept[place] if block not in notices and self._kinds[block] in wanted)
@@ -214,14 +214,13 @@ class BasicCompaction:
         return block in message.notices or self._kinds[block] not in (*MEDIA, TOOL_CALL, THINKING)
 
     def _cut(self, message: ClineMessage, blocks: Iterable[int], limit: int) -> None:
-        """Cut the texts of a message so that they come to so many characters: `truncateMessageText`."""
+        """Cut the texts of a message to a total number of characters: `truncateMessageText`."""
         for block in blocks:
             if self._is_text(message, block):
                 self.cut[block] = cut = truncated(self._as_sent(message, block), limit)
                 limit -= javascript.length(cut) if limit > 0 else 0
 
     def _as_sent(self, message: ClineMessage, block: int) -> str:
-        """The text of a block that stays."""
         if block in self.cut:
             return self.cut[block]
         if block in message.notices:
@@ -229,7 +228,7 @@ class BasicCompaction:
         return _trimmed(self._text(block)) if message.is_typed else self._text(block)
 
     def _keep_newest(self, kept: dict[int, list[int]], newest: int, total: int, target: int) -> int:
-        """Keep the newest messages behind the newest question that fit; what all that is kept is taken for."""
+        """Keep the newest messages after the newest question that fit; return the tokens kept in total."""
         messages = self._messages
         start, room = len(messages), target - total
         for place in range(len(messages) - 1, newest, -1):
@@ -247,7 +246,7 @@ class BasicCompaction:
         return total
 
     def _keep_answers(self, kept: dict[int, list[int]], total: int, target: int) -> int:
-        """Keep the last answers of earlier turns that fit, newest first; what all that is kept is taken for."""
+        """Keep the last answers of earlier turns that fit, newest first; return the tokens kept in total."""
         for begin, end in reversed(list(pairwise(self._typed))):
             for place in range(end - 1, begin, -1):
                 message = self._messages[place]
@@ -265,7 +264,7 @@ class BasicCompaction:
         return total
 
     def notices(self, kept: dict[int, list[int]]) -> Iterator[tuple[int, range, str]]:
-        """What is told of dropped messages: the question it stands behind, the messages, and the text."""
+        """Yield the notices of dropped messages: the question before each, the messages it covers, and its text."""
         messages = self._messages
         said = [place for place, message in enumerate(messages) if self._answer(message)][-PRESERVED_ANSWERS:]
         places = [*kept, len(messages)]
@@ -280,20 +279,17 @@ class BasicCompaction:
                 yield place, gap, f"{_NOTICE}{work.text}{responses}</SYSTEM_NOTICE>"
 
     def _says(self, block: int, message: ClineMessage) -> bool:
-        """Whether a part of what was typed is no blank text."""
         if block in message.notices:
             return bool(_trimmed(message.notices[block]))
         return self._kinds[block] in MEDIA or bool(_trimmed(self._text(block)))
 
     def cost(self, message: ClineMessage) -> int:
-        """What a message is taken for."""
         return self._cost(message, message.blocks)
 
     def _cost(self, message: ClineMessage, blocks: Sequence[int]) -> int:
         return tokens_of(self._length(message, blocks))
 
     def _length(self, message: ClineMessage, blocks: Sequence[int]) -> int:
-        """Its length as JSON."""
         said = [block for block in blocks if block in message.notices]
         if message.is_typed:
             said = [block for block in blocks if block in message.notices or self._kinds[block] not in MEDIA]
@@ -309,7 +305,7 @@ class BasicCompaction:
             return ""
 
     def _answer(self, message: ClineMessage) -> str:
-        """What the model says in a message: `assistantTextContent`."""
+        """Return the text of a model message: `assistantTextContent`."""
         if not message.is_answer:
             return ""
         kinds = self._kinds
@@ -317,7 +313,7 @@ class BasicCompaction:
         return "\n".join(filter(None, texts))
 
     def _work(self, places: Iterable[int]) -> Work:
-        """What tools did in some messages: `summarizeToolActivity`."""
+        """Summarize the tool activity of some messages: `summarizeToolActivity`."""
         found = Work()
         edits: dict[str, str] = {}
         blocks = self._moment.history.session.blocks
@@ -352,12 +348,12 @@ class BasicCompaction:
 
 
 def tokens_of(characters: int) -> int:
-    """What so many characters are taken for: `estimateTokens`, a third, rounded up, at least one."""
+    """Estimate tokens as `estimateTokens` does: a third of the characters, rounded up, at least one."""
     return max(1, -(-characters // _PER_TOKEN))
 
 
 def truncated(text: str, limit: int) -> str:
-    """The beginning of a text that comes to so many characters with a note of how many are left out: `truncateText`."""
+    """Cut a text to a number of characters, including a note of how many are missing: `truncateText`."""
     if limit <= 0:
         return ""
     length = javascript.length(text)
@@ -382,7 +378,7 @@ def _read(text: str) -> Any:
 
 
 def _read_entry(file: dict[str, Any]) -> str:
-    """A file that was read, with its lines where both ends are given: `formatReadFileEntry`."""
+    """Format a file that was read, with its lines if both ends are given: `formatReadFileEntry`."""
     path = _trimmed(string(file.get("path")))
     start, end = file.get("start_line"), file.get("end_line")
     if path and all(isinstance(one, (int, float)) and not isinstance(one, bool) for one in (start, end)):
@@ -395,7 +391,7 @@ def _number(value: Any) -> str:
 
 
 def paths_in(value: Any) -> list[str]:
-    """The paths that a tool was given: `collectPaths`."""
+    """Collect the paths in a tool's arguments: `collectPaths`."""
     if isinstance(value, str):
         return [value] if _trimmed(value) else []
     if isinstance(value, list):
@@ -408,19 +404,19 @@ def paths_in(value: Any) -> list[str]:
 
 
 def changed_lines(text: str) -> tuple[int, int] | None:
-    """The first and the last line that an edit's result numbers: `extractDiffLineRange`."""
+    """Return the first and last line number in an edit's result: `extractDiffLineRange`."""
     inside = mapping(_read(text)).get("result")
     lines = [int(number) for number in _DIFF_LINE.findall(inside if isinstance(inside, str) else text)]
     return (min(lines), max(lines)) if lines else None
 
 
 class Compacted(NamedTuple):
-    """What a compaction comes to.
+    """Result of a compaction.
 
     Attributes:
-        messages: What is sent then.
-        tokens: What it is taken for.
-        choices: What that changes; none where the conversation stays as it is.
+        messages: Messages sent afterwards.
+        tokens: Their estimated tokens.
+        choices: The changes; empty if the conversation stays as it is.
     """
 
     messages: list[ClineMessage]
@@ -434,11 +430,11 @@ def compact(
     """Compact a conversation.
 
     Args:
-        messages: What is sent.
+        messages: Messages sent now.
         moment: The call about to be made.
-        limits: What messages are to come to in estimated tokens, and what they are to come to in any case.
-        length: The length of messages.
-        reason: Why, for people.
+        limits: Target and maximum size of the messages, in estimated tokens.
+        length: Measures the length of messages.
+        reason: Reason shown to people.
     """
     compaction = BasicCompaction(messages, moment, length)
     kept = compaction.kept(*limits) if len(messages) > 1 else {}
@@ -476,7 +472,7 @@ def compact(
 def _changes(
     message: ClineMessage, blocks: Iterable[int], moment: Moment, cut: Mapping[int, str], reason: str
 ) -> Iterator[Choice]:
-    """What changes of blocks that stay: what was typed is trimmed, results are sent without pictures, texts are cut."""
+    """Yield the changes to blocks that stay: trim typed text, send results without pictures, cut texts."""
     kinds, recorded = moment.history.kind_bytes, moment.history.session.blocks
     for block in blocks:
         if block in message.notices:

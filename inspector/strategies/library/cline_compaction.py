@@ -1,19 +1,18 @@
 """Replace the beginning of a conversation by a summary when the window is nearly full, as Cline does since version 4.
 
 Source: the `agentic` compaction of Cline's SDK (@cline/core 0.0.86; cline/cline at 21cb8d2525,
-`sdk/packages/core/src/extensions/context`), which took the place of `ContextManager`, the source of `cline-truncate`.
-Before a request everything is taken for a third of its characters as JSON. From nine tenths of what the model may be
-sent on, itself nine tenths of the window, a summary takes the place of all but the newest messages that come to 20,000
-tokens. The cut falls before a message of the model or of the user, never before results, and never after the newest
-question, unless the conversation begins with it.
+`sdk/packages/core/src/extensions/context`), which replaced `ContextManager`, the source of `cline-truncate`. Before a
+request, tokens are estimated as a third of the characters of its JSON. The model's input limit is 90 % of the window.
+At 90 % of that limit a summary replaces all but the newest 20,000 tokens of messages. The cut is before a model or user
+message, never before results, and never after the newest question, unless the conversation begins with it.
 
-`variant=basic` is the compaction without a model (`basic-compaction.ts`), which is told in `cline_basic`; a model that
-gives no summary leads to it too.
+`variant=basic` is the compaction without a model (`basic-compaction.ts`), described in `cline_basic`. Cline also falls
+back to it if a model returns no summary.
 
-What else Cline sends, and what it notes beside each message, is not in a session: a request is taken for its messages,
-or for the prompt as it is measured where that is more. No model is asked for the summary: a text of the length it is
-taken to have stands in for it, so that what follows is projected. The list of files that ends it there is part of that
-length.
+A session does not record the rest of a Cline request, nor its notes next to each message. A request is therefore
+estimated from its messages, or from the measured prompt if that is larger. No model writes the summary here: a
+placeholder of the assumed length replaces it, so later calls are projected. The list of files at its end is part of
+that length.
 """
 
 from __future__ import annotations
@@ -66,14 +65,14 @@ def message_characters(
     *,
     is_answer: bool = False,
 ) -> int:
-    """Length of a message as JSON in UTF-16 units, its role and content alone; images are not counted.
+    """Return the length of a message as JSON in UTF-16 units, role and content only; images are not counted.
 
     Args:
         moment: The call about to be made.
         blocks: Its blocks.
-        texts: What else it says.
-        cut: Texts of blocks that are cut.
-        is_answer: The model said it, whatever its blocks.
+        texts: Further texts in it.
+        cut: Replacement texts of cut blocks.
+        is_answer: True if the model wrote it, regardless of its blocks.
     """
     history, around = moment.history, _AROUND + _LONGER_ROLE * is_answer
     sizes = [_TEXT + javascript.json_length(text) for text in texts]
@@ -98,11 +97,11 @@ def message_characters(
 
 
 def request_target(are_of_users: Iterable[bool], most: float, trigger: float) -> int:
-    """What a request is to come to: `resolveAutoRequestTargetTokens`.
+    """Return the target size of a request: `resolveAutoRequestTargetTokens`.
 
     Args:
-        are_of_users: Of each message that is sent, whether it is the user's, results too.
-        most: Tokens the model may be sent.
+        are_of_users: Per message sent, True for a user message, including results.
+        most: Maximum input tokens of the model.
         trigger: Tokens from which on it compacts.
     """
     asked = answered = 0
@@ -142,20 +141,18 @@ class ClineCompaction(Parametrized):
     )
 
     def triggers(self, window: int) -> tuple[float, ...]:
-        """Its part of what the model may be sent."""
         return ((self.window or window) * self.input_part * self.trigger,)
 
     def start(self, history: History) -> ClineCompactionRun | ClineBasicRun:
-        """A fresh run over one session."""
         return ClineBasicRun(self, history) if self.variant == "basic" else ClineCompactionRun(self, history)
 
 
 class _Message(NamedTuple):
-    """One message, all results of a batch being one.
+    """One message; all results of a batch are one.
 
     Attributes:
         blocks: Its blocks.
-        may_begin: Whether what stays may begin with it.
+        may_begin: True if the remaining conversation may begin with it.
     """
 
     blocks: tuple[int, ...]
@@ -167,17 +164,17 @@ class _Task:
     """One conversation.
 
     Attributes:
-        sent: Its messages, and the summary that stands for the first of them.
-        questions: Those the user asked.
+        sent: Its messages, and the summary that replaces the first of them.
+        questions: Indices of the user's questions.
     """
 
     sent: SummarizedBeginning[_Message] = field(default_factory=SummarizedBeginning)
     questions: list[int] = field(default_factory=list)
 
     def cut(self, keep: int) -> int:
-        """The first message that stays when the newest are to come to `keep` tokens: `findCutIndex`."""
+        """Return the first message that stays if the newest `keep` tokens do: `findCutIndex`."""
         sent = self.sent
-        # The last message from which on everything comes to as much.
+        # The last message from which on the tokens still reach `keep`.
         place = min(bisect_right(sent.sums, sent.since(0) - keep), len(sent.messages) - 1)
         if sent.since(sent.start) < keep:
             return sent.start
@@ -190,7 +187,7 @@ class _Task:
 
 
 class _Speaker(Enum):
-    """Whose message something is, as Cline puts them together."""
+    """Sender of a message, by Cline's grouping."""
 
     USER = "the user's words"
     MODEL = "what the model said"
@@ -198,7 +195,7 @@ class _Speaker(Enum):
 
 
 def _arrived(history: History, items: Iterable[ConversationItem]) -> Iterator[tuple[_Speaker, list[int]]]:
-    """What arrived as messages of Cline's, each with its blocks: results that follow one another are one."""
+    """Yield new items as Cline's messages, each with its blocks; consecutive results are one message."""
     batch: list[int] = []
     for item in items:
         if item.is_result:
@@ -215,10 +212,10 @@ def _arrived(history: History, items: Iterable[ConversationItem]) -> Iterator[tu
 
 
 class ClineCompactionRun(ThreadRun[ClineCompaction, _Task]):
-    """The compacting at work on one session.
+    """A run of the compaction on one session.
 
     Attributes:
-        most: Tokens the model may be sent.
+        most: Maximum input tokens of the model.
         trigger: Tokens from which on it compacts.
     """
 
@@ -228,11 +225,9 @@ class ClineCompactionRun(ThreadRun[ClineCompaction, _Task]):
         self.trigger = self.most * strategy.trigger
 
     def begin(self) -> _Task:
-        """No message yet."""
         return _Task()
 
     def decide(self, state: _Task, arrived: list[int], moment: Moment) -> Iterable[Choice]:
-        """Take in what arrived, then compact if the request would nearly fill the window."""
         for speaker, blocks in _arrived(self.history, self.items(arrived)):
             if speaker is _Speaker.USER:
                 state.questions.append(len(state.sent.messages))
@@ -242,7 +237,7 @@ class ClineCompactionRun(ThreadRun[ClineCompaction, _Task]):
         return self._compact(state, moment, tokens) if state.sent.messages and tokens >= self.trigger else ()
 
     def _target(self, state: _Task) -> int:
-        """What a request is to come to, which bounds what stays."""
+        """Return the target size of a request, an upper bound for the messages that stay."""
         users = (USER_TEXT, TOOL_RESULT, *MEDIA)
         sent = state.sent.messages[state.sent.start :]
         speakers = (self.history.kind_bytes[message.blocks[0]] in users for message in sent)
@@ -264,8 +259,8 @@ class _Talk:
     """One conversation.
 
     Attributes:
-        messages: What is sent of it.
-        total: What they are taken for.
+        messages: Its messages that are sent.
+        total: Their estimated tokens.
     """
 
     messages: list[ClineMessage] = field(default_factory=list)
@@ -273,10 +268,10 @@ class _Talk:
 
 
 class ClineBasicRun(ThreadRun[ClineCompaction, _Talk]):
-    """The compacting without a model at work on one session.
+    """A run of the compaction without a model on one session.
 
     Attributes:
-        most: Tokens the model may be sent.
+        most: Maximum input tokens of the model.
         trigger: Tokens from which on it compacts.
     """
 
@@ -286,11 +281,9 @@ class ClineBasicRun(ThreadRun[ClineCompaction, _Talk]):
         self.trigger = self.most * strategy.trigger
 
     def begin(self) -> _Talk:
-        """No message yet."""
         return _Talk()
 
     def decide(self, state: _Talk, arrived: list[int], moment: Moment) -> Iterable[Choice]:
-        """Take in what arrived, then compact if the request would nearly fill the window."""
         for speaker, blocks in _arrived(self.history, self.items(arrived)):
             is_answer = speaker is _Speaker.MODEL
             state.messages.append(ClineMessage(blocks, speaker is _Speaker.USER, is_answer=is_answer))

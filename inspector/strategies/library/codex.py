@@ -1,9 +1,9 @@
 """Cut the middle out of large tool results when they enter the conversation, as Codex does.
 
 Source: `truncate_text` and `formatted_truncate_text` of Codex (openai/codex `codex-rs/utils/output-truncation`). Every
-result is cut to the model's budget, in tokens of four bytes or in bytes, with a fifth more allowed for what is around
-it. Output of commands was cut to the budget itself before, with a line that says so. Each model has a policy of its
-own; 10,000 is the usual one, of either unit.
+result is cut to the model's budget, in tokens of four bytes or in bytes, plus a fifth for the text around it. Output of
+commands was cut to the budget itself before, with a line that states it. Each model has a separate policy; 10,000 is
+the usual budget, in either unit.
 """
 
 from __future__ import annotations
@@ -28,21 +28,21 @@ if TYPE_CHECKING:
 
 
 def of_bytes(count: int) -> int:
-    """A quarter of the bytes, rounded up: Codex's `approx_tokens_from_byte_count` (`utils/string/src/truncate.rs`)."""
+    """Convert bytes to tokens: Codex's `approx_tokens_from_byte_count` (`utils/string/src/truncate.rs`)."""
     return (count + 3) // CHARACTERS_PER_TOKEN
 
 
 @dataclass(frozen=True, slots=True)
 class CutMiddle:
-    """Keep half a budget from each end of a text over it, and say how much is missing between.
+    """Keep half a budget from each end of a text over it, with a marker of how much is missing in between.
 
-    The rule and its texts are Codex's (openai/codex `codex-rs/utils/string/src/truncate.rs`,
+    Rule and texts are Codex's (openai/codex `codex-rs/utils/string/src/truncate.rs`,
     `codex-rs/utils/output-truncation/src/lib.rs`).
 
     Attributes:
-        budget: What a text may have, in `in_tokens` four bytes each, or bytes.
-        in_tokens: The budget and what is missing are in tokens instead of bytes and characters.
-        announced: Say before the text that it was cut, and how long it was.
+        budget: Maximum size of a text: tokens of four bytes with `in_tokens`, otherwise bytes.
+        in_tokens: Measure budget and missing part in tokens instead of bytes and characters.
+        announced: Prefix the text with a warning that it was cut, and its original length.
     """
 
     budget: int
@@ -50,9 +50,9 @@ class CutMiddle:
     announced: bool
 
     def apply(self, rendition: Rendition, source: BlockSource) -> Rendition:
-        """Cut what is sent so far, if it has more bytes than the budget."""
+        """Cut the current text if it has more bytes than the budget."""
         budget = self.budget * CHARACTERS_PER_TOKEN if self.in_tokens else self.budget
-        # No character has more than four bytes.
+        # A character has at most four bytes.
         if rendition.length * 4 <= budget:
             return rendition
         text = sent_text(rendition, source)
@@ -73,7 +73,7 @@ class CutMiddle:
 
 
 def _kept(text: str, size: int, budget: int) -> tuple[int, int]:
-    """Where, in characters, the kept beginning ends and the kept end begins."""
+    """Return the end of the kept beginning and the start of the kept end, in characters."""
     left = budget // 2
     right = size - (budget - left)
     if text.isascii():
@@ -88,7 +88,7 @@ def _kept(text: str, size: int, budget: int) -> tuple[int, int]:
 
 
 def _is_inside(byte: int) -> bool:
-    """Whether a byte is neither a character's first nor its only one."""
+    """Return True for a UTF-8 continuation byte."""
     return byte & 0xC0 == 0x80
 
 
@@ -111,7 +111,6 @@ class CodexTruncate(Parametrized):
     command_tools: tuple[str, ...] = tools((), "Tools that run commands, besides those known to.")
 
     def schedule(self, history: History) -> Schedule:
-        """Every result is decided when it enters."""
         builder = ScheduleBuilder(history)
         in_tokens = self.unit == "tokens"
         announced = CutMiddle(self.budget, in_tokens, announced=True)

@@ -1,9 +1,8 @@
 """Cozempic's standard prescription for tool results: trimming large ones, ageing, and reads of edited files.
 
-Source: cozempic 1.8.39 `strategies/standard.py`, which prunes the session files of Claude Code when it is told to or at
-a guard's threshold; here results are treated as soon as they would be. It works on the session's file, and whatever
-does not make the JSON of a record shorter is left undone. Limits are in bytes where they are compared and in characters
-where they cut.
+Source: cozempic 1.8.39 `strategies/standard.py`, which prunes the session files of Claude Code on request or at a
+guard's threshold; here results are treated as soon as they qualify. It works on the session's file, and changes that do
+not shorten the JSON of a record are skipped. Limits are in bytes for comparisons and in characters for cuts.
 """
 
 from __future__ import annotations
@@ -52,18 +51,16 @@ _NEAR_MESSAGES = 4
 
 @dataclass(frozen=True, slots=True)
 class ReplaceLonger:
-    """Put a text in place of a longer one.
+    """Replace a text with a fixed text if it is longer than a limit.
 
     Attributes:
-        limit: Longest text, in characters, that stays.
-        text: What is sent instead.
+        limit: Length in characters up to which a text stays.
     """
 
     limit: int
     text: str
 
-    def apply(self, rendition: Rendition, source: BlockSource) -> Rendition:  # noqa: ARG002  the same for every block
-        """Replace what is sent so far."""
+    def apply(self, rendition: Rendition, source: BlockSource) -> Rendition:  # noqa: ARG002  same for every block
         return Rendition.replaced(self.text, rendition.kind) if rendition.length > self.limit else rendition
 
 
@@ -71,10 +68,10 @@ class ReplaceLonger:
 class CozempicStaleReads(Batching):
     """Replace reads of files that were edited later.
 
-    Source: `stale-reads` of cozempic 1.8.39 (`strategies/standard.py`). Files are told apart by their path as it was
-    written. Once a file is edited, the record with its read counts as stale, and with it every other read in that
-    record; results longer than a limit within the next records become a marker. When a pass finds several stale results
-    in one record, only the last of them is replaced, and the others at the passes that follow.
+    Source: `stale-reads` of cozempic 1.8.39 (`strategies/standard.py`). Files are identified by their path as written.
+    Once a file is edited, the record with its read counts as stale, and so does every other read in that record.
+    Results longer than a limit within the next records become a marker. If a pass finds several stale results in one
+    record, it replaces only the last of them; following passes replace the others.
     """
 
     name = "cozempic-stale-reads"
@@ -87,7 +84,7 @@ class CozempicStaleReads(Batching):
     edit_tools: tuple[str, ...] = tools((), "Tools that change files, besides those that are known to.")
 
     def schedule(self, history: History) -> Schedule:
-        """A read goes at the call that brings the edit, or after those that stand behind it in its record."""
+        """Replace a read at the call that adds the edit, or after the later reads in its record."""
         builder = ScheduleBuilder(history)
         decision = Decision(ReplaceLonger(self.limit, MARKER), "its file was edited")
         records = record_groups(history)
@@ -101,7 +98,7 @@ class CozempicStaleReads(Batching):
             waiting: dict[int, list[tuple[int, int, int]]] = defaultdict(list)
             for number, (use, call) in enumerate(self._stale(records, uses)):
                 near = use.result >= 0 and 0 < place[use.result] - place[use.block] <= _NEAR_MESSAGES
-                # A short result is left alone by a pass and holds up no other.
+                # A pass leaves a short result alone, and it delays no other.
                 long = near and history.plain_text[use.result] and history.characters[use.result] > self.limit
                 if long:
                     waiting[int(records[use.result])].append((max(call, use.result_call), -number, use.result))
@@ -110,7 +107,7 @@ class CozempicStaleReads(Batching):
         return builder.schedule()
 
     def _stale(self, records: NDArray[np.int32], uses: ContextUses) -> list[tuple[FileUse, int]]:
-        """Reads in records that became stale, in order, and the call that made them so."""
+        """Return the reads in records that became stale, in order, each with the call that made it stale."""
         open_reads: dict[str, list[int]] = defaultdict(list)
         stale_at: dict[int, int] = {}
         for use in uses.uses:
@@ -124,7 +121,7 @@ class CozempicStaleReads(Batching):
 
 
 def _one_a_pass(waiting: list[tuple[int, int, int]], calls: list[int]) -> list[tuple[int, int]]:
-    """Results of one record and the calls they go at: one at a call, the last of those that are due first."""
+    """Schedule the results of one record: one per call, and of those due the last one first."""
     due: list[tuple[int, int]] = []
     gone: list[tuple[int, int]] = []
     coming = sorted(waiting, reverse=True)
@@ -143,7 +140,7 @@ def _one_a_pass(waiting: list[tuple[int, int, int]], calls: list[int]) -> list[t
 
 
 JSON_BYTES = Measure(lambda text: len(json.dumps(text)))
-"""Bytes of a text in a record's JSON, where characters beyond ASCII are escaped."""
+"""Bytes of a text in a record's JSON, with characters beyond ASCII escaped."""
 
 _HUNK = re.compile(r"^@@ -\d+(?:,\d+)? \+\d+(?:,\d+)? @@", re.MULTILINE)
 _FILE_HEADERS = re.compile(r"^--- .*\n\+\+\+ ", re.MULTILINE)
@@ -151,12 +148,12 @@ _FILE_HEADERS = re.compile(r"^--- .*\n\+\+\+ ", re.MULTILINE)
 
 @dataclass(frozen=True, slots=True)
 class TrimOutput:
-    """Keep head and tail of a long text: of its lines if they are too many, else of its characters.
+    """Keep head and tail of a long text: by lines if it has too many, otherwise by characters.
 
     Attributes:
-        max_bytes: Longest text that stays.
-        max_lines: Most lines that stay.
-        only_shorter: Leave a text as it is where trimming would not make its JSON shorter.
+        max_bytes: Bytes up to which a text stays.
+        max_lines: Lines up to which a text stays.
+        only_shorter: Leave a text as it is if trimming would not shorten its JSON.
     """
 
     max_bytes: int
@@ -164,7 +161,6 @@ class TrimOutput:
     only_shorter: bool = True
 
     def apply(self, rendition: Rendition, source: BlockSource) -> Rendition:
-        """Trim what is sent so far."""
         text = sent_text(rendition, source)
         if text is None:
             return rendition
@@ -192,7 +188,7 @@ _TRIMMED_PART = "...[trimmed by cozempic]..."
 
 
 def _lines_end(text: str, count: int) -> int:
-    """Where the first `count` lines end, the last one's line end left out."""
+    """Return the end of the first `count` lines, without the last one's line end."""
     end = -1
     for _ in range(count):
         end = text.find("\n", end + 1)
@@ -200,7 +196,7 @@ def _lines_end(text: str, count: int) -> int:
 
 
 def _last_lines_begin(text: str, count: int) -> int:
-    """Where the last `count` lines begin."""
+    """Return the start of the last `count` lines."""
     begin = len(text)
     for _ in range(count):
         begin = text.rfind("\n", 0, begin)
@@ -209,16 +205,15 @@ def _last_lines_begin(text: str, count: int) -> int:
 
 @dataclass(frozen=True, slots=True)
 class MinifyOutput:
-    """Take the white space out of JSON, and the lines of context out of a difference.
+    """Remove white space from JSON, and context lines from a diff.
 
     Attributes:
-        only_shorter: Leave a text as it is where that would not make its JSON shorter.
+        only_shorter: Leave a text as it is if the change would not shorten its JSON.
     """
 
     only_shorter: bool = True
 
     def apply(self, rendition: Rendition, source: BlockSource) -> Rendition:
-        """Minify what is sent so far."""
         text = sent_text(rendition, source)
         if text is None or len(text) < SHORTEST:
             return rendition
@@ -231,18 +226,17 @@ class MinifyOutput:
 
 @dataclass(frozen=True, slots=True)
 class StubOutput:
-    """Put a line that says what was there in place of a text.
+    """Replace a text with one line that describes it.
 
     Attributes:
-        label: The tool and what it was called with.
-        only_shorter: Leave a text as it is where that would not make its JSON shorter.
+        label: The tool and its main argument.
+        only_shorter: Leave a text as it is if the change would not shorten its JSON.
     """
 
     label: str
     only_shorter: bool = True
 
     def apply(self, rendition: Rendition, source: BlockSource) -> Rendition:
-        """Replace what is sent so far."""
         text = sent_text(rendition, source)
         if text is None or len(text) < SHORTEST:
             return rendition
@@ -252,7 +246,7 @@ class StubOutput:
 
 
 SHORTEST = 100
-"""Results of fewer characters are not worth ageing."""
+"""Minimum length in characters of a result that is aged."""
 
 
 def _shorter(rendition: Rendition, other: Rendition, text: str, source: BlockSource) -> Rendition:
@@ -261,7 +255,7 @@ def _shorter(rendition: Rendition, other: Rendition, text: str, source: BlockSou
 
 
 def minify(text: str) -> str:
-    """JSON without white space where that saves 15 %; a unified difference without its context lines."""
+    """Minify JSON if that saves 15 %; drop the context lines of a unified diff."""
     try:
         minified = json.dumps(json.loads(text), separators=(",", ":"))
     except (ValueError, RecursionError):
@@ -314,7 +308,6 @@ class CozempicTrim(Parametrized):
     max_lines: int = whole(100, "Most lines of a result that stays whole.", "lines", maximum=100_000)
 
     def schedule(self, history: History) -> Schedule:
-        """Every result is decided when it enters."""
         builder = ScheduleBuilder(history)
         results = history.results[history.enters[history.results] != NEVER]
         for block, operation in _worthwhile(history, results.tolist(), self._operation):
@@ -322,19 +315,19 @@ class CozempicTrim(Parametrized):
                 builder.add_at_insertion(np.array([block], dtype=np.int32), Decision(operation, "large result"))
         return builder.schedule()
 
-    def _operation(self, block: int, only_shorter: bool) -> Operation:  # noqa: ARG002  the same for every block
+    def _operation(self, block: int, only_shorter: bool) -> Operation:  # noqa: ARG002  same for every block
         return TrimOutput(self.max_bytes, self.max_lines, only_shorter)
 
 
 @dataclass(frozen=True)
 class CozempicAge(Batching):
-    """Minify results of middle age, and say of old ones what they were.
+    """Minify middle-aged results, and reduce old ones to a description.
 
     Source: `tool-output-trim` and `tool-result-age` of cozempic 1.8.39 (`strategies/standard.py`), which prunes the
-    session files of Claude Code when it is told to or at a guard's threshold; here results are treated as soon as they
-    would be. Age is counted in what the user typed: young results stay, middle-aged JSON and differences are minified,
-    old results become a line that says what they were. Whether a change makes its record shorter, and so is made, is
-    worked out for all results of a record together.
+    session files of Claude Code on request or at a guard's threshold; here results are treated as soon as they qualify.
+    Age is counted in user messages: young results stay, middle-aged JSON and diffs are minified, old results become one
+    line that describes them. Only changes that shorten a record are made, which is decided for all results of a record
+    together.
     """
 
     name = "cozempic-age"
@@ -346,7 +339,7 @@ class CozempicAge(Batching):
     old: int = whole(40, "Turns after which a line is left.", "turns", minimum=1, maximum=1_000)
 
     def schedule(self, history: History) -> Schedule:
-        """A result changes tier at the call that brings the user's text that many turns after it."""
+        """Change a result's tier at the call that adds the user text that many turns after it."""
         builder = ScheduleBuilder(history)
         is_result = history.kind == BlockKind.TOOL_RESULT
         for context in arrivals(history, (history.kind != BlockKind.SYSTEM_TEXT) & (history.kind != BlockKind.OTHER)):
@@ -356,7 +349,7 @@ class CozempicAge(Batching):
             builder.add(context.blocks[carried], context.calls[carried], COUNTED_ANEW)
             tiers = ((self.middle, "middle", _minify), (self.old, "old", turns.stub))
             for age, group, make in tiers if self.middle < self.old else tiers[1:]:
-                # What would not get shorter is sent as recorded, minified before or not.
+                # A result that would not get shorter is sent as recorded, even if it was minified before.
                 left = Decision(None, f"at least {age} turns old", group)
                 reached = {
                     int(context.blocks[place]): max(call, int(context.calls[place]))
@@ -369,19 +362,18 @@ class CozempicAge(Batching):
         return builder.schedule()
 
 
-def _minify(block: int, only_shorter: bool) -> Operation:  # noqa: ARG001  the same for every block
+def _minify(block: int, only_shorter: bool) -> Operation:  # noqa: ARG001  same for every block
     return MinifyOutput(only_shorter)
 
 
 @dataclass(frozen=True, slots=True)
 class _Turns:
-    """What the user typed in one context, and how far results are from it.
+    """User messages of one context, and the age of results in them.
 
     Attributes:
-        history: What was recorded.
-        ordinal: Per block in the context, the place of its record.
-        turn: Per block in the context, by its place there, how many of the user's texts came before it.
-        calls: Per text of the user, the first call that sends it.
+        ordinal: Per block in the context, the index of its record.
+        turn: Per block in the context, by position, the number of user texts before it.
+        calls: Per user text, the first call that sends it.
     """
 
     history: History
@@ -391,7 +383,6 @@ class _Turns:
 
     @classmethod
     def of(cls, history: History, context: Arrivals) -> _Turns:
-        """The turns of a context."""
         kinds = history.kind[context.blocks]
         record = record_groups(history)[context.blocks]
         begins = np.append(True, record[1:] != record[:-1])[: len(record)]
@@ -404,14 +395,13 @@ class _Turns:
         return cls(history, places, turn, context.calls[begins & typed[ordinal]])
 
     def call(self, place: int, age: int) -> int | None:
-        """The first call at which a result is that many turns old; None where there is none."""
         number = int(self.turn[place]) + age
         if number > len(self.calls):
             return None
         return int(self.calls[number - 1]) if number else 0
 
     def stub(self, block: int, only_shorter: bool) -> Operation:
-        """What stands for an old result; its call is looked for in the records shortly before it."""
+        """Build the replacement of an old result; its call is looked up in the records shortly before it."""
         call = int(self.history.call_block[block])
         if call not in self.ordinal or self.ordinal[block] - self.ordinal[call] > _NEAR:
             return StubOutput("", only_shorter)
@@ -433,10 +423,10 @@ _called_with = found_in_arguments(_named_in, "")
 
 
 def _worthwhile(history: History, blocks: list[int], make: Make) -> Iterator[tuple[int, Operation | None]]:
-    """What to do to each of some results; None where their record would not get shorter.
+    """Yield the operation for each result; None if its record would not get shorter.
 
-    A record with one result leaves that to the operation. The results of one with several are made shorter or longer
-    together, or left alone together.
+    For a record with one result the operation itself checks that. Several results in one record are changed together or
+    left alone together.
     """
     by_record: dict[int, list[int]] = defaultdict(list)
     records = record_groups(history)

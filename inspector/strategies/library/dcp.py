@@ -1,4 +1,4 @@
-"""OpenCode's pruning plug-in (opencode-dcp 3.1): equal tool calls, and calls that failed.
+"""OpenCode's pruning plug-in (opencode-dcp 3.1): equal tool calls, and failed calls.
 
 Tools and files can be protected by patterns. Since version 3 the program acts only when the model compresses the
 conversation.
@@ -44,15 +44,15 @@ _PATCHED_FILE = re.compile(r"\*\*\* (?:Add|Delete|Update) File: ([^\n\r]+)")
 
 
 def signature_of(session: Session, call: Block) -> str:
-    """What a tool call asks for; equal texts for equal tools and inputs.
+    """Return a signature of a tool call, equal for equal tools and inputs.
 
-    Values that are null count as not given. The rule is opencode-dcp's (`lib/strategies/deduplication.ts`).
+    Null values count as not given. The rule is opencode-dcp's (`lib/strategies/deduplication.ts`).
     """
     return f"{call.tool_name}::{_input_signature(session, call)}"
 
 
 def files_of(session: Session, call: Block) -> tuple[str, ...]:
-    """The files a tool call names in its input, those of a patch included."""
+    """Return the files named in a tool call's input, including those in a patch."""
     named = path_of(session, call)
     value = decoded(_input(session, call)) if call.tool_name in ("apply_patch", "multiedit") else None
     found = [named] if named else []
@@ -67,7 +67,7 @@ def files_of(session: Session, call: Block) -> tuple[str, ...]:
 
 
 def _input(session: Session, call: Block) -> str:
-    """A call's input; its beginning where it cannot be read any more."""
+    """Return a call's input, or its beginning if it can no longer be read."""
     try:
         return arguments_text(session, call)
     except TextUnavailableError:
@@ -89,10 +89,9 @@ _input_signature = TextMemo(_of_input, "", _input)
 
 
 def matches_any(text: str, patterns: Iterable[str]) -> bool:
-    """Whether a path or name matches one of the patterns as a whole.
+    """Return True if a path or name fully matches one of the patterns.
 
-    `**/` stands for any number of folders, `**` for anything, `*` for anything without a slash, `?` for one character
-    that is no slash.
+    `**/` matches any number of folders, `**` anything, `*` anything without a slash, `?` one character except a slash.
     """
     return any(_compiled(pattern).fullmatch(text) is not None for pattern in patterns if pattern)
 
@@ -112,18 +111,18 @@ _MEANING = {"**/": r"(?:[^\n]*/)?", "**": r"[^\n]*", "*": "[^/]*", "?": "[^/]"}
 
 @dataclass(frozen=True, slots=True)
 class BlankInput:
-    """Put a note in the place of parts of an input.
+    """Replace values in a tool call's input with a note.
 
     Attributes:
-        note: What stands in their place.
-        name: The one value that is replaced, whatever it is; empty for every value that is a string.
+        note: The text that replaces them.
+        name: Name of the only value to replace, of any type; empty to replace every string.
     """
 
     note: str
     name: str = ""
 
     def apply(self, rendition: Rendition, source: BlockSource) -> Rendition:
-        """The object with the values replaced; what is sent so far where it is none or has no such values."""
+        """Replace the values; return the rendition unchanged if it is not an object or has no such values."""
         text = sent_text(rendition, source)
         value = _object(text) if text else None
         if not value:
@@ -157,29 +156,28 @@ DEFAULT_PROTECTED = (
     "write",
     "edit",
 )
-"""Tools that are left alone (`lib/config.ts`)."""
+"""Tools that are left alone by default (`lib/config.ts`)."""
 
 COMPRESS = "compress"
-"""The tool with which the model compresses the conversation."""
+"""Tool with which the model compresses the conversation."""
 
 WHEN = ("each-call", "on-compress")
 WHEN_HELP = "When it acts: before each call, or only once the model has called the tool that compresses."
 
 
 def is_protected(session: Session, call: Block, tools: tuple[str, ...], files: tuple[str, ...]) -> bool:
-    """Whether a call's tool or one of the files it names is protected."""
     if matches_any(call.tool_name, tools):
         return True
     return bool(files) and any(matches_any(file, files) for file in files_of(session, call))
 
 
 def batched(history: History, context: int, calls: NDArray[np.int32], when: str) -> NDArray[np.int32]:
-    """The calls at which decisions that could be made at `calls` are made.
+    """Return the calls at which decisions possible at `calls` are made.
 
     Args:
-        history: What was recorded.
-        context: The context they are about.
-        calls: Per decision, the first call it could be made at, `NEVER` for none.
+        history: The recorded history.
+        context: The context of the decisions.
+        calls: Per decision, the first possible call, `NEVER` for none.
         when: One of `WHEN`.
     """
     if when != "on-compress":
@@ -196,7 +194,7 @@ PLACEHOLDER = "[Output removed to save context - information superseded or no lo
 BLANK_INPUT = "[input removed due to failed tool call]"
 BLANK_QUESTIONS = "[questions removed - see output for user's answers]"
 OUTPUT_KEPT = ("question", "edit", "write")
-"""Tools whose output is never removed."""
+"""Tools with output that is never removed."""
 
 
 @dataclass(frozen=True)
@@ -204,11 +202,10 @@ class DcpDedupe(Batching):
     """Clear the output of all but the newest of equal tool calls.
 
     Source: deduplication of opencode-dcp 3.1 (@tarquinen/opencode-dcp `lib/strategies/deduplication.ts`,
-    `lib/messages/prune.ts`). Calls of one tool with one input, whatever the order of its names, are duplicates; all but
-    the newest lose their output. One that failed keeps its error and loses its input. Since version 3 the program looks
-    for duplicates only when the model compresses the conversation (`when=on-compress`), so that the prompt cache
-    survives; sessions recorded without the program have no such calls, and so each call is the default here, as in
-    version 1.
+    `lib/messages/prune.ts`). Calls of one tool with the same input, in any order of names, are duplicates; all but the
+    newest lose their output. A failed call keeps its error and loses its input. Since version 3 the program looks for
+    duplicates only when the model compresses the conversation (`when=on-compress`), so that the prompt cache survives.
+    Sessions recorded without the program have no such calls, so the default here is every call, as in version 1.
     """
 
     name = "dcp-dedupe"
@@ -223,7 +220,7 @@ class DcpDedupe(Batching):
     protected_files: tuple[str, ...] = tools((), "Files whose calls are left alone, as patterns with *, ** and ?.")
 
     def schedule(self, history: History) -> Schedule:
-        """Output goes at the call that brings the result of the next equal call."""
+        """Clear output at the call that adds the result of the next equal call."""
         builder = ScheduleBuilder(history)
         signature = self._signatures(history)
         clear = Decision(ReplaceText(PLACEHOLDER), "called again with the same input", points_to="later")
@@ -249,7 +246,7 @@ class DcpDedupe(Batching):
         return builder.schedule()
 
     def _signatures(self, history: History) -> NDArray[np.int32]:
-        """Per block, the number of what its call asks for; -1 for what is no result, or protected."""
+        """Return, per block, the number of its call's signature; -1 for blocks that are not results, or protected."""
         session = history.session
         signature = np.full(len(history.kind), -1, dtype=np.int32)
         results = history.results[history.call_block[history.results] >= 0]
@@ -266,8 +263,8 @@ class DcpPurgeErrors(Batching):
     """Blank the input of tool calls that failed some turns ago.
 
     Source: purgeErrors of opencode-dcp 3.1 (@tarquinen/opencode-dcp `lib/strategies/purge-errors.ts`,
-    `lib/messages/prune.ts`). A turn is a response of the model there, not a question of the user. Every string in the
-    input is replaced, other values stay. When the program acts, see `dcp-dedupe`.
+    `lib/messages/prune.ts`). There a turn is a model response, not a user question. Every string in the input is
+    replaced; other values stay. See `dcp-dedupe` for when the program acts.
     """
 
     name = "dcp-purge-errors"
@@ -285,7 +282,7 @@ class DcpPurgeErrors(Batching):
     protected_files: tuple[str, ...] = tools((), "Files whose calls are left alone, as patterns with *, ** and ?.")
 
     def schedule(self, history: History) -> Schedule:
-        """Input goes at the call whose prompt holds `turns` responses after the one that made the call."""
+        """Blank input at the call with `turns` responses after the one that made the tool call."""
         builder = ScheduleBuilder(history)
         old = Decision(BlankInput(BLANK_INPUT), f"failed {self.turns} turns ago")
         session = history.session

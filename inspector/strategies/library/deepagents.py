@@ -1,9 +1,9 @@
-"""deepagents: large results and messages are saved to files and shown by both ends, arguments of old calls cut.
+"""deepagents: large results and messages saved to files with both ends shown, arguments of old calls cut.
 
-Source: deepagents 0.7 (`middleware/filesystem.py`, `middleware/_message_eviction.py`). Tokens are taken for four
-characters. A result over its limit is replaced before it enters the conversation, a message of the user when it is the
-newest of a prompt; neither changes again. Tools that shorten their own output, or whose saved output would have to be
-read with themselves, are exempt. A message's file has a random name there; here it is named after its text.
+Source: deepagents 0.7 (`middleware/filesystem.py`, `middleware/_message_eviction.py`). A token counts as four
+characters. A result over its limit is replaced before it enters the conversation, a user message when it is the newest
+of a prompt; both stay unchanged afterwards. Tools that shorten their own output, or that would be needed to read their
+own saved output, are exempt. The real file name of a message is random; here it derives from the message's text.
 """
 
 from __future__ import annotations
@@ -50,16 +50,16 @@ _LONGEST_NAME = 128
 
 @dataclass(frozen=True, slots=True)
 class PreviewLines:
-    """Send the first and last lines of a text over a limit, numbered, with a note on where all of it is.
+    """Send the first and last lines of a text over a limit, numbered, with a note on where the full text is.
 
-    The texts are those of deepagents 0.7 (`middleware/_message_eviction.py`, `backends/utils.py`).
+    The texts come from deepagents 0.7 (`middleware/_message_eviction.py`, `backends/utils.py`).
 
     Attributes:
-        limit: Longest text, in characters, that stays as it is.
+        limit: Length in characters up to which a text stays as it is.
         head: Lines shown from the beginning.
         tail: Lines shown from the end.
-        folder: Where the agent saves texts.
-        of_result: Whether the text is a tool's result; a message's otherwise.
+        folder: Folder in which the agent saves texts.
+        of_result: True for a tool result, False for a message.
     """
 
     limit: int
@@ -69,7 +69,6 @@ class PreviewLines:
     of_result: bool = True
 
     def apply(self, rendition: Rendition, source: BlockSource) -> Rendition:
-        """Preview what is sent so far, if it is longer than the limit."""
         text = sent_text(rendition, source) if rendition.length > self.limit else None
         if text is None:
             return rendition
@@ -82,7 +81,6 @@ class PreviewLines:
 
 
 def file_name(identifier: str) -> str:
-    """What the result of a call is saved as."""
     name = identifier.replace(".", "_").replace("/", "_").replace("\\", "_")
     if len(name.encode("utf-8", "surrogatepass")) > _LONGEST_NAME:
         return f"call-{hashlib.sha256(identifier.encode('utf-8', 'surrogatepass')).hexdigest()}"
@@ -127,7 +125,6 @@ class DeepagentsEvict(Parametrized):
     message_folder: str = written("/conversation_history", "Where the agent saves messages.", group="message")
 
     def schedule(self, history: History) -> Schedule:
-        """Everything is decided when it enters."""
         builder = ScheduleBuilder(history)
         if self.limit:
             results = history.results_of(~meaning_mask(history.tool_names, (), self.exempt_tools))
@@ -144,18 +141,18 @@ class DeepagentsEvict(Parametrized):
 
 @dataclass(frozen=True, slots=True)
 class TruncateArguments:
-    """Cut long texts among the arguments of a call, which stay JSON.
+    """Cut long texts in the arguments of a call, which stay valid JSON.
 
     Attributes:
-        limit: Longest text, in characters, that stays as it is.
-        marker: What stands behind the beginning of a text that was cut.
+        limit: Length in characters up to which a text stays as it is.
+        marker: Text appended to the beginning of a cut text.
     """
 
     limit: int
     marker: str
 
     def apply(self, rendition: Rendition, source: BlockSource) -> Rendition:
-        """Cut what is sent so far; arguments that are no object stay."""
+        """Cut the arguments; return the rendition unchanged if they are not an object."""
         text = sent_text(rendition, source) if rendition.length > self.limit else None
         try:
             given = json.loads(text) if text else None
@@ -174,10 +171,10 @@ class TruncateArguments:
 class DeepagentsTruncateArguments(Parametrized):
     """Cut the arguments of old calls that write files, while the conversation is over a trigger.
 
-    Source: `SummarizationMiddleware` of deepagents 0.7.32 (`middleware/summarization.py`, `_truncate_args`), with what
-    `compute_summarization_defaults` gives a model whose window it knows: over 85 % of it, calls before the newest tenth
-    are cut, at every call anew and before anything is summarized. A model of an unknown window has twenty messages for
-    both. Tokens are estimated from characters, as LangChain does.
+    Source: `SummarizationMiddleware` of deepagents 0.7.32 (`middleware/summarization.py`, `_truncate_args`), with the
+    settings that `compute_summarization_defaults` returns for a model with a known window: above 85 % of it, calls
+    before the newest tenth are cut, at every call again and before anything is summarized. For a model with an unknown
+    window both settings are twenty messages. Tokens are estimated from characters, as in LangChain.
     """
 
     name = "deepagents-truncate-arguments"
@@ -209,13 +206,11 @@ class DeepagentsTruncateArguments(Parametrized):
     window: int = model_window()
 
     def triggers(self, window: int) -> tuple[float, ...]:
-        """What triggers it in tokens."""
         if self.trigger_messages:
             return (0,)
         return (self.trigger_tokens or max(int((self.window or window) * self.trigger_fraction), 1),)
 
     def start(self, history: History) -> DeepagentsTruncateArgumentsRun:
-        """A fresh run over one session."""
         return DeepagentsTruncateArgumentsRun(self, history)
 
 
@@ -224,9 +219,9 @@ class _Written:
     """One conversation.
 
     Attributes:
-        system: Estimated tokens of the system text and the tools, as far as they are recorded.
-        sums: Per message, estimated tokens of it and all before it, nothing cut.
-        calls: Its writing calls that were not cut yet, each with the place of its message.
+        system: Estimated tokens of the system text and the tools, if recorded.
+        sums: Running token estimate up to and including each message, nothing cut.
+        calls: Its writing calls not cut yet, each with the index of its message.
     """
 
     system: int = 0
@@ -235,7 +230,7 @@ class _Written:
 
 
 class DeepagentsTruncateArgumentsRun(ThreadRun[DeepagentsTruncateArguments, _Written]):
-    """The cutting at work on one session. Over the trigger once, a conversation stays so, as it only grows."""
+    """A run of the cutting on one session. A conversation over the trigger stays over it, because it only grows."""
 
     measures_prompts = False
     sent_again = COUNTED_ANEW
@@ -250,11 +245,9 @@ class DeepagentsTruncateArgumentsRun(ThreadRun[DeepagentsTruncateArguments, _Wri
         )
 
     def begin(self) -> _Written:
-        """No message yet."""
         return _Written()
 
     def decide(self, state: _Written, arrived: list[int], moment: Moment) -> Iterable[Choice]:
-        """Take in what arrived, then cut what is old if all of it is over the trigger."""
         blocks = self.history.session.blocks
         for item in self.items(arrived):
             counted = self._characters(moment, item)
@@ -279,7 +272,6 @@ class DeepagentsTruncateArgumentsRun(ThreadRun[DeepagentsTruncateArguments, _Wri
         return tokens >= (strategy.trigger_tokens or max(int(self.window * strategy.trigger_fraction), 1))
 
     def _cutoff(self, state: _Written) -> int:
-        """The first of the messages that stay whole."""
         strategy, count = self.strategy, len(state.sums)
         if not strategy.keep_fraction:
             return 0 if count <= strategy.keep_messages else count - strategy.keep_messages
@@ -291,7 +283,7 @@ class DeepagentsTruncateArgumentsRun(ThreadRun[DeepagentsTruncateArguments, _Wri
     def _truncate(self, state: _Written, moment: Moment) -> Iterator[Choice]:
         cutoff = self._cutoff(state)
         if cutoff >= len(state.sums):
-            # Not even the newest message fits: then nothing is cut.
+            # If not even the newest message fits, nothing is cut.
             return
         while state.calls and state.calls[0][0] < cutoff:
             _, block = state.calls.popleft()

@@ -1,14 +1,14 @@
 """Replace the beginning of a conversation by a summary when half the window is full, as Gemini CLI does.
 
 Source: `ChatCompressionService` of Gemini CLI 0.61 (`packages/core/src/context/chatCompressionService.ts`). Before a
-request the previous prompt is held against a part of the window. Then, counted from the newest, results beyond 50,000
-tokens are cut to their ends, and what lies before the last three tenths of the characters is replaced by a summary and
-the model's thanks. The conversation is split only where the user speaks: a run of the agent that answers one question
-is replaced whole or not at all, so that a single long run is never compressed.
+request, the previous prompt is compared with a fraction of the window. Above it, results beyond the newest 50,000
+tokens are cut to their ends, and everything before the last 30 % of the characters is replaced by a summary and an
+acknowledgment from the model. The conversation is split only at a user message: a run of the agent that answers one
+question is replaced entirely or not at all, so a single long run is never compressed.
 
-No model is asked for the summary: a text of the length it is taken to have stands in for it, so that what follows is
-projected. The two requests that write and check it are noted, so that they are paid for. A summary that would make the
-conversation longer is refused there; here its length is assumed.
+No model writes the summary here: a placeholder of the assumed length replaces it, so later calls are projected. The two
+requests that write and check the summary are recorded, so that they are charged. The real program refuses a summary
+that would make the conversation longer; here its length is assumed.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ _RESULT = len('{"functionResponse":{"id":,"name":,"response":{"output":}}}')
 
 @dataclass(frozen=True)
 class GeminiCompress(Parametrized):
-    """Replace what lies before the newest part of a conversation by a summary."""
+    """Replace everything before the newest part of a conversation by a summary."""
 
     name = "gemini-compress"
     title = "Compress the chat (Gemini CLI)"
@@ -71,11 +71,9 @@ class GeminiCompress(Parametrized):
     file: str = written(FILE, "Where cut results are said to be; {tool} and {id} stand for the call's.")
 
     def triggers(self, window: int) -> tuple[float, ...]:
-        """Its part of the window."""
         return ((self.window or window) * self.threshold,)
 
     def start(self, history: History) -> GeminiCompressRun:
-        """A fresh run over one session."""
         return GeminiCompressRun(self, history)
 
 
@@ -84,10 +82,10 @@ class _Chat:
     """One conversation.
 
     Attributes:
-        messages: Its messages that are still sent, the summary and the thanks among them.
-        said: What stands in the place of blocks: the summary and the thanks.
-        looked: How many of the messages were looked at.
-        places: Those of them at which the user speaks, where the conversation could be split.
+        messages: Its messages that are still sent, including the summary and the acknowledgment.
+        said: Replacement texts by block: the summary and the acknowledgment.
+        looked: Number of messages scanned.
+        places: Indices of scanned user messages, where the conversation could be split.
     """
 
     messages: Alternation
@@ -97,10 +95,10 @@ class _Chat:
 
 
 class GeminiCompressRun(ThreadRun[GeminiCompress, _Chat]):
-    """The compressing at work on one session.
+    """A run of the compression on one session.
 
     Attributes:
-        allowed: Tokens a prompt may have without being compressed.
+        allowed: Maximum tokens of a prompt that is not compressed.
     """
 
     def __init__(self, strategy: GeminiCompress, history: History) -> None:
@@ -108,11 +106,9 @@ class GeminiCompressRun(ThreadRun[GeminiCompress, _Chat]):
         self.allowed = window_of(history, strategy.window) * strategy.threshold
 
     def begin(self) -> _Chat:
-        """No message yet."""
         return _Chat(Alternation(self.history))
 
     def decide(self, state: _Chat, arrived: list[int], moment: Moment) -> Iterable[Choice]:
-        """Take in what arrived, then compress if the previous prompt was too large."""
         state.messages.add(self.items(arrived))
         previous = moment.previous_prompt_tokens
         if previous and previous >= self.allowed and self._may_split(state):
@@ -120,7 +116,7 @@ class GeminiCompressRun(ThreadRun[GeminiCompress, _Chat]):
         return ()
 
     def _may_split(self, state: _Chat) -> bool:
-        """Whether there is a place at which the conversation could be split, other than its beginning."""
+        """Return True if the conversation can be split anywhere after its beginning."""
         turns, end = state.messages.turns, _end(state)
         state.places.extend(at for at in range(state.looked, end) if self._asks(turns[at]))
         state.looked = end
@@ -161,11 +157,11 @@ class GeminiCompressRun(ThreadRun[GeminiCompress, _Chat]):
         state.messages.turns[:split] = opening
         shift = len(opening) - split
         state.looked += shift
-        # The summary is what the user says now.
+        # The summary is a user message now.
         state.places = [0, *(at + shift for at in state.places if at >= split)]
 
     def _cuts(self, past: list[ConversationMessage], moment: Moment) -> Iterator[tuple[int, Choice]]:
-        """Results that are cut to their ends, because newer ones have used up the budget."""
+        """Yield the cuts of results to their ends, for results beyond the budget that newer ones have used up."""
         operation = KeepEnds(self.strategy.limit, self.strategy.file)
         decision = Decision(
             operation, f"older than the newest {self.strategy.result_budget:,} tokens of results", "cut"
@@ -184,7 +180,6 @@ class GeminiCompressRun(ThreadRun[GeminiCompress, _Chat]):
             used += tokens
 
     def _split(self, past: list[ConversationMessage], places: list[int], sizes: list[int]) -> int:
-        """How many of the messages go."""
         before = list(accumulate(sizes, initial=0))
         target = before[-1] * (1 - self.strategy.preserve)
         first = bisect_left(places, target, key=before.__getitem__)
@@ -195,7 +190,6 @@ class GeminiCompressRun(ThreadRun[GeminiCompress, _Chat]):
         return places[-1] if places else 0
 
     def _size(self, turn: ConversationMessage, state: _Chat, cuts: dict[int, Choice], moment: Moment) -> int:
-        """Length of a message as the API takes it, in JSON."""
         blocks = self.history.session.blocks
         size = _AROUND[turn.is_answer] + max(len(turn.blocks) - 1, 0)
         for index in turn.blocks:
@@ -217,6 +211,6 @@ class GeminiCompressRun(ThreadRun[GeminiCompress, _Chat]):
 
 
 def _end(state: _Chat) -> int:
-    """How many messages come before the request itself."""
+    """Count the messages before the request itself."""
     turns = state.messages.turns
     return len(turns) if turns and turns[-1].is_answer else max(len(turns) - 1, 0)

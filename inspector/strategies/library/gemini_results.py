@@ -1,6 +1,6 @@
-"""What Gemini CLI does to tool results: truncation at insertion, and masking of old output in batches.
+"""Gemini CLI's rules for tool results: truncation at insertion, and masking of old output in batches.
 
-What it does to a whole conversation is `gemini_compress`.
+`gemini_compress` covers whole conversations.
 """
 
 from __future__ import annotations
@@ -37,12 +37,12 @@ if TYPE_CHECKING:
 
 
 def gemini_result(tool: str, json_characters: int, *, error: bool) -> int:
-    """What Gemini CLI takes a tool result for: `estimateTokenCountSync` (`utils/tokenCalculation.ts`).
+    """Estimate the tokens of a tool result as Gemini CLI's `estimateTokenCountSync` (`utils/tokenCalculation.ts`).
 
     Args:
-        tool: The tool's name, which is counted with it.
-        json_characters: Length of the result's text as a JSON string, quotes included.
-        error: Whether the result is reported under `error` instead of `output`.
+        tool: The tool's name, which is included in the count.
+        json_characters: Length of the result's text as a JSON string, including quotes.
+        error: True if the result is reported under `error` instead of `output`.
     """
     around = len('{"error":}') if error else len('{"output":}')
     return (javascript.length(tool) + around + json_characters) // CHARACTERS_PER_TOKEN
@@ -52,7 +52,7 @@ _LONG = 100_000
 
 
 def gemini_text(text: str) -> int:
-    """What Gemini CLI takes a text for: four ASCII characters a token, three tokens for two other UTF-16 units."""
+    """Estimate the tokens of a text as Gemini CLI: one per four ASCII characters, 1.5 per other UTF-16 unit."""
     units = javascript.length(text)
     if units > _LONG or text.isascii():
         return units // CHARACTERS_PER_TOKEN
@@ -61,20 +61,20 @@ def gemini_text(text: str) -> int:
 
 
 GEMINI_TEXT = Measure(gemini_text)
-"""Tokens Gemini CLI takes a text for."""
+"""Tokens of a text by Gemini CLI's estimate."""
 
 
 _UNSAFE = re.compile(r"[^a-zA-Z0-9_-]")
 
 
 def file_for(pattern: str, source: BlockSource) -> str:
-    """A file's name with the call's tool and id in place of `{tool}` and `{id}`, made safe as Gemini CLI does it."""
+    """Return a file name with the call's tool and id in place of `{tool}` and `{id}`, sanitized as Gemini CLI does."""
     tool, identifier = safe_file_name(source.tool_name), safe_file_name(source.block.tool_call_id)
     return pattern.replace("{tool}", tool or "unknown_tool").replace("{id}", identifier)
 
 
 def safe_file_name(name: str) -> str:
-    """A name as Gemini CLI lets it stand in the name of a file."""
+    """Sanitize a name for use in a file name as Gemini CLI does."""
     return _UNSAFE.sub("_", name).lower()
 
 
@@ -86,16 +86,15 @@ class KeepEnds:
     """Keep a fifth of the limit from the beginning of a text over it and the rest from its end, in UTF-16 units.
 
     Attributes:
-        limit: Longest text that stays as it is.
-        file: Where the whole is said to be.
+        limit: Length up to which a text stays as it is.
+        file: File name shown for the full text.
     """
 
     limit: int
     file: str
 
     def apply(self, rendition: Rendition, source: BlockSource) -> Rendition:
-        """Cut what is sent so far, if it is longer than the limit."""
-        # No character is more than two units.
+        # A character is at most two units.
         text = sent_text(rendition, source) if rendition.length * 2 > self.limit else None
         parts = None if text is None else both_ends(text, self.limit, file_for(self.file, source))
         return rendition if parts is None else rendition.cut_to(parts)
@@ -106,9 +105,9 @@ class GeminiTruncate(Parametrized):
     """Keep both ends of large command output, once, when it is inserted.
 
     Source: `formatTruncatedToolOutput` of Gemini CLI 0.61 (`packages/core/src/utils/fileUtils.ts`,
-    `scheduler/tool-executor.ts`): output of its shell tool and of MCP tools. A text just over the limit gets longer.
-    The limit there also shrinks to what is left of the window; with a window of a million tokens that is seldom less
-    than the limit, and it is left out here.
+    `scheduler/tool-executor.ts`): output of its shell tool and of MCP tools. A text just over the limit gets longer. In
+    the program the limit also shrinks with the remaining window. With a window of a million tokens the remainder is
+    rarely below the limit, so that rule is omitted here.
     """
 
     name = "gemini-truncate"
@@ -123,7 +122,6 @@ class GeminiTruncate(Parametrized):
     file: str = written(FILE, "Where the whole output is said to be; {tool} and {id} stand for the call's.")
 
     def schedule(self, history: History) -> Schedule:
-        """Every result is decided when it enters."""
         builder = ScheduleBuilder(history)
         cut = Decision(KeepEnds(self.limit, self.file), "large output at insertion")
         results = history.results if self.applies_to == "all" else history.results_of(self.chosen(history.tool_names))
@@ -132,7 +130,7 @@ class GeminiTruncate(Parametrized):
         return builder.schedule()
 
     def chosen(self, tool_names: Sequence[str]) -> NDArray[np.bool_]:
-        """Per tool whether its output is cut, and at last for no tool."""
+        """Return, per tool, True if its output is cut; the last entry is for no tool."""
         chosen = meaning_mask(tool_names, (Meaning.SHELL,), self.command_tools)
         chosen[:-1] |= np.array([name.startswith(("mcp_", "mcp-")) for name in tool_names], dtype=np.bool_)
         return chosen
@@ -147,27 +145,26 @@ _SECTION = re.compile(_LINE_BEGINS + "(Output|Error|Exit Code|Signal|Background 
 
 @dataclass(frozen=True, slots=True)
 class MaskOutput:
-    """Send a preview of a result between tags, with the file that holds all of it; only if that saves tokens.
+    """Send a preview of a result between tags, with the file that holds the full text, if that saves tokens.
 
-    The texts are those of Gemini CLI 0.61 (`packages/core/src/context/toolOutputMaskingService.ts`). What is previewed
-    is the JSON form of the result, of command output its lines.
+    The texts come from Gemini CLI 0.61 (`packages/core/src/context/toolOutputMaskingService.ts`). The preview shows
+    the JSON form of the result, or the lines of command output.
 
     Attributes:
-        file: Where the whole is said to be.
-        shell_tools: Tools whose output is previewed by lines.
+        file: File name shown for the full text.
+        shell_tools: Tools with output that is previewed by lines.
     """
 
     file: str
     shell_tools: frozenset[str]
 
     def apply(self, rendition: Rendition, source: BlockSource) -> Rendition:
-        """Mask what is sent so far."""
         text = sent_text(rendition, source)
         if text is None:
             return rendition
         failed = source.block.is_error
         if source.tool_name in self.shell_tools:
-            # What failed is reported under another name than the one command output is looked for.
+            # A failed result is reported under a different name from the one checked for command output.
             preview = _simple_preview("") if failed else shell_preview(text)
         else:
             preview = _json_preview(text, "error" if failed else "output")
@@ -179,7 +176,7 @@ class MaskOutput:
 
 
 def is_masked(text: str) -> bool:
-    """Whether a result holds a mask already, which the agent takes for being one."""
+    """Return True if a result already contains a mask, which the agent treats as masked."""
     return f"<{TAG}" in text
 
 
@@ -191,7 +188,7 @@ def _json_preview(text: str, name: str) -> str:
 
 
 def shell_preview(text: str) -> str:
-    """Command output by its sections, the first and last lines of each `Output`, others whole."""
+    """Preview command output by sections: first and last lines of each `Output`, other sections whole."""
     parts = _SECTION.split(text)
     if len(parts) < 3:
         return _simple_preview(text)
@@ -221,10 +218,10 @@ class GeminiMask(Batching):
     """Replace old output by a preview, in batches.
 
     Source: `ToolOutputMaskingService` of Gemini CLI 0.61 (`packages/core/src/context/toolOutputMaskingService.ts`).
-    Before each request all output is looked at from the newest to the oldest, that of the request itself left out. The
-    newest 50,000 estimated tokens are protected; the result with which that is passed, and everything older, is masked
-    when together it has at least 30,000 tokens. A result stays as it is where a mask would not be shorter, and keeps
-    counting. What was masked stays masked.
+    Before each request, all output except the request's own is scanned from the newest to the oldest. The newest 50,000
+    estimated tokens are protected. The result that exceeds them, and everything older, is masked if together it has at
+    least 30,000 tokens. A result stays as it is if a mask would not be shorter, and still counts. Masked output stays
+    masked.
     """
 
     name = "gemini-mask"
@@ -251,7 +248,6 @@ class GeminiMask(Batching):
     file: str = written(FILE, "Where the whole output is said to be; {tool} and {id} stand for the call's.")
 
     def start(self, history: History) -> GeminiMaskRun:
-        """A fresh run over one session."""
         return GeminiMaskRun(self, history)
 
 
@@ -260,11 +256,11 @@ class _UnmaskedOutput:
     """One conversation.
 
     Attributes:
-        results: Its output that counts and was not judged yet, oldest first, those before `start` apart.
-        sums: For each of them, tokens of it and all before it.
-        start: The first that was not judged: masked, or found shorter than its mask.
-        kept: Tokens of those before it that were found shorter than their masks.
-        latest: Results of the newest message, which are not looked at yet.
+        results: Its output that counts, oldest first; results before `start` are already judged.
+        sums: Running token count up to and including each result.
+        start: Index of the first result not judged yet, i.e. masked or shorter than its mask.
+        kept: Tokens of earlier results that are shorter than their masks.
+        latest: Results of the newest message, not scanned yet.
     """
 
     results: list[int] = field(default_factory=list)
@@ -274,15 +270,14 @@ class _UnmaskedOutput:
     latest: list[int] = field(default_factory=list)
 
     def tokens_before(self, count: int) -> int:
-        """Tokens of the first so many results."""
         return self.sums[count - 1] if count else 0
 
 
 class GeminiMaskRun(ThreadRun[GeminiMask, _UnmaskedOutput]):
-    """The masking at work on one session.
+    """A run of the masking on one session.
 
     Attributes:
-        operation: What masks a result.
+        operation: Operation that masks a result.
     """
 
     measures_prompts = False
@@ -293,15 +288,13 @@ class GeminiMaskRun(ThreadRun[GeminiMask, _UnmaskedOutput]):
         self.operation = MaskOutput(strategy.file, frozenset(strategy.shell_tools))
 
     def begin(self) -> _UnmaskedOutput:
-        """No output yet."""
         return _UnmaskedOutput()
 
     def decide(self, state: _UnmaskedOutput, arrived: list[int], moment: Moment) -> Iterable[Choice]:
-        """Take in what arrived, then mask what is old if there is enough of it."""
         items = self.items(arrived)
         newest = len(items)
         if self.strategy.protect_latest and items:
-            # Results that answer one response are one message there.
+            # There, results that answer one response are one message.
             newest -= 1
             while newest and items[newest - 1].is_result and _is_one_message(items[newest - 1], items[newest]):
                 newest -= 1
@@ -324,7 +317,7 @@ class GeminiMaskRun(ThreadRun[GeminiMask, _UnmaskedOutput]):
 
     def _mask(self, state: _UnmaskedOutput, moment: Moment) -> Iterator[Choice]:
         total = state.tokens_before(len(state.sums))
-        # The newest result with which the protected amount is passed, counted from the newest.
+        # The newest result at which the protected amount is exceeded, counted from the newest.
         boundary = total - self.strategy.protect
         if boundary <= state.tokens_before(state.start):
             return

@@ -1,10 +1,10 @@
-"""Take out reads that are out of date: of files that were changed since, or read again.
+"""Remove outdated reads: of files that were changed since, or read again.
 
 Source: read lifecycle of headroom-ai 0.42 (`headroom/transforms/read_lifecycle.py`). A read is stale once a later
-message changes its file, and superseded once a later one reads all of its lines again; the second is off there, because
-it breaks the cached prompt more often than it pays. What is left is a marker that says what to do and names a hash
-under which the proxy keeps the text. Small results stay, and so do lists of parts; reads in the part of the prompt
-that the provider is known to have cached can be left alone.
+message changes its file, and superseded once a later one reads all of its lines again. The second rule is off by
+default there, because it breaks the cached prompt more often than it pays. A marker remains, with an instruction and
+the hash under which the proxy stores the text. Small results and lists of parts stay. Reads in the part of the prompt
+that the provider has cached can be left alone.
 """
 
 from __future__ import annotations
@@ -43,12 +43,11 @@ _WHAT = {
 
 @dataclass(frozen=True, slots=True)
 class MarkRead:
-    """Put a marker in place of a read.
+    """Replace a read with a marker.
 
     Attributes:
         state: `stale` or `superseded`.
-        path: The file.
-        minimum: Smallest text, in bytes, that is replaced.
+        minimum: Minimum size of a replaced text, in bytes.
     """
 
     state: str
@@ -56,7 +55,6 @@ class MarkRead:
     minimum: int
 
     def apply(self, rendition: Rendition, source: BlockSource) -> Rendition:
-        """Replace what is sent so far, where it is large enough."""
         text = sent_text(rendition, source)
         if text is None or bytes_of(text) < self.minimum:
             return rendition
@@ -82,7 +80,7 @@ class HeadroomStaleReads(Batching):
     edit_tools: tuple[str, ...] = tools((), "Tools that change files, besides those that are known to.")
 
     def schedule(self, history: History) -> Schedule:
-        """A read goes at the call that brings the change, or the read that covers it."""
+        """Replace a read at the call that adds the change, or the read that covers it."""
         builder = ScheduleBuilder(history)
         for context in file_uses(history, self.read_tools, self.edit_tools):
             rows = [(block, call, builder.index_of(COUNTED_ANEW)) for block, call in context.carried]
@@ -96,7 +94,7 @@ class HeadroomStaleReads(Batching):
         return builder.schedule()
 
     def _replaced(self, history: History, context: ContextUses) -> Iterator[tuple[FileUse, str, int]]:
-        """Reads, what becomes of them, and the call that makes them so."""
+        """Yield the reads to replace, their new state, and the call that causes it."""
         session = history.session
         fresh: dict[str, list[FileUse]] = defaultdict(list)
         unread: dict[str, list[FileUse]] = defaultdict(list)

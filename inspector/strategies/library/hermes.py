@@ -1,26 +1,26 @@
-"""Prune old tool results to a line each, as Hermes does it: before compressing, or early and in batches.
+"""Prune old tool results to a line each, as Hermes does: before compressing, or early and in batches.
 
-Source: hermes-agent `agent/context_compressor.py`: the pass that comes before a compression (0.19.0), and
-`prune_tool_results_only`, which makes the same pass early and on its own (0.20). What was pruned stays pruned.
+Source: hermes-agent `agent/context_compressor.py`: the pass before a compression (0.19.0), and
+`prune_tool_results_only`, which makes the same pass early and separately (0.20). Pruned results stay pruned.
 
-Version 0.21 is that of 0.21.0. The newest messages that are spared come to a fortieth of the window, between
-10,000 and 25,000 tokens, and are at least eight, however many are to be spared. Where they are over that by half even
-so, what they hold is pruned too: the oldest results first, all but the last three messages, then those, the newest
-result last. Lines are not pruned to lines again; the three newest results with images keep them, wherever they stand; a
-skill that was just loaded or that the user names stays. What a line says of an answer of the user and of a skill is
-more. Then the compression demotes results in its own tail, what stays behind its summary: those of 1,500 characters and
-more before the newest six rounds become a line that says where they can be found (`hermes_tail`). 0.21.3 does the same.
+Version 0.21 follows 0.21.0. It spares the newest messages: 2.5 % of the window, between 10,000 and 25,000 tokens, and
+at least eight messages even if more are configured. If these still exceed that budget by half, their results are pruned
+too: the oldest first except in the last three messages, then the rest, the newest result last. Lines are not pruned to
+lines again. The three newest results with images keep them in any position. A skill just loaded or named by the user
+stays. Lines give more detail on user answers and skills. The compression then demotes results in its own tail, the part
+after its summary: results of 1,500 characters or more before the newest six rounds become a line with their location
+(`hermes_tail`). 0.21.3 does the same.
 
-Version 0.22 is that of 0.22.2. It never changes a call. What is spared is a fifth of the window at most, also where
-that may be exceeded by half. The results that a prompt ends with, which no answer has seen yet, stay with their call,
-unless they come to more than a fifth of the window. The tail is found by tokens alone, however few messages that
-leaves, and the last request or the last answer in words is summed up too where what was done since is too much to stay.
-Where nothing is left to sum up, nothing is pruned either. 0.21.4 and 0.21.5 stand between the two: they find the tail
-nearly as 0.22 does, and shorten calls, with another marker.
+Version 0.22 follows 0.22.2. It never changes a call. It spares at most a fifth of the window, even with the tolerance
+of one half. The results at the end of a prompt, not yet seen by any answer, stay with their call unless they exceed a
+fifth of the window. The tail is found by tokens alone, even if few messages remain. The last request or the last answer
+with text is summarized too if the work since then is too large to stay. If nothing is left to summarize, nothing is
+pruned either. 0.21.4 and 0.21.5 are in between: they find the tail nearly as 0.22 does, and shorten calls, with another
+marker.
 
-The pass before a compression is judged by the prompt that follows: after two of them that left it over the threshold
-none is made until a prompt fits again. The early one is made only where it reclaims enough, and then not until the
-conversation has grown by as much as sets it off again. The summary a compression ends with is not part of it.
+The pass before a compression is judged by the next prompt: after two passes that left it over the threshold, no more
+are made until a prompt fits again. The early pass is made only if it reclaims enough, and then not until the
+conversation has grown by as much as triggers it again. The summary that ends a compression is not part of it.
 """
 
 from __future__ import annotations
@@ -45,16 +45,16 @@ _LEAST_THRESHOLD, _FRACTION_OF_THE_SMALLEST = 64_000, 0.85
 _MOST_FAILURES = 2
 _USUAL_THRESHOLD = 0.5
 _RECOVERY = 300.0
-"""Seconds after which 0.21 makes one more pass, however those before it did."""
+"""Seconds after which 0.21 makes one more pass regardless of earlier results."""
 
 
 def threshold_for(window: int, fraction: float, *, newer: bool = False) -> int:
-    """The prompt tokens from which on a conversation is compressed: `_compute_threshold_tokens`.
+    """Return the prompt tokens from which on a conversation is compressed: `_compute_threshold_tokens`.
 
     Args:
-        window: Size of the model's window in tokens.
-        fraction: Part of it that is asked for.
-        newer: As 0.21 has it, where the least threshold is never more than 0.85 of a window.
+        window: The model's context window in tokens.
+        fraction: Configured fraction of it.
+        newer: Follow 0.21, where the minimum threshold is capped at 0.85 of the window.
     """
     if window < _SMALL_WINDOW:
         fraction = max(fraction, _FRACTION_OF_A_SMALL_ONE)
@@ -71,7 +71,7 @@ _LEAN_PART, _LEAN_LEAST, _LEAN_MOST = 0.025, 10_000, 25_000
 
 
 def lean_tail(window: int, *, newest: bool = False) -> int:
-    """What 0.21 spares of the newest messages, in tokens: `tail_token_budget`; 0.22 a fifth of a window at most."""
+    """Return the tokens that 0.21 spares (`tail_token_budget`), in 0.22 at most a fifth of a window."""
     budget = max(_LEAN_LEAST, min(_LEAN_MOST, int(window * _LEAN_PART)))
     return max(1, min(budget, int(window * PART_OF_WINDOW))) if newest else budget
 
@@ -124,17 +124,15 @@ class HermesPrepass(Parametrized):
     )
 
     def triggers(self, window: int) -> tuple[float, ...]:
-        """The threshold."""
         return (threshold_for(self.window or window, self.threshold, newer=self.version != "0.19"),)
 
     def start(self, history: History) -> HermesPrepassRun:
-        """A fresh run over one session."""
         return HermesPrepassRun(self, history)
 
 
 @dataclass(frozen=True)
 class HermesProactivePrune(Parametrized):
-    """Prune old large results early, in batches that are worth it."""
+    """Prune old large results early, in worthwhile batches."""
 
     name = "hermes-proactive-prune"
     title = "Prune early (Hermes)"
@@ -152,24 +150,22 @@ class HermesProactivePrune(Parametrized):
     protect_first: int = _protect_first("First messages, which count where there are too few to prune.")
     version: str = choice(("0.20", "0.21", "0.22"), "Which version's pass it makes.")
 
-    def triggers(self, window: int) -> tuple[float, ...]:  # noqa: ARG002  a number of its own
-        """The trigger."""
+    def triggers(self, window: int) -> tuple[float, ...]:  # noqa: ARG002  has a fixed number
         return (self.trigger,)
 
     def start(self, history: History) -> HermesProactivePruneRun:
-        """A fresh run over one session."""
         return HermesProactivePruneRun(self, history)
 
 
 class HermesPrepassRun(ThreadRun[HermesPrepass, HermesMessages]):
-    """The pass before compressing at work on one session.
+    """A run of the pass before compressing on one session.
 
     Attributes:
-        threshold: Prompt tokens from which on it is made.
-        newer: It is that of 0.21, or later.
-        newest: It is that of 0.22.
-        window: Size of the model's window in tokens.
-        budget: Tokens of the newest messages that are spared; 0 to count messages alone.
+        threshold: Prompt tokens from which on the pass is made.
+        newer: True for 0.21 or later.
+        newest: True for 0.22.
+        window: The model's context window in tokens.
+        budget: Tokens of the newest messages that are spared; 0 to count messages only.
     """
 
     def __init__(self, strategy: HermesPrepass, history: History) -> None:
@@ -182,18 +178,16 @@ class HermesPrepassRun(ThreadRun[HermesPrepass, HermesMessages]):
         self.budget = strategy.tail_tokens or part
 
     def begin(self) -> HermesMessages:
-        """No message yet."""
         return HermesMessages(self.history, self.newer, self.newest)
 
     def begin_again(self, before: HermesMessages) -> HermesMessages:
-        """How the passes before did is remembered."""
+        """Return a new state that keeps the record of earlier passes."""
         state = self.begin()
         state.failures, state.is_on_trial = before.failures, before.is_on_trial
         state.waited, state.has_passed = before.waited, before.has_passed
         return state
 
     def decide(self, state: HermesMessages, arrived: list[int], moment: Moment) -> Iterable[Choice]:
-        """Take in what arrived, then make the pass if the prompt has reached the threshold."""
         state.add(moment, self.items(arrived))
         last = moment.previous_prompt_tokens
         if last < self.threshold:
@@ -220,7 +214,7 @@ class HermesPrepassRun(ThreadRun[HermesPrepass, HermesMessages]):
         return state.carry_out()
 
     def _fit_tail(self, state: HermesMessages, moment: Moment, boundary: int, pending: range) -> bool:
-        """Find what is done to what stays behind the summary; False where 0.22 has nothing to sum up."""
+        """Find the edits after the summary; return False if 0.22 has nothing to summarize."""
         strategy, before = self.strategy, state.found
         ceiling = soft_ceiling(self.budget, self.window)
         most = ceiling if self.newest else int(self.budget * PRESSURE)
@@ -237,7 +231,7 @@ class HermesPrepassRun(ThreadRun[HermesPrepass, HermesMessages]):
         return True
 
     def _gives_up(self, state: HermesMessages) -> bool:
-        """Whether the passes before did so little that none is made; in 0.21 one is, every five minutes."""
+        """Return True if earlier passes achieved so little that none is made; 0.21 makes one every five minutes."""
         if state.failures < _MOST_FAILURES:
             state.waited = None
             return False
@@ -252,7 +246,7 @@ class HermesPrepassRun(ThreadRun[HermesPrepass, HermesMessages]):
 
 
 class HermesProactivePruneRun(ThreadRun[HermesProactivePrune, HermesMessages]):
-    """The early pass at work on one session."""
+    """A run of the early pass on one session."""
 
     def __init__(self, strategy: HermesProactivePrune, history: History) -> None:
         super().__init__(strategy, history)
@@ -260,19 +254,17 @@ class HermesProactivePruneRun(ThreadRun[HermesProactivePrune, HermesMessages]):
         self._threshold = threshold_for(self._window, _USUAL_THRESHOLD, newer=True)
 
     def begin(self) -> HermesMessages:
-        """No message yet."""
         version = self.strategy.version
         return HermesMessages(self.history, version != "0.20", version == "0.22")
 
     def decide(self, state: HermesMessages, arrived: list[int], moment: Moment) -> Iterable[Choice]:
-        """Take in what arrived, then prune if the last prompt was long and enough can be reclaimed."""
         state.add(moment, self.items(arrived))
         strategy, count = self.strategy, len(state.items)
         triggered = 0 < strategy.trigger <= moment.previous_prompt_tokens and state.items[-1:]
         if not triggered or not state.items[-1].is_result:
             return ()
         too_few = count <= strategy.protect_last + strategy.protect_first + 1
-        # In 0.22 a prompt that is to be compressed, and is not, does not wait until it has grown.
+        # In 0.22 a prompt that should be compressed but is not does not wait for growth.
         is_over = state.newest and moment.previous_prompt_tokens >= self._threshold
         if too_few or (state.total < state.rearmed_at and not is_over):
             return ()

@@ -1,4 +1,4 @@
-"""A line for every tool result: what Hermes leaves of old ones, and what it leaves of long arguments.
+"""Hermes' one-line replacements of old tool results, and its cuts of long arguments.
 
 Source: hermes-agent 0.19.0 `agent/context_compressor.py`: `_summarize_tool_result`, `_truncate_tool_call_args_json` and
 `_estimate_msg_budget_tokens`.
@@ -29,13 +29,13 @@ Arguments = dict[str, Any]
 
 
 def line_for(tool: str, arguments: str, text: str, *, newer: bool = False) -> str:
-    """What stands for a result: its tool, what it was called with, and how much came back.
+    """Return the replacement of a result: its tool, its arguments, and the size of its output.
 
     Args:
-        tool: The tool's name, `unknown` where the call is not known.
+        tool: The tool's name, `unknown` if the call is missing.
         arguments: The call's arguments as JSON.
         text: The result.
-        newer: Say it as 0.21 does: what the user answered, how a skill is loaded again, tools by their new names.
+        newer: Follow 0.21: include the user's answer and how to reload a skill, and use new tool names.
     """
     lines = _NEWER_LINES if newer else _LINES
     try:
@@ -107,7 +107,7 @@ def _web_extract(result: _Result) -> str:
     elif not isinstance(first, str):
         first = "?"
     more = f" (+{len(urls) - 1} more)" if several and len(urls) > 1 else ""
-    # An address that is no text cannot be added to, and what reports the error says less.
+    # Hermes cannot append to an address that is not a text, and its error line has less detail.
     return f"[web_extract] {first + more if more else first} ({result.size})"
 
 
@@ -175,7 +175,7 @@ def _clarify(result: _Result) -> str:
 
 
 def _answer(text: str) -> str | list[str] | None:
-    """What the user answered; None for nothing, or for what stands for no answer."""
+    """Return the user's answer; None if there is none, or only a note that there is none."""
     try:
         found = json.loads(text)
     except ValueError:
@@ -197,10 +197,10 @@ _NEWER_LINES = {_RENAMED.get(tool, tool): line for tool, line in _LINES.items()}
 
 @dataclass(frozen=True, slots=True)
 class ShrinkArguments:
-    """Cut every long text in a call's arguments, which stay JSON.
+    """Cut every long text in a call's arguments, which stay valid JSON.
 
     Attributes:
-        limit: Longest arguments, in characters of JSON, that stay as they are.
+        limit: Length of the arguments, in characters of JSON, up to which they stay as they are.
         keep: Characters kept of every text.
     """
 
@@ -208,7 +208,6 @@ class ShrinkArguments:
     keep: int = 200
 
     def apply(self, rendition: Rendition, source: BlockSource) -> Rendition:
-        """Shrink what is sent so far."""
         if rendition.length <= self.limit:
             return rendition
         text = sent_text(rendition, source)
@@ -232,14 +231,14 @@ PER_TOKEN = 4
 PER_IMAGE = 6_400
 _AROUND_CALL = len("{'id': , 'type': 'function', 'function': {'name': , 'arguments': }}")
 REPR_CHARACTERS = Measure(lambda text: len(repr(text)))
-"""Length of a text as Python writes it in quotes."""
+"""Length of a text as a Python literal."""
 
 
 def call_characters(call: Block, arguments: int) -> int:
-    """Characters of a tool call's Python form, given the length of its arguments in quotes."""
+    """Count the characters of a tool call's Python form, given the length of its quoted arguments."""
     return _AROUND_CALL + len(repr(call.tool_call_id)) + len(repr(call.tool_name)) + arguments
 
 
 def call_tokens(call: Block, arguments: int) -> int:
-    """What a tool call is taken for, given the length of its arguments in quotes: a quarter of its Python form."""
+    """Estimate the tokens of a tool call as a quarter of its Python form, given the length of its quoted arguments."""
     return call_characters(call, arguments) // PER_TOKEN

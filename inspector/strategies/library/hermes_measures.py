@@ -1,4 +1,4 @@
-"""What Hermes takes a message for, in tokens, where it finds what to spare.
+"""Hermes' token estimates of messages, used to decide which to spare.
 
 Source: hermes-agent `agent/context_compressor.py`, `_estimate_msg_budget_tokens`, 0.19.0 and from 0.21.0 on.
 """
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 
 
 def images_in(moment: Moment, block: int) -> int:
-    """How many images of a block are sent."""
     media = len(moment.history.session.blocks[block].media)
     sent = media and (moment.is_whole(block) or moment.rendition(block).action is Action.CUT)
     return media if sent else 0
@@ -46,7 +45,7 @@ def _tokens(moment: Moment, item: ConversationItem) -> int:
 
 
 TOKENS = ItemMeasure(_tokens)
-"""What a message is taken for."""
+"""Estimated tokens of a message."""
 
 
 def _newer_tokens(moment: Moment, item: ConversationItem) -> int:
@@ -67,11 +66,10 @@ def _newer_tokens(moment: Moment, item: ConversationItem) -> int:
 
 
 def newer_call_tokens(moment: Moment, block: int) -> int:
-    """What a call is taken for from 0.21 on."""
     call = moment.history.session.blocks[block]
     characters = call_characters(call, REPR_CHARACTERS.sent(moment, block))
     return rough_tokens(characters, DENSE_CHARACTERS.sent(moment, block))
 
 
 NEWER_TOKENS = ItemMeasure(_newer_tokens)
-"""The same from 0.21 on."""
+"""Estimated tokens of a message from 0.21 on."""

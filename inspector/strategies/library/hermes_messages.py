@@ -1,7 +1,7 @@
-"""The messages of a conversation as Hermes prunes them: what a pass would do to each, and what that reclaims.
+"""Messages of a conversation as Hermes prunes them: the edit a pass would make to each, and the tokens it reclaims.
 
-Source: hermes-agent `agent/context_compressor.py`, 0.19.0, 0.21.0 and 0.22.2. When a pass is made is what the
-strategies in `hermes` decide.
+Source: hermes-agent `agent/context_compressor.py`, 0.19.0, 0.21.0 and 0.22.2. The strategies in `hermes` decide when a
+pass is made.
 """
 
 from __future__ import annotations
@@ -62,13 +62,12 @@ _RECENT_SKILLS = 10
 
 @dataclass(frozen=True, slots=True)
 class _Edit:
-    """Something a pass does.
+    """An edit made by a pass.
 
     Attributes:
-        place: The message's place.
-        decision: What is done to its block.
-        saves: What that reclaims, in tokens as Hermes counts them.
-        counts: Whether it counts as pruning; cutting arguments alone does not.
+        decision: Decision about its block.
+        saves: Tokens it reclaims, by Hermes' estimate.
+        counts: True if it counts as pruning; cutting arguments alone does not.
     """
 
     place: int
@@ -79,30 +78,29 @@ class _Edit:
 
 @dataclass
 class HermesMessages:
-    """One conversation, and what a pass would do to it.
+    """One conversation, and the edits a pass would make to it.
 
     Source: hermes-agent 0.19.0 `agent/context_compressor.py`, `_prune_old_tool_results`. Results with the same text as
-    a newer one become a note that says so, wherever they stand. Before a boundary, results become a line each, images
-    in them go, and long texts in the arguments of calls are cut.
+    a newer one become a note, in any position. Before a boundary, results become a line each, their images are removed,
+    and long texts in the arguments of calls are cut.
 
-    Every message is looked at once as it grows old, and what a pass would do to it waits until one is made.
+    Every message is examined once as it grows old. Its edit then waits until a pass is made.
 
     Attributes:
-        history: What was recorded.
-        newer: The pass is that of 0.21, or later.
-        newest: It is that of 0.22.
-        items: The messages, each result apart.
-        tokens: What each is taken for.
-        thinking: What of that is reasoning, which 0.21 takes to be sent of the newest answer alone.
-        rows: What decides where a tail begins, in 0.21.
-        has_passed: A pass was made.
-        total: What all of them are.
-        ready: Per block, what a pass would do.
-        saves: What all that would reclaim.
-        failures: Passes before compressing that left the prompt over the threshold, one after the other.
-        is_on_trial: The last call's prompt was passed over, and how that did is not known yet.
-        waited: Seconds since a pass was first not made because of those before it; None where none was.
-        rearmed_at: What the messages have to come to for the next early pass.
+        newer: True for a pass of 0.21 or later.
+        newest: True for a pass of 0.22.
+        items: The messages, each result separate.
+        tokens: Estimated tokens of each message.
+        thinking: Estimated tokens of reasoning in each, which 0.21 assumes to be sent for the newest answer only.
+        rows: Facts that decide where a tail begins, in 0.21.
+        has_passed: True once a pass was made.
+        total: Estimated tokens of all messages.
+        ready: Per block, the edit a pass would make.
+        saves: Tokens that all these edits would reclaim.
+        failures: Number of consecutive passes before compressing that left the prompt over the threshold.
+        is_on_trial: True if a pass was made on the last call's prompt and its effect is not measured yet.
+        waited: Seconds since a pass was first skipped because of earlier ones; None if none was skipped.
+        rearmed_at: Size in tokens that the messages must reach for the next early pass.
     """
 
     history: History
@@ -134,11 +132,9 @@ class HermesMessages:
 
     @property
     def prunes(self) -> bool:
-        """Whether a pass would prune anything."""
         return self._counted > 0
 
     def add(self, moment: Moment, items: Iterable[ConversationItem]) -> None:
-        """Take in messages."""
         for item in items:
             if item.is_result:
                 self._unseen.append(len(self.items))
@@ -152,7 +148,7 @@ class HermesMessages:
             self.total += tokens
 
     def _note(self, moment: Moment, item: ConversationItem) -> None:
-        """Remember a result with images, or a call that loads a skill."""
+        """Record a result with images, or a call that loads a skill."""
         if item.is_result:
             if images_in(moment, item.blocks[0]):
                 self._with_images.append(len(self.items))
@@ -162,7 +158,7 @@ class HermesMessages:
                 self._skills.append((len(self.items), name))
 
     def _skill(self, moment: Moment, block: int) -> str:
-        """The skill a call loads, in small letters; empty for none."""
+        """Return the lowercase name of the skill a call loads; empty for none."""
         if self.history.session.blocks[block].tool_name != "skill_view":
             return ""
         try:
@@ -173,7 +169,7 @@ class HermesMessages:
         return name.lower() if isinstance(name, str) else ""
 
     def _row(self, item: ConversationItem) -> HermesRow:
-        """What decides where a tail begins: whose a message is, and what is in it."""
+        """Return the facts that decide where a tail begins: the message's sender and content."""
         if item.is_result:
             return HermesRow(Speaker.TOOL)
         message, blocks = self.history.session.messages[item.message], self.history.session.blocks
@@ -197,7 +193,7 @@ class HermesMessages:
         )
 
     def _sent_tokens(self) -> list[int]:
-        """What messages are taken for where a tail is measured, with what the coming pass does to them."""
+        """Return the token estimates used to measure a tail, without reasoning before the newest answer."""
         tokens = self.tokens
         if self.newer:
             answers = (at for at in reversed(range(len(self.rows))) if self.rows[at].speaker is Speaker.ASSISTANT)
@@ -209,7 +205,7 @@ class HermesMessages:
         return tokens
 
     def tail(self, budget: int, least: int) -> int:
-        """Where the newest messages begin that come to no more than a budget of tokens, and are at least so many."""
+        """Return where the newest messages begin that fit a token budget, at least `least` messages."""
         count, least = len(self.items), min(least, len(self.items))
         tokens = self._sent_tokens()
         spent, begin = 0, count
@@ -221,15 +217,15 @@ class HermesMessages:
         return min(begin, count - least)
 
     def is_too_short(self, protect_first: int) -> bool:
-        """Whether 0.21 compresses nothing, as there are too few messages."""
+        """Return True if 0.21 compresses nothing because there are too few messages."""
         return HermesConversation(self.rows, self.tokens, self._first(protect_first)).is_too_short
 
     def _first(self, protect_first: int) -> int:
-        """First messages that stay besides the system prompt: none once a pass was made."""
+        """Return how many first messages stay after the system prompt: none once a pass was made."""
         return 0 if self.has_passed else protect_first
 
     def pending(self, window: int) -> range:
-        """The results a prompt ends with, and their call: 0.22 spares them, if they are a fifth of a window at most."""
+        """Return the trailing results and their call, which 0.22 spares if they are at most a fifth of a window."""
         count = start = len(self.rows)
         while start and self.rows[start - 1].speaker is Speaker.TOOL:
             start -= 1
@@ -238,12 +234,12 @@ class HermesMessages:
         return range(start, count) if sum(self.tokens[start:]) <= int(window * PART_OF_WINDOW) else range(0)
 
     def kept(self, budget: int, protect_first: int, protect_last: int, ceiling: int | None = None) -> int | None:
-        """Where what stays behind a summary begins, as a pass leaves it; None where there is nothing to sum up.
+        """Return where the messages kept after a summary begin, after a pass; None if there is nothing to summarize.
 
         Args:
             budget: As in `HermesConversation.tail`, like the others.
-            protect_first: First messages that stay.
-            protect_last: Newest messages that are to stay.
+            protect_first: Number of first messages that stay.
+            protect_last: Number of newest messages to keep.
             ceiling: Tokens, in 0.22.
         """
         tokens = [*self._sent_tokens()]
@@ -253,7 +249,7 @@ class HermesMessages:
         return conversation.tail(budget, protect_last, ceiling)
 
     def demote(self, moment: Moment, tail: int, rounds: int) -> None:
-        """Find what a compression does to the old results of its tail."""
+        """Find the edits a compression makes to the old results of its tail."""
         blocks = self.history.session.blocks
         for place in old_results(self.rows, tail, rounds):
             block = self.items[place].blocks[0]
@@ -271,15 +267,15 @@ class HermesMessages:
 
     @property
     def found(self) -> tuple[dict[int, _Edit], int, int]:
-        """What a pass would do, as far as it is found."""
+        """Snapshot of the edits found so far."""
         return dict(self.ready), self.saves, self._counted
 
     def take_back(self, found: tuple[dict[int, _Edit], int, int]) -> None:
-        """Find no more than was found then."""
+        """Restore a snapshot of the edits."""
         self.ready, self.saves, self._counted = dict(found[0]), found[1], found[2]
 
     def prepare(self, moment: Moment, boundary: int, minimum: int, pending: range = range(0)) -> None:
-        """Find what a pass would do to messages before a boundary, and to duplicates anywhere; pending ones apart."""
+        """Find the edits of messages before a boundary, and of duplicates anywhere, except pending ones."""
         while self._unseen:
             self._compare(moment, self._unseen.popleft())
         spared = self._spared_results(moment, boundary) if self.newer else set()
@@ -296,7 +292,7 @@ class HermesMessages:
             self._with_images[: len(old)] = [place for place in old if place in pending]
 
     def relieve(self, moment: Moment, boundary: int, most: int, minimum: int, pending: range = range(0)) -> None:
-        """Find what a pass would do to the messages it spares where they are more than so many tokens."""
+        """Find the edits of spared messages if they exceed a number of tokens."""
         count = len(self.items)
         start, end = max(boundary, 0), count - min(_SPARED_UNDER_PRESSURE, count)
         saved = sum(edit.saves for edit in self.ready.values() if edit.place >= start)
@@ -315,7 +311,7 @@ class HermesMessages:
                     return
 
     def _shorten(self, moment: Moment, place: int, minimum: int) -> int:
-        """What would be done to a message grown old, and how many tokens that saves."""
+        """Find the edits of an old message, and return the tokens they save."""
         item, before = self.items[place], self.saves
         for block in item.blocks:
             if block not in self.ready and block not in self._pruned:
@@ -325,7 +321,7 @@ class HermesMessages:
         return self.saves - before
 
     def _spared_results(self, moment: Moment, boundary: int) -> set[int]:
-        """Old results that stay because the skill they load is in use."""
+        """Return the old results that stay because the skill they load is in use."""
         if not self._skills:
             return set()
         recent = max(min(len(self.items) - _RECENT_SKILLS, boundary), 0)
@@ -341,7 +337,6 @@ class HermesMessages:
         return found
 
     def _words(self, moment: Moment, item: ConversationItem) -> str:
-        """What the user said in a message, in small letters."""
         try:
             return "".join(
                 moment.text(block).lower() for block in item.blocks if self.history.kind_bytes[block] == USER_TEXT
@@ -350,7 +345,6 @@ class HermesMessages:
             return ""
 
     def carry_out(self) -> Iterator[Choice]:
-        """Make the pass."""
         for block, edit in self.ready.items():
             yield Choice(block, edit.decision)
             self.tokens[edit.place] -= edit.saves
@@ -371,7 +365,6 @@ class HermesMessages:
         return self.history.kind_bytes[block] == TOOL_CALL
 
     def _compare(self, moment: Moment, place: int) -> None:
-        """Hold a result against those before it."""
         key = self._key(moment, self.items[place].blocks[0])
         if key is None:
             return
@@ -383,7 +376,7 @@ class HermesMessages:
         self._make_ready(block, _Edit(older, decision, self._saved(older, DUPLICATE), counts=True))
 
     def _key(self, moment: Moment, block: int) -> bytes | None:
-        """What tells a result's text from others; None for one that is too short or no plain text."""
+        """Return a key of a result's text; None for one that is too short or not plain text."""
         recorded = self.history.session.blocks[block]
         if not recorded.plain_text or moment.length(block) < _SHORTEST_DUPLICATE:
             return None
@@ -426,7 +419,7 @@ class HermesMessages:
         return _line_of(*called, moment.text(block), newer=self.newer)
 
     def _is_line(self, moment: Moment, block: int, length: int) -> bool:
-        """Whether a result says itself that it was pruned."""
+        """Return True if a result's text is already a pruned line."""
         if length >= _LONGEST_LINE and not self.history.session.blocks[block].preview.startswith(_PRUNED_IMAGE):
             return False
         text = moment.text(block)
@@ -456,7 +449,7 @@ _UNKNOWN = ("unknown", "")
 
 
 def _line_of(tool: str, arguments: str, text: str, *, newer: bool) -> str | None:
-    """The line for a result; None for one that already says that it was pruned."""
+    """Return the line for a result; None for one that is already pruned."""
     if text == _PLACEHOLDER or text.startswith("[Duplicate tool output"):
         return None
     return line_for(tool, arguments, text, newer=newer)
@@ -466,7 +459,7 @@ _lines: Memo[tuple[str, bytes, bytes, bool], str | None] = Memo()
 
 
 def _recorded_line(session: Session, result: Block, call: Block | None, *, newer: bool) -> str | None:
-    """The line for a result as it was recorded, or None.
+    """Return the line for a result as it was recorded, or None.
 
     Raises:
         TextUnavailableError: A text it needs cannot be read.

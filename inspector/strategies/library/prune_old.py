@@ -1,13 +1,13 @@
-"""Prune old tool results in two tiers: keep head and tail of large ones, clear all of them when together they are huge.
+"""Prune old tool results in two tiers: trim large ones to head and tail, clear all of them if their total is huge.
 
-Source: `pruneOldToolResults` of inngest/utah (`src/agent-loop.ts`), as the document "Insertion-Time Tool Result
-Trimming" recounts it. It runs at the top of every iteration of the agent's loop after the third and changes the
-messages in place: the six newest messages are spared, each tool result being a message of its own, and the total that
-decides about clearing is of what earlier iterations have left. Lengths are in Python characters; the program counts
+Source: `pruneOldToolResults` of inngest/utah (`src/agent-loop.ts`), as described in the document "Insertion-Time Tool
+Result Trimming". It runs at the start of every iteration of the agent's loop after the third and changes the messages
+in place. The six newest messages are spared, with every tool result as a separate message. The total that triggers
+clearing is measured after the changes of earlier iterations. Lengths are in Python characters; the program counts
 UTF-16 units, which differ for characters outside the basic plane.
 
-The variant `projection` applies the same function to the recorded messages at every call, without keeping what it
-changed: old results then count in full, and clearing comes sooner.
+The variant `projection` applies the same function to the recorded messages at every call and does not retain changes:
+old results then count in full, and clearing happens sooner.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ MARKER = "\n\n... [{removed} chars trimmed] ...\n\n"
 
 @dataclass(frozen=True)
 class PruneOld(Batching):
-    """Head and tail of large old results; nothing of any once they are too much together."""
+    """Trim large old results, and clear all old results once their total is too large."""
 
     name = "prune-old"
     title = "Prune old results in two tiers"
@@ -62,13 +62,12 @@ class PruneOld(Batching):
     )
 
     def start(self, history: History) -> PruneOldRun:
-        """A fresh run over one session."""
         return PruneOldRun(self, history)
 
 
 @dataclass
 class _AgeingResults:
-    """One conversation: its newest messages, and what its old results have come to."""
+    """One conversation: its newest messages, and the current size of its old results."""
 
     iteration: int = 0
     newest: deque[ConversationItem] = field(default_factory=deque)
@@ -79,7 +78,7 @@ class _AgeingResults:
 
 
 class PruneOldRun(ThreadRun[PruneOld, _AgeingResults]):
-    """The pruning at work on one session."""
+    """A run of the pruning on one session."""
 
     measures_prompts = False
     keeps_changes = True
@@ -89,15 +88,13 @@ class PruneOldRun(ThreadRun[PruneOld, _AgeingResults]):
         self._cleared: set[int] = set()
 
     def begin(self) -> _AgeingResults:
-        """No message yet."""
         return _AgeingResults()
 
     def begin_again(self, before: _AgeingResults) -> _AgeingResults:
-        """Another prompt in the same iteration."""
+        """Return the state of another prompt in the same iteration."""
         return _AgeingResults(before.iteration)
 
     def decide(self, state: _AgeingResults, arrived: list[int], moment: Moment) -> Iterable[Choice]:
-        """Let messages age that newer ones have pushed out, then prune if the iteration is late enough."""
         items = self.items(arrived)
         asked = any(self.asks(item) for item in items)
         state.iteration = 1 if asked else state.iteration + 1
@@ -138,7 +135,6 @@ class PruneOldRun(ThreadRun[PruneOld, _AgeingResults]):
         return [Choice(block, decision) for block in large]
 
     def _left(self, moment: Moment, choice: Choice, cut: CutText | CutTokens, length: int) -> int:
-        """What a large result comes to once it is cut."""
         if not isinstance(cut, CutText):
             return moment.tokens_under(choice)
         return min(cut.head, length) + min(cut.tail, length) + len(cut.marker_text(length, ""))

@@ -1,10 +1,9 @@
 """Hide half of the conversation after its first message when the window is nearly full, as Roo Code does.
 
 Source: `truncateConversation` and `manageContext` of Roo Code (RooCodeInc/Roo-Code
-`src/core/context-management/index.ts`), the part that acts where its model-written condensing is off or fails. A prompt
-that would leave less than a tenth of the window and the room reserved for the answer loses the oldest half of its
-messages, an even number, the first message apart; a note takes their place. Tool results may lose the calls they
-answer.
+`src/core/context-management/index.ts`), the part that acts when its model-written condensing is off or fails. If a
+prompt would leave less than 10 % of the window plus the room reserved for the answer, the oldest half of the messages
+after the first is hidden, an even number, and a note replaces them. Tool results may lose their calls.
 """
 
 from __future__ import annotations
@@ -43,19 +42,17 @@ class RooTruncate(Parametrized):
     reserved: int = whole(8_192, "Room kept for the answer.", "tokens", maximum=1_000_000)
 
     def triggers(self, window: int) -> tuple[float, ...]:
-        """What is left of the window without a buffer and the room for the answer."""
         return ((self.window or window) * (1 - _BUFFER) - self.reserved,)
 
     def start(self, history: History) -> RooTruncateRun:
-        """A fresh run over one session."""
         return RooTruncateRun(self, history)
 
 
 class RooTruncateRun(ThreadRun[RooTruncate, Alternation]):
-    """The truncation at work on one session.
+    """A run of the truncation on one session.
 
     Attributes:
-        allowed: Tokens a prompt may have.
+        allowed: Maximum tokens of a prompt.
     """
 
     def __init__(self, strategy: RooTruncate, history: History) -> None:
@@ -63,11 +60,9 @@ class RooTruncateRun(ThreadRun[RooTruncate, Alternation]):
         self.allowed = window_of(history, strategy.window) * (1 - _BUFFER) - strategy.reserved
 
     def begin(self) -> Alternation:
-        """No message yet."""
         return Alternation(self.history)
 
     def decide(self, state: Alternation, arrived: list[int], moment: Moment) -> Iterator[Choice]:
-        """Take in what arrived, then truncate if it does not fit."""
         state.add(self.items(arrived))
         tokens = moment.prompt_tokens
         if tokens <= self.allowed:

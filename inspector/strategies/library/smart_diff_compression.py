@@ -1,19 +1,18 @@
 """Compress the diffs of a very long session: runs of edits to one file become a note with a line for each.
 
-Source: "Smart Tool History Strategy", section 6.3. The document gives the note, word for word: how many changes of
-which file between which turns, a line for each with changes of the same words counted together (`3x`), and where the
-full diff is. It is silent on the rest, which is chosen here:
+Source: "Smart Tool History Strategy", section 6.3. The document gives the note word for word: the number of changes,
+the file and the turns, a line for each change with equal wordings counted together (`3x`), and the location of the full
+diff. It leaves the rest open, which is chosen here:
 
-- A run is the changes of one file that were made before the agent last read some of it and are in no run yet, as soon
-  as there are `changes` of them. Changes since its last read stay whole, as nothing else says what the file holds. A
-  note that was made never changes, so that it breaks the cached prompt once.
-- The note stands in place of the last change's result, whose call keeps the file's name alone; the other calls of the
-  run go with their results. A run whose note would not be shorter stays as it is, for good.
-- A turn is a message, counted from 1, and a change is of the turn that holds its result, as in `inspector files`; the
-  words of a line are those of the changelog of section 6.1: the call's own intent, else the sentence the agent wrote
-  before it, else the difference. Behind them stand the ids of the tool calls, by which `inspector recall` finds them.
-- Of calls that change several files, of commands that may have done something besides, and of changes that failed,
-  nothing is put together.
+- A run consists of the changes of one file made before the agent last read some of it and not yet in a run, once there
+  are `changes` of them. Changes since the last read stay whole, because nothing else shows the file's content. A note
+  never changes, so it breaks the cached prompt once.
+- The note replaces the last change's result, and its call keeps only the file's name; the other calls of the run are
+  removed with their results. A run stays as it is if its note would not be shorter.
+- A turn is a message, counted from 1. A change belongs to the turn of its result, as in `inspector files`. The wording
+  of a line is that of the changelog of section 6.1: the call's intent, otherwise the agent's sentence before it,
+  otherwise the difference. The ids of the tool calls follow, for `inspector recall`.
+- Calls that change several files, commands with possible further effects, and failed changes are left out.
 """
 
 from __future__ import annotations
@@ -57,13 +56,13 @@ _TOUCHES_NO_FILE = (Meaning.SEARCH, Meaning.WEB, Meaning.LIGHT, Meaning.CONFIRMA
 
 
 class _Deed(NamedTuple):
-    """What a tool call did to files, as far as it counts here.
+    """Effects of a tool call on files, limited to those that count here.
 
     Attributes:
-        changes: The one file it changed, as the call names it; empty where it changed none, or more than that one.
-        folder: The folder that name starts from, where the call says so.
+        changes: The one file it changed, as the call names it; empty for no file or several.
+        folder: Folder that the name is relative to, if the call gives one.
         reads: Files it read, each with its folder.
-        intent: What the call itself says the change is for; empty where it does not.
+        intent: Purpose of the change as stated in the call; empty if not stated.
         difference: The change in words.
     """
 
@@ -83,7 +82,7 @@ class _Change(NamedTuple):
 
     Attributes:
         call: The call's block index.
-        result: Its result's.
+        result: The result's block index.
         path: The file, as the call names it.
     """
 
@@ -93,11 +92,10 @@ class _Change(NamedTuple):
 
 
 class _Run(NamedTuple):
-    """Changes of a file that are put together.
+    """Changes of a file that are compressed together.
 
     Attributes:
-        changes: The changes, in order.
-        at: The call from which on they are.
+        at: First call that sends the note.
     """
 
     changes: tuple[_Change, ...]
@@ -106,7 +104,7 @@ class _Run(NamedTuple):
 
 @dataclass(frozen=True)
 class SmartDiffCompression(Batching):
-    """Put runs of changes of a file together in a note with a line for each."""
+    """Compress runs of changes of a file into a note with a line for each."""
 
     name = "smart-diff-compression"
     title = "Smart diff compression"
@@ -130,7 +128,7 @@ class SmartDiffCompression(Batching):
     )
 
     def schedule(self, history: History) -> Schedule:
-        """A run is put together at the call that brings the read which follows its last change."""
+        """Compress a run at the call that adds the read after its last change."""
         builder = ScheduleBuilder(history)
         deeds = _deeds(history, self.read_tools)
         chosen = np.zeros(len(history.kind), dtype=np.bool_)
@@ -144,7 +142,7 @@ class SmartDiffCompression(Batching):
         return builder.schedule()
 
     def _runs(self, history: History, context: Arrivals, deeds: Mapping[int, _Deed]) -> Iterator[_Run]:
-        """The runs of a context, in the order they are put together."""
+        """Yield the runs of a context, in the order they are compressed."""
         place = {block: number for number, block in enumerate(context.blocks.tolist())}
         answers: dict[int, int] = defaultdict(int)
         folder = history.session.working_directory
@@ -158,7 +156,7 @@ class SmartDiffCompression(Batching):
             deed = deeds[block]
             for path, own_folder in deed.reads:
                 file = _file(folder, own_folder, path)
-                # The agent asks for a read once it has seen the results before.
+                # The agent calls for a read after seeing the results before it.
                 known = bisect_right(waiting[file], place[asked], key=lambda change: place[change.result])
                 if known < self.changes:
                     continue
@@ -186,7 +184,6 @@ class SmartDiffCompression(Batching):
             builder.add_pairs([(block, run.at)], Decision(StandForRemoved(text), reason))
 
     def note_on(self, history: History, changes: Sequence[_Change]) -> str:
-        """What stands in place of a run of changes."""
         session = history.session
         said = _said(history)
         lines: dict[str, list[int]] = {}
@@ -216,7 +213,7 @@ def _commands(session: Session, calls: Iterator[int] | Sequence[int]) -> str:
 
 
 def _input_left(session: Session, call: int) -> str:
-    """What is left of a change's arguments: the name of the file."""
+    """Return the remaining arguments of a change: the file's name only."""
     try:
         arguments = decoded(arguments_text(session, session.blocks[call]))
     except TextUnavailableError:
@@ -232,7 +229,7 @@ def _file(folder: str, own_folder: str, path: str) -> str:
 
 @once_a_history
 def _deeds(history: History, read_tools: tuple[str, ...]) -> dict[int, _Deed]:
-    """What tool calls did to files, by the block index of their results."""
+    """Return the effects of tool calls on files, by the block index of their results."""
     session, blocks = history.session, history.session.blocks
     may_touch = ~meaning_mask(history.tool_names, _TOUCHES_NO_FILE)
     may_touch |= meaning_mask(history.tool_names, (), read_tools)
@@ -282,7 +279,6 @@ def _as_deed(tool: str, deeds: CallDeeds) -> _Deed:
 
 @once_a_history
 def _said(history: History) -> SaidBefore:
-    """What the agent wrote before the calls that changed files."""
     deeds = _deeds(history, ())
     asking = [int(history.call_block[result]) for result, deed in deeds.items() if deed.changes]
     return SaidBefore(history.session, (history.message[asking] + 1).tolist())

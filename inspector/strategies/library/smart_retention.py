@@ -1,6 +1,6 @@
-"""The focus agent's projection: smart retention by tool.
+"""Smart retention by tool: the focus agent's projection.
 
-The document is "Smart Tool History Strategy"; what the agent runs is `core/context_management/ground_truth.py`.
+The document is "Smart Tool History Strategy"; the agent's code is `core/context_management/ground_truth.py`.
 """
 
 from __future__ import annotations
@@ -30,12 +30,12 @@ if TYPE_CHECKING:
 
 
 class ReadChanges(NamedTuple):
-    """Which reads are left out or brought back, and when, as columns of one length.
+    """Reads that are left out or restored, as columns of equal length.
 
     Attributes:
-        places: Positions in the columns that were asked about.
-        calls: The call it happens at, int32.
-        left_out: True where the read is left out from then on, False where it is back.
+        places: Positions in the columns passed in.
+        calls: First call with the new state, int32.
+        left_out: True if the read is left out from then on, False if it is restored.
     """
 
     places: NDArray[np.int64]
@@ -44,17 +44,17 @@ class ReadChanges(NamedTuple):
 
 
 def kept_reads(counts: NDArray[np.int64], maximum: int) -> NDArray[np.int64]:
-    """Per number of reads, the positions that stay: the first, the last and `maximum - 2` between.
+    """Return, per number of reads, the positions that stay: the first, the last and `maximum - 2` in between.
 
-    The positions between are those of the document's `select_reads_to_keep`: the middle divided evenly, rounded down,
-    so that they lean to the front. Up to `maximum` reads have none between.
+    The positions in between follow the document's `select_reads_to_keep`: the middle divided evenly, rounded down, so
+    that they lean to the front. Up to `maximum` reads have none in between.
 
     Args:
         counts: Numbers of reads, at least 2 each, shape (n,).
-        maximum: How many stay of a file read more often than that, at least 2.
+        maximum: Number that stays of a file read more often than that, at least 2.
 
     Returns:
-        Positions, shape (n, maximum), in no order, some repeated.
+        Positions, shape (n, maximum), unordered, with duplicates.
     """
     between = maximum - 2
     kept = np.zeros((len(counts), maximum), dtype=np.int64)
@@ -67,23 +67,23 @@ def kept_reads(counts: NDArray[np.int64], maximum: int) -> NDArray[np.int64]:
 
 
 def read_changes(files: NDArray[np.int32], calls: NDArray[np.int32], maximum: int, active_from: int) -> ReadChanges:
-    """When each read is left out and brought back.
+    """Compute when each read is left out and restored.
 
-    As more reads arrive, the last one moves and so do the samples between, so a read can be left out at one call and be
-    back at a later one. All of it is worked out at once from the order in which the reads arrive.
+    As more reads arrive, the last one moves and so do the samples in between, so a read can be left out at one call and
+    restored at a later one. All changes are computed at once from the arrival order of the reads.
 
     Args:
         files: Per read, in the order they are sent, the file's number.
-        calls: Per read, the call it arrives at, never decreasing.
+        calls: Per read, the call it arrives at, non-decreasing.
         maximum: As for `kept_reads`.
-        active_from: The number of reads of a file from which on any is left out, at least 3.
+        active_from: Number of reads of a file from which on any is left out, at least 3.
     """
     order = np.argsort(files, kind="stable")
     files, calls = files[order], calls[order]
     new_file = np.append(True, files[1:] != files[:-1])[: len(files)]
     base = np.flatnonzero(new_file)[np.cumsum(new_file) - 1]
     count = np.arange(len(files)) - base + 1
-    # One step for each file and call: what stays depends on the last count of the call only.
+    # One step for each file and call, since the result depends only on the last count of the call.
     ends = np.append((files[1:] != files[:-1]) | (calls[1:] != calls[:-1]), True)[: len(files)]
     at = np.flatnonzero(ends & (count >= active_from))
     steps, first, call, file = count[at], base[at], calls[at], files[at]
@@ -109,12 +109,12 @@ def read_changes(files: NDArray[np.int32], calls: NDArray[np.int32], maximum: in
 
 @dataclass(frozen=True, slots=True)
 class CutOutput:
-    """Keep both ends of a text over a limit, and a line between that says how many characters and lines it had.
+    """Keep both ends of a text over a limit, with a line between that gives its number of characters and lines.
 
     Attributes:
-        limit: Longest text that stays as it is.
-        keep: What is kept at each end.
-        unit: What these count, characters or tokens.
+        limit: Length up to which a text stays as it is.
+        keep: Length kept at each end.
+        unit: Unit of both, characters or tokens.
     """
 
     limit: int
@@ -122,7 +122,6 @@ class CutOutput:
     unit: str = CHARACTERS
 
     def apply(self, rendition: Rendition, source: BlockSource) -> Rendition:
-        """Cut what is sent so far, if it is longer than the limit."""
         cut = cut_in(self.unit, self.limit, self.keep, self.keep, _NOTE).apply(rendition, source)
         if cut is rendition:
             return rendition
@@ -132,20 +131,20 @@ class CutOutput:
 
 
 _NOTE = "\0"
-"""Stands where the note goes until the lines are counted, which only a text that is cut is read for."""
+"""Placeholder of the note until the lines are counted, which requires reading the text and is done only for cut ones.
+"""
 
 
 @dataclass(frozen=True)
 class SmartRetention(Batching):
     """Pointers for repeated reads, head and tail of long output, only the newest listings, all edits.
 
-    Reads of a file that is read again and again become pointers, except the first, the last and some between; edits
-    always stay; long command output keeps head and tail; of listings and the like only the newest stay.
+    Repeated reads of a file become pointers, except the first, the last and some in between. Edits always stay. Long
+    command output keeps head and tail. Of listings and similar output only the newest stay.
 
-    Source: "Smart Tool History Strategy", whose rules (sections 1 to 3 and its summary) are the default. The variant
-    `shipped` is the `smart_tool_retention` the same agent runs (`core/context_management/ground_truth.py`): up to
-    `max-reads` reads all stay, a pointer names the file without its folder, output keeps half the limit at each end,
-    and listings stay.
+    Source: "Smart Tool History Strategy" (sections 1 to 3 and its summary) for the default rules. The variant `shipped`
+    is the same agent's `smart_tool_retention` (`core/context_management/ground_truth.py`): up to `max-reads` reads all
+    stay, a pointer names the file without its folder, output keeps half the limit at each end, and listings stay.
     """
 
     name = "smart-retention"
@@ -199,12 +198,12 @@ class SmartRetention(Batching):
     )
 
     def schedule(self, history: History) -> Schedule:
-        """Output is decided when it enters; reads and listings whenever another arrives."""
+        """Decide output when it enters, and reads and listings whenever another arrives."""
         builder = ScheduleBuilder(history)
         self._add_reads(history, builder)
         output = meaning_mask(history.tool_names, (Meaning.SHELL,), self.output_tools)
         long_outputs = history.results_of(output)
-        # A token is a character or more.
+        # A token has at least one character.
         long_outputs = long_outputs[history.characters[long_outputs] > self.output_limit]
         cut = Decision(self._output_operation(), "long output", "output")
         builder.add_at_insertion(long_outputs, cut)
@@ -218,7 +217,6 @@ class SmartRetention(Batching):
         return builder.schedule()
 
     def pointer(self, path: str) -> str:
-        """What stands in place of a repeated read of a file."""
         shown = path.rsplit("/", 1)[-1] if self.variant == "shipped" else path
         return f"[Re-read of {shown} - see earlier read for content]"
 

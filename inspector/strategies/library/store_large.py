@@ -1,9 +1,9 @@
 """Store large tool results outside the conversation when they are inserted, leaving a preview and the file's name.
 
-Source: hermes-agent 0.19.0 `tools/tool_result_storage.py` and `tools/budget_config.py`, which took the place of the
-proposal `trim-at-insertion` follows. Two rules act when a batch of results is inserted: a result over its own limit is
-stored; then, while the batch together is over its budget, its largest result is stored. Since 0.21 results of tools of
-MCP servers have a limit of 50,000 characters (`mcp-limit`).
+Source: hermes-agent 0.19.0 `tools/tool_result_storage.py` and `tools/budget_config.py`, which replaced the proposal
+behind `trim-at-insertion`. Two rules act when a batch of results is inserted. A result over its own limit is stored.
+Then, while the batch as a whole is over its budget, its largest result is stored. Since 0.21 results of MCP servers'
+tools have a limit of 50,000 characters (`mcp-limit`).
 """
 
 from __future__ import annotations
@@ -40,17 +40,17 @@ _CHARACTERS_PER_TOKEN = 4
 
 
 class Budgets(NamedTuple):
-    """What may be inserted whole, in characters: one result, and one batch of results together."""
+    """Maximum characters inserted whole: per result, and per batch of results."""
 
     result: int
     batch: int
 
 
 def budgets_for_window(window: int, result: int, batch: int) -> Budgets:
-    """The budgets for a model's context window of so many tokens; 0 leaves `result` and `batch` as they are.
+    """Return the budgets for a model's context window in tokens; 0 leaves `result` and `batch` unchanged.
 
-    A result may take 15 % of the window and a batch 30 %, at four characters a token, never more than the given
-    budgets and never less than 8,000 and 16,000 characters.
+    A result may take 15 % of the window and a batch 30 %, at four characters per token, at most the given budgets and
+    at least 8,000 and 16,000 characters.
     """
     if not window:
         return Budgets(result, batch)
@@ -60,12 +60,12 @@ def budgets_for_window(window: int, result: int, batch: int) -> Budgets:
 
 @dataclass(frozen=True, slots=True)
 class StoreText:
-    """Leave a preview of a text over a limit, and say where the whole of it was saved.
+    """Leave a preview of a text over a limit, with the path of the full text.
 
     Attributes:
-        limit: Longest text, in characters, that stays as it is.
-        preview: Characters shown of a longer one, cut back to the last line end if that is past the half.
-        folder: Where the agent saves texts; empty where it cannot save any.
+        limit: Length in characters up to which a text stays as it is.
+        preview: Characters shown of a longer text, cut back to the last line end if that is past the half.
+        folder: Folder in which the agent saves texts; empty if it cannot save any.
     """
 
     limit: int
@@ -73,7 +73,6 @@ class StoreText:
     folder: str
 
     def apply(self, rendition: Rendition, source: BlockSource) -> Rendition:
-        """Store what is sent so far, if it is longer than the limit."""
         length = rendition.length
         if length <= self.limit:
             return rendition
@@ -82,7 +81,7 @@ class StoreText:
 
 
 def file_name(identifier: str) -> str:
-    """The file a result is saved in, named after its tool call's id made safe for file systems."""
+    """Return the file name for a result: its tool call's id, sanitized for file systems."""
     raw = identifier or "tool_result"
     stem = _UNSAFE.sub("_", raw).strip("._-")
     changed = stem != raw
@@ -136,12 +135,11 @@ class StoreLarge(Parametrized):
         about=ToolList.LEFT_ALONE,
     )
     folder: str = written(
-        "/tmp/hermes-results",  # noqa: S108  what the described system writes into its notice; nothing is saved here
+        "/tmp/hermes-results",  # noqa: S108  quoted from the described system's notice; nothing is saved here
         "Where the agent saves results, as its notice names it; empty for an agent that cannot save any.",
     )
 
     def schedule(self, history: History) -> Schedule:
-        """Every result is decided when it enters."""
         builder = ScheduleBuilder(history)
         budgets = budgets_for_window(self.window, self.limit, self.batch_budget)
         results = history.results[history.enters[history.results] != NEVER]
@@ -160,16 +158,16 @@ class StoreLarge(Parametrized):
         return builder.schedule()
 
     def limit_for(self, tool: str, limit: int) -> int:
-        """The longest result of a tool that is inserted whole, given that of any tool."""
+        """Return the length up to which a tool's result is inserted whole, given the general limit."""
         return min(limit, self.mcp_limit) if self.mcp_limit and tool.startswith("mcp_") else limit
 
     def _spilled(self, history: History, budgets: Budgets, stored: dict[int, int]) -> NDArray[np.int32]:
-        """Results stored because their batch is over its budget, the largest first.
+        """Return the results stored because their batch is over its budget, largest first.
 
         Args:
-            history: What was recorded.
-            budgets: What may be inserted whole.
-            stored: Results over their own limits, and these.
+            history: The recorded history.
+            budgets: Maximum sizes.
+            stored: Results over their own limits; the results found here are added.
         """
         runs = result_runs(history)[history.message[history.results]]
         sent = runs >= 0
@@ -205,7 +203,7 @@ class StoreLarge(Parametrized):
 
 
 def _is_stored(history: History, block: int) -> bool:
-    """Whether the recorded text is a stored result's notice already."""
+    """Return True if the recorded text is already a stored result's notice."""
     try:
         return OPENING_TAG in history.session.text(history.session.blocks[block])
     except TextUnavailableError:

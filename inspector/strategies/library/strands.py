@@ -30,10 +30,9 @@ _MARK = "... [truncated:"
 
 @dataclass(frozen=True, slots=True)
 class CutOnce:
-    """Keep both ends of a text that was not cut so before, and say in words what its images were."""
+    """Keep both ends of a text that was not cut this way before, and describe its images in words."""
 
     def apply(self, rendition: Rendition, source: BlockSource) -> Rendition:
-        """Cut what is sent so far."""
         images = source.block.media if rendition.action in (Action.WHOLE, Action.CUT) else ()
         length = rendition.length
         if length <= 2 * _KEPT and not images:
@@ -54,15 +53,15 @@ class CutOnce:
 
 @dataclass(frozen=True)
 class StrandsWindow(Parametrized):
-    """Drop the oldest messages of a conversation that has too many.
+    """Drop the oldest messages of a conversation with too many.
 
     Source: `SlidingWindowConversationManager` of strands-agents 1.62
     (`agent/conversation_manager/sliding_window_conversation_manager.py`). When a run of the agent ends with more
-    messages than the window holds, the oldest are dropped: up to a message of the user that is no tool result, or where
-    there is none, up to a tool call with its result. During a run that happens only where `per-turn` says so.
+    messages than the window holds, the oldest are dropped: up to a user message that is not a tool result or, if there
+    is none, up to a tool call with its result. During a run that happens only with `per-turn`.
 
-    When a prompt overflows the model's window, the oldest message with results has them cut to head and tail instead;
-    where that was done before, messages are dropped again, so that no other results are ever cut.
+    When a prompt overflows the model's window, the oldest message with results has them cut to head and tail instead.
+    If that was done before, messages are dropped again, so no other results are ever cut.
     """
 
     name = "strands-window"
@@ -85,25 +84,24 @@ class StrandsWindow(Parametrized):
     window: int = model_window()
 
     def start(self, history: History) -> StrandsWindowRun:
-        """A fresh run over one session."""
         return StrandsWindowRun(self, history)
 
 
 @dataclass
 class _Window:
-    """One conversation. Places count all messages that ever were; those before `start` are gone but for the pinned.
+    """One conversation. Places index all messages ever added; those before `start` are removed unless pinned.
 
     Attributes:
         messages: Blocks of each message.
-        plain: Places of messages of the user without results.
+        plain: Places of user messages without results.
         pairs: Places of messages with calls that are followed by results.
         results: Places of messages with results.
         asks: Places of messages with calls.
         numbers: The message number of each.
         pinned: Places that are never dropped.
-        start: The first that is not gone.
-        is_pinned: Whether the first messages have been pinned.
-        calls: How many calls were made.
+        start: First place not removed.
+        is_pinned: True once the first messages have been pinned.
+        calls: Number of calls made.
     """
 
     messages: list[list[int]] = field(default_factory=list)
@@ -119,25 +117,24 @@ class _Window:
 
     @property
     def count(self) -> int:
-        """How many messages there are."""
         return len(self.messages) - self.start + bisect_left(self.pinned, self.start)
 
     def place(self, position: int) -> int:
-        """Where the message stands that is at a position of the list as it is now."""
+        """Return the place of the message at a position of the current list."""
         before = bisect_left(self.pinned, self.start)
         return self.pinned[position] if position < before else self.start + position - before
 
     def next_of(self, places: list[int], place: int) -> int | None:
-        """The first of some places at or after one that is still there."""
+        """Return the first of some places, at or after `place`, that is not removed."""
         at = bisect_left(places, max(place, self.start))
         return places[at] if at < len(places) else None
 
 
 class StrandsWindowRun(ThreadRun[StrandsWindow, _Window]):
-    """The window at work on one session.
+    """A run of the window on one session.
 
     Attributes:
-        window: Size of the model's window in tokens.
+        window: The model's context window in tokens.
     """
 
     def __init__(self, strategy: StrandsWindow, history: History) -> None:
@@ -146,16 +143,14 @@ class StrandsWindowRun(ThreadRun[StrandsWindow, _Window]):
         self._cut: set[int] = set()
 
     def begin(self) -> _Window:
-        """No message yet."""
         return _Window()
 
     def restored(self, arrived: list[int]) -> list[Choice]:
-        """What was cut may be cut again."""
+        """Reset arrived blocks and allow them to be cut again."""
         self._cut.difference_update(arrived)
         return super().restored(arrived)
 
     def decide(self, state: _Window, arrived: list[int], moment: Moment) -> Iterable[Choice]:
-        """Take in what arrived and drop messages where a run ended, as often as asked, and while it overflows."""
         choices: list[Choice] = []
         for item in self.items(arrived):
             if state.calls and self._begins_run(state, item):
@@ -167,7 +162,7 @@ class StrandsWindowRun(ThreadRun[StrandsWindow, _Window]):
         return [*choices, *self._recover(state, moment, (*self.again, *choices))]
 
     def _begins_run(self, state: _Window, item: ConversationItem) -> bool:
-        """Whether the item is a question after an answer, not after results."""
+        """Return True if the item is a question after an answer, not after results."""
         answered = bool(state.messages) and len(state.messages) - 1 not in state.results[-1:]
         return answered and self.asks(item) and not self._is_plain(state, len(state.messages) - 1)
 
@@ -178,7 +173,7 @@ class StrandsWindowRun(ThreadRun[StrandsWindow, _Window]):
         kinds = {self.history.kind_bytes[block] for block in item.blocks}
         last = len(state.messages) - 1
         in_results = last >= 0 and last in state.results[-1:]
-        # The results of a batch are one message, and so is what the user says in it.
+        # The results of a batch are one message, together with user text in it.
         if in_results and (item.is_result or item.message == state.numbers[last]):
             state.messages[last].extend(item.blocks)
             return
@@ -210,7 +205,7 @@ class StrandsWindowRun(ThreadRun[StrandsWindow, _Window]):
         state.pinned = sorted(pinned | {place for place in state.pairs if place + 1 in pinned})
 
     def _drop(self, state: _Window) -> list[Choice] | None:
-        """Drop messages from the beginning; None where none can be."""
+        """Drop messages from the beginning; None if none can be dropped."""
         size = self.strategy.window_size
         if size == 0:
             return self._dropped(state, len(state.messages))
@@ -247,7 +242,6 @@ class StrandsWindowRun(ThreadRun[StrandsWindow, _Window]):
             yield from choices
 
     def _cut_oldest(self, state: _Window, moment: Moment) -> list[Choice]:
-        """Cut the oldest results, if they have not been."""
         pinned = set(state.pinned)
         at = bisect_left(state.results, state.start)
         while at < len(state.results) and state.results[at] in pinned:
@@ -278,18 +272,17 @@ _HEAD_SHARE = {"head-tail": 0.6, "head": 1.0, "tail": 0.0}
 
 @dataclass(frozen=True, slots=True)
 class PreviewText:
-    """Keep a preview of a text, if that is shorter.
+    """Keep a preview of a text if that is shorter.
 
     Attributes:
-        characters: How long the preview is.
-        share: Which part of it is the text's head.
+        characters: Length of the preview.
+        share: Fraction of it taken from the text's head.
     """
 
     characters: int
     share: float
 
-    def apply(self, rendition: Rendition, source: BlockSource) -> Rendition:  # noqa: ARG002  the length says it all
-        """Preview what is sent so far."""
+    def apply(self, rendition: Rendition, source: BlockSource) -> Rendition:  # noqa: ARG002  the length suffices
         length = rendition.length
         if length <= self.characters:
             return rendition
@@ -314,8 +307,8 @@ class StrandsOffload(Parametrized):
     """Keep a preview of large results, once, when they are inserted.
 
     Source: strands-agents 1.62 `_context_manager` (preset `large_tool_offloading`, `methods/truncate.py`). Results that
-    report success and are over a threshold keep a preview: head and tail, three to two, or one of them. Where the
-    preview would not be shorter, the result stays. What is kept besides under a reference to it is left out.
+    report success and are over a threshold keep a preview: head and tail, three to two, or one of them. A result stays
+    if the preview would not be shorter. The program's stored copy and its reference are omitted here.
     """
 
     name = "strands-offload"
@@ -335,7 +328,6 @@ class StrandsOffload(Parametrized):
     preview: str = choice(("head-tail", "head", "tail"), "Which part is kept.")
 
     def schedule(self, history: History) -> Schedule:
-        """Every result is decided when it enters."""
         builder = ScheduleBuilder(history)
         results = history.results[history.enters[history.results] != NEVER]
         large = results[(history.characters[results] > self.threshold * _PER_TOKEN) & ~history.is_error[results]]

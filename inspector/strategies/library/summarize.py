@@ -1,12 +1,12 @@
 """Summarize the middle of the conversation when a prompt is about to reach a threshold.
 
-Everything between the first message and the newest ones goes, and a summary is appended to the first message. Source:
-`SummarizeCompactionStrategy` of the micro-x agent loop (`compaction.py`), which took the place of its token budget;
-"LLM-Generated Summaries" are the second approach that budget's design considers.
+Everything between the first message and the newest ones is removed, and a summary is appended to the first message.
+Source: `SummarizeCompactionStrategy` of the micro-x agent loop (`compaction.py`), which replaced its token budget;
+"LLM-Generated Summaries" are the second approach considered in that budget's design.
 
-No model is asked here. The summary is stood in for by a text of the length it is taken to have, so that what follows
-is projected, not known. The request that would write it is noted, so that it is paid for; the short acknowledgement
-the program inserts after it is left out.
+No model writes the summary here. A placeholder of the assumed length replaces it, so later calls are projected. The
+request that would write it is recorded, so that it is charged. The short acknowledgment that the program inserts after
+it is omitted.
 """
 
 from __future__ import annotations
@@ -36,22 +36,17 @@ _WORD = " summary"
 
 @dataclass(frozen=True, slots=True)
 class AppendSummary:
-    """Send a text with a summary after it.
-
-    Attributes:
-        summary: The summary.
-    """
+    """Send a text with a summary after it."""
 
     summary: str
 
-    def apply(self, rendition: Rendition, source: BlockSource) -> Rendition:  # noqa: ARG002  the same for every block
-        """Append to whatever is sent so far."""
+    def apply(self, rendition: Rendition, source: BlockSource) -> Rendition:  # noqa: ARG002  same for every block
         appended = f"\n\n[CONTEXT SUMMARY]\n{self.summary}\n[END CONTEXT SUMMARY]"
         return Rendition((*rendition.pieces, appended), Action.REPLACED)
 
 
 def stand_in(messages: int, tokens: int) -> str:
-    """A text of about so many tokens, in the place of a summary of so many messages."""
+    """Return a placeholder of about `tokens` tokens for a summary of `messages` messages."""
     opening = f"A model's summary of {messages:,} messages, taken to be {tokens:,} tokens long, stands here."
     return opening + _WORD * max(tokens - 24, 0)
 
@@ -60,9 +55,9 @@ _TEXTS = (BlockKind.USER_TEXT, BlockKind.ASSISTANT_TEXT, BlockKind.SYSTEM_TEXT)
 
 
 def recorded_summary_tokens(session: Session) -> int | None:
-    """The median length of the summaries recorded after a session's compactions, estimated from their characters.
+    """Return the median length of the summaries recorded after a session's compactions, estimated from characters.
 
-    None where it recorded none: compactions that only cleared results leave no summary.
+    None if it recorded none: compactions that only cleared results leave no summary.
     """
     sizes = [
         sum(estimated_tokens(block.characters) for block in session.messages[at].blocks if block.kind in _TEXTS)
@@ -106,18 +101,16 @@ class Summarize(Parametrized):
         maximum=50_000,
     )
 
-    def triggers(self, window: int) -> tuple[float, ...]:  # noqa: ARG002  a number of its own
-        """The threshold."""
+    def triggers(self, window: int) -> tuple[float, ...]:  # noqa: ARG002  has a fixed number
         return (self.threshold,)
 
     def start(self, history: History) -> SummarizeRun:
-        """A fresh run over one session."""
         return SummarizeRun(self, history)
 
 
 @dataclass
 class _SentMessages:
-    """One conversation: the messages still sent, and how many the summary in its first one stands for."""
+    """One conversation: the messages still sent, and the number of messages summarized in its first one."""
 
     messages: list[list[ConversationItem]] = field(default_factory=list)
     summarized: int = 0
@@ -132,18 +125,16 @@ class _SentMessages:
 
 
 class SummarizeRun(ThreadRun[Summarize, _SentMessages]):
-    """The summarizing at work on one session."""
+    """A run of the summarization on one session."""
 
     def __init__(self, strategy: Summarize, history: History) -> None:
         super().__init__(strategy, history)
         self.measures_prompts = strategy.trigger == "prompt"
 
     def begin(self) -> _SentMessages:
-        """No message yet."""
         return _SentMessages()
 
     def decide(self, state: _SentMessages, arrived: list[int], moment: Moment) -> Iterable[Choice]:
-        """Take in what arrived, then summarize if the prompt has reached the threshold."""
         items = self.items(arrived)
         state.add(items)
         state.tokens += sum(moment.total_tokens(item.blocks) for item in items)
@@ -158,8 +149,8 @@ class SummarizeRun(ThreadRun[Summarize, _SentMessages]):
             return
         middle = messages[1:end]
         del messages[1:end]
-        # Each summary is of everything before it, the one before it included: otherwise a long session would come to
-        # carry nothing but summaries.
+        # Each summary covers everything before it, including the previous summary; otherwise a long session would end
+        # up as nothing but summaries.
         state.tokens -= self.strategy.summary_tokens if state.summarized else 0
         state.summarized += len(middle)
         reason = f"summarized at {tokens:,} tokens"
@@ -174,13 +165,13 @@ class SummarizeRun(ThreadRun[Summarize, _SentMessages]):
             yield Choice(block, removed)
 
     def _boundary(self, messages: list[list[ConversationItem]], end: int) -> int:
-        """`end`, moved back so that no tool call is parted from its result, and no batch from itself."""
+        """Move `end` back so that no tool call is separated from its result, and no batch is split."""
         while end > 1 and messages[end][0].is_result:
             end -= 1
         return end
 
     def _anchor(self, first: list[ConversationItem]) -> int:
-        """The last text of the first message, which carries the summary; -1 where it has none."""
+        """Return the last text of the first message, which carries the summary; -1 if it has none."""
         kinds = (BlockKind.USER_TEXT, BlockKind.ASSISTANT_TEXT)
         texts = [block for item in first for block in item.blocks if self.history.kind[block] in kinds]
         return texts[-1] if texts else -1

@@ -1,4 +1,4 @@
-"""SWE-agent's history processors: the newest observations, the newest window of every file, texts without a part."""
+"""SWE-agent's history processors: the newest observations, the newest window of every file, removal of patterns."""
 
 from __future__ import annotations
 
@@ -31,10 +31,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class CountLines:
-    """Put the number of lines, and of images where there are any, in place of an observation."""
+    """Replace an observation with its number of lines, and of images if there are any."""
 
     def apply(self, rendition: Rendition, source: BlockSource) -> Rendition:
-        """The line that stands for it."""
         text = sent_text(rendition, source)
         if text is None:
             return rendition
@@ -49,10 +48,10 @@ class LastObservations(Batching):
     """Replace all but the newest observations by the number of their lines.
 
     Source: `LastNObservations` of SWE-agent (SWE-agent/SWE-agent@3ea751c0 `sweagent/agent/history_processors.py`). It
-    works on the whole history at every step and keeps nothing in mind: how far it clears follows from the number of
-    observations alone, rounded down to a multiple of `polling`, so that with a large step the cached part of the prompt
-    changes seldom. The first observation always stays: there it is the task. Tools can be named whose results always
-    stay or always go, which the program does with tags.
+    works on the whole history at every step and holds no state. The cleared range follows from the number of
+    observations alone, rounded down to a multiple of `polling`, so with a large step the cached part of the prompt
+    rarely changes. The first observation always stays: there it is the task. Tools can be listed with results that
+    always stay or are always removed, which the program does with tags.
     """
 
     name = "last-observations"
@@ -75,7 +74,7 @@ class LastObservations(Batching):
     remove_tools: tuple[str, ...] = tools((), "Tools whose results go at once.")
 
     def schedule(self, history: History) -> Schedule:
-        """An observation goes at the call that brings the number of observations to the next multiple of `polling`."""
+        """Replace an observation at the call at which the number of observations reaches a multiple of `polling`."""
         builder = ScheduleBuilder(history)
         removed = meaning_mask(history.tool_names, (), self.remove_tools)[history.tool]
         always = removed | meaning_mask(history.tool_names, (), self.keep_tools)[history.tool]
@@ -83,7 +82,7 @@ class LastObservations(Batching):
         result = history.kind == BlockKind.TOOL_RESULT
         for context in arrivals(history, result | (history.kind == BlockKind.USER_TEXT)):
             is_result = result[context.blocks]
-            # What the user said before the first result is the task, and counts as the first observation.
+            # User text before the first result is the task, and counts as the first observation.
             task = int(len(is_result) > 0 and not is_result[0])
             blocks, calls = context.blocks[is_result], context.calls[is_result]
             goes = self._goes(np.append(np.zeros(task, dtype=np.int32), calls))[task:]
@@ -96,9 +95,9 @@ class LastObservations(Batching):
         return builder.schedule()
 
     def _goes(self, calls: NDArray[np.int32]) -> NDArray[np.int32]:
-        """Per observation, given the calls that bring them, the call it goes at."""
+        """Return the call at which each observation is replaced, given the calls that add them."""
         index = np.arange(len(calls))
-        # Gone once the count, rounded down to a multiple of the step, is more than `keep` past the observation.
+        # Replaced once the count, rounded down to a multiple of the step, is more than `keep` past the observation.
         count = -(-(index + self.keep + 1) // self.polling) * self.polling
         goes = np.where(count <= len(calls), np.append(calls, NEVER)[np.minimum(count - 1, len(calls))], NEVER)
         goes[:1] = NEVER
@@ -114,13 +113,13 @@ _HEADER = "[File:"
 
 
 class Window(NamedTuple):
-    """What a text shows of a file.
+    """The part of a file shown in a text.
 
     Attributes:
-        lines: How many numbered lines it has; 0 for a text that is no window.
-        start: Where the first of them begins.
-        end: Where the last of them ends, its line end included.
-        file: The file the header names; None without a header.
+        lines: Number of numbered lines; 0 for a text that is not a window.
+        start: Start of the first of them.
+        end: End of the last of them, including its line end.
+        file: The file named in the header; None without a header.
     """
 
     lines: int
@@ -133,7 +132,6 @@ _NO_WINDOW = Window(0, 0, 0, None)
 
 
 def window_in(text: str) -> Window:
-    """The window a text shows."""
     lines = 0
     start = end = 0
     for found in _NUMBERED.finditer(text):
@@ -144,7 +142,7 @@ def window_in(text: str) -> Window:
 
 
 def _file_of(text: str) -> str | None:
-    """The file named by the first header; a header stands on one line."""
+    """Return the file named in the first header; a header is on one line."""
     for found in _HEADER_END.finditer(text):
         line = text.rfind("\n", 0, found.start()) + 1
         opening = text.find(_HEADER, line, found.start())
@@ -163,10 +161,9 @@ def _file_of(text: str) -> str | None:
 
 @dataclass(frozen=True, slots=True)
 class CloseWindow:
-    """Put a note in place of the numbered lines of a text."""
+    """Replace the numbered lines of a text with a note."""
 
     def apply(self, rendition: Rendition, source: BlockSource) -> Rendition:
-        """Close the window in whatever is sent so far."""
         text = sent_text(rendition, source)
         window = _NO_WINDOW if text is None else window_in(text)
         if not window.lines:
@@ -185,10 +182,10 @@ class ClosedWindows(Batching):
 
     Source: `ClosedWindowHistoryProcessor` of SWE-agent (SWE-agent/SWE-agent@3ea751c0
     `sweagent/agent/history_processors.py`). Its file viewer shows numbered lines below a header `[File: a.py (9 lines
-    total)]`. Where a later text shows the same file, the numbered lines of an earlier one become a note of how many
-    they were. Only what the user side says is looked at, not tool results, and a text with numbered lines but no header
-    is dropped altogether: the program does both, the latter hardly on purpose. With `results` tool results are looked
-    at too; they are never dropped.
+    total)]`. If a later text shows the same file, a note with their number replaces the numbered lines of the earlier
+    one. Only user-side texts are examined, not tool results, and a text with numbered lines but no header is dropped
+    completely. The program does both, the latter probably by accident. With `results`, tool results are examined too;
+    they are never dropped.
     """
 
     name = "closed-windows"
@@ -200,7 +197,7 @@ class ClosedWindows(Batching):
     results: bool = switch(False, "Look at tool results too, not only at what the user said.")
 
     def schedule(self, history: History) -> Schedule:
-        """A window closes at the call that brings the next one of its file."""
+        """Close a window at the call that adds the next one of its file."""
         builder = ScheduleBuilder(history)
         looked_at = history.kind == BlockKind.USER_TEXT
         if self.results:
@@ -228,16 +225,12 @@ class ClosedWindows(Batching):
 
 @dataclass(frozen=True, slots=True)
 class RemoveMatches:
-    """Take out of a text everything that a pattern matches, over line ends.
-
-    Attributes:
-        pattern: A regular expression.
-    """
+    """Remove everything in a text that a pattern matches, across line ends."""
 
     pattern: str
 
     def apply(self, rendition: Rendition, source: BlockSource) -> Rendition:
-        """What is sent so far without the matches; a text of which nothing is left is sent empty."""
+        """Remove the matches; a text with nothing left is sent empty."""
         text = sent_text(rendition, source)
         if text is None:
             return rendition
@@ -252,12 +245,12 @@ class RemoveMatches:
 
 @dataclass(frozen=True)
 class RemoveRegex(Batching):
-    """Take out of every message but the newest what a pattern matches.
+    """Remove the matches of a pattern from every message but the newest.
 
     Source: `RemoveRegex` of SWE-agent (SWE-agent/SWE-agent@3ea751c0 `sweagent/agent/history_processors.py`): `re.sub`
-    over the texts of an entry of the history, over line ends, whoever said them. The system text is an entry too, every
-    tool result one of its own; thoughts and the arguments of calls are no text of an entry. The program takes a list of
-    patterns, one after the other; here it is one, in which `|` stands between several.
+    over the texts of a history entry, across line ends, for any role. The system text is an entry too, and every tool
+    result is a separate one; thoughts and the arguments of calls are not texts of an entry. The program applies a list
+    of patterns one after the other; here there is one pattern, in which `|` separates several.
     """
 
     name = "remove-regex"
@@ -272,7 +265,7 @@ class RemoveRegex(Batching):
         """Check the values.
 
         Raises:
-            ParameterError: A value is none that is allowed, or the pattern no regular expression.
+            ParameterError: A value is not allowed, or the pattern is not a regular expression.
         """
         Batching.__post_init__(self)
         try:
@@ -281,7 +274,7 @@ class RemoveRegex(Batching):
             raise ParameterError(f"pattern: {self.pattern!r} is no regular expression: {error}") from None
 
     def schedule(self, history: History) -> Schedule:
-        """A message loses its matches at the call that brings the last of the messages that stay whole after it."""
+        """Remove a message's matches at the call that adds the last of the messages that stay whole after it."""
         builder = ScheduleBuilder(history)
         matched = Decision(RemoveMatches(self.pattern), "what the pattern matches")
         texts = np.isin(history.kind, _TEXTS)

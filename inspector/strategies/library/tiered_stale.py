@@ -1,12 +1,12 @@
-"""Tiered truncation of stale tool results: how much is kept depends on which tool produced it.
+"""Tiered truncation of stale tool results: the length kept depends on the tool that produced it.
 
-A stale result is one the model has seen and answered; it is cut to its first characters, fewer for a confirmation than
-for search results. Results are fresh, and whole, as long as the prompt ends with them.
+A stale result is one the model has seen and answered. It is cut to its first characters, fewer for a confirmation than
+for search results. Results are fresh, and whole, while the prompt ends with them.
 
-Source: the design "TO-3: Tiered Stale Tool Result Truncation" (12DDFF/Hynous), whose limits, tools, marker and rule of
-what is fresh are the defaults. The variant `shipped` is what the same agent's released code does
-(12DDFF/Hynous@e183781 `intelligence/agent.py`): only the very last result of the prompt is fresh, wherever it stands,
-five more tools are classified, and outdated state is dropped from the front of older questions.
+Source: the design "TO-3: Tiered Stale Tool Result Truncation" (12DDFF/Hynous). Its limits, tools, marker and definition
+of fresh are the defaults. The variant `shipped` follows the same agent's released code
+(12DDFF/Hynous@e183781 `intelligence/agent.py`): only the very last result of the prompt is fresh, in any position, five
+more tools are classified, and outdated state is dropped from the front of older questions.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 
 
 TAGS = ("[Live State", "[Briefing", "[Update")
-"""How a snapshot begins; each ends with its own end mark. From 12DDFF/Hynous `intelligence/agent.py`."""
+"""Opening tags of snapshots; each has a matching end mark. From 12DDFF/Hynous `intelligence/agent.py`."""
 
 END_MARKS = ("[End Live State]\n\n", "[End Briefing]\n\n", "[End Update]\n\n")
 
@@ -51,7 +51,7 @@ class StripSnapshots:
     """Drop a live state, a briefing and an update from the beginning of a text, in that order, if they are closed."""
 
     def apply(self, rendition: Rendition, source: BlockSource) -> Rendition:
-        """What follows the last snapshot; the same rendition where there is none."""
+        """Return the text after the last snapshot; the same rendition if there is none."""
         text = rendition.text(source.text())
         start = 0
         for tag, end_mark in zip(TAGS, END_MARKS, strict=True):
@@ -62,7 +62,7 @@ class StripSnapshots:
 
 
 def stale_snapshots(history: History) -> tuple[NDArray[np.int32], Ageing]:
-    """User texts that begin with a snapshot, and when they stop being the newest question of the prompt."""
+    """Find user texts that begin with a snapshot, and when they stop being the newest question of the prompt."""
     session = history.session
     texts = np.flatnonzero((history.kind == BlockKind.USER_TEXT) & history.plain_text).astype(np.int32)
     owners = history.message[texts]
@@ -80,13 +80,11 @@ TIERS = ("confirmation", "action", "data", "search", "default")
 
 
 def _limit(tier: str, characters: int, what: str) -> Any:
-    """The field of what is kept in a tier."""
     text = f"Characters kept of a stale result of {what}."
     return whole(characters, text, "characters", maximum=100_000, group=tier)
 
 
 def _tools(tier: str) -> Any:
-    """The field of the tools put in a tier."""
     return tools((), f"Tools put in the tier {tier}, whatever the tool set says of them.", group=tier)
 
 
@@ -145,17 +143,16 @@ class TieredStale(Batching):
 
     @classmethod
     def for_session(cls, session: Session) -> TieredStale:
-        """The strategy with the tiers that fit a session's tools; for coding agents, results in parts are cut too."""
+        """Build the strategy with tiers that fit a session's tools; for coding agents, results in parts are cut too."""
         if tool_set_for(tools_of_session(session)) == "document":
             return cls()
         return cls(tool_set="coding", lists=True)
 
     def limit(self, tier: str) -> int:
-        """Characters kept in a tier."""
         return int(getattr(self, tier))
 
     def tier_of(self, tool: str) -> str:
-        """The tier a tool is in; `default` for an unknown one."""
+        """Return a tool's tier; `default` for an unknown one."""
         for tier in TIERS:
             if tool in getattr(self, f"{tier}_tools"):
                 return tier
@@ -164,10 +161,10 @@ class TieredStale(Batching):
         return document_tier(tool, shipped=self.variant == "shipped")
 
     def schedule(self, history: History) -> Schedule:
-        """Every result is cut at the first call that sends it and does not end with it."""
+        """Cut every result at the first call that sends it and does not end with it."""
         ages = _ages(history, self.variant, lists=self.lists)
         tiers = np.array([TIERS.index(self.tier_of(name)) for name in (*history.tool_names, "")], dtype=np.int32)
-        # Tool -1 (no tool known) finds the last, that of the empty name.
+        # Tool -1 (no known tool) selects the last entry, for the empty name.
         decisions = tiers[history.tool[ages.blocks]] + np.where(ages.stale, 0, len(TIERS)).astype(np.int32)
         blocks, calls = ages.blocks, ages.calls
         if self.snapshots == "strip" or (self.snapshots == "by-variant" and self.variant == "shipped"):
@@ -190,12 +187,12 @@ class TieredStale(Batching):
 
 
 class _Ages(NamedTuple):
-    """When results change between fresh and stale, by block, then call.
+    """Changes of results between fresh and stale, by block, then call.
 
     Attributes:
         blocks: The results, int32.
-        calls: The call from which on it is so, int32.
-        stale: Whether the result is stale from then on.
+        calls: First call with the new state, int32.
+        stale: True if the result is stale from then on.
     """
 
     blocks: NDArray[np.int32]
@@ -213,7 +210,7 @@ def _ages(history: History, variant: str, *, lists: bool) -> _Ages:
 
 
 def _groups(history: History, results: NDArray[np.int32], variant: str) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
-    """What each result is fresh together with, and per call what is fresh at its end."""
+    """Return the freshness group of each result, and per call the group its prompt ends with."""
     if variant == "document":
         runs = result_runs(history)
         last = history.call_last_message

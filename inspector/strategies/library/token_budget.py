@@ -1,6 +1,6 @@
-"""The micro-x agent loop's limits: a token budget, what stood beside it, and what its design turned down.
+"""The micro-x agent loop's limits: a token budget, the cap next to it, and an approach its design rejected.
 
-The design is "Design: Token Budget Tool Result Compaction". What took the budget's place is `summarize`.
+The design is "Design: Token Budget Tool Result Compaction". `summarize` replaced the budget later.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 MARKER = "[truncated for context management]"
 NOTICE = "Note: Compacted {count} old tool result(s) — input tokens ({tokens:,}) exceeded budget ({budget:,})"
-"""What the program prints to its standard error whenever it has cut any."""
+"""Message the program prints to standard error whenever it has cut results."""
 
 _ends_with_marker = TextMemo(lambda text: text.endswith(MARKER), False)
 
@@ -43,14 +43,14 @@ _ends_with_marker = TextMemo(lambda text: text.endswith(MARKER), False)
 class TokenBudget(Batching):
     """Cut old results when the last prompt was over the budget.
 
-    Source: "Design: Token Budget Tool Result Compaction" (micro-x agent loop). After every response the prompt that was
-    sent is held against the budget; only when it is larger are results cut, all but those of the newest batch the model
-    has just answered. A cut stays. As this happens before the tools the response asks for have run, the next prompt
-    holds two batches whole.
+    Source: "Design: Token Budget Tool Result Compaction" (micro-x agent loop). After every response the prompt just
+    sent is compared with the budget. Only if it is larger are results cut, all except those of the newest batch that
+    the model has just answered. A cut is permanent. Because this happens before the response's tools have run, the next
+    prompt holds two batches whole.
 
-    The document has the marker follow the text at once; the program puts a blank line before it (variant `shipped`,
+    In the document the marker follows the text directly; the program puts a blank line before it (variant `shipped`,
     StephenDenisEdwards/micro-x-agent-loop-python `agent.py`, `_compact_old_tool_results`). Both compare strictly, leave
-    results that are lists of parts alone, and take a text that ends with the marker as done.
+    results that are lists of parts alone, and treat a text that ends with the marker as already cut.
     """
 
     name = "token-budget"
@@ -69,12 +69,10 @@ class TokenBudget(Batching):
         "The marker follows the text at once (document) or after a blank line (shipped).",
     )
 
-    def triggers(self, window: int) -> tuple[float, ...]:  # noqa: ARG002  a number of its own
-        """The budget."""
+    def triggers(self, window: int) -> tuple[float, ...]:  # noqa: ARG002  has a fixed number
         return (self.budget,)
 
     def start(self, history: History) -> TokenBudgetRun:
-        """A fresh run over one session."""
         return TokenBudgetRun(self, history)
 
 
@@ -84,7 +82,7 @@ class _UncutResults:
 
     Attributes:
         batches: By batch, oldest first: its number, and the blocks of its results.
-        is_new: No call of the thread was made before.
+        is_new: True if no call of the thread was made before.
     """
 
     batches: list[tuple[int, list[int]]] = field(default_factory=list)
@@ -98,7 +96,7 @@ class _UncutResults:
 
 
 class TokenBudgetRun(ThreadRun[TokenBudget, _UncutResults]):
-    """A token budget at work on one session.
+    """A run of the token budget on one session.
 
     Attributes:
         runs: Per block, its batch.
@@ -112,19 +110,17 @@ class TokenBudgetRun(ThreadRun[TokenBudget, _UncutResults]):
         self._done: set[int] = set()
 
     def begin(self) -> _UncutResults:
-        """No result yet."""
         return _UncutResults()
 
     def begin_again(self, before: _UncutResults) -> _UncutResults:
-        """What was held may be cut in the new context too, as far as that holds it."""
+        """Return the same state: its results may be cut in the new context too, if that contains them."""
         return before
 
     def decide(self, state: _UncutResults, arrived: list[int], moment: Moment) -> Iterable[Choice]:
-        """Cut what is old if the previous prompt was over the budget, then take in what arrived."""
         is_new, state.is_new = state.is_new, False
         results = self.results(arrived)
         if is_new and moment.previous_prompt_tokens:
-            # A conversation that begins with a history: what it holds is what the last prompt was measured with.
+            # A conversation that begins with a history: the last prompt was measured with its blocks.
             state.add(results, self.runs)
         if moment.starts_context:
             held = set(results)
@@ -166,7 +162,7 @@ class TokenBudgetRun(ThreadRun[TokenBudget, _UncutResults]):
 
 
 def ends_with_marker(moment: Moment, block: int) -> bool:
-    """Whether what would be sent of a block ends with the marker."""
+    """Return True if the block, as it would be sent, ends with the marker."""
     pieces = moment.rendition(block).pieces
     last = pieces[-1] if pieces else ""
     if isinstance(last, str):
@@ -182,8 +178,8 @@ class TruncateAfterUse(Batching):
     """Cut every tool result once a response to it exists.
 
     Source: the first approach considered in "Design: Token Budget Tool Result Compaction" (micro-x agent loop). The
-    document turned it down because it costs short conversations as much as long ones; here it can be compared. Of a
-    conversation that begins with a history, what the model has answered there is cut at once.
+    document rejected it because it costs short conversations as much as long ones; it is here for comparison. In a
+    conversation that begins with a history, results already answered there are cut at once.
     """
 
     name = "truncate-after-use"
@@ -198,7 +194,7 @@ class TruncateAfterUse(Batching):
     )
 
     def schedule(self, history: History) -> Schedule:
-        """A result is cut at the call of its thread after the one that first sent it, or when it comes answered."""
+        """Cut a result at its thread's next call after it was first sent, or on arrival if already answered."""
         results = history.results[history.plain_text[history.results]]
         results = results[history.enters[results] != NEVER]
         answered = _next_calls(history)[history.enters[results]]
@@ -210,7 +206,7 @@ class TruncateAfterUse(Batching):
 
 
 def _answered_before(history: History) -> NDArray[np.bool_]:
-    """Per message, whether it came with the first prompt of its thread and an answer after it: nobody saw its call."""
+    """Return, per message, True if it was answered within its thread's first prompt, by an unrecorded call."""
     answered = np.zeros(len(history.message_enters), dtype=np.bool_)
     threads, calls = np.unique(history.call_thread, return_index=True)
     for call in calls[threads >= 0].tolist():
@@ -222,7 +218,7 @@ def _answered_before(history: History) -> NDArray[np.bool_]:
 
 
 def _next_calls(history: History) -> NDArray[np.int32]:
-    """Per call, the next call of the same thread, `NEVER` for the last."""
+    """Return, per call, the next call of the same thread, `NEVER` for the last."""
     following = np.full(len(history.call_context), NEVER, dtype=np.int32)
     thread = history.call_thread
     order = np.argsort(thread, kind="stable").astype(np.int32)
@@ -235,8 +231,8 @@ def _next_calls(history: History) -> NDArray[np.int32]:
 class CapAtInsertion(Parametrized):
     """Cut results over a limit to their beginning, once, when they are inserted.
 
-    Source: `MaxToolResultChars` of the micro-x agent loop (`agent.py`, `_truncate_tool_result`), the cap that works
-    beside its token budget. A result is cut before anyone has seen it and never again, so no cached prompt changes.
+    Source: `MaxToolResultChars` of the micro-x agent loop (`agent.py`, `_truncate_tool_result`), the cap next to its
+    token budget. A result is cut before the model sees it and never again, so no cached prompt changes.
     """
 
     name = "cap-at-insertion"
@@ -255,7 +251,6 @@ class CapAtInsertion(Parametrized):
     unit: str = limit_unit("the limit")
 
     def schedule(self, history: History) -> Schedule:
-        """Every result is decided when it enters."""
         builder = ScheduleBuilder(history)
         cut = self.cut()
         if cut is not None:
@@ -263,7 +258,6 @@ class CapAtInsertion(Parametrized):
         return builder.schedule()
 
     def cut(self) -> CutText | CutTokens | None:
-        """What is done to every result; None where there is no limit."""
         if not self.limit:
             return None
         size = "{length:,} characters" if self.unit == CHARACTERS else "{tokens:,} tokens"

@@ -1,13 +1,13 @@
 """Trim large tool results to their head and tail when they enter the conversation, and never touch them again.
 
 Source: "Insertion-Time Tool Result Trimming", NousResearch hermes-agent issue 415. Its first phase, one threshold for
-all tools, is the default; `per-tool` turns on its second phase, a profile for each kind of tool. The hard cap that was
-there before stays behind it as an emergency brake, for the tools that are exempt from trimming too. What the same agent
-does today instead is `store-large`.
+all tools, is the default; `per-tool` enables its second phase, a profile for each kind of tool. The existing hard cap
+stays after it as an emergency brake, also for tools that are exempt from trimming. The same agent's current rule is
+`store-large`.
 
-Its third phase would have the threshold adapt. Two ways stand there, and `adaptive` offers both: the window's share
-`min(12_000, context_length * 0.02)`, and the same share of what a prompt leaves of the window. Head and tail shrink as
-the threshold does. A result is trimmed by the threshold of the call it enters at, and never again.
+In its third phase the threshold adapts. The proposal lists two ways, and `adaptive` offers both: the window's share
+`min(12_000, context_length * 0.02)`, and the same share of the window that a prompt leaves free. Head and tail shrink
+with the threshold. A result is trimmed by the threshold of the call it enters at, and never again.
 """
 
 from __future__ import annotations
@@ -58,15 +58,15 @@ class _Profile(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class TrimText:
-    """Keep head and tail of a text over a threshold, then cut what is still over the hard cap.
+    """Keep head and tail of a text over a threshold, then cut the result to the hard cap.
 
     Attributes:
-        threshold: Longest text, in characters, that stays as it is.
+        threshold: Length in characters up to which a text stays as it is.
         head: Characters kept from the beginning.
         tail: Characters kept from the end.
-        cap: Longest text after trimming; 0 for no cap.
-        unit: What all of these count, characters or tokens.
-        marker: What stands for the part left out, a template as in `CutText`.
+        cap: Maximum length after trimming; 0 for no cap.
+        unit: Unit of all of these, characters or tokens.
+        marker: Text in place of the part left out, a template as in `CutText`.
     """
 
     threshold: int
@@ -77,14 +77,13 @@ class TrimText:
     marker: str = MARKER
 
     def apply(self, rendition: Rendition, source: BlockSource) -> Rendition:
-        """Trim, then cap."""
         trim = cut_in(self.unit, self.threshold, self.head, self.tail, self.marker, numbered=True)
         trimmed = trim.apply(rendition, source)
         return hard_cap(self.cap, self.unit).apply(trimmed, source) if self.cap else trimmed
 
 
 def hard_cap(limit: int, unit: str = CHARACTERS) -> CutText | CutTokens:
-    """The cap the proposal found in place: the head, and a note that says how long the text was."""
+    """Build the cap that existed before the proposal: the head, and a note with the text's length."""
     size, counted = ("{length:,} chars", "char") if unit == CHARACTERS else ("{tokens:,} tokens", "token")
     note = f"\n\n[Cut: tool response was {size}, exceeding the {limit:,} {counted} limit]"
     return cut_in(unit, limit, limit, 0, note, numbered=True)
@@ -199,21 +198,20 @@ class TrimAtInsertion(Parametrized):
         check_template("marker", self.marker)
 
     def profile_of(self, tool: str) -> str:
-        """The profile a tool's results are trimmed by: its kind's with `per-tool`, else `default`."""
+        """Return the profile for a tool's results: its kind's with `per-tool`, otherwise `default`."""
         kind = str(meaning_of(tool))
         return kind if self.per_tool and kind in PROFILES else "default"
 
     def profile_or_exempt(self, tool: str) -> str:
-        """Its profile, or `exempt` for a tool that is left alone."""
         exempt = meaning_mask((tool,), (), self.exempt_tools)
         return _EXEMPT if exempt[0] else self.profile_of(tool)
 
     def in_use(self) -> TrimAtInsertion | _AdaptiveTrim:
-        """Asked call by call where the threshold depends on what the plan has sent."""
+        """Return a call-by-call strategy if the threshold depends on the prompts the plan has sent."""
         return _AdaptiveTrim(self) if self.adaptive == "remaining" else self
 
     def schedule(self, history: History) -> Schedule:
-        """Every result is decided when it enters, by the window where the threshold adapts at all."""
+        """Decide every result when it enters; an adaptive threshold depends on the window."""
         builder = ScheduleBuilder(history)
         most = None if self.adaptive == "off" else self.share_of(window_of(history, self.window))
         results, profile = self.profiles_of_results(history)
@@ -223,18 +221,18 @@ class TrimAtInsertion(Parametrized):
         return builder.schedule()
 
     def share_of(self, tokens: int) -> int:
-        """The longest a threshold may be, in characters, where so many tokens of the window are looked at."""
+        """Return the maximum threshold in characters for a number of tokens of the window."""
         return max(int(tokens * self.adaptive_share), self.adaptive_least)
 
     def profiles_of_results(self, history: History) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
-        """Every result, and its profile's place among `_NAMES`."""
+        """Return every result, and its profile's index in `_NAMES`."""
         results = history.results
         of_tool = np.array([_NAMES.index(self.profile_of(name)) for name in (*history.tool_names, "")], dtype=np.int32)
         of_tool[meaning_mask(history.tool_names, (), self.exempt_tools)] = _NAMES.index(_EXEMPT)
         return results, of_tool[history.tool[results]]
 
     def decision(self, name: str, most: int | None = None) -> Decision:
-        """What is done to the results of a profile whose threshold may be so long."""
+        """Return the decision about a profile's results, with its threshold limited to `most`."""
         if name == _EXEMPT:
             return Decision(hard_cap(self.cap, self.unit) if self.cap else None, "over the hard cap", "default")
         return Decision(self._operation(name, most), "large at insertion", name)
@@ -247,14 +245,14 @@ class TrimAtInsertion(Parametrized):
             profile = _Profile(most, int(profile.head * shrink), int(profile.tail * shrink))
         longest = profile.head + profile.tail + len(self.marker) + 1_000
         if self.cap == 0 or (longest <= self.cap and profile.threshold <= self.cap):
-            # The cap cannot be reached, and a plain cut is worked out for all results at once.
+            # The cap cannot be reached, and a plain cut is computed for all results at once.
             return cut_in(self.unit, *profile, self.marker, numbered=True)
         return TrimText(*profile, self.cap, self.unit, self.marker)
 
 
 @dataclass(frozen=True)
 class _AdaptiveTrim:
-    """Trimming at insertion with a threshold that depends on what the last prompt left of the window."""
+    """Trimming at insertion with a threshold that depends on the window left free by the last prompt."""
 
     name = TrimAtInsertion.name
     title = TrimAtInsertion.title
@@ -264,7 +262,6 @@ class _AdaptiveTrim:
     strategy: TrimAtInsertion
 
     def start(self, history: History) -> _AdaptiveTrimRun:
-        """A fresh run over one session."""
         results, profiles = self.strategy.profiles_of_results(history)
         profile_of = dict(zip(results.tolist(), profiles.tolist(), strict=True))
         return _AdaptiveTrimRun(self.strategy, window_of(history, self.strategy.window), profile_of)
@@ -272,7 +269,7 @@ class _AdaptiveTrim:
 
 @dataclass
 class _AdaptiveTrimRun:
-    """The trimming at work on one session: what waits to be inserted, and what has been."""
+    """A run of the trimming on one session: results still to arrive, with their profiles."""
 
     strategy: TrimAtInsertion
     window: int
@@ -280,12 +277,11 @@ class _AdaptiveTrimRun:
     _has_begun: bool = False
 
     def step(self, moment: Moment) -> Iterator[Choice]:
-        """Trim what has just arrived."""
         arrived = [block for block in moment.arrived.tolist() if block in self.profile_of]
         has_begun, self._has_begun = self._has_begun, True
         if not arrived:
             return
-        # What an agent knows is what its last call reported; after a compaction that says nothing of the next prompt.
+        # An agent only knows the usage of its last call, which after a compaction does not apply to the next prompt.
         taken = 0 if moment.starts_context and has_begun else moment.previous_prompt_tokens
         most = self.strategy.share_of(max(self.window - taken, 0))
         for block in arrived:

@@ -1,14 +1,14 @@
-"""Prune reasoning and tool uses from messages, as the Vercel AI SDK does it.
+"""Prune reasoning and tool uses from messages, as the Vercel AI SDK does.
 
-Source: `pruneMessages` of ai 7.0.173 (`generate-text/prune-messages.ts`). Reasoning goes from all assistant messages or
-from all but the last message. Tool calls and their results go together, from everywhere or from before the newest
-messages; a call or result that has its counterpart among those stays. Reasoning goes too where everything that followed
-it in its message is gone, and a message of which nothing is left goes as a whole, or with `empty-messages=keep` is sent
-empty. Of a message that held nothing but results nothing is sent then either: the SDK's packages for providers make a
-message of every result in it. Nor is there an empty message in Anthropic's form, whose API takes none.
+Source: `pruneMessages` of ai 7.0.173 (`generate-text/prune-messages.ts`). Reasoning is removed from all assistant
+messages or from all but the last message. Tool calls and their results are removed together, everywhere or before the
+newest messages; a call or result with its counterpart among those stays. Reasoning is also removed if everything after
+it in its message is gone. A message with nothing left is removed, or with `empty-messages=keep` sent empty. A message
+that held only results is never sent empty, because the SDK's provider packages make a message of every result in it.
+The same holds for Anthropic's format, which allows no empty messages.
 
-The function alone does nothing until it is told what to prune; the defaults here are those of its documentation's
-example. It is meant to be called before a request, and looks at the whole list every time.
+The function does nothing until it is configured; the defaults here come from its documentation's example. It is meant
+to be called before a request, and looks at the whole list every time.
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ class VercelPrune(Batching):
     )
 
     def schedule(self, history: History) -> Schedule:
-        """A tool use goes at the call that brings the last of the messages that are kept after it."""
+        """Remove a tool use at the call that adds the last of the kept messages after it."""
         builder = ScheduleBuilder(history)
         anew = COUNTED_ANEW
         gone = RemoveBlock(leaves_message=self.empty_messages == "keep")
@@ -107,12 +107,12 @@ class VercelPrune(Batching):
 
     @property
     def _kept(self) -> int | None:
-        """How many of the newest messages keep their tool uses; None for nothing to prune."""
+        """Number of newest messages that keep their tool uses; None for nothing to prune."""
         counts = {"all": 0, "before-last-message": 1, "before-last-messages": self.messages}
         return counts.get(self.tool_calls)
 
     def _tool_turns(self, history: History, items: CountedItems) -> Iterator[tuple[int, list[LeftOutFrom]]]:
-        """When tool calls and results go, and when they are sent again because their id has come up again."""
+        """Yield when tool calls and results are removed, and when a repeated id makes them sent again."""
         kept = self._kept
         if kept is None:
             return
@@ -124,7 +124,7 @@ class VercelPrune(Batching):
             by_id[blocks[block].tool_call_id].append((place, block))
         for uses in by_id.values():
             places = sorted({place for place, _ in uses})
-            # What is kept of a tool use goes when no message with its id is among the newest any more.
+            # A tool use is removed once no message with its id is among the newest.
             spans = [
                 (place, calls[place + kept], calls[again] if again is not None else NEVER)
                 for place, again in pairwise([*places, None])
@@ -148,7 +148,7 @@ class VercelPrune(Batching):
     def _orphans(
         self, history: History, items: CountedItems, turns: dict[int, list[LeftOutFrom]]
     ) -> Iterator[tuple[int, LeftOutFrom]]:
-        """When reasoning goes because everything after it in its message is gone."""
+        """Yield when reasoning is removed because everything after it in its message is gone."""
         for message in _messages(history, items):
             kinds = [int(history.kind[block]) for block in message]
             at = 0
@@ -170,7 +170,7 @@ class VercelPrune(Batching):
                 at = following
 
     def _thoughts(self, history: History, items: CountedItems) -> Iterator[tuple[int, LeftOutFrom]]:
-        """When reasoning goes whatever follows it."""
+        """Yield when reasoning is removed regardless of later blocks."""
         if self.reasoning == "none":
             return
         calls = later(items.calls, 1) if self.reasoning == "before-last-message" else items.calls
@@ -181,7 +181,6 @@ class VercelPrune(Batching):
 
 
 def _messages(history: History, items: CountedItems) -> Iterator[list[int]]:
-    """The blocks of every item that holds thinking."""
     ends = np.append(items.first, len(items.blocks))
     thinking = np.unique(items.item[history.kind[items.blocks] == BlockKind.THINKING])
     for place in thinking.tolist():
@@ -189,7 +188,7 @@ def _messages(history: History, items: CountedItems) -> Iterator[list[int]]:
 
 
 def _all_gone(turns: Sequence[list[LeftOutFrom]]) -> list[LeftOutFrom]:
-    """When all of several blocks are gone, given when each of them is."""
+    """Return when all of several blocks are gone, given when each of them is."""
     changes = sorted((turn.call, place, turn.is_gone) for place, found in enumerate(turns) for turn in found)
     gone = [False] * len(turns)
     found: list[LeftOutFrom] = []
