@@ -64,12 +64,7 @@ def safe_text(text: str) -> str:
 
 
 def one_line(text: str, limit: int = 1000) -> str:
-    """Return the beginning of `text` in a safe form on one line: line breaks as `⏎`, runs of blanks as one.
-
-    Args:
-        text: Any string.
-        limit: Number of leading characters used.
-    """
+    """Return the beginning of `text` in a safe form on one line: line breaks as `⏎`, runs of blanks as one."""
     flat = _LINE_BREAKS.sub(f" {NEW_LINE_MARK} ", text[:limit].strip())
     return _BLANKS.sub(" ", safe_text(flat)).strip()
 

@@ -30,11 +30,9 @@ class PlanMiddleware(AgentMiddleware):
         self._gate = gate
 
     def wrap_model_call(self, request: Any, handler: Callable[[Any], Any]) -> Any:
-        """Call the model with the plan applied to the messages."""
         return handler(self._planned(request))
 
     async def awrap_model_call(self, request: Any, handler: Callable[[Any], Awaitable[Any]]) -> Any:
-        """Call the model asynchronously with the plan applied to the messages."""
         return await handler(self._planned(request))
 
     def _planned(self, request: Any) -> Any:

@@ -37,7 +37,6 @@ class PlanCallback(CustomLogger):
         data: dict[str, Any],
         call_type: str,  # noqa: ARG002
     ) -> dict[str, Any]:
-        """Return the request with the plan applied to its messages."""
         messages = data.get("messages")
         if isinstance(messages, list) and all(isinstance(message, dict) for message in messages):
             return {**data, "messages": self._gate.to_send(messages)}

@@ -94,12 +94,10 @@ class FileContent:
 
     @property
     def placed(self) -> tuple[LineRun, ...]:
-        """Runs with a known position."""
         return tuple(run for run in self.runs if run.first is not None)
 
     @property
     def loose(self) -> tuple[LineRun, ...]:
-        """Runs with an unknown position."""
         return tuple(run for run in self.runs if run.first is None)
 
     @property
@@ -260,7 +258,6 @@ class FileContent:
         return _in_gap(self, list(old), "\n".join(new), len(new) - len(old))
 
     def appended(self, text: str) -> FileContent:
-        """Return the content after a text was appended."""
         if self.is_whole:
             return FileContent.of_text((self.text() if self.total else "") + text)
         return _in_gap(self, [], text.removesuffix("\n"), text.count("\n"), at_end=True)

@@ -139,7 +139,6 @@ class FileHistory:
 
     @property
     def turns(self) -> int:
-        """Number of turns of the session."""
         return len(self.session.messages)
 
     def find(self, named: str) -> str:

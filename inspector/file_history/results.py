@@ -212,7 +212,6 @@ def _plain_text(text: str, *, asks_for_part: bool, first_asked: int | None) -> S
 
 
 def whole_text(text: str) -> ShownLines:
-    """Return the lines of a complete file."""
     if not text:
         return ShownLines((), 1, 0, False)
     lines = tuple(text.removesuffix("\n").split("\n"))

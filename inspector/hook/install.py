@@ -38,11 +38,9 @@ class SettingsChange(NamedTuple):
 
     @property
     def is_needed(self) -> bool:
-        """True if the text changes."""
         return self.before != self.after
 
     def diff(self) -> str:
-        """Return a unified diff."""
         before, after = ([f"{line}\n" for line in (text or "").splitlines()] for text in (self.before, self.after))
         old, new = (str(self.path) if text is not None else os.devnull for text in (self.before, self.after))
         return "".join(unified_diff(before, after, old, new))
@@ -56,7 +54,6 @@ def hook_words(agent: str, plan: str, *, keeps_originals: bool = True) -> list[s
 
 
 def home_of(agent: str) -> Path:
-    """Return the folder of an agent's settings."""
     home = Path(os.path.expanduser("~"))  # noqa: PTH111  never fails
     if agent == "claude-code":
         return Path(os.environ.get("CLAUDE_CONFIG_DIR") or home / ".claude")
@@ -67,11 +64,6 @@ def home_of(agent: str) -> Path:
 
 def with_hook(agent: str, folder: Path, words: list[str]) -> list[SettingsChange]:
     """Return the changes that install the hook.
-
-    Args:
-        agent: The agent.
-        folder: Folder of its settings.
-        words: The hook's command.
 
     Raises:
         SettingsError: The settings have an unexpected form.

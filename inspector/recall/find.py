@@ -176,7 +176,6 @@ def _holds(header: Header, needle: bytes) -> bool:
 
 
 def _files_in(folder: str) -> list[str]:
-    """Return the files of a session that is a folder."""
     return [f"{inside}/{name}" for inside, _, names in os.walk(folder) for name in names]
 
 

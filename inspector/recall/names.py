@@ -17,7 +17,6 @@ if TYPE_CHECKING:
 FEWEST_CHARACTERS = 6
 """Minimum length of the beginning of an id that is accepted for the id."""
 MOST_NEAR = 5
-"""Maximum number of similar ids."""
 CUTOFF = 0.7
 """Minimum similarity of similar ids, between 0 and 1."""
 
@@ -92,7 +91,6 @@ def call_of(session: Session, block: int) -> int | None:
 
 
 def near(identifiers: Iterable[str], asked: str) -> list[str]:
-    """Return ids similar to `asked`, the most similar first."""
     import difflib
 
     known = sorted({identifier for identifier in identifiers if identifier})

@@ -94,12 +94,7 @@ def _write(path: str, *texts: bytes) -> None:
 
 
 def make_room_for_originals(folder: str, room: int = ROOM_BYTES) -> None:
-    """Evict the oldest originals beyond the size limit.
-
-    Args:
-        folder: The hook's folder.
-        room: Size limit in bytes.
-    """
+    """Evict the oldest originals beyond the size limit."""
     from contextlib import suppress
     from pathlib import Path
 
@@ -111,7 +106,6 @@ def make_room_for_originals(folder: str, room: int = ROOM_BYTES) -> None:
 
 
 def has_original(identifier: str, session: str, folder: str) -> bool:
-    """Return whether the original of a session's tool call is stored."""
     return os.path.exists(f"{folder}/{FOLDER}/{_name_of(identifier)}.{_name_of(session)}")  # noqa: PTH110
 
 

@@ -105,7 +105,6 @@ class TextSearch:
 
 
 def index_path() -> Path:
-    """Return the path of this user's index."""
     return cache_folder("recall") / FILE_NAME
 
 
@@ -313,13 +312,11 @@ class TextIndex:
                     self._drop_session(path)
 
     def _sessions_of(self, headers: Sequence[Header]) -> dict[int, Header]:
-        """Return the indexed sessions by number."""
         numbers = dict(self._connection.execute("SELECT path, id FROM sessions"))
         found = ((numbers.get(os.fsencode(header.path)), header) for header in headers)
         return {number: header for number, header in found if number is not None}
 
     def _by_words(self, asked: str, wanted: dict[int, Header], limit: int) -> list[int]:
-        """Return the texts that contain any of the words, best first."""
         words = dict.fromkeys(_WORD.findall(asked))
         if not words:
             return []

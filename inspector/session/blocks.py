@@ -26,7 +26,6 @@ class TextBlock(NamedTuple):
     text: str
 
     def moved(self, origin: Origin) -> TextBlock:
-        """Return a copy with another origin."""
         return TextBlock(structs.replace(self.block, origin=origin), self.text)
 
 

@@ -63,12 +63,10 @@ class SessionBuilder:
         self._first_blocks: list[int] = [0]
 
     def add_message(self, message: Message) -> int:
-        """Append a message and return its index."""
         self.messages.append(message)
         return len(self.messages) - 1
 
     def add_blocks(self, index: int, blocks: list[Block]) -> None:
-        """Append blocks to a message."""
         growing = self._growing.get(index)
         if growing is None:
             growing = self._growing[index] = list(self.messages[index].blocks)
@@ -84,7 +82,6 @@ class SessionBuilder:
         self.messages[index] = structs.replace(self.messages[index], **changes)
 
     def add_context(self, thread: int, cause: ContextCause) -> OpenContext:
-        """Begin an empty context."""
         context = OpenContext(len(self.contexts), SnapshotList(), cause, thread)
         self.contexts.append(context)
         return context
@@ -113,7 +110,6 @@ class SessionBuilder:
         self.messages = messages
 
     def diagnose(self, reason: str, line: int, offset: int, *, skipped: bool) -> None:
-        """Record a read problem."""
         self._skipped += skipped
         if len(self._diagnostics) < KEPT_DIAGNOSTICS:
             self._diagnostics.append(Diagnostic(reason, line, offset, skipped))
@@ -218,12 +214,7 @@ class Thread:
         return self.context.members if self.context is not None else []
 
     def add(self, message: Message, *, is_sent: bool = True) -> int:
-        """Append a message and return its index.
-
-        Args:
-            message: The message.
-            is_sent: Whether it is part of later prompts.
-        """
+        """Append a message and return its index."""
         index = self._builder.add_message(message)
         if is_sent:
             self.open_context().members.append(index)
@@ -315,7 +306,6 @@ class Thread:
                 self._builder.calls[index] = structs.replace(call, model=model)
 
     def open_context(self) -> OpenContext:
-        """Return the growing context; begin one if there is none."""
         if self.context is None:
             self.context = self._builder.add_context(self.number, ContextCause.START)
         return self.context

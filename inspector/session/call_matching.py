@@ -18,7 +18,6 @@ class ToolNames(dict[str, str]):
     """Tool names by call id."""
 
     def note(self, blocks: Iterable[Block]) -> None:
-        """Add the calls among some blocks."""
         for block in blocks:
             if block.kind is BlockKind.TOOL_CALL:
                 self[block.tool_call_id] = block.tool_name

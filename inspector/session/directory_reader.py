@@ -83,7 +83,6 @@ class DirectoryReader:
         yield ReadingProgress(len(names), len(names))
 
     def snapshot(self) -> Session:
-        """Return everything read so far."""
         unfinished = Diagnostic(f"{self._waiting} is incomplete") if self._waiting else None
         self._interpreter.settle()
         return self._interpreter.builder.snapshot(self._format, self._path, self._texts, (self._folder,), unfinished)
@@ -109,11 +108,9 @@ class DirectoryReader:
         return FileChange.NONE if is_same else FileChange.APPENDED
 
     def watched(self) -> Path:
-        """Return the folder of the events."""
         return self._folder
 
     def _comes_before(self, names: Sequence[str]) -> bool:
-        """Return whether a new event sorts before one already read."""
         new = [place for place, name in enumerate(names) if name not in self._taken]
         return bool(new) and new[0] < len(names) - len(new)
 
@@ -150,7 +147,6 @@ class DirectoryReader:
         return True
 
     def _note_sidecar(self, *, only_changes: bool = False) -> bool:
-        """Pass the sidecar's value to the interpreter; return whether it did."""
         if self._sidecar is None or self._take_sidecar is None:
             return False
         if not self._sidecar.changed() and only_changes:

@@ -40,7 +40,6 @@ LINES_SUFFIX = ".jsonl"
 OTHER_PROGRAMS = frozenset(
     {".git", ".hg", ".svn", ".tox", ".venv", "__pycache__", "node_modules", "site-packages", "venv"}
 )
-"""Folders of version control and packages."""
 
 PIECES = frozenset({"message", "part"})
 """Folders next to one named `session` that hold parts of its sessions, one small file each."""
@@ -110,10 +109,6 @@ def sessions_in(folder: Path, sniffed: SniffedFiles | None = None) -> Iterator[H
     """Yield the sessions below a folder, newest file first, detected by content; a file counts as its own folder.
 
     Subagents' sessions and copies are skipped, as are folders of version control and packages.
-
-    Args:
-        folder: Folder or file to search.
-        sniffed: As in `found_in`.
     """
     return (header for header in found_in(folder, sniffed) if not header.problem)
 
@@ -285,13 +280,7 @@ def _files_at(place: Path, depth: int, passed_over: AbstractSet[str]) -> Iterato
 
 
 def files_below(folder: str, depth: int, passed_over: AbstractSet[str]) -> Iterator[ListedFile]:
-    """Yield non-empty files, and folders that are sessions. Unreadable folders are skipped.
-
-    Args:
-        folder: Folder to search.
-        depth: Maximum depth.
-        passed_over: Names of folders to skip, in addition to `OTHER_PROGRAMS`.
-    """
+    """Yield non-empty files, and folders that are sessions. Unreadable folders are skipped."""
     try:
         with os.scandir(folder) as listed:
             entries = list(listed)

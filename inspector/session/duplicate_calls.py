@@ -48,7 +48,6 @@ def call_keys(session: Session) -> list[bytes]:
 
 
 def without_calls(session: Session, keys: Collection[bytes]) -> Session:
-    """Return a session without the calls of these keys."""
     if not keys:
         return session
     own = tuple(call for call, key in zip(session.calls, call_keys(session), strict=True) if key not in keys)
@@ -86,10 +85,6 @@ def _keys_of_what_was_said(session: Session, places: Sequence[int]) -> list[byte
 
     Everything else in a call's record is the same in its copies. In databases a copy is another row with a new name,
     and the answering model is recorded only for the session's current state.
-
-    Args:
-        session: The session of the calls.
-        places: Indices of the calls, ascending.
     """
     states: dict[int, tuple[int, blake2b]] = {}
     found = []

@@ -67,7 +67,6 @@ class Locator(NamedTuple):
 
     @property
     def path(self) -> Path:
-        """File and session as one path."""
         return self.file.with_name(f"{self.file.name}{SEPARATOR}{self.session}") if self.session else self.file
 
 
@@ -88,7 +87,6 @@ class FileState(NamedTuple):
 
     @classmethod
     def of(cls, status: os.stat_result) -> FileState:
-        """Build the state from a file status."""
         return cls(status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns)
 
     @classmethod

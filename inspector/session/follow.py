@@ -87,7 +87,6 @@ class Follower:
 
     @property
     def session(self) -> Session:
-        """The session as last read."""
         if self._session is None:
             self._session = self._reader.snapshot()
         return self._session
@@ -174,7 +173,6 @@ class Follower:
             )
 
     def _reload(self) -> Session | None:
-        """Read the file that replaced the previous one."""
         state = FileState.at(Locator.of(self.path).file)
         if state is not None and state == self._failed:
             return None

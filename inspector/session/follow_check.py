@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 EVENTS = "events"
 
 MOST_BYTES = 1 << 26
-"""Larger files are not copied and followed."""
 
 MOST_STEPS = 200
 """Maximum number of steps in which a folder of events grows."""
@@ -36,9 +35,6 @@ def difference_when_followed(path: Path) -> str:
     """Compare a session with one that is followed while its file or folder of events is written in steps.
 
     The copy grows in a temporary folder. Documents and databases are skipped because they are reread on each change.
-
-    Args:
-        path: The session.
 
     Returns:
         Names of the attributes that differ; empty if the sessions are equal or the check was skipped.

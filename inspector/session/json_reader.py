@@ -75,7 +75,6 @@ class JsonReader:
         yield ReadingProgress(len(data), len(data))
 
     def snapshot(self) -> Session:
-        """Return the session as last read."""
         if self._session is None:
             files = (self._path, *self._linked.paths)
             self._session = self._builder.snapshot(self._format, self._session_path, self._texts, files)
@@ -116,7 +115,6 @@ class JsonReader:
         return FileChange.NONE if self.snapshot() == before else FileChange.APPENDED
 
     def watched(self) -> Path:
-        """Return the file's folder."""
         return self._path.parent
 
     def _take(self, data: bytes) -> None:

@@ -97,7 +97,6 @@ class JsonlReader:
 
     @property
     def place(self) -> ReadPlace:
-        """Current read position."""
         return ReadPlace(
             self._state,
             self._offset,
@@ -140,7 +139,6 @@ class JsonlReader:
         yield ReadingProgress(max(total, self._offset), max(total, self._offset))
 
     def snapshot(self) -> Session:
-        """Return everything read so far."""
         if self._read_elsewhere is not None:
             return self._read_elsewhere
         self._interpreter.settle()
@@ -176,7 +174,6 @@ class JsonlReader:
             return FileChange.UNREADABLE
 
     def _read_on(self) -> FileChange:
-        """Read appended data."""
         before = self._offset
         if self._tail_taken and not self._line_end_follows():
             return FileChange.REPLACED

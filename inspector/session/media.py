@@ -27,10 +27,7 @@ JPEG_FRAMES = frozenset(range(0xC0, 0xD0)) - {0xC4, 0xC8, 0xCC}
 def media_of_base64(media_type: str, data: bytes, detail: str = "") -> Media:
     """Describe base64 data. Width, height and pages are 0 if unknown.
 
-    Args:
-        media_type: As in `Media`.
-        data: The media as base64.
-        detail: As in `Media`.
+    `media_type` and `detail` are as in `Media`.
     """
     padding = len(data) - len(data.rstrip(b"="))
     size = max(len(data) * 3 // 4 - padding, 0)

@@ -196,7 +196,6 @@ class Usage(Struct, frozen=True, gc=False):
 
     @property
     def prompt(self) -> int:
-        """Total prompt tokens, which fill the context window."""
         return self.uncached + self.cache_read + self.cache_write_5m + self.cache_write_1h
 
     def unless_zero(self) -> Usage | None:

@@ -43,9 +43,6 @@ def pages_of_pdf(data: bytes) -> int:
 
     The root has the largest `Count` of all page tree nodes (ISO 32000, 7.7.3.2). Newer files store the tree in object
     streams (7.5.7), which are unpacked; without a tree, the pages are counted.
-
-    Args:
-        data: The file.
     """
     if len(data) > MOST_BYTES or _MARK not in data[:_BEGINNING]:
         return 0
@@ -82,7 +79,6 @@ def _counts(text: bytes) -> Iterator[int]:
 
 
 def _unpacked(data: bytes) -> Iterator[bytes]:
-    """Yield the contents of the object streams."""
     for found, _ in zip(_OBJECTS.finditer(data), range(MOST_STREAMS), strict=False):
         begins = _STREAM.search(data, found.end(), found.end() + _HEADER_BYTES)
         if begins is not None:

@@ -148,7 +148,6 @@ def _openhands(path: Path) -> Iterable[UsageTotals]:
 
 
 def _cline(path: Path) -> Iterable[UsageTotals]:
-    """Yield the metrics of the messages of Cline's SDK."""
     for message in json.loads(path.read_bytes())["messages"]:
         metrics = message.get("metrics")
         if metrics:
@@ -411,4 +410,3 @@ _COUNTS: dict[str, Callable[[Path], Iterable[UsageTotals]]] = {
 }
 
 COUNTED = tuple(_COUNTS)
-"""Supported formats."""

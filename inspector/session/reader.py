@@ -90,7 +90,6 @@ class Record(NamedTuple):
 
     @property
     def origin(self) -> Origin:
-        """Origin of its blocks."""
         return Origin(self.offset, len(self.data), locator=self.locator)
 
 
@@ -102,7 +101,6 @@ class Interpreter(ABC):
     """
 
     def __init__(self, builder: SessionBuilder | None = None) -> None:
-        """Use `builder`, or a new one."""
         self.builder = builder if builder is not None else SessionBuilder()
 
     @abstractmethod

@@ -98,5 +98,4 @@ def command(path: Path) -> list[str | Path]:
 
 
 def processors() -> int:
-    """Return the number of processors available to this program."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

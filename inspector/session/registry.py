@@ -66,7 +66,6 @@ def formats() -> Iterator[Format]:
 
 @cache
 def all_formats() -> tuple[Format, ...]:
-    """Return all formats."""
     return tuple(formats())
 
 
@@ -76,7 +75,6 @@ def _formats_in(module: str) -> tuple[Format, ...]:
 
 
 def format_named(name: str) -> Format | None:
-    """Return the format with that name, or None."""
     return next((known for known in formats() if known.name == name), None) if name else None
 
 

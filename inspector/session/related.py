@@ -27,12 +27,7 @@ def subagent_of(session: Session, tool_call_id: str) -> SessionLink | None:
 
 
 def locate(session: Session, link: SessionLink) -> Path | None:
-    """Return the path of a related session, or None if it is not found.
-
-    Args:
-        session: The session with the link.
-        link: Link to the related session.
-    """
+    """Return the path of a related session, or None if it is not found."""
     if link.path is not None and exists(Locator.of(link.path).file):
         return link.path
     format_ = format_named(session.format)
@@ -40,11 +35,6 @@ def locate(session: Session, link: SessionLink) -> Path | None:
 
 
 def full_output(session: Session, text: str) -> FullOutput | None:
-    """Return the complete output if a tool result is a preview of it, otherwise None.
-
-    Args:
-        session: The session.
-        text: The result as sent to the model.
-    """
+    """Return the complete output if a tool result is a preview of it, otherwise None."""
     format_ = format_named(session.format)
     return format_.full_output(session.path, text) if format_ is not None else None

@@ -73,7 +73,6 @@ class EncodedSession(Struct, array_like=True):
 
     @classmethod
     def of(cls, session: Session) -> EncodedSession:
-        """Convert a session for encoding."""
         return cls(
             format=session.format,
             path=os.fsencode(session.path),
@@ -105,11 +104,7 @@ class EncodedSession(Struct, array_like=True):
         )
 
     def session(self, texts: TextSource) -> Session:
-        """Return a session equal to the original.
-
-        Args:
-            texts: Reads its texts again.
-        """
+        """Return a session equal to the original."""
         made = Session(
             format=self.format,
             path=_path(self.path),

@@ -19,7 +19,6 @@ Item_co = TypeVar("Item_co", covariant=True)
 Said = TypeVar("Said")
 
 CHUNK: Final = 512
-"""Chunk size."""
 
 
 class ListSnapshot(Sequence[Item_co]):

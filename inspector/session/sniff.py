@@ -118,12 +118,10 @@ class Sample:
 
     @property
     def is_database(self) -> bool:
-        """True for an SQLite database."""
         return self.head.startswith(SQLITE)
 
     @property
     def is_archive(self) -> bool:
-        """True for a ZIP archive."""
         return self.head.startswith(ZIP)
 
     def has_tables(self, tables: Mapping[str, frozenset[str]]) -> bool:

@@ -58,7 +58,6 @@ class DatabaseUnreadableError(InspectorError):
 
 
 def unreadable_error(path: Path, error: Exception) -> SessionError:
-    """Return the error to raise for an unreadable database."""
     advice = "It may be locked or damaged: try again, or name another file."
     return SessionError(f"{path}: the database cannot be read ({error}). {advice}")
 
@@ -155,7 +154,6 @@ class Database:
 
 
 def columns_of_tables(connection: sqlite3.Connection) -> dict[str, frozenset[str]]:
-    """Return the column names of each table."""
     tables = connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'").fetchall()
     columns = "SELECT name FROM pragma_table_info(?)"
     return {name: frozenset(row[0] for row in connection.execute(columns, (name,))) for (name,) in tables}
@@ -253,7 +251,6 @@ Row = dict[str, Any]
 Made = TypeVar("Made")
 
 Columns = dict[str, frozenset[str]]
-"""Column names by table."""
 
 
 class Selector:

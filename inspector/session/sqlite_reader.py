@@ -60,7 +60,6 @@ class RowInterpreter(Interpreter):
         """Return a row's record by its name, or None if the row was deleted."""
 
     def name_of(self, origin: Origin) -> str:
-        """Return the name of a block's row."""
         return origin.locator
 
 
@@ -112,7 +111,6 @@ class SqliteReader:
         yield ReadingProgress(size, size)
 
     def snapshot(self) -> Session:
-        """Return everything read so far."""
         if self._session is None:
             files = (self._database.path,)
             self._session = self._interpreter.builder.snapshot(self._format, self._path, self._texts, files)

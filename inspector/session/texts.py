@@ -179,14 +179,12 @@ class MemoryTexts:
             self._records[block.origin] = record
 
     def text(self, block: Block) -> str:
-        """Return the block's full text."""
         try:
             return self._texts[block.origin]
         except KeyError:
             raise TextUnavailableError("the block is not of this conversation") from None
 
     def record(self, block: Block) -> bytes:
-        """Return the block's entry as JSON."""
         try:
             return self._records[block.origin]
         except KeyError:

@@ -26,7 +26,6 @@ class DamagedError(InspectorError):
 
 
 def is_zstd(head: bytes) -> bool:
-    """Return whether a file with this beginning is compressed."""
     return head.startswith(ZSTANDARD)
 
 

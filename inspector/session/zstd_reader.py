@@ -71,7 +71,6 @@ class ZstdReader:
         self._session = None
 
     def snapshot(self) -> Session:
-        """Return the session as last read."""
         if self._session is None:
             assert self._inside is not None  # noqa: S101  # `load` is called before anything else
             inside = self._inside.snapshot()
@@ -100,7 +99,6 @@ class ZstdReader:
         return FileChange.NONE if self.snapshot() == before else FileChange.APPENDED
 
     def watched(self) -> Path:
-        """Return the file's folder."""
         return self._path.parent
 
     def _is_continued(self, state: FileState) -> bool:

@@ -67,7 +67,6 @@ class MediaMeasure:
 
     @classmethod
     def of(cls, model: str) -> MediaMeasure:
-        """Return the measure for a model, named as recorded."""
         return cls(image_rule(model), typical_coefficients(model).ratio)
 
     def counted(self, block: Block) -> int:
@@ -112,7 +111,6 @@ class BlockColumns:
 
     @classmethod
     def empty(cls) -> BlockColumns:
-        """Return columns without rows."""
         none = np.zeros(0, np.int32)
         return cls(None, (), none, none, none, none, none, none)
 
@@ -160,7 +158,6 @@ class BlockColumns:
         return (self.row >= 0) & (self.name_row >= 0)
 
     def text_tokens(self, columns: TextColumns) -> NDArray[np.int32]:
-        """Return the tokens of each block's text."""
         return tokens_or_estimate(columns, self.row, self.characters)
 
     def other_tokens(self, columns: TextColumns) -> NDArray[np.int32]:

@@ -46,13 +46,9 @@ class Counter(Protocol):
         """False if the first count would have to wait; see `prepare`."""
         ...
 
-    def count(self, text: str) -> int:
-        """Return the tokens of one text."""
-        ...
+    def count(self, text: str) -> int: ...
 
-    def count_all(self, texts: Iterable[str]) -> list[int]:
-        """Return the tokens of each text."""
-        ...
+    def count_all(self, texts: Iterable[str]) -> list[int]: ...
 
     def encode(self, text: str) -> NDArray[np.uint8] | None:
         """Return, per token, the number of characters that begin in it, or None if tokens are only estimated."""
@@ -108,7 +104,6 @@ class EstimateCounter:
         return
 
     def encode_all(self, texts: Sequence[str]) -> None:  # noqa: ARG002  the protocol's parameter
-        """Return None: an estimate has no tokens."""
         return
 
     def prepare(self) -> None:

@@ -25,10 +25,9 @@ DISTRIBUTION = "splintr-rs"
 ENCODING = "o200k_base"
 
 RELEASES = "0.22."
-"""Releases compared with tiktoken."""
 
 LONGEST_CHARACTERS = 200_000
-"""Longer texts are left to tiktoken, because it splits them if it cannot encode them (a million white space characters).
+"""Longer texts are left to tiktoken, because it splits some of them (a million white space characters).
 """
 
 LONG_S = "\u017f"
@@ -44,11 +43,7 @@ _TOKENS_OF_PROBE = "e252c56bae13a23d"
 
 
 class FastTokenizer:
-    """Encodes most texts as tiktoken does.
-
-    Args:
-        tokenizer: The splintr tokenizer.
-    """
+    """Encodes most texts as tiktoken does."""
 
     def __init__(self, tokenizer: Tokenizer) -> None:
         self._tokenizer = tokenizer

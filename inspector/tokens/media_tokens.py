@@ -63,9 +63,7 @@ class ImageRule(Protocol):
         ...
 
     @property
-    def page(self) -> PageTokens:
-        """Tokens of a PDF page."""
-        ...
+    def page(self) -> PageTokens: ...
 
 
 class PageTokens(NamedTuple):
@@ -297,7 +295,6 @@ def image_rule(model: str) -> ImageRule:
 
 
 def media_tokens(media: Media, rule: ImageRule) -> int:
-    """Return the provider's tokens of one image or document."""
     if media.width and media.height:
         return rule.tokens(media.width, media.height, media.detail)
     if _is_pdf(media) and (media.pages or not media.size_bytes):

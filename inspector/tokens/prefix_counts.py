@@ -27,10 +27,8 @@ if TYPE_CHECKING:
     from inspector.tokens.counter import Counter
 
 EMPTY_ROW = 0
-"""Row of the empty text."""
 
 NOT_COUNTED = -1
-"""Row of a text that was not counted."""
 
 _STEP = 16
 
@@ -97,11 +95,9 @@ class TextColumns:
     lengths: NDArray[np.uint8]
 
     def tokens(self, rows: NDArray[np.int32]) -> NDArray[np.int64]:
-        """Return the tokens of each whole text."""
         return self.first_token[rows + 1] - self.first_token[rows]
 
     def characters(self, rows: NDArray[np.int32]) -> NDArray[np.int64]:
-        """Return the characters of each whole text."""
         return self.first_character[rows + 1] - self.first_character[rows]
 
     def tokens_within(
@@ -178,9 +174,6 @@ class TextColumns:
 class CountedTexts:
     """Counted texts by digest. Append-only: rows are permanent. Thread-safe.
 
-    Args:
-        counter: Counts the texts.
-
     Attributes:
         counter: Counts the texts.
         tokens_kept: Number of tokens already in the on-disk cache.
@@ -205,7 +198,6 @@ class CountedTexts:
         self._enter(digest_of(""), np.zeros(0, np.uint8), 0)
 
     def digests(self) -> list[bytes]:
-        """Return the digests of all texts, in row order."""
         with self._lock:
             return list(self._rows)
 

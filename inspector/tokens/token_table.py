@@ -99,7 +99,6 @@ class TokenTable:
 
     @property
     def counter(self) -> Counter:
-        """Counter of the texts."""
         return self.texts.counter
 
     @property

@@ -92,11 +92,9 @@ class TokenizerCounter:
 
     @property
     def is_prepared(self) -> bool:
-        """True if the tokenizer was built."""
         return self._prepared
 
     def prepare(self) -> None:
-        """Build the tokenizer, once."""
         if self.is_prepared:
             return
         with self._lock:
@@ -109,11 +107,9 @@ class TokenizerCounter:
                 self._prepared = True
 
     def count(self, text: str) -> int:
-        """Return the tokens of one text."""
         return sum(len(tokens) for _, tokens in self._pieces(text))
 
     def count_all(self, texts: Iterable[str]) -> list[int]:
-        """Return the tokens of each text."""
         return [self.count(text) for text in texts]
 
     def encode(self, text: str) -> NDArray[np.uint8]:

@@ -66,7 +66,6 @@ class Vocabulary:
     special_tokens: dict[str, int]
 
     def ranks(self) -> dict[bytes, int]:
-        """Parse the tokens and their ranks."""
         ranks: dict[bytes, int] = {}
         lines = BytesIO(self.data)
         # In parts, so that other threads can run: a single pass would hold the GIL for 0.2 s.

@@ -74,7 +74,6 @@ def clean_text(text: str) -> str:
 
 
 def _without_lone_surrogates(value: object) -> object:
-    """Replace lone surrogates; return the same object if there are none."""
     if isinstance(value, str):
         return clean_text(value)
     if isinstance(value, list):
@@ -167,5 +166,4 @@ def compact_json(value: object) -> str:
 
 
 def is_whole_json(line: bytes) -> bool:
-    """Return whether a line is complete JSON."""
     return lenient_json(line)[0] is not None

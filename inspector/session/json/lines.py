@@ -90,7 +90,6 @@ class ObjectDecoder:
         self._inner = inner
 
     def lines(self, data: bytes, /) -> Iterator[JsonLine[dict[str, Any]]]:
-        """Yield all lines of a slice, in order."""
         inner = self._inner
         for start, end, number in line_bounds(data):
             value, problem = object_of(data[start:end])
@@ -114,7 +113,6 @@ class StructDecoder(Generic[Struct]):
         self._decoder = msgspec.json.Decoder(struct)
 
     def lines(self, data: bytes, /) -> Iterator[JsonLine[Struct]]:
-        """Yield all lines of a slice, in order."""
         bounds = line_bounds(data)
         try:
             values = self._decoder.decode_lines(data)

@@ -70,11 +70,9 @@ class Fields(dict[str, Node]):
         return {name: self[name].value() for name in names if name in self}
 
     def items_of(self, name: str) -> list[Node]:
-        """Return the items of an array in a field."""
         return self[name].items() if name in self else []
 
     def fields_of(self, name: str) -> Fields:
-        """Return the fields of an object in a field."""
         return self[name].fields() if name in self else Fields()
 
 
@@ -131,7 +129,6 @@ class MemoryNode:
     """A value in memory."""
 
     def __init__(self, value: Any, offset: int = -1) -> None:
-        """Wrap a value; `offset` is its index among the entries."""
         self._value = value
         self.offset = offset
         self.length = 0
@@ -258,7 +255,6 @@ class _Places:
 
 
 def _width(escape: bytes) -> int:
-    """Return the number of UTF-8 bytes of an escape."""
     if escape[1:2] != b"u":
         return 1
     return 4 if len(escape) > len(b"\\u0000") else len(chr(int(escape[2:6], 16)).encode(errors="replace"))
@@ -268,7 +264,6 @@ class EscapedNode:
     """A value inside a string."""
 
     def __init__(self, inner: Node, places: _Places) -> None:
-        """Wrap a value parsed from a string's text."""
         self._inner = inner
         self._places = places
         self.offset = places.of(inner.offset)
@@ -292,7 +287,6 @@ class MadeNode:
     """A value computed from another one, at the same offset. The file does not contain it as JSON."""
 
     def __init__(self, node: Node, make: Callable[[Any], Any]) -> None:
-        """Compute the value from the value of `node` with `make`."""
         self._node = node
         self._make = make
         self.offset, self.length = node.offset, node.length
@@ -309,7 +303,6 @@ class MadeNode:
         return Fields()
 
     def items(self) -> list[Node]:
-        """Return no items: the file does not contain them."""
         return []
 
 
@@ -329,9 +322,7 @@ class PackedNode:
         return self._inner.raw()
 
     def fields(self) -> Fields:
-        """Return no fields: the file does not contain them as JSON."""
         return Fields()
 
     def items(self) -> list[Node]:
-        """Return no items: the file does not contain them as JSON."""
         return []
