@@ -162,7 +162,7 @@ def _written(
 
 
 def _is_in_time(shown: Evidence) -> bool:
-    """Return True if a call came within the previous cache's lifetime, so that only the other model explains its miss."""
+    """Return True if a call came within the previous cache's lifetime, so only the other model explains its miss."""
     return shown.gap_seconds is None or not 0 < shown.lifetime < shown.gap_seconds
 
 

@@ -1,15 +1,15 @@
-"""Where the recorded session used again what an earlier tool result said.
+"""Detect later uses of earlier tool results in the recorded session.
 
-Four detectors read every text once, in the order of the session, without a model:
+Four detectors read every text once, in session order, without a model:
 
-- *exact text*: an edit whose old text occurs in one tool result and nowhere else before;
-- *fault*: the same read or command issued again, with the same result, while nothing it reads was written in between;
-- *anchor*: a path, a symbol or the number of a line that one result alone showed, used as an argument of a tool;
-- *citation*: a word of some length that occurs in one result and nowhere else before, and that the model writes later.
+- *exact text*: an edit's old text occurs in one tool result and nowhere else before;
+- *fault*: the same read or command is repeated with the same result, and nothing it reads was written in between;
+- *anchor*: a path, a symbol or a line number that only one result contained is used as a tool argument;
+- *citation*: a long word that occurs in one result and nowhere else before is later written by the model.
 
-None proves that the model could not have done without; all are proxies, and are called so wherever they are shown; how
-often each is right is in `docs/evidence.md`. No plan changes the evidence, so it is gathered once for a session; that
-takes seconds in a long one, so it can be called off and gone on with, and goes on where a session grows.
+None proves that the model could not have done without; all are proxies and are always labeled as such.
+`docs/evidence.md` lists the precision of each. The evidence does not depend on the plan, so it is collected once per
+session. Long sessions take seconds, so the scan can be cancelled and resumed, and continues when a session grows.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 
 
 class NeedKind(IntEnum):
-    """How a use is told. Where several tell of one result at one call, the first of these names it."""
+    """Detector of a use. If several detect a use of one result at one call, the first one names it."""
 
     EXACT_TEXT = 0
     FAULT = 1
@@ -51,23 +51,23 @@ class NeedKind(IntEnum):
 
     @property
     def label(self) -> str:
-        """What people read, and data calls it: `exact text`."""
+        """Label for users and data: `exact text`."""
         return self.name.lower().replace("_", " ")
 
 
 @dataclass(frozen=True, eq=False)
 class ReuseEvidence:
-    """Evidence of use, one row a use, in call order, and of one call in the order of `NeedKind`.
+    """Uses as columns, one row per use, in call order and then in the order of `NeedKind`.
 
     Attributes:
         kind: `NeedKind`, uint8.
-        block: The tool result that was used, block index, int32.
-        start: Where what was used begins in its text, characters; 0 for a repeated call, int64.
-        stop: Where it ends; the text's length for a repeated call, int64.
-        call: The call whose response used it, int32.
-        use: The block of that response that did, block index, int32.
-        use_start: Where it does so in that block's text, characters, int64.
-        use_stop: Where that ends, int64.
+        block: Block index of the used tool result, int32.
+        start: Start of the used text in it, in characters; 0 for a repeated call, int64.
+        stop: End of the used text; the text's length for a repeated call, int64.
+        call: The call with a response that used it, int32.
+        use: Block index of the use in that response, int32.
+        use_start: Start of the use in that block's text, in characters, int64.
+        use_stop: End of the use, int64.
     """
 
     kind: NDArray[np.uint8]
@@ -84,22 +84,22 @@ class ReuseEvidence:
 
 
 class ReuseScan:
-    """Gathers the evidence of one state of a session. Threads may share it: they take turns."""
+    """Resumable scan of one state of a session; threads that share it take turns."""
 
     def __init__(self, history: History, gathering: _Gathering | None = None) -> None:
-        """Prepare to gather.
+        """Prepare the scan.
 
         Args:
             history: The session's columns.
-            gathering: What was gathered of an earlier state; nothing yet where not given.
+            gathering: Progress from an earlier state; none by default.
         """
         self.history = history
         self._gathering = gathering or _Gathering(keeps_notes=False)
 
     def of(self, history: History) -> ReuseScan:
-        """What gathers the evidence of another state of the session, or of a session in its place.
+        """Return the scan for another state of the session, or of a replacement session.
 
-        A session that grew once may grow again: what is noted on the way is kept from then on.
+        A session that grew once may grow again, so intermediate notes are stored from then on.
         """
         if history is self.history:
             return self
@@ -109,35 +109,35 @@ class ReuseScan:
         return ReuseScan(history, self._gathering)
 
     def run(self, is_cancelled: Callable[[], bool]) -> ReuseEvidence | None:
-        """All evidence, or None where it was called off; the next run goes on from there.
+        """Return all evidence, or None if cancelled; the next run resumes there.
 
         Args:
-            is_cancelled: Asked now and then.
+            is_cancelled: Polled.
         """
         return self._gathering.up_to(self.history, is_cancelled)
 
     def run_to_the_end(self) -> ReuseEvidence:
-        """All evidence, however long it takes."""
+        """Return all evidence without cancellation."""
         found = self.run(lambda: False)
-        assert found is not None  # noqa: S101  nobody called it off
+        assert found is not None  # noqa: S101  never cancelled
         return found
 
 
 def find_reuse(history: History) -> ReuseEvidence:
-    """Gather the evidence; reads every text of the session once."""
+    """Collect the evidence, reading every text of the session once."""
     return ReuseScan(history).run_to_the_end()
 
 
 _ANCHOR = re.compile(r"[A-Za-z_$@./~][A-Za-z0-9_$@./~\-]*(?::\d+)?")
-"""A path or a symbol, perhaps with the number of a line."""
+"""A path or a symbol, optionally with a line number."""
 
 _LINE_ARGUMENTS = ("offset", "start_line", "startLine", "line", "start_line_one_indexed", "view_range", "line_range")
 
 _LONGEST_ARGUMENT = 400
-"""Characters: a longer argument, or one of several lines, is a text that is written, not what a tool is told."""
+"""Maximum characters of a short argument; longer or multi-line arguments are written text."""
 
 _MOST_PARTS = 12
-"""Of a path."""
+"""Maximum number of suffixes tried for a path."""
 
 _PATCHED = re.compile(r"^\*\*\* (?:Update|Add|Delete) File: (.+)$", re.MULTILINE)
 
@@ -155,7 +155,7 @@ _READ = frozenset(
 )
 
 _FETCHES = frozenset({Meaning.READ, Meaning.SHELL, Meaning.SEARCH, Meaning.WEB, Meaning.DATA, Meaning.LIGHT})
-"""What tools do whose repeated call asks for the same again."""
+"""Tool meanings for which a repeated call requests the same data again."""
 
 _WRITING_COMMAND = re.compile(
     r"(?:^|[\s;&|(])(?:tee|mv|cp|rm|mkdir|touch|ln|patch|truncate|dd|install|black|isort|prettier|gofmt|rustfmt|"
@@ -165,19 +165,19 @@ _WRITING_COMMAND = re.compile(
     r"(?:install|add|i|update|upgrade|build|fmt|sync|get|generate))\b|"
     r"(?:ruff|eslint)\b.*(?:format|--fix)|(?<![0-9&<>=-])>{1,2}(?![&>=])\s*(?!/dev/null)[\w./~\"'$-]"
 )
-"""A command that writes files; `>` too, unless what it writes is thrown away."""
+"""A command that writes files, including `>` unless the output is discarded."""
 
 _Row = tuple[int, int, int, int, int, int, int, int]
 
 
 @dataclass
 class _Notes:
-    """What is noted on the way through a session.
+    """Intermediate notes of a scan.
 
     Attributes:
-        shown: What one result alone has shown.
-        asked: The block of the newest call that fetches, by thread, tool and arguments.
-        written: The newest block that writes a file, by the last part of its path, and by "" whatever it writes.
+        shown: Text that only one result contains.
+        asked: Block of the latest fetching call, by thread, tool and arguments.
+        written: Latest block that writes a file, by file name, and by "" for any file.
     """
 
     shown: ShownOnce = field(default_factory=ShownOnce)
@@ -185,12 +185,12 @@ class _Notes:
     written: Map = field(default_factory=dict)
 
     def aside(self) -> _Notes:
-        """The same to go on with where what comes next may still change."""
+        """Return a copy for the rest of the session, which may still change."""
         return _Notes(self.shown.aside(), Overlay(self.asked), Overlay(self.written))
 
 
 class _Gathering:
-    """All evidence of a session that may grow: messages but the last once, that one anew with every state."""
+    """Evidence of a growing session: complete messages are read once, the last one again for every state."""
 
     def __init__(self, *, keeps_notes: bool) -> None:
         self._turn = Lock()
@@ -202,7 +202,7 @@ class _Gathering:
         self._found: tuple[History, ReuseEvidence] | None = None
 
     def holds_for(self, history: History) -> bool:
-        """Whether it can be gone on with for another state of the session: what it noted is there as it was."""
+        """Return True if it can be resumed for another state of the session, with all noted blocks unchanged."""
         known, now = self._messages, history.session.messages
         return self._notes is not None and len(now) >= len(known) and unchanged(now, known) >= len(known) - 1
 
@@ -230,7 +230,7 @@ class _Gathering:
                 aside.look_at(index)
             self._found = (history, _evidence(history, [*self._rows, *newest]))
             if not self._keeps_notes:
-                # All that was noted on the way is far more than what came of it.
+                # The notes are much larger than the evidence.
                 self._notes, self._rows = None, []
             return self._found[1]
 
@@ -253,7 +253,7 @@ def _evidence(history: History, rows: list[_Row]) -> ReuseEvidence:
 
 
 def _with_results(history: History, rows: list[_Row]) -> Iterator[_Row]:
-    """The rows, those of repeated calls with the earlier result; without those that got another than the earlier."""
+    """Resolve repeated calls to the earlier result, dropping repeats with a different result."""
     blocks = history.session.blocks
     result_of = {int(history.call_block[result]): result for result in history.results.tolist()}
     for row in rows:
@@ -266,7 +266,7 @@ def _with_results(history: History, rows: list[_Row]) -> Iterator[_Row]:
 
 
 class _Reader:
-    """Looks at the blocks of one state of a session, one by one and in order."""
+    """Processes the blocks of one state of a session in order."""
 
     def __init__(self, history: History, notes: _Notes, rows: list[_Row]) -> None:
         self._history = history
@@ -276,7 +276,7 @@ class _Reader:
         self._rows = rows
 
     def look_at(self, index: int) -> None:
-        """Add what a block uses of earlier results, and note what it says."""
+        """Record uses of earlier results by a block, and note its text."""
         block, notes = self._blocks[index], self._notes
         if block.kind not in _READ:
             return
@@ -324,7 +324,7 @@ class _Reader:
                     break
 
     def _look_for_places(self, index: int, call: int, text: str, arguments: dict[str, Any]) -> None:
-        """Find the result that alone showed the path an argument names, or the line of it that is asked for."""
+        """Find the result that alone contained the path in an argument, or the requested line of it."""
         path = next((arguments[name] for name in PATH_ARGUMENTS if isinstance(arguments.get(name), str)), "")
         if not path:
             return
@@ -336,7 +336,7 @@ class _Reader:
             self._look_for_first(ends, path, index, call, text)
 
     def _look_for_first(self, ways: list[str], said: str, index: int, call: int, text: str) -> None:
-        """Find which result alone showed something that can be said in several ways, the longest known way counting."""
+        """Find the only result for the longest known spelling in `ways`."""
         shown = self._notes.shown
         for way in ways:
             if shown.knows(way):
@@ -359,7 +359,7 @@ class _Reader:
         earlier = notes.asked.get(key, -1)
         paths = _paths_of(arguments) if meaning is Meaning.READ else {""}
         if earlier >= 0 and call >= 0 and all(notes.written.get(path, -1) < earlier for path in paths or {""}):
-            # Which result the earlier call has is looked up when all is read.
+            # The earlier call's result is looked up after the scan.
             self._add(NeedKind.FAULT, earlier, (0, 0), call, index, (0, block.characters))
         notes.asked[key] = index
 
@@ -377,19 +377,19 @@ def _text(history: History, block: int) -> str:
 
 
 def _span_of(said: str, text: str) -> tuple[int, int]:
-    """Where something stands in a text; all of it where it is written there otherwise."""
+    """Return the bounds of a string in a text; the whole text if its spelling differs."""
     start = text.find(said)
     return (start, start + len(said)) if start >= 0 else (0, len(text))
 
 
 def _paths_of(arguments: dict[str, Any]) -> set[str]:
-    """The last part of every path that arguments name."""
+    """Return the file names of all paths in the arguments."""
     named = [arguments.get(name) for name in PATH_ARGUMENTS]
     return {basename(path.rstrip("/")) for path in named if isinstance(path, str) and path}
 
 
 def _written(meaning: Meaning, arguments: dict[str, Any], values: list[str]) -> set[str]:
-    """The last part of every path a tool call writes, and "" for whatever it writes; empty where it writes nothing."""
+    """Return the file names a tool call writes, plus "" for any; empty if it writes nothing."""
     patched = {basename(path.strip()) for value in values if PATCH in value for path in _PATCHED.findall(value)}
     if meaning in {Meaning.EDIT, Meaning.WRITE}:
         return {"", *_paths_of(arguments), *patched}
@@ -398,7 +398,7 @@ def _written(meaning: Meaning, arguments: dict[str, Any], values: list[str]) -> 
 
 
 def _line_number(value: object) -> int | None:
-    """The line an argument asks for, of a range its first."""
+    """Return the requested line number, or the first line of a range."""
     if isinstance(value, list) and value:
         value = value[0]
     return value if isinstance(value, int) and not isinstance(value, bool) and value > 1 else None

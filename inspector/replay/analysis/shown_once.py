@@ -1,7 +1,7 @@
-"""What one tool result alone has shown of a session so far: words, parts of words, lines.
+"""Index of words, word parts and lines that only one tool result of a session has contained so far.
 
-Texts are told of in the order of the session. What a second text holds as well is nowhere in particular from then on,
-and so is what a later one used: it is evidence once.
+Texts are added in session order. A word that occurs in a second text, or is used by a later one, is dropped from the
+index: it is evidence only once.
 """
 
 from __future__ import annotations
@@ -17,16 +17,16 @@ if TYPE_CHECKING:
 _WORD = re.compile(r"[A-Za-z0-9_$@./:\-]{8,300}")
 
 _AROUND: Final = ".:-/"
-"""Signs that belong to a sentence rather than to the word before or behind them."""
+"""Punctuation stripped from the ends of a word."""
 
 _PARTED = re.compile(r"[./:@\-]+")
-"""What parts a word into words."""
+"""Separators between the parts of a word."""
 
 _TELLING = re.compile(r"[0-9_./:\-]|.[A-Z]")
-"""What tells an identifier, a path or a number from an ordinary word, which may begin with a capital."""
+"""Distinguishes an identifier, a path or a number from an ordinary word, which may be capitalized."""
 
 _LINE_SHOWN = re.compile(r'File "([^"\n]{3,300})", line (\d{1,7})')
-"""How a traceback names a line."""
+"""File and line in a traceback."""
 
 _WORDS_PER_RESULT = 4_000
 _LINES_PER_RESULT = 4_000
@@ -34,32 +34,28 @@ _LINES_PER_RESULT = 4_000
 _LEAST_WORD: Final = 8
 
 _ANYWHERE: Final = -1
-"""Stands for a word that is no evidence: it occurs in several places, or was used already."""
+"""Marks a word without evidence: it occurs in several places, or was used already."""
 
 _PLACE_BITS: Final = 40
-"""A place is a number: a result's block, and in so many bits below it where in its text."""
+"""A place encodes a result's block and, in this many low bits, the offset in its text."""
 
 
 class Map(Protocol):
-    """What is needed here of a dictionary."""
+    """The dictionary operations needed here."""
 
-    def get(self, key: Any, default: Any = None, /) -> Any:
-        """As of a dictionary."""
-        ...
+    def get(self, key: Any, default: Any = None, /) -> Any: ...
 
     def __setitem__(self, key: Any, value: Any, /) -> None: ...
 
 
 class Overlay:
-    """A dictionary over another that is not changed."""
+    """A dictionary layered over another one that stays unchanged."""
 
     def __init__(self, below: Map) -> None:
-        """Over which."""
         self._below = below
         self._above: dict[Any, Any] = {}
 
     def get(self, key: Any, default: Any = None, /) -> Any:
-        """As of a dictionary."""
         return self._above[key] if key in self._above else self._below.get(key, default)
 
     def __setitem__(self, key: Any, value: Any, /) -> None:
@@ -67,41 +63,40 @@ class Overlay:
 
 
 class ShownOnce:
-    """What is known of the texts so far."""
+    """Index of the texts so far."""
 
     def __init__(
         self, words: Map | None = None, lines: Map | None = None, settled_before: AbstractSet[int] = frozenset()
     ) -> None:
-        """Begin.
+        """Create an index.
 
         Args:
-            words: The place of a word that stands in one result alone, or `_ANYWHERE`, by the word's hash.
-            lines: The result that alone has a line, by the line's hash, -1 for several places.
-            settled_before: What is settled already.
+            words: Place of a word that only one result contains, or `_ANYWHERE`, by the word's hash.
+            lines: The only result with a line, by the line's hash, -1 for several places.
+            settled_before: Hashes of words already settled.
         """
         self._words: Map = {} if words is None else words
         self._lines: Map = {} if lines is None else lines
-        # Hashes of words, as they stand in texts, of which nothing will ever be noted: those that tell nothing, and
-        # those that stand in several places.
+        # Hashes of words that need no further notes: ordinary words, and those in several places.
         self._settled: set[int] = set()
         self._settled_before = settled_before
 
     def aside(self) -> ShownOnce:
-        """The same to go on with where what comes next may still change."""
+        """Return a layered copy for the rest of the session, which may still change."""
         return ShownOnce(Overlay(self._words), Overlay(self._lines), self._settled)
 
     def unsettled(self, text: str) -> list[str]:
-        """The words of a text, as they stand in it, of which something may be or have been noted, each once."""
+        """Return the distinct words of a text that may have an entry or get one."""
         said = dict.fromkeys(_WORD.findall(text))
         left = set(map(hash, said)) - self._settled - self._settled_before
         return [each for each in said if hash(each) in left] if left else []
 
     def knows(self, word: str) -> bool:
-        """Whether a word of some length was noted."""
+        """Return True if a word of sufficient length has an entry."""
         return len(word) >= _LEAST_WORD and self._words.get(hash(word)) is not None
 
     def take(self, word: str) -> tuple[int, int] | None:
-        """The result that alone showed a word, and where in its text; it is used then. None where there is none."""
+        """Return the only result with a word, and its offset there, and mark it as used; None if there is none."""
         place = self._words.get(hash(word), _ANYWHERE)
         if place < 0:
             return None
@@ -109,7 +104,7 @@ class ShownOnce:
         return _result_and_start(place)
 
     def take_all(self, unsettled: list[str]) -> list[tuple[str, int, int]]:
-        """Of the words of a text, those that one result alone showed, with that result and where in its text."""
+        """Return a text's words that only one result contains, with result and offset, and mark them as used."""
         words, found = self._words, []
         for said in unsettled:
             word = said.strip(_AROUND)
@@ -120,14 +115,14 @@ class ShownOnce:
         return found
 
     def results_showing(self, text: str) -> set[int]:
-        """The results that alone showed a line or a word of a text; nothing of it is used by that."""
+        """Return the only results for lines or words of a text, without marking them as used."""
         showing = {self._lines.get(hash(line), -1) for line in bare_lines(text)}
         said = {each.strip(_AROUND) for each in _WORD.findall(text)}
         showing |= {self._words.get(hash(word), _ANYWHERE) >> _PLACE_BITS for word in said}
         return showing - {-1}
 
     def note_result(self, text: str, result: int) -> None:
-        """Note what a tool result shows."""
+        """Add the words and lines of a tool result."""
         words, settled, settled_before = self._words, self._settled, self._settled_before
         noted = 0
         seen: set[str] = set()
@@ -155,7 +150,7 @@ class ShownOnce:
             _note(f"{match[1]}:{match[2]}", result, match.start(), words)
 
     def note_other(self, text: str, unsettled: list[str]) -> None:
-        """Note that something stands in another text: no result alone shows it from then on.
+        """Add another text: its words and lines are no longer evidence for a result.
 
         Args:
             text: The text.
@@ -190,7 +185,7 @@ def _result_and_start(place: int) -> tuple[int, int]:
 
 
 def _known(word: str, words: Map) -> int | None:
-    """The place of a word, None where nothing was noted; a word that tells nothing is nowhere in particular."""
+    """Return the place of a word, None without an entry; `_ANYWHERE` for an ordinary word."""
     if len(word) < _LEAST_WORD or not _TELLING.search(word):
         return _ANYWHERE
     place: int | None = words.get(hash(word))
@@ -207,7 +202,7 @@ def _note(word: str, result: int, offset: int, words: Map) -> None:
 
 
 def _note_parts(word: str, result: int, offset: int, words: Map) -> None:
-    """Note what a word shows besides itself; as `_note`, which would be called for each of a million parts."""
+    """Add the parts of a word; inlines `_note`, because there may be a million parts."""
     for start, part in _parts(word):
         key = hash(part)
         known = words.get(key)
@@ -218,9 +213,9 @@ def _note_parts(word: str, result: int, offset: int, words: Map) -> None:
 
 
 def _parts(word: str) -> list[tuple[int, str]]:
-    """What else a word shows, and where in it: `this.view.show` shows `view.show`, `tests/ui/facade.py` `tests/ui`.
+    """Return the parts of a word with offsets: `view.show` for `this.view.show`, `tests/ui` for `tests/ui/facade.py`.
 
-    Signs are taken in runs, so that what stands before one ends with none.
+    Runs of separators count as one, so no part ends with a separator.
     """
     found, length = [], len(word)
     for signs in _PARTED.finditer(word):

@@ -1,7 +1,7 @@
-"""What requests cost that are not the conversation's: condensers, compactions, titles, side questions.
+"""Cost of requests outside the conversation: condensers, compactions, titles, side questions.
 
-They are billed, so they are in what a session cost altogether; no plan changes them, and no prompt of the conversation
-holds them, so they are in no figure of a replay.
+They are billed, so they are part of a session's total cost. No plan changes them, and no prompt of the conversation
+contains them, so they are in no figure of a replay.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ if TYPE_CHECKING:
 
 
 class SideRequest(NamedTuple):
-    """One request.
+    """One side request.
 
     Attributes:
-        before: Index of the conversation's call that it was made before, as far as times tell; the number of calls
-            behind the last one; None where there is no time.
+        before: Index of the next call of the conversation by time; the number of calls after the last one, None without
+            a time.
         prompt: Its prompt tokens.
         output: Its response tokens.
         cost: Dollars at list price; None without one.
@@ -39,16 +39,16 @@ class SideRequest(NamedTuple):
 
 
 class SideSpending(NamedTuple):
-    """The requests of one purpose.
+    """The side requests of one purpose.
 
     Attributes:
-        purpose: What they were for; session text in some formats.
-        calls: How many.
+        purpose: Their purpose; session text in some formats.
+        calls: Number of requests.
         prompt: Their prompt tokens.
-        cache_read: Of these, those read from a cache.
+        cache_read: The part read from a cache.
         output: Their response tokens.
-        cost: Dollars at list price; None where some model has none.
-        requests: Each of them, in the order they were made.
+        cost: Dollars at list price; None if some model has none.
+        requests: All of them, in order.
     """
 
     purpose: str
@@ -61,7 +61,7 @@ class SideSpending(NamedTuple):
 
 
 def side_spending(session: Session, pricing: Pricing) -> tuple[SideSpending, ...]:
-    """A session's calls beside the conversation by purpose, in the order each was first made."""
+    """Return a session's side requests by purpose, in the order each first occurred."""
     calls = [call for call in session.side_calls if call.usage is not None]
     if not calls:
         return ()
@@ -100,14 +100,14 @@ def side_spending(session: Session, pricing: Pricing) -> tuple[SideSpending, ...
 
 
 def altogether(cost: float | None, beside: Sequence[SideSpending]) -> float | None:
-    """Dollars of a conversation and of the requests beside it; None where a part of them is not known."""
+    """Return dollars of a conversation plus its side requests; None if a part is unknown."""
     parts = [cost, *(each.cost for each in beside)]
     known = [part for part in parts if part is not None]
     return sum(known) if len(known) == len(parts) else None
 
 
 def made_before(session: Session, call: int) -> tuple[SideCall, ...]:
-    """The requests beside a conversation that were made between a call of it and the one before."""
+    """Return the side requests between a call of a conversation and the previous one."""
     times = np.array([np.nan if each.time is None else each.time for each in session.side_calls])
     if not len(times):
         return ()
@@ -115,9 +115,9 @@ def made_before(session: Session, call: int) -> tuple[SideCall, ...]:
 
 
 def _places(session: Session, times: NDArray[np.float64]) -> list[int | None]:
-    """For moments, the calls of the conversation that came next."""
+    """Return the next call of the conversation for each time."""
     made = np.array([np.nan if call.time is None else call.time for call in session.calls])
-    # A call without a time was made no earlier than the one before it.
+    # A call without a time was made no earlier than the previous one.
     made = np.fmax.accumulate(np.where(np.isnan(made), -np.inf, made)) if len(made) else made
     found = np.searchsorted(made, np.nan_to_num(times), side="left").tolist()
     return [None if np.isnan(time) else place for time, place in zip(times, found, strict=True)]

@@ -1,8 +1,8 @@
-"""Limits of a plan over their whole range: what prompts and cost come to at every value, or pair of them.
+"""Sweep limits of a plan over their whole range: prompt size and cost at each value, or pair of values.
 
-Of one limit, a few values spread over the range are replayed first; then, one by one, values in the middle of the gap
-that is widest for how much the figures differ across it. So the curve is there at once and gets its detail where it
-bends. Of two limits, the plan is replayed at every pair of some values of each, a coarse grid first.
+For one limit, a few values spread over the range are replayed first, then one value at a time in the middle of the
+widest gap, weighted by the difference of the figures across it. The curve is available at once and is refined where it
+bends. For two limits, the plan is replayed at every pair of some values of each, a coarse grid first.
 """
 
 from __future__ import annotations
@@ -29,18 +29,18 @@ if TYPE_CHECKING:
     from inspector.strategies.plan import Plan
 
 COARSE = 9
-"""Values replayed first."""
+"""Number of values replayed first."""
 
 POINTS = 41
-"""Values replayed in all."""
+"""Number of values replayed in all."""
 
 _FLATNESS = 0.1
-"""How much a gap's width counts where nothing differs across it, beside what does."""
+"""Weight of a gap's width where nothing differs across it, relative to differences."""
 
 _STRIDES = (8, 4, 2, 1)
 
 NOTICEABLE = 0.05
-"""How far below the straight line, as a share of the curve's height, a knee lies at least."""
+"""Smallest depth of a knee below the straight line, as a share of the curve's height."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,12 +58,12 @@ class Point:
 
 @dataclass(frozen=True, eq=False)
 class Sweep:
-    """A limit's curve, as far as it is known.
+    """A limit's curve so far.
 
     Attributes:
         axis: The limit.
-        points: By rising value.
-        is_complete: No more values are replayed.
+        points: By ascending value.
+        is_complete: True if no more values will be replayed.
     """
 
     axis: TunableLimit
@@ -71,51 +71,49 @@ class Sweep:
     is_complete: bool = False
 
     def column(self, name: str) -> NDArray[np.float64]:
-        """One figure of every point, by its name in `Figures`; NaN where it is unknown."""
+        """Return one figure of every point, by its name in `Figures`; NaN if unknown."""
         values = [getattr(point.figures, name).value for point in self.points]
         return np.array([np.nan if value is None else value for value in values], dtype=np.float64)
 
     def known(self, name: str) -> HowKnown:
-        """How the least known of these figures is known."""
+        """Return the lowest confidence of these figures."""
         return weakest(HowKnown.EXACT, *(getattr(point.figures, name).known for point in self.points))
 
     @property
     def values(self) -> NDArray[np.float64]:
-        """The points' values."""
         return np.array([point.value for point in self.points], dtype=np.float64)
 
     @property
     def fractions(self) -> NDArray[np.float64]:
-        """Where the points stand on the limit's line, 0 to 1."""
+        """Positions of the points on the limit's scale, 0 to 1."""
         return np.array([self.axis.scale.fraction(point.value) for point in self.points], dtype=np.float64)
 
     @property
     def amounts(self) -> NDArray[np.float64]:
-        """Dollars of every point, or prompt tokens where there is no price."""
+        """Dollars of every point, or prompt tokens if there is no price."""
         cost = self.column("cost_usd")
         return self.column("prompt_tokens") if np.isnan(cost).any() else cost
 
     @property
     def knee(self) -> Point | None:
-        """The knee of the amounts, see `knee_of`."""
+        """The knee of the amounts; see `knee_of`."""
         place = knee_of(self.fractions, self.amounts)
         return None if place is None else self.points[place]
 
     @property
     def least(self) -> Point | None:
-        """Where the amounts are smallest; of equal ones, that with the largest value, which changes least."""
+        """The point with the smallest amount; ties go to the largest value, which changes least."""
         if not self.points:
             return None
         amounts = self.amounts
         return self.points[len(amounts) - 1 - int(np.argmin(amounts[::-1]))]
 
     def with_points(self, *points: Point) -> Sweep:
-        """The curve with further points."""
         known = {point.value: point for point in (*self.points, *points)}
         return replace(self, points=tuple(known[value] for value in sorted(known)))
 
     def at(self, value: float) -> Point | None:
-        """The point at a value, if it was replayed."""
+        """Return the point at a value, if it was replayed."""
         return next((point for point in self.points if point.value == value), None)
 
 
@@ -125,11 +123,11 @@ def sweep(
     """Replay a plan at values over the whole range of a limit.
 
     Args:
-        inputs: The session, best `isolated` from other replays.
-        plan: The plan, the limit's present value in it.
+        inputs: The session, preferably `isolated` from other replays.
+        plan: The plan with the limit's current value.
         axis: The limit.
-        coarse: Values replayed first, the ends of the range among them.
-        points: Values replayed in all, if there are so many.
+        coarse: Number of values replayed first, including the ends of the range.
+        points: Maximum number of values.
 
     Yields:
         The curve after every replay, the last one complete.
@@ -154,7 +152,7 @@ def sweep(
 
 
 def point_at(inputs: ReplayInputs, plan: Plan, axis: TunableLimit, value: float) -> Point | None:
-    """A plan at one value of a limit; None where the strategy takes no such value beside its others."""
+    """Replay a plan at one value of a limit; None if the strategy rejects it in combination with its other values."""
     try:
         moved = axis.moved(plan, value)
     except ParameterError:
@@ -163,14 +161,14 @@ def point_at(inputs: ReplayInputs, plan: Plan, axis: TunableLimit, value: float)
 
 
 def next_value(found: Sweep, refused: set[float] | None = None) -> float | None:
-    """The value that tells most of a curve: in the middle of the gap that is widest for how much differs across it.
+    """Return the most informative next value: the middle of the widest gap, weighted by the difference across it.
 
     Args:
         found: The curve so far.
         refused: Values that are not allowed.
 
     Returns:
-        None where there is no value between any two that are known.
+        None if no further value lies between the replayed ones.
     """
     fractions = found.fractions
     if len(fractions) < 2:
@@ -186,24 +184,23 @@ def next_value(found: Sweep, refused: set[float] | None = None) -> float | None:
 
 
 def _steps(column: NDArray[np.float64]) -> NDArray[np.float64]:
-    """How far neighbours are apart, as a share of the whole curve's height."""
+    """Return the differences of neighbors as a share of the whole curve's height."""
     height = np.nanmax(column) - np.nanmin(column) if not np.isnan(column).all() else 0.0
     return np.nan_to_num(np.abs(np.diff(column)) / height) if height > 0 else np.zeros(len(column) - 1)
 
 
 def knee_of(fractions: NDArray[np.float64], amounts: NDArray[np.float64]) -> int | None:
-    """Where a curve lies furthest below the straight line between its ends: the knee.
+    """Find the knee: the point of a curve furthest below the straight line between its ends.
 
-    Both directions are taken as shares of the curve's own width and height, so that the unit of neither matters. This
-    is how Satopää, Albrecht, Irwin and Raghavan find a knee ("Finding a Kneedle in a Haystack", 2011), without their
-    smoothing.
+    Both axes are normalized to the curve's width and height, so units do not matter. This is the method of Satopää,
+    Albrecht, Irwin and Raghavan ("Finding a Kneedle in a Haystack", 2011), without their smoothing.
 
     Args:
-        fractions: Where the points stand, rising.
+        fractions: Positions of the points, ascending.
         amounts: Their heights.
 
     Returns:
-        Index of the point, None where the curve nowhere lies below that line by a twentieth of its height.
+        Index of the point, None if the curve is nowhere below that line by a twentieth of its height.
     """
     if len(amounts) < 3 or np.isnan(amounts).any():
         return None
@@ -219,17 +216,17 @@ def knee_of(fractions: NDArray[np.float64], amounts: NDArray[np.float64]) -> int
 
 @dataclass(frozen=True, eq=False)
 class Grid:
-    """What pairs of values come to, as far as it is known.
+    """Results for pairs of values so far.
 
     Attributes:
-        across: The limit that rises to the right.
-        down: The limit that rises downwards.
-        columns: Its values, float64.
-        rows: Its values, float64.
-        cost: Dollars by row and column, NaN where not known, float64.
-        tokens: Prompt tokens by row and column, NaN where not replayed yet, float64.
-        figures: By row and column, the figures of what was replayed.
-        done: Pairs looked at.
+        across: The limit on the horizontal axis, ascending to the right.
+        down: The limit on the vertical axis, ascending downward.
+        columns: Values of `across`, float64.
+        rows: Values of `down`, float64.
+        cost: Dollars by row and column, NaN if unknown, float64.
+        tokens: Prompt tokens by row and column, NaN if not replayed yet, float64.
+        figures: Figures of the replayed pairs by row and column.
+        done: Number of pairs processed.
     """
 
     across: TunableLimit
@@ -243,22 +240,21 @@ class Grid:
 
     @property
     def is_complete(self) -> bool:
-        """Every pair was looked at."""
         return self.done == self.cost.size
 
     @property
     def has_cost(self) -> bool:
-        """Whether dollars are known; where they are not, tokens stand for them."""
+        """True if dollars are known; otherwise tokens are used."""
         return bool(np.isfinite(self.cost).any())
 
     @property
     def amounts(self) -> NDArray[np.float64]:
-        """Dollars, or tokens where there is no price."""
+        """Dollars, or tokens if there is no price."""
         return self.cost if self.has_cost else self.tokens
 
     @property
     def shown(self) -> NDArray[np.float64]:
-        """The amounts, those not known yet as at the nearest pair above and to the left that is."""
+        """The amounts, with missing ones filled from the nearest pair above and to the left."""
         amounts = self.amounts.copy()
         for stride in _STRIDES[::-1]:
             row, column = (np.arange(count) // stride * stride for count in amounts.shape)
@@ -267,12 +263,12 @@ class Grid:
         return amounts
 
     def place(self, across: float, down: float) -> tuple[int, int]:
-        """Row and column of the pair nearest to two values, along the limits' lines."""
+        """Return row and column of the pair closest to two values, on the limits' scales."""
         return _nearest(self.down.scale, self.rows, down), _nearest(self.across.scale, self.columns, across)
 
     @property
     def least(self) -> tuple[int, int] | None:
-        """Row and column of the smallest amount; None where none is known."""
+        """Row and column of the smallest amount; None if there is none."""
         if np.isnan(self.amounts).all():
             return None
         row, column = np.unravel_index(int(np.nanargmin(self.amounts)), self.amounts.shape)
@@ -288,9 +284,9 @@ def grid(
         inputs: The session.
         plan: The plan.
         across: A limit.
-        down: Another one.
-        columns: Values of the first.
-        rows: Values of the second.
+        down: Another limit.
+        columns: Number of values of the first.
+        rows: Number of values of the second.
 
     Yields:
         The grid after every replay.
@@ -310,7 +306,7 @@ def grid(
 
 
 def values_along(axis: TunableLimit, value: float, count: int) -> NDArray[np.float64]:
-    """At most so many values over a limit's range, its present one among them, rising. float64."""
+    """Return at most `count` values over a limit's range, including its current one, ascending. float64."""
     count = max(count, 2)
     values = {axis.scale.value(place / (count - 1)) for place in range(count)}
     if value not in values:
@@ -322,7 +318,7 @@ def values_along(axis: TunableLimit, value: float, count: int) -> NDArray[np.flo
 
 
 def coarse_first(rows: int, columns: int) -> list[tuple[int, int]]:
-    """Every place of a grid once: those of a wide grid first, then those in between."""
+    """Return every place of a grid once: a coarse grid first, then the places in between."""
     order: dict[tuple[int, int], None] = {}
     for stride in _STRIDES:
         order.update(

@@ -1,6 +1,6 @@
-"""The limits of a plan that can be moved: every numeric parameter of its strategies, with its range as a line.
+"""Tunable limits of a plan: every numeric parameter of its strategies, with the scale of its range.
 
-Beside the line stand the sizes a limit is about: how many results, or prompts, it has to do with, how large they are.
+Also returns the sizes that a limit applies to: the number and sizes of results or prompts.
 """
 
 from __future__ import annotations
@@ -29,13 +29,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class TunableLimit:
-    """A limit that is moved: one numeric parameter of one of a plan's strategies.
+    """A tunable limit: one numeric parameter of one of a plan's strategies.
 
     Attributes:
         entry: Index of the strategy among the plan's entries.
         strategy: Its name.
-        parameter: What is moved.
-        scale: Its range as a line.
+        parameter: The parameter.
+        scale: Scale of its range.
     """
 
     entry: int
@@ -44,26 +44,26 @@ class TunableLimit:
     scale: ValueScale
 
     def value_in(self, plan: Plan) -> float:
-        """The value a plan has."""
+        """Return a plan's value."""
         value = value_of(plan.entries[self.entry].strategy, self.parameter)
         return float(value) if isinstance(value, int | float) else 0.0
 
     def unit_in(self, plan: Plan) -> str:
-        """What the value counts in a plan."""
+        """Return the unit of the value in a plan."""
         return unit_of(plan.entries[self.entry].strategy, self.parameter)
 
     def moved(self, plan: Plan, value: float) -> Plan:
-        """The plan with another value, and its strategy in use.
+        """Return the plan with another value, and its strategy enabled.
 
         Raises:
-            ParameterError: The strategy takes no such value beside its others.
+            ParameterError: The strategy rejects the value in combination with its others.
         """
         strategy = with_value(plan.entries[self.entry].strategy, self.parameter.name, self.proper(value))
         moved = plan.with_strategy(self.entry, strategy)
         return moved if moved.entries[self.entry].enabled else moved.toggled(self.entry)
 
     def proper(self, value: float) -> ParameterValue:
-        """A number in the parameter's type and inside its range."""
+        """Convert a number to the parameter's type and clamp it to its range."""
         parameter = self.parameter
         if parameter.minimum is not None:
             value = max(value, parameter.minimum)
@@ -73,7 +73,7 @@ class TunableLimit:
 
 
 def tunable_limits(plan: Plan) -> tuple[TunableLimit, ...]:
-    """Every limit of a plan that can be moved, strategies that are not in use included, in the plan's order."""
+    """Return every tunable limit of a plan, including disabled strategies, in the plan's order."""
     found = []
     for index, entry in enumerate(plan.entries):
         for parameter in entry.strategy.parameters:
@@ -85,17 +85,17 @@ def tunable_limits(plan: Plan) -> tuple[TunableLimit, ...]:
 
 
 LARGEST_LIMIT_OF_ONE = 1_000_000
-"""No limit on a single result's characters goes further; what does is about many together."""
+"""Maximum characters of a limit on a single result; a longer range applies to the sum of many."""
 
 
 @dataclass(frozen=True, eq=False)
 class LimitSizes:
-    """What a limit can be held against, in its own unit.
+    """Sizes that a limit applies to, in its own unit.
 
     Attributes:
-        values: One size each, int64.
-        noun: What one of them is: `result`, `prompt`.
-        group: The tier they belong to; empty for all.
+        values: The sizes, int64.
+        noun: Name of one item: `result`, `prompt`.
+        group: Their tier; empty for all.
     """
 
     values: NDArray[np.int64]
@@ -104,17 +104,17 @@ class LimitSizes:
 
 
 def sizes_for(baseline: Replay, strategy: Strategy, parameter: Parameter) -> LimitSizes | None:
-    """The sizes a limit is about.
+    """Return the sizes a limit applies to.
 
-    A limit in characters is about the tool results its tier holds, one in tokens about the prompts of all calls.
+    A limit in characters applies to the tool results of its tier, a limit in tokens to the prompts of all calls.
 
     Args:
         baseline: The session with nothing cut.
-        strategy: Whose limit it is.
+        strategy: The limit's strategy.
         parameter: The limit.
 
     Returns:
-        None where the limit is no size, or one of many results together.
+        None if the limit is not a size, or applies to the sum of many results.
     """
     if parameter.group == BATCHING:
         return None
@@ -132,7 +132,7 @@ def sizes_for(baseline: Replay, strategy: Strategy, parameter: Parameter) -> Lim
 
 
 def _results_of(history: History, strategy: Strategy, group: str) -> NDArray[np.int32]:
-    """The tool results a strategy decides about in one of its tiers; none where that is not said beforehand."""
+    """Return the tool results in one of a strategy's tiers; empty if these are not known in advance."""
     none = np.zeros(0, dtype=np.int32)
     if not group or not isinstance(strategy, ScheduledStrategy):
         return none
@@ -146,7 +146,7 @@ def _results_of(history: History, strategy: Strategy, group: str) -> NDArray[np.
 
 
 def counts_along(sizes: NDArray[np.int64], scale: ValueScale, columns: int) -> NDArray[np.int64]:
-    """How many sizes fall on each of so many equal pieces of a limit's line, those beyond it on the last. int64."""
+    """Count the sizes in each of `columns` equal intervals of a limit's scale, larger ones in the last. int64."""
     counts = np.zeros(max(columns, 0), dtype=np.int64)
     if columns <= 0 or not len(sizes):
         return counts

@@ -1,8 +1,8 @@
-"""What is sent and no text of a session stands for: its system prompt and tools, and what goes around texts.
+"""Unrecorded parts of prompts: system prompt and tools, and framing around texts.
 
-How long the system prompt and the tools are is known from the fit to reported usage: what a model's prompts hold beside
-what the file shows, when their context began. What is left of a prompt when these, every text and the thinking are
-taken away is the envelopes of blocks, reasoning that no block stands for, and by how much the fit misses that prompt.
+The size of the system prompt and the tools comes from the fit to reported usage: it is the constant part of a model's
+prompts beyond the recorded text, at the start of their context. The remainder of a prompt after these, all texts and
+the thinking consists of block envelopes, unrecorded reasoning, and the fit's error.
 """
 
 from __future__ import annotations
@@ -18,36 +18,36 @@ if TYPE_CHECKING:
     from inspector.replay.engine.replay import Replay
 
 SYSTEM_AND_TOOLS = "system prompt and tools"
-"""Names the first of them in data."""
+"""Name of system prompt and tools in data."""
 
 NOT_RECORDED = "system prompt and tools (not recorded)"
-"""What people read for it."""
+"""Label for users."""
 
 NOT_RECORDED_SHORT = "system and tools"
-"""The same where there is less room."""
+"""Shorter label for users."""
 
 _ROUNDING = 1e-6
-"""What a rest that is a whole number may be short of it."""
+"""Tolerance when rounding down a remainder that is a whole number."""
 
 EARLIER = "earlier conversation (not recorded)"
-"""The same where the file begins in the middle: a prompt was reported of which it shows nothing."""
+"""Label for a file that begins mid-conversation: a prompt was reported, but none of its contents are recorded."""
 
 AROUND_TEXTS = "framing and signatures"
-"""Names the rest, in data and for people."""
+"""Name of the remainder, in data and for users."""
 
 UNRECORDED = (SYSTEM_AND_TOOLS, AROUND_TEXTS)
 
 
 def system_tokens(inputs: ReplayInputs) -> int:
-    """Tokens of the system prompt and the tools in the newest prompt, where the file does not hold them."""
+    """Return tokens of the unrecorded system prompt and tools in the newest prompt."""
     return round(float(system_by_call(inputs)[-1]))
 
 
 def system_by_call(inputs: ReplayInputs) -> NDArray[np.float64]:
-    """The same in the prompt of every call, the next one included, whole numbers, float64. No plan changes it.
+    """Return tokens of the unrecorded system prompt and tools per call including the next one: whole numbers, float64.
 
-    Never more than what blocks and all that goes with them leave of the prompt, so that a plan that cuts all of these
-    leaves the system prompt as it is.
+    They do not depend on the plan. They never exceed the part of the prompt outside blocks and envelopes, so a plan
+    that cuts all blocks leaves them unchanged.
     """
     sizes, layout = inputs.sizes, inputs.layout
     rest = sizes.whole - sizes.ratio * (layout.with_envelopes - inputs.recorded_removed)
@@ -57,17 +57,16 @@ def system_by_call(inputs: ReplayInputs) -> NDArray[np.float64]:
 
 
 def blank_prompts(inputs: ReplayInputs) -> NDArray[np.bool_]:
-    """Per recorded call, whether its prompt was reported and the file shows no block of it.
+    """Return True per recorded call if its prompt was reported and the file records no block of it.
 
-    What such a prompt held is unknown: the file begins in the middle of a conversation, or a compaction left nothing
-    that it shows.
+    The contents of such a prompt are unknown: the file begins mid-conversation, or a compaction left no recorded text.
     """
     blank: NDArray[np.bool_] = inputs.reported & (inputs.history.call_prompt_messages[:-1] == 0)
     return blank
 
 
 def lacks_beginning(inputs: ReplayInputs, call: int) -> bool:
-    """Whether a call, the next one included, belongs to a context that began with such a prompt."""
+    """Return True if a call, or the next one, is in a context that began with such a prompt."""
     history, contexts = inputs.history, inputs.layout.contexts
     if not contexts:  # a file without a message
         return False
@@ -77,7 +76,10 @@ def lacks_beginning(inputs: ReplayInputs, call: int) -> bool:
 
 
 def system_cost(replay: Replay) -> float:
-    """Dollars of them over all calls, NaN without a price. What a cache reads of a prompt, it reads of them first."""
+    """Return dollars of the unrecorded system prompt and tools over all calls, NaN without a price.
+
+    Cache reads cover them first.
+    """
     tokens = system_by_call(replay.inputs)[:-1]
     read_rate, other_rate = replay.inputs.rates.read_and_other(replay.ledger)
     read = np.minimum(tokens, replay.ledger.cache_read)

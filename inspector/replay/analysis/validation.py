@@ -1,8 +1,8 @@
-"""Predictions against what was recorded: prompt sizes, what caches did, what it cost, and what agents themselves cut.
+"""Validate predictions against recorded data: prompt sizes, cache usage, cost, and the agents' own cuts.
 
-A session that reports usage is predicted as if it did not: prompts from its texts on the calibrated scale, caches from
-the provider's rules. Only which kind of cache entries the agent asked for (five minutes or an hour) and how long
-responses were is taken from the report: the one is the agent's setting, the other nobody can predict.
+A session with reported usage is predicted as if it had none: prompts from its texts on the calibrated scale, caches
+from the provider's rules. Only two things are taken from the report: the lifetime of cache entries (five minutes or an
+hour), which is the agent's setting, and response lengths, which are unpredictable.
 """
 
 from __future__ import annotations
@@ -35,13 +35,13 @@ if TYPE_CHECKING:
 MEDIAN_PROMISE = 0.005
 
 NINE_OF_TEN_PROMISE = 0.01
-"""A calibrated prompt is promised to be met within these shares of it: by half of the calls, by nine of ten."""
+"""Promised relative error of a calibrated prompt, for half of the calls and for nine of ten."""
 
 NEAR = 0.02
-"""A read is met when it is predicted to within this share of the prompt."""
+"""Tolerance of a predicted read, as a share of the prompt."""
 
 LEAST_RESULT = 300
-"""Tokens a result has to have to be judged: of shorter ones, the envelope is most."""
+"""Minimum tokens of a result to judge; shorter ones are mostly envelope."""
 
 CENT = 0.005
 """Dollars by which two costs may differ and still be equal to the cent."""
@@ -55,14 +55,14 @@ _SHOWN_KINDS = (BlockKind.IMAGE, BlockKind.DOCUMENT, BlockKind.TOOL_RESULT, Bloc
 
 @dataclass(frozen=True, slots=True)
 class Prediction:
-    """One total, recorded and predicted. Tokens, or dollars."""
+    """Recorded and predicted value of one total, in tokens or dollars."""
 
     recorded: float | None
     predicted: float | None
 
     @property
     def off(self) -> float | None:
-        """How far the prediction is off, as a share of what was recorded; None where that is nothing or unknown."""
+        """Relative error of the prediction; None if the recorded value is zero or unknown."""
         if not self.recorded or self.predicted is None:
             return None
         return self.predicted / self.recorded - 1
@@ -70,12 +70,12 @@ class Prediction:
 
 @dataclass(frozen=True, slots=True)
 class CacheGaps:
-    """Why recorded and predicted reads differ, in tokens. What is within two percent of a prompt is left out.
+    """Differences between recorded and predicted reads in tokens, ignoring those within two percent of a prompt.
 
     Attributes:
-        elsewhere: Read by first calls, from what other sessions had left in the cache.
-        missed: Not read though by the rules the cache still held it.
-        found: Read though by the rules the cache held it no more.
+        elsewhere: Read by first calls, from entries of other sessions.
+        missed: Not read, although the entry was still alive by the rules.
+        found: Read, although the entry had expired by the rules.
     """
 
     elsewhere: int
@@ -85,12 +85,12 @@ class CacheGaps:
 
 @dataclass(frozen=True, slots=True)
 class ResultFit:
-    """How single tool results are met, as shares of them.
+    """Relative errors of predicted tool result sizes.
 
     Attributes:
-        results: How many were judged.
-        median: Half of them are met within this.
-        nine_of_ten: Nine of ten are.
+        results: Number of results judged.
+        median: Median error.
+        nine_of_ten: 90th percentile of the error.
     """
 
     results: int
@@ -100,13 +100,13 @@ class ResultFit:
 
 @dataclass(frozen=True, slots=True)
 class Outlier:
-    """A call whose prompt is not met within the promise.
+    """A call with a prompt error beyond the promise.
 
     Attributes:
         call: Its index.
-        reported: Prompt tokens reported.
-        predicted: Prompt tokens predicted.
-        brought: What came into the context with this call, in words: `image, tool result`.
+        reported: Reported prompt tokens.
+        predicted: Predicted prompt tokens.
+        brought: Kinds of blocks added by this call: `image, tool result`.
     """
 
     call: int
@@ -116,24 +116,24 @@ class Outlier:
 
     @property
     def off(self) -> float:
-        """How far the prediction is off, as a share of the prompt."""
+        """Relative error of the prediction."""
         return self.predicted / self.reported - 1
 
 
 @dataclass(frozen=True, slots=True)
 class PromptFit:
-    """How prompts are met.
+    """Relative errors of predicted prompts.
 
     Attributes:
-        calls: Calls that were judged.
-        median: The share of the prompt within which half of them are met; NaN where nothing was fitted.
-        nine_of_ten: The same for nine of ten.
-        held_out_median: The same for calls whose report the fit did not see.
-        held_out_nine_of_ten: The same for nine of ten of them.
-        outliers: The calls furthest off, furthest first, of those that are off by more than is promised of nine of ten.
-        beyond: How many such calls there are.
-        shifts: Calls at which the overhead shifted: something came or went that the file does not show; call, tokens.
-        counted_twice: Calls whose report counts what is new in their prompts twice; they are judged by it once.
+        calls: Number of calls judged.
+        median: Median error; NaN if nothing was fitted.
+        nine_of_ten: 90th percentile of the error.
+        held_out_median: Median error for calls held out of the fit.
+        held_out_nine_of_ten: 90th percentile of the error for these.
+        outliers: The calls with the largest errors beyond the promise for nine of ten, largest first.
+        beyond: Number of such calls.
+        shifts: Calls at which the overhead shifted because of unrecorded changes; call, tokens.
+        counted_twice: Number of calls with a report that counts new text twice; they are judged with single counts.
     """
 
     calls: int
@@ -148,26 +148,26 @@ class PromptFit:
 
     @property
     def is_judged(self) -> bool:
-        """There were calls enough to fit and judge."""
+        """True if there were enough calls to fit and judge."""
         return not np.isnan(self.median)
 
     def keeps(self, median: float = MEDIAN_PROMISE, nine_of_ten: float = NINE_OF_TEN_PROMISE) -> bool:
-        """Whether prompts are met within these shares of them."""
+        """Return True if prompt errors are within these limits."""
         return self.is_judged and self.median <= median and self.nine_of_ten <= nine_of_ten
 
 
 @dataclass(frozen=True, slots=True)
 class LearnedCaches:
-    """What caches did, as predicted for one half of the calls by what the other half shows of them, both ways.
+    """Cache usage of each half of the calls, predicted from the other half.
 
     Attributes:
         cache_read: Tokens read.
         cache_write: Tokens written.
         cost: Dollars.
-        later_cost: Dollars of all calls but the first of every conversation. What that one reads was left in the cache
-            by other sessions, or not, and no file of its own says so.
-        low: Dollars that nine of ten such sessions would cost at least; None without a price.
-        high: Dollars that they would cost at most.
+        later_cost: Dollars of all calls except the first of every conversation, because its read depends on entries of
+            other sessions.
+        low: Lower bound in dollars for nine of ten such sessions; None without a price.
+        high: Upper bound in dollars.
     """
 
     cache_read: Prediction
@@ -179,7 +179,7 @@ class LearnedCaches:
 
     @property
     def is_within(self) -> bool | None:
-        """Whether what was recorded lies between; None without a price."""
+        """True if the recorded cost is within the bounds; None without a price."""
         if self.cost.recorded is None or self.low is None or self.high is None:
             return None
         return self.low <= self.cost.recorded <= self.high
@@ -187,23 +187,23 @@ class LearnedCaches:
 
 @dataclass(frozen=True, slots=True)
 class Validation:
-    """One session.
+    """Validation of one session.
 
     Attributes:
-        calls: Calls whose usage was reported.
-        fit: How prompts are met.
-        caches: The prompt caches that were simulated.
+        calls: Number of calls with reported usage.
+        fit: Errors of predicted prompts.
+        caches: The simulated prompt caches.
         cache_read: Tokens read.
         cache_write: Tokens written.
-        gaps: Why these differ.
-        reads_met: Share of calls whose read is predicted to within two percent of the prompt.
-        cost: Dollars of the prediction beside those of the recorded usage.
-        learned: What caches did, by what the other half of the session shows of them; None where a half has no call.
-        baseline_cost: Dollars of the replay without a plan beside those of the recorded usage; the same to the cent.
-        cuts: What the agent itself cut, as recorded and as replayed.
-        results: How single results are met; None where no two reports tell the size of one.
-        readings: By model, what stands for responses in later prompts.
-        borrowed: With too few calls for a fit, whose is used, in words; empty for none.
+        gaps: Differences of the reads.
+        reads_met: Share of calls with a predicted read within two percent of the prompt.
+        cost: Dollars of the prediction and of the recorded usage.
+        learned: Cache usage predicted from the other half of the session; None if a half has no call.
+        baseline_cost: Dollars of the replay without a plan and of the recorded usage; equal to the cent.
+        cuts: The agent's own cuts, as recorded and as replayed.
+        results: Errors of predicted tool result sizes; None if no two reports determine one.
+        readings: Representation of responses in later prompts, by model.
+        borrowed: Source of a borrowed fit if there are too few calls; empty for none.
     """
 
     calls: int
@@ -223,7 +223,7 @@ class Validation:
 
     @property
     def baseline_is_recorded(self) -> bool:
-        """The replay without a plan costs what the recorded usage costs, to the cent."""
+        """True if the replay without a plan costs the same as the recorded usage, to the cent."""
         recorded, baseline = self.baseline_cost.recorded, self.baseline_cost.predicted
         if recorded is None or baseline is None:
             return recorded is baseline
@@ -231,10 +231,10 @@ class Validation:
 
 
 def validate(inputs: ReplayInputs) -> Validation | None:
-    """Predict a session and compare; None where it reports no usage.
+    """Predict a session and compare; None if it reports no usage.
 
     Args:
-        inputs: The session, as its provider reported it.
+        inputs: The session, as reported by its provider.
     """
     mine = inputs.reported
     if not mine.any():
@@ -264,9 +264,9 @@ def validate(inputs: ReplayInputs) -> Validation | None:
 
 
 def learned_caches(inputs: ReplayInputs) -> LearnedCaches | None:
-    """Each half of the reported calls as if its provider had not reported it, by what the other half shows.
+    """Predict cache usage of each half of the reported calls from the other half.
 
-    Prompts and responses are measured as if nothing had been hidden, so that what differs is what caches did.
+    Prompts and responses are measured with nothing hidden, so all differences are due to caches.
     """
     reported = np.flatnonzero(inputs.reported)
     halves = np.array_split(reported, 2)
@@ -286,7 +286,7 @@ def learned_caches(inputs: ReplayInputs) -> LearnedCaches | None:
     dollars = _dollars(cost[reported])
     told = inputs.rates.cost(recorded, inputs.output)
     later = inputs.reported & (inputs.previous_call >= 0)
-    # What both halves are unsure of is fitted apart, so that they err apart.
+    # The uncertainty of both halves is fitted separately, so their errors are independent.
     wide = NINE_OF_TEN * hypot(*deviations)
     return LearnedCaches(
         cache_read=Prediction(int(recorded.cache_read[reported].sum()), int(read.sum())),
@@ -299,7 +299,7 @@ def learned_caches(inputs: ReplayInputs) -> LearnedCaches | None:
 
 
 def _unreported(inputs: ReplayInputs) -> ReplayInputs:
-    """The session as if its provider had reported nothing, on the scale its reports were fitted to."""
+    """Return the session without reported usage, on the scale fitted to its reports."""
     recorded = inputs.recorded
     asked_for_hours = int(recorded.cache_write_1h.sum()) > int(recorded.cache_write_5m.sum())
     everything = np.ones(inputs.history.call_count, dtype=np.bool_)
@@ -307,7 +307,7 @@ def _unreported(inputs: ReplayInputs) -> ReplayInputs:
 
 
 def _hidden(inputs: ReplayInputs, hidden: NDArray[np.bool_], cache: str | None = None) -> ReplayInputs:
-    """The session as if its provider had not reported some calls, on the scale that all its reports were fitted to."""
+    """Return the session without the reported usage of some calls, on the scale fitted to all of its reports."""
     session = inputs.history.session
     calls = zip(session.calls, hidden.tolist(), strict=True)
     without = replace(
@@ -337,7 +337,7 @@ def _gaps(inputs: ReplayInputs, predicted: NDArray[np.int64]) -> CacheGaps:
 
 
 def result_fit(inputs: ReplayInputs) -> ResultFit | None:
-    """How our size of single results is met by the difference of two reported prompts."""
+    """Compare our sizes of single results with the difference of two reported prompts."""
     sizes = results_by_difference(inputs)
     blocks = np.array([block for block, tokens in sizes.items() if tokens >= LEAST_RESULT], dtype=np.int64)
     if not len(blocks):
@@ -349,7 +349,7 @@ def result_fit(inputs: ReplayInputs) -> ResultFit | None:
 
 
 def prompt_fit(inputs: ReplayInputs) -> PromptFit:
-    """How well a session's reported prompts are met."""
+    """Return the errors of a session's predicted prompts."""
     fit = inputs.scale.calibration
     reported = measured_prompts(inputs.history)
     predicted = inputs.scale.prompt[:-1]
@@ -374,7 +374,7 @@ def prompt_fit(inputs: ReplayInputs) -> PromptFit:
 
 
 def _held_out(inputs: ReplayInputs) -> NDArray[np.float64]:
-    """How far the fit is off at calls whose report was kept from it, a fifth of them at a time."""
+    """Return the errors of the fit at held-out calls, a fifth of them at a time."""
     history, reported = inputs.history, np.append(measured_prompts(inputs.history), 0)
     columns = prompt_contents(history, inputs.table, inputs.recorded_removed)
     fold = np.arange(len(reported)) % _FOLDS

@@ -1,9 +1,9 @@
-"""A session as if one of its recorded compactions had not happened, nor any after it.
+"""Rebuild a session without one of its recorded compactions, and those after it.
 
-The conversation goes on in the context the compaction ended: summaries go, so does what the agent sent again, and what
-it added follows what was there before. Results that were cleared at the same moment are not. Later calls were made on
-other prompts than these, so what the provider reported of them is left out. Another thread is another conversation and
-stays as it is; so does what follows a rewind, or a compaction that a person asked for.
+The conversation continues in the context that the compaction ended. Summaries and resent text are removed, and new text
+follows the earlier text. Results cleared at the same moment remain. Later calls were made with other prompts, so their
+reported usage is dropped. Other threads are separate conversations and stay unchanged, and so does everything after a
+rewind or a compaction requested by the user.
 """
 
 from __future__ import annotations
@@ -21,17 +21,17 @@ if TYPE_CHECKING:
 
 
 BY_HAND = "manual"
-"""The trigger of compactions that a person asked for, which no plan keeps from happening."""
+"""The trigger of compactions requested by the user, which no plan prevents."""
 
 
 class WithoutCompaction(NamedTuple):
-    """What would have been.
+    """A session without some compactions.
 
     Attributes:
-        session: The session without the compactions. Calls and messages have the indices they had.
-        calls: The calls whose prompts that changes, in order.
-        ends_with: For each of these, how many of the compactions left out came before it.
-        until: The first call after these of the same conversation, None where there is none.
+        session: The session without them. Calls and messages keep their indices.
+        calls: Calls with changed prompts, in order.
+        ends_with: For each of these, the number of omitted compactions before it.
+        until: The first call after these in the same conversation, None if there is none.
     """
 
     session: Session
@@ -41,14 +41,14 @@ class WithoutCompaction(NamedTuple):
 
 
 def without_compaction(session: Session, compaction: int) -> WithoutCompaction | None:
-    """Leave out a compaction and those that follow it, up to a rewind or one that a person asked for.
+    """Remove a compaction and the following ones, up to a rewind or one requested by the user.
 
     Args:
         session: The session.
         compaction: Index of a full compaction.
 
     Returns:
-        None where no call was made after it, or it began the session.
+        None if no call was made after it, or it began the session.
     """
     chain = _chain(session, compaction)
     if len(chain) < 2:
@@ -56,7 +56,7 @@ def without_compaction(session: Session, compaction: int) -> WithoutCompaction |
     contexts = session.contexts
     members = list(contexts[chain[0]].members)
     seen = set(members)
-    # Per context after the first, where each of its prompts ends in the joined one.
+    # End of each prompt in the joined context, for every context after the first.
     ends: dict[int, list[int]] = {}
     said = {_texts(session, message) for message in members}
     for index in chain[1:]:
@@ -64,7 +64,7 @@ def without_compaction(session: Session, compaction: int) -> WithoutCompaction |
         answers = (call.response for call in session.calls if call.context == index)
         first_response = min(answers, default=len(session.messages))
         for message in contexts[index].members:
-            # What an agent repeats after a compaction is there already where there is none.
+            # Text that an agent repeats after a compaction is already present without it.
             repeated = message < first_response and _texts(session, message) in said
             if message not in seen and not repeated and not session.messages[message].is_summary:
                 seen.add(message)
@@ -91,7 +91,7 @@ def without_compaction(session: Session, compaction: int) -> WithoutCompaction |
 
 
 def first_call_after(session: Session, compaction: int) -> int | None:
-    """The first call of the compacted conversation after a compaction; None where there is none."""
+    """Return the first call of the compacted conversation after a compaction, or None."""
     message = session.compactions[compaction].message
     thread = session.messages[message].thread if message < len(session.messages) else 0
     first = bisect_left([call.response for call in session.calls], message)
@@ -106,7 +106,7 @@ def _texts(session: Session, message: int) -> tuple[bytes, ...]:
 
 
 def _full_of(session: Session, contexts: set[int]) -> list[int]:
-    """The full compactions that any of these contexts began with."""
+    """Return the full compactions that began any of these contexts."""
     found = []
     for at, compaction in enumerate(session.compactions):
         call = None if compaction.is_partial else first_call_after(session, at)
@@ -116,7 +116,7 @@ def _full_of(session: Session, contexts: set[int]) -> list[int]:
 
 
 def _chain(session: Session, compaction: int) -> list[int]:
-    """The context a compaction ended, the one it began, and those of later compactions that are left out with it."""
+    """Return the context a compaction ended, the one it began, and those of later omitted compactions."""
     call = first_call_after(session, compaction)
     if call is None:
         return []
@@ -136,7 +136,7 @@ def _chain(session: Session, compaction: int) -> list[int]:
 
 
 def _begun_by_hand(session: Session) -> set[int]:
-    """Contexts that began with a compaction a person asked for."""
+    """Return the contexts that began with a compaction requested by the user."""
     asked = (at for at, compaction in enumerate(session.compactions) if compaction.trigger == BY_HAND)
     calls = (first_call_after(session, at) for at in asked)
     return {session.calls[call].context for call in calls if call is not None}
