@@ -44,7 +44,6 @@ def lifetime_of(part: Any) -> str | None:
 
 
 def marks_of_message(entry: Mapping[str, Any], blocks: Sequence[TextBlock]) -> tuple[PlacedMark, ...]:
-    """Return the cache breakpoints of a chat message."""
     content = sequence(entry.get("content"))
     found = []
     for index, made in enumerate(blocks):

@@ -69,14 +69,7 @@ def role_of(entry: Mapping[str, Any]) -> Role:
 
 
 def blocks_of_message(entry: Mapping[str, Any], offset: int, length: int, names: Mapping[str, str]) -> list[TextBlock]:
-    """Return the blocks of one chat message.
-
-    Args:
-        entry: The message.
-        offset: Its byte offset in the file.
-        length: Its length in bytes.
-        names: Tool names by call id, for results.
-    """
+    """Return the blocks of one chat message; `names` are tool names by call id, for results."""
     role = role_of(entry)
     blocks = []
     reasoning = entry.get("reasoning_content") or entry.get("reasoning")
@@ -181,15 +174,7 @@ def is_summary_part(part: Any) -> bool:
 
 
 def result_block(content: Any, call: str, name: str, is_error: bool, origin: Origin) -> TextBlock:
-    """Build a tool result block from a string or a list of parts.
-
-    Args:
-        content: The tool's output.
-        call: The call id.
-        name: The tool's name if known.
-        is_error: True if the result reports a failure.
-        origin: Its place in the file.
-    """
+    """Build a tool result block from a string or a list of parts."""
     if content is None or isinstance(content, str):
         text = clean_text(content or "")
         return text_block(BlockKind.TOOL_RESULT, text, origin, tool_call_id=call, tool_name=name, is_error=is_error)
@@ -315,12 +300,7 @@ class ChatMessage:
 
 
 def chat_blocks(messages: Iterable[Mapping[str, Any]], origin: Origin) -> list[list[TextBlock]]:
-    """Return the blocks of each chat message of a record, numbered across the record.
-
-    Args:
-        messages: The chat messages.
-        origin: Place of the record.
-    """
+    """Return the blocks of each chat message of a record, numbered across the record."""
     locator = origin.locator or CHAT
     part = 0
     found = []
@@ -351,12 +331,7 @@ class ChatThread(Thread):
         self._calls = CallMatcher()
 
     def tool_definitions(self, node: Node | None, file: int = 0) -> Message | None:
-        """Build the message for the tool definitions, which precede all others; None if there are none.
-
-        Args:
-            node: The definitions.
-            file: As in `Origin.file`.
-        """
+        """Build the message for the tool definitions, which precede all others; None if there are none."""
         value = node.value() if node is not None else None
         if node is None or not value:
             return None
@@ -438,7 +413,7 @@ def usage_of(reported: object) -> Usage | None:
 
 
 def miss_of(diagnostics: object) -> ReportedMiss | None:
-    """Return the reason that Anthropic reports for a cache miss; None if the response has none (requests must opt in)."""
+    """Return the cache miss reason of an Anthropic response, which requests must opt into; None without one."""
     reason = diagnostics.get("cache_miss_reason") if isinstance(diagnostics, dict) else None
     if not isinstance(reason, dict) or not isinstance(reason.get("type"), str):
         return None

@@ -57,11 +57,7 @@ class AgentRows(RowInterpreter):
     """Interpreter for the rows of one session."""
 
     def __init__(self, session: str) -> None:
-        """Initialize without reading.
-
-        Args:
-            session: The session id; empty for the last one written.
-        """
+        """Initialize for a session id, empty for the session last written."""
         super().__init__()
         self._session = session
         self._items: list[StoredItem] = []
@@ -85,7 +81,6 @@ class AgentRows(RowInterpreter):
         self._items = self._known.made_of(*rows)
 
     def settle(self) -> None:
-        """Build the session from the rows read."""
         builder = self.builder = SessionBuilder()
         builder.identifier, builder.agent = clean_text(self._session), "OpenAI Agents SDK"
         thread = ItemThread(builder)
@@ -105,7 +100,6 @@ class AgentRows(RowInterpreter):
         return blocks_of_item(item, Origin(0, origin.length, locator=origin.locator), {}) if item else []
 
     def fetch(self, connection: sqlite3.Connection, name: str) -> bytes | None:
-        """Return the stored text of an item by its row name."""
         rows = Selector(connection, self._columns).rows(
             "agent_messages", COLUMNS, "WHERE id = ?", name.removeprefix(ITEM)
         )

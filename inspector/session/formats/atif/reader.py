@@ -139,13 +139,6 @@ def begin_continuation(
     """Begin the context of a continuation and return the number of copied steps it uses.
 
     Copied steps already in the trajectory are not added again.
-
-    Args:
-        builder: The session builder.
-        chat: The conversation so far.
-        tools: Tool definitions of the continuation file.
-        steps: Steps of the continuation file.
-        file: Number of the continuation file.
     """
     known: dict[Said, list[int]] = {}
     for index, message in enumerate(builder.messages):
@@ -187,12 +180,7 @@ class AtifInterpreter(DocumentInterpreter):
     """Builds a session from a trajectory."""
 
     def __init__(self, path: Path, linked: LinkedDocuments) -> None:
-        """Initialize without reading.
-
-        Args:
-            path: The trajectory file; subagent files are searched next to it.
-            linked: Its continuation files.
-        """
+        """Initialize with the trajectory file, next to which subagents are searched, and its continuations."""
         super().__init__()
         self._path = path
         self._linked = linked

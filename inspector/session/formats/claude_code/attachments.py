@@ -68,7 +68,6 @@ def attachment_type(raw: Raw) -> str:
 
 
 def is_sent(fields: Attachment) -> bool:
-    """Return True if the attachment adds anything to the prompt."""
     kind = fields.get("type")
     if kind == "hook_success":
         return bool(fields.get("content")) and fields.get("hookEvent") in ("SessionStart", "UserPromptSubmit")

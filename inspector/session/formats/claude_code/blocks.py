@@ -26,15 +26,7 @@ NO_NAMES: dict[str, str] = {}
 def blocks_of_line(
     record: ClaudeCodeRecord, kind: RecordKind, line: bytes, offset: int, tool_names: Mapping[str, str]
 ) -> Sequence[TextBlock]:
-    """Return the blocks of a line.
-
-    Args:
-        record: The decoded line.
-        kind: Its role in the conversation.
-        line: Its bytes.
-        offset: Its byte offset in the file.
-        tool_names: Tool names by call id, for results.
-    """
+    """Return the blocks of a line; `tool_names` are tool names by call id, for results."""
     if record.message is None:
         if kind in NO_BLOCKS:
             return ()
@@ -169,7 +161,6 @@ def _system_text(line: bytes, subtype: str) -> str:
 
 
 def _attached_media(fields: dict[str, Any]) -> tuple[tuple[Media, ...], tuple[bytes, ...]]:
-    """Return the images of an attached file or queued prompt."""
     found = []
     content = fields.get("content")
     if isinstance(content, dict) and content.get("type") == "image" and isinstance(content.get("file"), dict):

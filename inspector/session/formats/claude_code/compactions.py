@@ -15,13 +15,7 @@ if TYPE_CHECKING:
 
 
 def compaction_of(record: ClaudeCodeRecord, message: int, time: float | None) -> Compaction:
-    """Build a compaction from a full or partial boundary record.
-
-    Args:
-        record: The boundary.
-        message: Index of the next message.
-        time: Time of the compaction.
-    """
+    """Build a compaction from a full or partial boundary record; `message` is the index of the next message."""
     metadata = record.compact_metadata or record.microcompact_metadata
     if metadata is None:
         return Compaction(message, time=time)

@@ -64,7 +64,6 @@ class ClaudeCodeLineage:
         self._summarised = ""
 
     def thread(self, record: ClaudeCodeRecord, parent_node: int, *, is_quiet: bool) -> int:
-        """Return the thread of a line."""
         agent = record.agent or record.parent_tool
         if self._home is None and not is_quiet and record.type in ("user", "assistant", "attachment"):
             self._home = (record.agent or "") if record.is_sidechain else ""
@@ -261,7 +260,7 @@ class Family:
         return file
 
     def _know(self, call: str) -> None:
-        """Remove the placeholder link of a call that returned or whose subagent id is now recorded."""
+        """Remove the placeholder link of a call that returned or has a subagent id by now."""
         if (running := self._running.pop(call, "")) != "":
             self._builder.links.pop((LinkKind.SUBAGENT, call, running), None)
 

@@ -85,11 +85,7 @@ class ClaudeCodeInterpreter(RecordInterpreter):
     decoder = DECODER
 
     def __init__(self, path: Path) -> None:
-        """Initialize without reading.
-
-        Args:
-            path: The file. A session id in its name identifies lines copied from other sessions.
-        """
+        """Initialize; a session id in the file name identifies lines copied from other sessions."""
         super().__init__()
         self._lineage = ClaudeCodeLineage(path.stem if UUID.fullmatch(path.stem) else "")
         self._family = Family(path, self.builder)
@@ -149,7 +145,6 @@ class ClaudeCodeInterpreter(RecordInterpreter):
             self._lineage.place(thread.number, line.session or "")
 
     def settle(self) -> None:
-        """Update the side runs, which have their own files."""
         self._side_runs.note(self.builder)
 
     def _note_family(self, record: ClaudeCodeRecord, made: Sequence[TextBlock]) -> None:

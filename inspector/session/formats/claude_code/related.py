@@ -47,7 +47,6 @@ RUNNING = "started with "
 
 
 def running_identifier(prompt: str) -> str:
-    """Return a placeholder identifier derived from the subagent's prompt."""
     from hashlib import blake2b  # loads OpenSSL, which format detection does not need
 
     return RUNNING + blake2b(prompt.strip().encode(errors="replace"), digest_size=16).hexdigest()
@@ -61,12 +60,7 @@ MOST_FILES = 200
 
 
 def locate(path: Path, identifier: str) -> Path | None:
-    """Find the newest subagent file that begins with a given prompt.
-
-    Args:
-        path: The session that started it.
-        identifier: Placeholder from `running_identifier`.
-    """
+    """Find the newest subagent file with the prompt behind a placeholder from `running_identifier`."""
     if not identifier.startswith(RUNNING):
         return None
     folder = (parent_file(path) or path).with_suffix("") / SUBAGENTS
@@ -106,10 +100,6 @@ def full_output(path: Path, text: str) -> FullOutput | None:
 
     Only the file and session names are taken from the preview's path; the file is looked up in the result folders next
     to this session.
-
-    Args:
-        path: The session.
-        text: The result as sent to the model.
     """
     found = PREVIEW.match(text.lstrip())
     if found is None:

@@ -28,18 +28,12 @@ class SideRuns:
     """The side runs in a session's subagent folder; each file is read again only if it changed."""
 
     def __init__(self, path: Path, read: Callable[[Path], Session]) -> None:
-        """Initialize without reading.
-
-        Args:
-            path: The session.
-            read: Reads a run's file and marks copied messages as inherited.
-        """
+        """Initialize; `read` reads a run's file and marks copied messages as inherited."""
         self._folder = path.with_suffix("") / SUBAGENTS if parent_file(path) is None else None
         self._read = read
         self._known: dict[str, FileState] = {}
 
     def note(self, builder: SessionBuilder) -> None:
-        """Update the session's side calls from the run files."""
         if self._folder is None:
             return
         builder.beside[self._folder] = None

@@ -74,11 +74,7 @@ class TapRows(RowInterpreter):
     """Interpreter for the rows of one session."""
 
     def __init__(self, session: str) -> None:
-        """Initialize without reading.
-
-        Args:
-            session: The session id; empty for the last one written.
-        """
+        """Initialize for a session id, empty for the session last written."""
         super().__init__()
         self._session = session
         self._columns: Columns = {}
@@ -122,7 +118,6 @@ class TapRows(RowInterpreter):
         """Do nothing: `read` already adds everything."""
 
     def name_of(self, origin: Origin) -> str:
-        """Return the name of a block's record."""
         return self._shelf.name_of(origin)
 
     @staticmethod
@@ -130,7 +125,6 @@ class TapRows(RowInterpreter):
         return blocks_of_record(record, origin)
 
     def fetch(self, connection: sqlite3.Connection, name: str) -> bytes | None:
-        """Return the bytes at a named place in a row's text."""
         kind, row, start, length = name.split(" ")
         selector = Selector(connection, self._columns)
         if kind == RECORD:

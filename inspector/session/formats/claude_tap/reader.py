@@ -81,7 +81,6 @@ class BundleInterpreter(DocumentInterpreter):
 
 
 def tap_reader(path: Path, name: str) -> Reader:
-    """Return a reader for a database session, a bundle or JSON lines."""
     sample = Sample(Locator.of(path).file)
     if sample.is_database:
         return SqliteReader(path, name, TapRows(Locator.of(path).session))

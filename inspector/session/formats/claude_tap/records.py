@@ -32,13 +32,11 @@ ERROR, FAILED = "error", "response.failed"
 
 
 def is_bundle(value: object) -> bool:
-    """Return True for a bundle of records."""
     found = mapping(value)
     return BUNDLE in found and isinstance(found.get("records"), list)
 
 
 def is_record(value: object) -> bool:
-    """Return True for a full or compact record."""
     found = mapping(value)
     if COMPACT in found:
         return isinstance(found.get("record"), dict)
@@ -58,12 +56,7 @@ class LinkedNode:
     """A value with parts that may be references."""
 
     def __init__(self, inner: Node, linked: Callable[[str], Node | None]) -> None:
-        """Initialize, resolving the value itself if it is a reference.
-
-        Args:
-            inner: The value.
-            linked: Returns a part by its hash; None if it is missing.
-        """
+        """Initialize, resolving the value if it is a reference; `linked` returns a part by hash, None if missing."""
         found = reference_in(inner)
         self._inner = (linked(found) or inner) if found else inner
         self._linked = linked
@@ -78,11 +71,9 @@ class LinkedNode:
         return self._inner.raw()
 
     def fields(self) -> Fields:
-        """Return an object's fields; empty for other values."""
         return Fields({name: LinkedNode(node, self._linked) for name, node in self._inner.fields().items()})
 
     def items(self) -> list[Node]:
-        """Return an array's items; empty for other values."""
         return [LinkedNode(node, self._linked) for node in self._inner.items()]
 
 

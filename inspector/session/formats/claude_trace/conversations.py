@@ -172,13 +172,7 @@ def _is_small(request: PlainConversation) -> bool:
 
 
 def conversation_of(body: Fields, response: Node | None, about: Mapping[str, Any]) -> PlainConversation:
-    """Build a conversation from a request body and its response.
-
-    Args:
-        body: Fields of the request body.
-        response: The response body.
-        about: Request data outside the body.
-    """
+    """Build a conversation from a request body and its response; `about` is request data outside the body."""
     asked = {"thinking": {"type": OFF}, **body.values_of("model", "max_tokens", *ASKED), **about}
     answer, reply = _answer(response) if response is not None else (None, {})
     system, tools = body.get("system"), body.get("tools")

@@ -31,11 +31,7 @@ def converse_request(
 ) -> PlainConversation | None:
     """Build a conversation from a request and its response; None if the request has no messages.
 
-    Args:
-        body: The request.
-        response: The response: JSON, a JSON string, or stream text.
-        path: URL path of the request.
-        about: Request data outside the body.
+    The response is JSON, a JSON string, or stream text. `about` is request data outside the body.
     """
     fields = body.fields()
     if "messages" not in fields:

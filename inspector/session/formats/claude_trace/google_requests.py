@@ -33,11 +33,7 @@ def asks_google(body: object) -> bool:
 def google_request(body: Node, response: Node | None, path: str, time: Any) -> PlainConversation | None:
     """Build a conversation from a request and its response; None if it is not a content generation request.
 
-    Args:
-        body: The request.
-        response: The response: JSON, a JSON string, or stream text.
-        path: URL path of the request.
-        time: Time of the request in any form.
+    The response is JSON, a JSON string, or stream text.
     """
     outer = body.fields()
     inner = outer.fields_of("request")

@@ -66,7 +66,6 @@ def _has_own_text(message: dict[str, Any]) -> bool:
 
 
 def _is_shown(message: dict[str, Any]) -> bool:
-    """Return True for a display message."""
     return message.get("type") in ("say", "ask") and "ts" in message and "role" not in message
 
 

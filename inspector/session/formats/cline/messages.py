@@ -63,12 +63,7 @@ Part = dict[str, Any]
 
 
 def parts_with_calls(text: str, names: Iterator[str]) -> list[Part]:
-    """Split a model's text into content parts, with its XML tool calls as calls.
-
-    Args:
-        text: The text.
-        names: Ids for the calls.
-    """
+    """Split a model's text into content parts, with its XML tool calls as calls; `names` provides their ids."""
     parts: list[Part] = []
     end = 0
     for found in CALL.finditer(text):
@@ -154,7 +149,6 @@ def chat_message(message: Mapping[str, Any], place: int = 0, open_calls: Called 
 
 
 def calls_in(value: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """Return ids and tools of the calls in a converted message."""
     parts = objects(value.get("content"))
     return [(string(part.get("id")), string(part.get("name"))) for part in parts if part.get("type") == "tool_use"]
 

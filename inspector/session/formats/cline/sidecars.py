@@ -49,12 +49,7 @@ class Condensed(NamedTuple):
 
 
 def requests_of_answers(shown: Any, answers: Sequence[int]) -> dict[int, ClineRequest]:
-    """Match requests to responses by message index, or by order if all are present.
-
-    Args:
-        shown: The display messages.
-        answers: Indices of the responses among the model messages.
-    """
+    """Match requests to responses by message index, or by order if all are present."""
     by_place: dict[int, ClineRequest] = {}
     in_order: list[ClineRequest] = []
     place = None
@@ -152,7 +147,6 @@ class Edit(NamedTuple):
 
 
 def edits_in(opened: LinkedDocument | None) -> list[Edit]:
-    """Return the recorded changes in order of time."""
     found = list(_edits(opened)) if opened is not None else []
     return sorted(found, key=lambda edit: edit.time)
 
@@ -210,13 +204,7 @@ def edited_blocks_again(text: str, origin: Origin) -> list[TextBlock]:
 
 
 def placed(message: Message, value: Mapping[str, Any], edits: Mapping[int, Edit]) -> Message | None:
-    """Point a changed message's blocks at the recorded changes; None if a change does not fit its part.
-
-    Args:
-        message: The message built from `value`.
-        value: Its current content.
-        edits: The changes by part index.
-    """
+    """Point a changed message's blocks at the recorded changes; None if a change does not fit its part."""
     role = string(value.get("role"))
     widths = blocks_of_parts(value)
     blocks = list(message.blocks)

@@ -53,7 +53,6 @@ def is_injected(blocks: Iterable[Block]) -> bool:
 
 
 def is_summary(blocks: Iterable[Block]) -> bool:
-    """Return True for a user message with a compaction summary."""
     return any(block.preview.lstrip().lower().startswith(SUMMARY_BEGINNINGS) for block in blocks)
 
 
@@ -89,12 +88,7 @@ class Compactions:
     def read(self, line: RolloutLine, origin: Origin, thread: ItemThread, *, system: int, is_inherited: bool) -> None:
         """Begin the context left by a `compacted` line.
 
-        Args:
-            line: The line.
-            origin: Its place in the file.
-            thread: The compacted conversation.
-            system: Index of the message with the instructions, -1 if there is none.
-            is_inherited: The line was copied from the continued session, which counts the compaction.
+        An inherited line was copied from the continued session, which counts the compaction.
         """
         messages = self._builder.messages
         has_history = isinstance(line.payload.get("replacement_history"), list)

@@ -37,14 +37,7 @@ if TYPE_CHECKING:
 
 
 def blocks_of(line: RolloutLine, data: bytes, origin: Origin, names: Mapping[str, str]) -> Sequence[TextBlock]:
-    """Return all blocks of a line, numbered in order.
-
-    Args:
-        line: The line.
-        data: Its bytes.
-        origin: Its place in the file.
-        names: Tool names by call id, for outputs.
-    """
+    """Return all blocks of a line, numbered in order."""
     first = Origin(origin.offset, origin.length)
     match line.kind:
         case "response_item" if line.payload:
@@ -269,7 +262,6 @@ class CodexDocumentInterpreter(ResponsesInterpreter):
     """Builds a session from a rollout in one JSON document."""
 
     def take_document(self, document: Node) -> None:
-        """Read the items and the session metadata."""
         super().take_document(document)
         self.builder.agent = "Codex"
         fields = document.fields()

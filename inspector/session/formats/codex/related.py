@@ -62,12 +62,7 @@ def note_event(payload: Mapping[str, Any], builder: SessionBuilder) -> None:
 
 
 def locate(path: Path, identifier: str) -> Path | None:
-    """Find a rollout by its id in the folders of another one.
-
-    Args:
-        path: A rollout.
-        identifier: The id to find.
-    """
+    """Find a rollout by its id in the folders of another one."""
     if not UUID.fullmatch(identifier):
         return None
     for folder in dict.fromkeys((path.parent, *_folders_of(path, identifier))):

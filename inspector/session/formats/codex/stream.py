@@ -53,7 +53,6 @@ def is_tool(item: Mapping[str, Any]) -> bool:
 
 
 def is_plan(item: Mapping[str, Any]) -> bool:
-    """Return True for the model's plan, which changes during a turn."""
     return item.get("type") == PLAN
 
 
@@ -65,13 +64,7 @@ def count_name(value: Mapping[str, Any]) -> str:
 
 
 def blocks_of_event(value: Mapping[str, Any], data: bytes, origin: Origin) -> list[Made]:
-    """Return all blocks of an event, numbered in order, each with the side that adds it.
-
-    Args:
-        value: The event.
-        data: Its bytes.
-        origin: Its place in the file.
-    """
+    """Return all blocks of an event, numbered in order, each with the side that adds it."""
     item = mapping(value.get("item"))
     made: list[Made] = []
     for one in _items(item, is_ended=value.get("type") == ITEM_ENDS) if value.get("type") in ITEMS else ():
@@ -81,14 +74,13 @@ def blocks_of_event(value: Mapping[str, Any], data: bytes, origin: Origin) -> li
 
 
 def blocks_again(data: bytes, origin: Origin, /) -> Sequence[TextBlock]:
-    """Return the blocks of an event that is read again."""
     value, _ = object_of(data)
     first = Origin(origin.offset, origin.length)
     return [] if value is None else [block for _, block in blocks_of_event(value, data, first)]
 
 
 def _items(item: Mapping[str, Any], *, is_ended: bool) -> list[dict[str, Any]]:
-    """Convert an item to Responses API items; empty for items of neither a tool nor the model."""
+    """Convert a model or tool item to Responses API items; empty for other items."""
     kind, identifier = string(item.get("type")), string(item.get("id"))
     if is_tool(item):
         name = f"mcp__{string(item.get('server'))}__{string(item.get('tool'))}" if kind == MCP else kind
@@ -117,7 +109,6 @@ def _arguments(item: Mapping[str, Any]) -> Any:
 
 
 def _output(item: Mapping[str, Any]) -> Any:
-    """Return the tool output recorded in the stream."""
     error = mapping(item.get("error"))
     if error:
         return string(error.get("message"))

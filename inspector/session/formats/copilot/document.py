@@ -1,8 +1,8 @@
 """Read the sessions of the first versions: one JSON document that is rewritten on every change.
 
 The path is `history-session-state/session_*.json`. `chatMessages` holds the messages sent to the model, in OpenAI's
-form. `timeline` holds their display form: it adds times, and replaces the messages only if a document has none. Neither
-includes usage.
+form. `timeline` holds their display form: it adds times, and replaces the messages only if a document has none. Usage
+is not recorded.
 """
 
 from __future__ import annotations

@@ -31,15 +31,7 @@ NO_NAMES: dict[str, str] = {}
 def blocks_of_event(
     event: Mapping[str, Any], kind: EventKind, line: bytes, offset: int, tool_names: Mapping[str, str]
 ) -> list[TextBlock]:
-    """Return the blocks of an event.
-
-    Args:
-        event: The event.
-        kind: Its role in the conversation.
-        line: Its bytes.
-        offset: Its byte offset in the file.
-        tool_names: Tool names by call id, for results.
-    """
+    """Return the blocks of an event; `tool_names` are tool names by call id, for results."""
     data = mapping(event.get("data"))
     origin = Origin(offset, len(line))
     match kind:
@@ -260,7 +252,7 @@ class CopilotInterpreter(RecordInterpreter):
             self._agents[name] = agent
 
     def _note(self, event_type: str, data: Mapping[str, Any], agent: Agent) -> None:
-        """Record what an event reports about the session, its agents and their tools."""
+        """Record an event's data about the session, its agents and their tools."""
         builder = self.builder
         match event_type:
             case "session.start" | "session.resume":

@@ -1,4 +1,4 @@
-"""Classify events. The types are those of `session-events.ts` in github/copilot-sdk."""
+"""Classify events. The types are defined in `session-events.ts` of github/copilot-sdk."""
 
 from __future__ import annotations
 
@@ -115,7 +115,6 @@ ROLES = frozenset({"assistant", "developer", "function", "system", "tool", "user
 
 
 def is_document(value: object) -> bool:
-    """Return True for a session document of the first versions."""
     about = mapping(value)
     if not isinstance(about.get("sessionId"), str):
         return False

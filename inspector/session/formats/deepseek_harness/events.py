@@ -41,13 +41,11 @@ def is_quiet(kind: str) -> bool:
 
 
 def message_of(event: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return the message of a surface event."""
     data = mapping(event.get("data"))
     return data if event.get("type") == USER else mapping(data.get("message"))
 
 
 def chat_of(event: Mapping[str, Any]) -> Chat:
-    """Convert an event to a chat message."""
     content: list[Any] = []
     calls: list[Chat] = []
     for block in objects(message_of(event).get("content")):

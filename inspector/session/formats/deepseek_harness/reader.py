@@ -232,7 +232,6 @@ class HarnessInterpreter(RecordInterpreter):
 
 
 def _said(event: Mapping[str, Any]) -> ChatMessage:
-    """Convert an event to a chat message."""
     kind = string(event.get("type"))
     if kind not in SURFACE:
         return ChatMessage(notice(compact_json(dict(event))))
@@ -244,7 +243,6 @@ def _said(event: Mapping[str, Any]) -> ChatMessage:
 
 
 def _definitions(record: bytes, offset: int) -> list[TextBlock]:
-    """Return the blocks of the tools and system prompt in a header."""
     fields = FileNode(record, offset).fields().fields_of("data").fields_of("header")
     made: list[TextBlock] = []
     for name, locator in (("tools", TOOLS), ("system", SYSTEM)):

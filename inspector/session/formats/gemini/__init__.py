@@ -25,7 +25,6 @@ LETTERS_OF_PARENT = 8
 
 
 def _is_session(value: dict[str, Any]) -> bool:
-    """Return True for a whole session."""
     messages = value.get(MESSAGES)
     if not isinstance(messages, list) or not _is_metadata(value):
         return False

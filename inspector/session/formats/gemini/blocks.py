@@ -40,7 +40,6 @@ class GeminiBlocks:
 
 
 def blocks_again(record: bytes, origin: Origin, /) -> list[TextBlock]:
-    """Return the blocks of a record that is read again."""
     value, _ = object_of(record)
     if value is None:
         return []
@@ -49,13 +48,7 @@ def blocks_again(record: bytes, origin: Origin, /) -> list[TextBlock]:
 
 
 def parts_of(record: Mapping[str, Any], raw: bytes, offset: int) -> GeminiBlocks:
-    """Return the blocks of a record.
-
-    Args:
-        record: The record.
-        raw: Its bytes.
-        offset: Its byte offset in the file.
-    """
+    """Return the blocks of a record."""
     origin = Origin(offset, len(raw))
     kind = string(record.get("type"))
     if kind == "gemini":

@@ -3,7 +3,7 @@
 The log is interpreted like `loadConversationRecord` of google-gemini/gemini-cli: a record with a known id replaces the
 earlier one, `$rewindTo` removes a record and all after it (everything if the record is unknown), and `$set` with
 messages replaces the whole conversation. Unlike there, nothing that was once in a prompt is dropped: messages stay,
-marked as taken back, and the contexts record what was sent when.
+marked as taken back, and the contexts record the messages of each prompt.
 """
 
 from __future__ import annotations
@@ -82,7 +82,6 @@ class LogShare:
 
     @property
     def is_response(self) -> bool:
-        """True for model output."""
         return self.about.type == "gemini" and self.share is Share.SPOKEN
 
 
@@ -100,7 +99,6 @@ class LoggedMessage:
 
     @property
     def sent(self) -> list[LogShare]:
-        """The parts that are in the conversation."""
         return [unit for unit in self.units if unit.is_sent]
 
 

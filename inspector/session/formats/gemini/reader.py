@@ -296,7 +296,6 @@ class GeminiInterpreter(RecordInterpreter):
             self._log.put(record._replace(value={**value, "id": f"line {record.line}"}))
 
     def take_document(self, document: Node) -> None:
-        """Read a session stored as one document."""
         _note(mapping(document.value()), self.builder)
         for place, record in enumerate(_records(document, self.builder, 0, MESSAGES)):
             self.builder.record_counts[count_name(record.value)] += 1
@@ -322,7 +321,6 @@ def gemini_reader(path: Path) -> Reader:
 
 
 def count_name(value: Mapping[str, Any]) -> str:
-    """Return the name for counting a line."""
     for name in ("$rewindTo", "$set"):
         if name in value:
             return name

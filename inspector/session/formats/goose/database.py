@@ -41,11 +41,7 @@ class GooseRows(RowInterpreter):
     """Interpreter for the rows of one session."""
 
     def __init__(self, session: str) -> None:
-        """Initialize without reading.
-
-        Args:
-            session: The session's id; empty for the newest one started by the user.
-        """
+        """Initialize for a session id, empty for the newest session started by the user."""
         super().__init__()
         self._session = session
         self._about: Row = {}
@@ -78,7 +74,6 @@ class GooseRows(RowInterpreter):
         self._ledger = [ledger_row(row) for row in selector.rows(LEDGER, LEDGER_COLUMNS, condition, self._session)]
 
     def settle(self) -> None:
-        """Build the session from the rows read."""
         builder = self.builder = SessionBuilder()
         describe(self._about, builder)
         builder.record_counts["session"] += 1
@@ -103,7 +98,6 @@ class GooseRows(RowInterpreter):
         return blocks_of_record(record, origin)
 
     def fetch(self, connection: sqlite3.Connection, name: str) -> bytes | None:
-        """Return a row's record by its name."""
         selector = Selector(connection, self._columns)
         rows = selector.rows("messages", MESSAGE_COLUMNS, "WHERE id = ?", name.removeprefix(MESSAGE))
         return compact_json(rows[0]).encode(errors="replace") if rows else None
@@ -134,7 +128,6 @@ def sessions_inside(path: Path, connection: sqlite3.Connection) -> list[Containe
 
 
 def sessions_of_people(sessions: list[Row]) -> list[Row]:
-    """Filter the sessions started by the user."""
     identifiers = {string(row["id"]) for row in sessions}
     return [row for row in sessions if _is_of_person(row) and not parent_of(row, identifiers)]
 

@@ -31,18 +31,12 @@ if TYPE_CHECKING:
 
 
 def blocks_of_record(record: bytes, origin: Origin, /) -> list[TextBlock]:
-    """Return the blocks of a line or row that is read again."""
     value, _ = object_of(record)
     return [] if value is None else blocks_of_goose_message(value, origin)
 
 
 def blocks_of_goose_message(message: Mapping[str, Any], origin: Origin) -> list[TextBlock]:
-    """Return the blocks of a message from a line, or from a row with its content as text.
-
-    Args:
-        message: The message.
-        origin: Its place in the file.
-    """
+    """Return the blocks of a message from a line, or from a row with its content as text."""
     content = _content_of(message)
     if isinstance(content, str):
         content = [{"type": "text", "text": content}]
@@ -180,7 +174,6 @@ class GooseMessage(Struct, frozen=True, gc=False):
 
 
 def goose_message(message: Mapping[str, Any], origin: Origin) -> GooseMessage:
-    """Parse a message of a file or a database row."""
     about = message.get("metadata")
     if isinstance(message.get("metadata_json"), str):
         about = json_in(message["metadata_json"])
@@ -210,13 +203,7 @@ def _subagents(content: Any) -> Iterator[tuple[str, str]]:
 
 
 def fill(builder: SessionBuilder, entries: Sequence[GooseMessage], model: str = "") -> None:
-    """Fill a builder from all messages of a session.
-
-    Args:
-        builder: The session builder.
-        entries: The messages, in order.
-        model: The model's name.
-    """
+    """Fill a builder from all messages of a session."""
     starts = {index for index in range(len(entries)) if _begins_anew(entries, index)}
     last = max(starts, default=0)
     thread, names = Thread(builder), dict[str, str]()
@@ -319,7 +306,6 @@ class GooseInterpreter(RecordInterpreter):
         self._is_settled = False
 
     def take_document(self, document: Node) -> None:
-        """Read an export."""
         fields = document.fields()
         describe({name: field.value() for name, field in fields.items() if name != "conversation"}, self.builder)
         entries = []
@@ -346,7 +332,6 @@ class GooseInterpreter(RecordInterpreter):
 
 
 def file_reader(path: Path) -> Reader:
-    """Return a reader for a JSONL or export file."""
     sample = Sample(path)
     if sample.is_lines and not is_export(sample.records[0]):
         return JsonlReader(path, NAME, GooseInterpreter())
@@ -354,7 +339,6 @@ def file_reader(path: Path) -> Reader:
 
 
 def describe(about: Mapping[str, Any], builder: SessionBuilder) -> None:
-    """Record session metadata."""
     builder.agent = "Goose"
     builder.identifier = string(about.get("id")) or builder.identifier
     builder.title = string(about.get("name")) or string(about.get("description")) or builder.title

@@ -41,7 +41,6 @@ def is_metadata(value: Mapping[str, Any]) -> bool:
 
 
 def is_message(value: object) -> bool:
-    """Return True for a Goose message."""
     message = mapping(value)
     is_timed = isinstance(message.get("created"), int) and isinstance(message.get("content"), list)
     return is_timed and string(message.get("role")) in ("user", "assistant")
@@ -53,7 +52,6 @@ def has_own_parts(value: object) -> bool:
 
 
 def is_export(value: object) -> bool:
-    """Return True for an exported session."""
     about = mapping(value)
     messages = about.get("conversation")
     return isinstance(messages, list) and "working_dir" in about and all(map(is_message, messages[:20]))

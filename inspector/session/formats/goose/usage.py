@@ -94,12 +94,8 @@ def settle_ledger(builder: SessionBuilder, rows: Iterable[LedgerRow], model: str
     """Match a session's calls with its ledger and add the other ledger rows as side calls.
 
     A call with usage takes the first unmatched row with the same usage. Versions that do not record usage with messages
-    are matched by time: a row is written when its response ends, never before the message begins.
-
-    Args:
-        builder: Builder with the session's calls.
-        rows: The ledger, in order.
-        model: Model of calls without one in message or ledger.
+    are matched by time: a row is written when its response ends, never before the message begins. `model` is used for
+    calls without one in message or ledger.
     """
     calls = list(builder.calls)
     requests = list(rows)

@@ -79,11 +79,7 @@ class SessionLog:
     """
 
     def __init__(self, folder: Path) -> None:
-        """Initialize without reading.
-
-        Args:
-            folder: The session's folder, named after its id.
-        """
+        """Initialize without reading; the folder is named after the session's id."""
         self._session = folder.name
         places = folder.absolute().parents
         is_kept = len(places) > 2 and places[1].name == SESSIONS  # workspace, sessions, home

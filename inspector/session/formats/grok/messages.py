@@ -26,7 +26,6 @@ def kind_of(row: Mapping[str, Any]) -> str:
 
 
 def said(row: Mapping[str, Any]) -> ChatMessage:
-    """Convert a row to a chat message."""
     kind = kind_of(row)
     if kind == "system":
         return ChatMessage({"role": "system", "content": _content(row.get("content"))})

@@ -105,7 +105,6 @@ class GrokInterpreter(RecordInterpreter):
         return True
 
     def settle(self) -> None:
-        """Rebuild the session from rows, reports and log."""
         if self._is_settled:
             return
         self._is_settled = True
@@ -199,12 +198,7 @@ class GrokReader:
     """Reads all files of a session and follows their changes."""
 
     def __init__(self, history: Path, opened: Path, format_name: str) -> None:
-        """Open a session.
-
-        Args:
-            history: The file with its messages.
-            opened: The path the user opened.
-            format_name: The format's name.
+        """Open a session; `opened` is the path chosen by the user.
 
         Raises:
             SessionError: The session cannot be opened.
@@ -236,7 +230,7 @@ class GrokReader:
         return self._history.snapshot()
 
     def refresh(self) -> FileChange:
-        """Read what was added to any of the files."""
+        """Read new data from any of the files."""
         before = self.snapshot()
         # Check all files, so that no change is reported twice.
         changed = [one for one in (self._summary, self._signals) if one.changed()]

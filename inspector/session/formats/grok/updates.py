@@ -43,12 +43,6 @@ class ForwardingBuilder(SessionBuilder):
     """Forwards diagnostics of one file to the session read from another."""
 
     def __init__(self, to: SessionBuilder, name: str) -> None:
-        """Initialize with the target.
-
-        Args:
-            to: The session's own builder.
-            name: The file's name.
-        """
         super().__init__()
         self._to = to
         self._name = name

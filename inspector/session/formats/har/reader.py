@@ -1,4 +1,4 @@
-"""Read the entries of an HTTP archive in order of start time. Hosts and headers are ignored, except `anthropic-beta`."""
+"""Read the entries of an HTTP archive in order of start time. Hosts and most headers are ignored."""
 
 from __future__ import annotations
 

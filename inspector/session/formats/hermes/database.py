@@ -129,12 +129,6 @@ class Tables:
     """Queries on a database of any version."""
 
     def __init__(self, connection: sqlite3.Connection, columns: Columns | None = None) -> None:
-        """Initialize with a connection.
-
-        Args:
-            connection: The database.
-            columns: As in `Selector`.
-        """
         self._selector = Selector(connection, columns)
 
     def sessions(self) -> dict[str, Row]:
@@ -171,11 +165,7 @@ class HermesRows(RowInterpreter):
     """Interpreter for the rows of one conversation."""
 
     def __init__(self, session: str) -> None:
-        """Initialize without reading.
-
-        Args:
-            session: Id of one of its sessions; empty for the conversation with the last activity.
-        """
+        """Initialize for any session id of a conversation, empty for the one with the last activity."""
         super().__init__()
         self._session = session
         self._chain: list[Row] = []
@@ -208,7 +198,6 @@ class HermesRows(RowInterpreter):
             self._parts[0] = first._replace(entries=entries)
 
     def settle(self) -> None:
-        """Build the session from the rows read."""
         builder = self.builder = SessionBuilder()
         fill(builder, self._chain, self._parts)
         if self._parent:
@@ -221,7 +210,6 @@ class HermesRows(RowInterpreter):
         return blocks_of_row_again(record, origin)
 
     def fetch(self, connection: sqlite3.Connection, name: str) -> bytes | None:
-        """Return a row's record by its name."""
         tables = Tables(connection, self._columns)
         if name.startswith(SESSION):
             row: Row | None = {"system_prompt": tables.system_text(name.removeprefix(SESSION))}

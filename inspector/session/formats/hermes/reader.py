@@ -83,7 +83,6 @@ class HermesMessage(Struct, frozen=True, gc=False):
         return (self.role, *((block.kind, block.digest, block.tool_call_id) for block in self.blocks))
 
     def message(self, **flags: bool) -> Message:
-        """Convert to a session message."""
         return Message(
             role=self.role,
             blocks=self.blocks,
@@ -97,13 +96,7 @@ class HermesMessage(Struct, frozen=True, gc=False):
 
 
 def hermes_message(value: Mapping[str, Any], blocks: list[TextBlock], identifier: str = "") -> HermesMessage:
-    """Parse an entry of a file or a row of the database.
-
-    Args:
-        value: Its fields.
-        blocks: Its blocks.
-        identifier: Its name.
-    """
+    """Parse an entry of a file or a row of the database."""
     is_archived = value.get("active") == 0
     return HermesMessage(
         identifier=identifier,
@@ -136,7 +129,6 @@ def blocks_of_row(row: Mapping[str, Any], name: str) -> list[TextBlock]:
 
 
 def blocks_of_session(row: Mapping[str, Any], name: str) -> list[TextBlock]:
-    """Return the system prompt of a session row."""
     text = row.get("system_prompt")
     if not isinstance(text, str) or not text:
         return []
@@ -145,7 +137,6 @@ def blocks_of_session(row: Mapping[str, Any], name: str) -> list[TextBlock]:
 
 
 def blocks_of_row_again(record: bytes, origin: Origin, /) -> list[TextBlock]:
-    """Return the blocks of a row that is read again."""
     row, _ = object_of(record)
     if row is None:
         return []
@@ -186,7 +177,6 @@ class HermesInterpreter(RecordInterpreter):
             self._add(record.value, record.offset, len(record.data))
 
     def take_document(self, document: Node) -> None:
-        """Read a whole session document."""
         fields = document.fields()
         about = {name: field.value() for name, field in fields.items() if name != "messages"}
         self._describe(about, fields)
@@ -228,7 +218,6 @@ class HermesInterpreter(RecordInterpreter):
 
 
 def file_reader(path: Path) -> Reader:
-    """Return a reader for a JSONL or document file."""
     sample = Sample(path)
     if sample.is_lines and not is_document(sample.records[0]):
         return JsonlReader(path, NAME, HermesInterpreter())
@@ -341,13 +330,7 @@ class HermesSession:
 
 
 def fill(builder: SessionBuilder, sessions: Sequence[dict[str, Any]], parts: Sequence[StoredSession]) -> None:
-    """Fill a builder from the sessions of a conversation.
-
-    Args:
-        builder: The session builder.
-        sessions: Their rows, in order.
-        parts: Their stored content.
-    """
+    """Fill a builder from the sessions of a conversation."""
     builder.agent = "Hermes"
     for row in sessions:
         builder.record_counts["session"] += 1
@@ -364,16 +347,11 @@ def fill(builder: SessionBuilder, sessions: Sequence[dict[str, Any]], parts: Seq
 def inherited(
     entries: Sequence[HermesMessage], before: Sequence[HermesMessage], started: float | None
 ) -> list[HermesMessage]:
-    """Mark the messages of a branch that were copied into it.
+    """Mark the messages of a branch that were copied from the original session (`before`).
 
     A branch begins with the conversation it branched from. Older versions set the copies' time to the time of copying
     and omit calls. Newer ones keep the times and, since schema 31, the `message_uid` (`_handle_branch_command` and
     `session.branch` in NousResearch/hermes-agent); each older row was assigned a new one.
-
-    Args:
-        entries: The branch's messages.
-        before: All messages of the original session.
-        started: Start of the branch in seconds since the epoch, or None.
     """
     keys = [entry.said for entry in before]
     named = {entry.uid for entry in before} - {""}

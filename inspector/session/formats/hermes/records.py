@@ -23,7 +23,6 @@ TABLES = {
 
 
 def is_document(value: object) -> bool:
-    """Return True for a whole session document."""
     about = mapping(value)
     messages = about.get("messages")
     is_own = isinstance(about.get("session_id"), str) and any(

@@ -26,7 +26,6 @@ SENT = ("event:model", "event:compaction")
 
 
 def is_log(value: Any) -> bool:
-    """Return True for a log."""
     log = mapping(value)
     about = mapping(log.get("eval"))
     is_begun = isinstance(log.get("samples"), list) or ("plan" in log and log.get("samples") is None)

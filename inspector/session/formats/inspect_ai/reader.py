@@ -70,7 +70,6 @@ class Attachments:
         self._texts: dict[str, str] = {}
 
     def use(self, nodes: Mapping[str, Node]) -> None:
-        """Set the attachments of a sample."""
         self._nodes, self._texts = nodes, {}
 
     def release(self) -> None:
@@ -154,28 +153,16 @@ class SampleLog(RequestLog):
     counts_messages = False
 
     def __init__(self, builder: SessionBuilder, attachments: Attachments) -> None:
-        """Initialize with a builder.
-
-        Args:
-            builder: The session builder.
-            attachments: The sample's attachments.
-        """
         super().__init__(builder)
         self._attachments = attachments
         self._call: Fields | None = None
         self._calls = CallPool(())
 
     def use_calls(self, calls: CallPool) -> None:
-        """Set the pool of messages referenced by requests as sent."""
         self._calls = calls
 
     def add_event(self, request: PlainConversation, call: Fields) -> None:
-        """Add a request.
-
-        Args:
-            request: The messages it was built from, and the response.
-            call: The request as sent; empty if it was not recorded.
-        """
+        """Add a request; `call` is the request as sent, empty if it was not recorded."""
         self._call = call
         self.add_request(request)
         self._call = None
@@ -219,7 +206,6 @@ class SampleLog(RequestLog):
 
 
 def blocks_again(record: bytes, origin: Origin, attachments: Attachments) -> list[TextBlock]:
-    """Return the blocks of a message that is read again."""
     value = lenient_json(record)[0]
     if origin.locator == TOOLS:
         return blocks_of_definition(value, record, origin.offset, origin.length, TOOLS)
@@ -230,14 +216,7 @@ def blocks_again(record: bytes, origin: Origin, attachments: Attachments) -> lis
 def interpret_sample(
     sample: Node, header: Mapping[str, Any], builder: SessionBuilder, attachments: Attachments
 ) -> None:
-    """Fill a builder from a sample.
-
-    Args:
-        sample: The sample.
-        header: Metadata of the evaluation.
-        builder: The session builder.
-        attachments: Receives the sample's attachments.
-    """
+    """Fill a builder from a sample; `attachments` receives the sample's attachments."""
     fields = sample.fields()
     about = mapping(header.get("eval"))
     value = fields.values_of("id", "epoch")
@@ -301,7 +280,6 @@ def _request(event: Fields, pool: list[Node]) -> PlainConversation:
 
 
 def _plain_usage(reported: Any) -> dict[str, Any] | None:
-    """Convert reported usage to Anthropic's fields."""
     usage = usage_of(reported)
     if usage is None:
         return None
@@ -350,7 +328,6 @@ class LogInterpreter(DocumentInterpreter):
         self._attachments = Attachments()
 
     def take_document(self, document: Node) -> None:
-        """Read the selected sample."""
         samples = nodes_of_samples(document)
         fields = document.fields()
         header = fields.values_of("eval", "status")
@@ -377,13 +354,11 @@ class MemberTexts(CachedTexts):
     """Texts of messages in an archive member, which is held in memory."""
 
     def __init__(self, name: str, data: bytes, attachments: Attachments) -> None:
-        """Initialize with the member's name and content."""
         super().__init__(lambda record, origin: blocks_again(record, origin, attachments))
         self._file = name
         self._data = data
 
     def record(self, block: Block) -> bytes:
-        """Return the message's bytes in the member."""
         start, length = block.origin.offset, block.origin.length
         if not 0 <= start <= start + length <= len(self._data):
             raise TextUnavailableError(f"{self._file} is shorter than it was when it was read")
@@ -400,12 +375,7 @@ class LogReader:
     """Reads a sample of an archive or a running evaluation, and again after each rewrite."""
 
     def __init__(self, path: Path, format_name: str) -> None:
-        """Initialize without reading.
-
-        Args:
-            path: The log or the database of a running one, optionally followed by a sample's name.
-            format_name: The format's name.
-        """
+        """Initialize with a log, or the database of a running one, optionally followed by a sample's name."""
         self._path = path
         self._locator = Locator.of(path)
         self._format = format_name

@@ -135,7 +135,6 @@ def buffer_of(log: Path) -> Buffer | None:
 
 
 def running_in(log: Path) -> dict[str, Running]:
-    """Return the running samples by name."""
     buffer = buffer_of(log)
     return buffer.samples() if buffer is not None else {}
 

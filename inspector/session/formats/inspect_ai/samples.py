@@ -56,7 +56,6 @@ class Archive:
 
     @property
     def is_log(self) -> bool:
-        """True for an Inspect log."""
         return bool(self.headers)
 
     @classmethod
@@ -145,7 +144,6 @@ def name_of_sample(value: Mapping[str, Any]) -> str:
 
 
 def title_of(task: str, value: Mapping[str, Any]) -> str:
-    """Return a sample's title: task and sample."""
     epoch = value.get("epoch", 1)
     which = f"sample {value.get('id')}" + (f", epoch {epoch}" if epoch != 1 else "")
     return f"{task}: {which}" if task else which
@@ -171,7 +169,6 @@ def chosen(names: Iterable[str], wanted: str, path: Path) -> str:
 
 
 def nodes_of_samples(log: Node) -> dict[str, Node]:
-    """Return the samples of a JSON log by name."""
     fields = log.fields()
     found: dict[str, Node] = {}
     for item in fields.items_of("samples"):

@@ -50,11 +50,7 @@ class CallPool:
     """The messages of all requests of a sample, each parsed once."""
 
     def __init__(self, nodes: Sequence[Node]) -> None:
-        """Initialize with the shared messages.
-
-        Args:
-            nodes: The messages; empty in logs that store them with every request.
-        """
+        """Initialize with the shared messages, empty in logs that store them with every request."""
         self._nodes = nodes
         self._parts: dict[int, list[_Part]] = {}
 
@@ -73,13 +69,7 @@ class CallPool:
 
 
 def marks_of_request(call: Fields, pool: CallPool, prompt: Sequence[Block]) -> tuple[RecordedMark, ...] | None:
-    """Return a request's cache breakpoints in order; None if it was not recorded or does not match the prompt.
-
-    Args:
-        call: The event's call data.
-        pool: The messages referenced by requests.
-        prompt: The prompt's blocks.
-    """
+    """Return a request's cache breakpoints in order; None if it was not recorded or does not match the prompt."""
     references = call.value_of("call_refs")
     referred = pool.parts(references)
     if "request" not in call or referred is None:

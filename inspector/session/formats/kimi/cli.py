@@ -211,7 +211,6 @@ def _innermost(message: Mapping[str, Any]) -> tuple[Mapping[str, Any], str]:
 
 
 def said(message: Mapping[str, Any]) -> list[ChatMessage]:
-    """Convert a message to chat messages."""
     kind, payload = string(message.get("type")), mapping(message.get("payload"))
     if kind in ("SteerInput", "TurnBegin"):
         return [ChatMessage({"role": "user", "content": parts_of(payload.get("user_input"))})]

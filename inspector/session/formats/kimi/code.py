@@ -352,7 +352,6 @@ class KimiCodeInterpreter(RecordInterpreter):
 
 
 def said(value: Mapping[str, Any]) -> list[ChatMessage]:
-    """Convert a record to chat messages."""
     kind, time = string(value.get("type")), seconds_of_any(value.get("time"))
     if kind == "context.append_loop_event":
         return _said_by_event(mapping(value.get("event")), time)

@@ -63,7 +63,7 @@ class WireReader(JsonlReader):
         return super().snapshot()
 
     def refresh(self) -> FileChange:
-        """Read what was added to the wire and metadata files."""
+        """Read new data from the wire and metadata files."""
         # Check all files, so that no change is reported twice.
         changed = [one for one in self._beside if one.changed()]
         change = super().refresh()

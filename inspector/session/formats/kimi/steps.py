@@ -35,13 +35,7 @@ class StepThread(ChatThread):
         self._response = self._call = None
 
     def answer(self, value: Mapping[str, Any], origin: Origin, time: float | None) -> None:
-        """Add a part of the response.
-
-        Args:
-            value: The part as a chat message.
-            origin: Place of the record.
-            time: Seconds since the epoch, or None.
-        """
+        """Add a part of the response."""
         chat = ChatMessage(value, self._time or time, self._identifier, is_call=True, model=self.model)
         if self._response is None:
             (self._response,) = self.say([chat], origin)
@@ -59,8 +53,7 @@ class StepThread(ChatThread):
     def leave_out(self, *, is_made_again: bool) -> None:
         """Remove a step's messages after its request failed; no later prompt contains them.
 
-        Args:
-            is_made_again: The request is retried, so a call without usage is removed.
+        If the request is retried, a call without usage is removed too.
         """
         if self._response not in self.members:
             return
@@ -110,7 +103,6 @@ class StepThread(ChatThread):
 
 
 def parts_of(content: Any) -> Any:
-    """Convert message content to OpenAI parts."""
     if not isinstance(content, list):
         return content if isinstance(content, str) else ""
     return [_part(part) for part in content]

@@ -60,13 +60,7 @@ def blocks_of_error(info: Mapping[str, Any], origin: Origin) -> list[TextBlock]:
 
 
 def blocks_of_part(value: Mapping[str, Any], role: Role, origin: Origin) -> list[TextBlock]:
-    """Return the blocks of a part: usually one, two for a completed tool call, none if it is not sent.
-
-    Args:
-        value: The part.
-        role: Role of its message.
-        origin: Place where it is stored.
-    """
+    """Return the blocks of a part: usually one, two for a completed tool call, none if it is not sent."""
     kind = string(value.get("type"))
     if kind in QUIET:
         return []
@@ -286,7 +280,6 @@ class OpenCodeInfo:
 
 
 def info_of(info: Mapping[str, Any]) -> OpenCodeInfo:
-    """Parse session metadata of an export or file."""
     revert, time = mapping(info.get("revert")), mapping(info.get("time"))
     return OpenCodeInfo(
         identifier=string(info.get("id")),
@@ -302,14 +295,7 @@ def info_of(info: Mapping[str, Any]) -> OpenCodeInfo:
 
 
 def message_of(info: Mapping[str, Any], identifier: str, created: float | None, origin: Origin) -> OpenCodeMessage:
-    """Parse a message.
-
-    Args:
-        info: Its stored data.
-        identifier: Its id.
-        created: Its time, if stored separately.
-        origin: Place where it is stored.
-    """
+    """Parse a message; `created` is its time if stored separately."""
     time, error = mapping(info.get("time")), mapping(info.get("error"))
     model = info.get("modelID") or mapping(info.get("model")).get("modelID")
     return OpenCodeMessage(
@@ -329,14 +315,7 @@ def message_of(info: Mapping[str, Any], identifier: str, created: float | None, 
 
 
 def part_of(value: Mapping[str, Any], identifier: str, role: Role, origin: Origin) -> OpenCodePart:
-    """Parse a part.
-
-    Args:
-        value: Its stored data.
-        identifier: Its id.
-        role: Role of its message.
-        origin: Place where it is stored.
-    """
+    """Parse a part; `role` is the role of its message."""
     blocks = [block for block, _ in blocks_of_part(value, role, origin)]
     return OpenCodePart(
         identifier=identifier or string(value.get("id")),

@@ -71,12 +71,7 @@ class OpenCodeRows(RowInterpreter):
     """Interpreter for the rows of one session."""
 
     def __init__(self, session: str, agent: str) -> None:
-        """Initialize without reading.
-
-        Args:
-            session: The session's id; empty for the newest one that is not a subagent.
-            agent: The program that wrote the database.
-        """
+        """Initialize for a session id, empty for the newest session that is not a subagent's."""
         super().__init__()
         self._session = session
         self._agent = agent
@@ -110,7 +105,6 @@ class OpenCodeRows(RowInterpreter):
             self._parts_of.setdefault(message_of[identifier], []).append(identifier)
 
     def settle(self) -> None:
-        """Build the session from the rows read."""
         builder = self.builder = SessionBuilder()
         messages = ((name, row.view) for name, row in self._messages.items())
         self._stored = with_parts(builder, self._view, messages, self._parts_in, self._stored)
@@ -124,7 +118,6 @@ class OpenCodeRows(RowInterpreter):
         return blocks_of_record(record, origin)
 
     def fetch(self, connection: sqlite3.Connection, name: str) -> bytes | None:
-        """Return a row's data by `message/…` or `part/…`."""
         table, _, identifier = name.partition("/")
         rows = connection.execute(DATA[table], (json.dumps([identifier]),)).fetchall() if table in DATA else []
         return next((data for _, data in rows if isinstance(data, bytes)), None)

@@ -269,7 +269,6 @@ class ExportInterpreter(DocumentInterpreter):
     """Builds a session from an export."""
 
     def take_document(self, document: Node) -> None:
-        """Read the session and its messages."""
         fields = document.fields()
         messages = fields["messages"].items() if "messages" in fields else document.items()
         session = info_of(mapping(fields.value_of("info")))

@@ -173,14 +173,7 @@ def with_parts(
 def fill(
     builder: SessionBuilder, session: OpenCodeInfo, stored: Sequence[MessageWithParts], agent: str = "OpenCode"
 ) -> None:
-    """Fill a builder from a whole session.
-
-    Args:
-        builder: The session builder.
-        session: Its metadata.
-        stored: Its messages, in order.
-        agent: The program that recorded it.
-    """
+    """Fill a builder from a whole session."""
     builder.identifier = session.identifier
     builder.title = session.title
     builder.working_directory = session.directory

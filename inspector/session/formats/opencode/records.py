@@ -15,7 +15,6 @@ SESSIONS, MESSAGES, PARTS = "session", "message", "part"
 
 
 def is_message(value: Any) -> bool:
-    """Return True for a message with its parts."""
     return (
         isinstance(value, dict)
         and isinstance(value.get("parts"), list)

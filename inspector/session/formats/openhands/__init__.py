@@ -1,7 +1,7 @@
-"""OpenHands: a folder of events a conversation, the same events as JSON lines or in a list, and what version 0 wrote.
+"""Read OpenHands: event folders, the same events as JSONL or a list, and the files of version 0.
 
 Current versions (software-agent-sdk) write `events/event-00042-<id>.json` and `base_state.json`. Version 0 wrote
-`events/42.json`, trajectories as one list, and results of evaluations, in which every line is a whole conversation.
+`events/42.json`, trajectories as one list, and evaluation results with a whole conversation per line.
 """
 
 from __future__ import annotations
@@ -125,7 +125,7 @@ class OpenHands0Format(Format):
         return conversations_inside(path)
 
     def is_bookkeeping(self, count_name: str) -> bool:
-        """Whether events of version 0 that are counted under this name are not shown."""
+        """Return True for events of version 0 that are not shown."""
         what, _, name = count_name.partition(":")
         return name in (QUIET_ACTIONS if what == "action" else QUIET_OBSERVATIONS)
 

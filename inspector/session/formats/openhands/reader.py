@@ -1,4 +1,4 @@
-"""Reading the events of OpenHands' current versions: from a folder, from JSON lines, or from one list."""
+"""Read the events of OpenHands' current versions from a folder, JSONL, or a list."""
 
 from __future__ import annotations
 
@@ -40,34 +40,28 @@ if TYPE_CHECKING:
 
 
 class EventThread(ChatThread):
-    """A conversation of events. Condensations name events, so that it knows which ones its messages came from."""
+    """A conversation of events. It maps messages to events, because condensations refer to events."""
 
     def __init__(self, builder: SessionBuilder) -> None:
-        """Begin."""
         super().__init__(builder)
-        self._responses: dict[str, int] = {}  # the one that may get further actions
+        self._responses: dict[str, int] = {}  # the response that may receive more actions
         self._events: dict[int, list[str]] = {}
         self._summaries: set[int] = set()
         self._called: dict[int, set[str]] = {}
         self._answered: dict[int, str] = {}
 
     def say_event(self, chat: ChatMessage, origin: Origin, event: str) -> None:
-        """Add what an event of this id says."""
         for index in self.say([chat], origin):
             self._note(index, event, self._builder.messages[index].blocks)
 
     def is_open(self, response: str) -> bool:
-        """Whether the last answer is of this response: what follows from it belongs to that answer."""
+        """Return True if the last message belongs to this response, so that further actions extend it."""
         return response in self._responses
 
     def answer(self, chat: ChatMessage, origin: Origin, event: str, response: str) -> None:
-        """Add an action of a response; several actions of one response are one answer.
+        """Add an action of a response; several actions of one response form one message.
 
-        Args:
-            chat: What the event says.
-            origin: Where it stands.
-            event: Its id.
-            response: The response's id; empty where it is not recorded.
+        `response` is empty if not recorded.
         """
         (message,) = self.messages([chat], origin)
         if self.is_open(response):
@@ -79,13 +73,13 @@ class EventThread(ChatThread):
         self._note(index, event, message.blocks)
 
     def condense(self, chat: ChatMessage | None, origin: Origin, forgotten: Collection[str], offset: int) -> None:
-        """Begin the context that a condensation leaves.
+        """Begin the context left by a condensation.
 
         Args:
-            chat: Its summary, if it has one.
-            origin: Where it stands.
-            forgotten: The ids of events that are no longer sent.
-            offset: How many of the events that are left are sent before the summary.
+            chat: Its summary, if any.
+            origin: Its place in the file.
+            forgotten: Ids of the events no longer sent.
+            offset: Number of remaining events sent before the summary.
         """
         gone = set(forgotten)
         left = [
@@ -110,7 +104,7 @@ class EventThread(ChatThread):
             self._summaries.add(first)
 
     def _note(self, message: int, event: str, blocks: Iterable[Block]) -> None:
-        """A message, or these blocks of it, came from an event."""
+        """Record the event that a message or these blocks of it came from."""
         self._events.setdefault(message, []).append(event)
         for block in blocks:
             if block.kind is BlockKind.TOOL_CALL and block.tool_call_id:
@@ -119,7 +113,7 @@ class EventThread(ChatThread):
                 self._answered[message] = block.tool_call_id
 
     def _unpaired(self, left: Collection[int]) -> set[int]:
-        """Answers of which a result was forgotten, and results of calls that are not sent."""
+        """Return responses with a forgotten result, and results of calls that are not sent."""
         once, still = set(self._answered.values()), {self._answered.get(index, "") for index in left}
         cut = {index for index in left if (self._called.get(index, set()) & once) - still}
         called = {call for index in left if index not in cut for call in self._called.get(index, ())}
@@ -130,10 +124,10 @@ FIELDS = ("prompt_tokens", "completion_tokens", "cache_read_tokens", "cache_writ
 
 
 def usage_of_tokens(tokens: Mapping[str, Any]) -> Usage | None:
-    """A record of tokens as OpenHands writes it.
+    """Convert a token record.
 
-    Its prompt includes what was read from a cache. What was written to one it includes or not, as the provider's answer
-    was passed on: where it is less than both together, it does not.
+    The prompt count includes cache reads. It includes cache writes depending on the provider; if it is less than reads
+    and writes together, it excludes them.
     """
     prompt, output, read, written, reasoning = (count(tokens.get(name)) for name in FIELDS)
     uncached = max(prompt - read - (written if prompt >= read + written else 0), 0)
@@ -143,15 +137,15 @@ def usage_of_tokens(tokens: Mapping[str, Any]) -> Usage | None:
 
 
 class Accumulated:
-    """Sums as they were last seen."""
+    """The last values of accumulated token counts."""
 
     def __init__(self) -> None:
         self._before: dict[str, int] = dict.fromkeys(FIELDS, 0)
 
     def added(self, sums: Any) -> Usage | None:
-        """What was added to the sums since they were last seen; None where that was nothing, or no single call.
+        """Return the increase since the last call; None if there is none or it covers several calls.
 
-        `per_turn_token` is the size of the newest call: where it is recorded and is another one, calls were missed.
+        `per_turn_token` is the size of the latest call; if it differs from the increase, calls were missed.
         """
         tokens = mapping(sums)
         now = {name: count(tokens.get(name)) for name in FIELDS}
@@ -166,7 +160,7 @@ class Accumulated:
 
 
 def chat_message(event: Mapping[str, Any]) -> ChatMessage | None:
-    """What an event says; None where it says nothing."""
+    """Convert an event to a chat message; None if it has none."""
     kind = string(event.get("kind"))
     time = seconds_of_any(event.get("timestamp"))
     identifier = string(event.get("id"))
@@ -190,7 +184,7 @@ def chat_message(event: Mapping[str, Any]) -> ChatMessage | None:
 
 
 def parts_of(content: Any) -> Any:
-    """Content as chat content: images stand in lists of addresses."""
+    """Convert content to chat content; images are stored as URL lists."""
     if isinstance(content, dict):
         content = [content]
     if not isinstance(content, list):
@@ -247,7 +241,7 @@ def _action(event: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _reasoning(event: Mapping[str, Any]) -> dict[str, Any]:
-    """Signed thinking where there is some, else what was told of the reasoning."""
+    """Return signed thinking blocks, or otherwise the reported reasoning."""
     blocks = objects(event.get("thinking_blocks"))
     if blocks:
         return {"thought": blocks}
@@ -275,26 +269,22 @@ def _result(event: Mapping[str, Any], kind: str) -> dict[str, Any]:
 
 
 CONDENSER = "condenser"
-"""The usage of the model that writes summaries: no call of the conversation."""
+"""Usage name of the model that writes summaries, in calls outside the conversation."""
 
 UNSEEN = "not recorded"
+"""Purpose of agent calls without an event: the call was aborted, or its event is lost."""
 
 ZONE_STEP = 900.0
-"""Seconds by whose multiples times of the day differ over the world."""
-"""What a call of the agent's own model is for of which no event is there: it was aborted, or its event is lost."""
+"""Step of time zone offsets in seconds."""
 
 
 class OpenHandsInterpreter(RecordInterpreter):
-    """Makes a session out of events."""
+    """Builds a session from events."""
 
     record_name = "an event"
 
     def __init__(self, identifier: str = "") -> None:
-        """Begin.
-
-        Args:
-            identifier: The conversation's id, as far as its place tells it.
-        """
+        """Initialize with the conversation's id, if known from the path."""
         super().__init__()
         self.builder.agent = "OpenHands"
         self.builder.identifier = identifier
@@ -302,17 +292,15 @@ class OpenHandsInterpreter(RecordInterpreter):
         self._sums: dict[str, Accumulated] = {}
         self._reported: Usage | None = None
         self._model = ""
-        self._own = ""  # the usage of the agent's own model, where the state says it
-        self._listed: set[str] = set()  # uses of models whose calls the state lists one by one
+        self._own = ""  # usage name of the agent's own model, if the state has it
+        self._listed: set[str] = set()  # usage names with individually listed calls in the state
 
     @staticmethod
     def blocks_of_record(record: bytes, origin: Origin, /) -> list[TextBlock]:
-        """The blocks of an event that is read again."""
         chat = chat_message(mapping(lenient_json(record)[0]))
         return blocks_of_chat([chat], origin) if chat is not None else []
 
     def add(self, record: Record) -> None:
-        """Take an event."""
         event, origin = record.value, record.origin
         kind = string(event.get("kind"))
         self.builder.record_counts[kind or "(no kind)"] += 1
@@ -334,7 +322,7 @@ class OpenHandsInterpreter(RecordInterpreter):
             self._thread.say_event(chat, origin, identifier)
 
     def take_state(self, about: Any) -> None:
-        """Take up the state of the conversation: its id, its model, and the usage of each response."""
+        """Read the conversation's state: its id, model, and the usage of each response."""
         state = mapping(about)
         model = mapping(mapping(state.get("agent")).get("llm"))
         self._model = string(model.get("model")) or self._model
@@ -361,13 +349,13 @@ class OpenHandsInterpreter(RecordInterpreter):
             self._list_beside(name, metrics, ahead)
 
     def _is_beside(self, name: str) -> bool:
-        """Whether a use of a model is not the conversation's: that of the condenser, or of another than the agent's."""
+        """Return True for the condenser's usage name, or any other than the agent's own."""
         return name == CONDENSER or bool(self._own and name != self._own)
 
     def _events_ahead(self, listed: Iterable[Mapping[str, Any]]) -> float:
-        """How many seconds the clock of events is ahead of that of costs.
+        """Return the time zone offset of event times in seconds.
 
-        Events have the time of wherever they were made, without saying where that is; costs the time of the world.
+        Events have local times without a zone; costs have UTC times.
         """
         of_call = {call.identifier: call.time for call in self.builder.calls if call.identifier and call.time}
         for metrics in listed:
@@ -377,13 +365,7 @@ class OpenHandsInterpreter(RecordInterpreter):
         return 0.0
 
     def _list_beside(self, name: str, metrics: Mapping[str, Any], ahead: float) -> None:
-        """Take up the calls of a use of a model that no event of the conversation is of.
-
-        Args:
-            name: Of the use.
-            metrics: Its figures.
-            ahead: As of `_events_ahead`.
-        """
+        """Add a model's listed calls without an event as side calls."""
         usages = objects(metrics.get("token_usages"))
         if not usages:
             return
@@ -414,19 +396,19 @@ class OpenHandsInterpreter(RecordInterpreter):
                 continue
             self._model = model or self._model
             if self._reported is not None:
-                # Another call was reported before any event that one could be of: its event is not recorded.
+                # A second report before any event means that the first call's event was not recorded.
                 self._note_beside(name, UNSEEN, clean_text(self._model), self._reported)
             self._reported = usage
 
     def _note_beside(self, name: str, purpose: str, model: str, usage: Usage) -> None:
-        """Add a call that no event is of, unless the calls of that use of a model are listed one by one."""
+        """Add a call without an event, unless the calls of that usage name are listed individually."""
         if name not in self._listed:
             key = f"{name} {len(self.builder.side_calls)}"
             self.builder.side_calls[key] = SideCall(purpose, model, None, usage)
 
 
 def _paid(metrics: Mapping[str, Any]) -> list[tuple[str, float]]:
-    """The responses of a use of a model, and when each was paid for; nothing where costs are no costs of responses."""
+    """Return response ids with payment times; empty if the costs do not match the responses."""
     usages, costs = objects(metrics.get("token_usages")), objects(metrics.get("costs"))
     if len(usages) != len(costs):
         return []
@@ -436,14 +418,14 @@ def _paid(metrics: Mapping[str, Any]) -> list[tuple[str, float]]:
 
 
 def _metrics(stats: Any) -> dict[str, Mapping[str, Any]]:
-    """The metrics of each use of a model; their name changed over versions."""
+    """Return the metrics by usage name; the field's name depends on the version."""
     about = mapping(stats)
     named = mapping(about.get("usage_to_metrics")) or mapping(about.get("service_to_metrics"))
     return {str(name): mapping(metrics) for name, metrics in named.items()}
 
 
 def current_reader(path: Path, name: str) -> Reader:
-    """A reader for a conversation.
+    """Return a reader for a conversation.
 
     Raises:
         SessionError: There are no events.

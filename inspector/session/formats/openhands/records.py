@@ -1,4 +1,4 @@
-"""The kinds of events of OpenHands, and those among them that are counted and not shown."""
+"""Classify OpenHands events and locate their files."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ QUIET = frozenset(
     {"ConversationStateUpdateEvent", "CondensationRequest", "LLMCompletionLogEvent", "PauseEvent", "TokenEvent"}
     | {"StreamingDeltaEvent"}
 )
-"""Kinds that are counted and not shown."""
+"""Event kinds that are counted and not shown."""
 
 RESULTS = frozenset({"ObservationEvent", "AgentErrorEvent", "UserRejectObservation"})
 
@@ -47,14 +47,13 @@ QUIET_OBSERVATIONS = frozenset({"agent_state_changed", "null"})
 
 
 def is_current_event(value: Any) -> bool:
-    """Whether a value is an event of a current version."""
     event = mapping(value)
     kind = string(event.get("kind"))
     return "timestamp" in event and "source" in event and (kind in KINDS or kind.endswith("Event"))
 
 
 def is_event_of_version_0(value: Any) -> bool:
-    """Whether a value is an event of version 0: an action or an observation."""
+    """Return True for an action or observation of version 0."""
     event = mapping(value)
     action, observation = event.get("action"), event.get("observation")
     if isinstance(observation, str):
@@ -65,7 +64,7 @@ def is_event_of_version_0(value: Any) -> bool:
 
 
 def has_history(value: Any) -> bool:
-    """Whether a value is a whole conversation, as evaluations write it."""
+    """Return True for a whole conversation from an evaluation."""
     history = mapping(value).get("history")
     if not isinstance(history, list) or not history:
         return False
@@ -88,16 +87,16 @@ MOST_LOOKED_AT = 5
 
 
 def number_in(name: str, style: str) -> int | None:
-    """The number of the event that a file holds; None for a file that holds none."""
+    """Return the event number in a file name; None for other files."""
     found = NAMES[style].fullmatch(name)
     return int(found[1]) if found is not None and len(found[1]) < 19 else None
 
 
 def events_folder(path: Path, style: str) -> Path | None:
-    """The folder with a conversation's events: below the given one, or itself; None where there are none.
+    """Return a conversation's event folder, in the given one or itself; None if there are no events.
 
     Raises:
-        OSError: It cannot be listed.
+        OSError: The folder cannot be listed.
     """
     for folder in (*(path / name for name in FOLDERS), path):
         if is_folder(folder) and _names(folder, style):
@@ -106,20 +105,20 @@ def events_folder(path: Path, style: str) -> Path | None:
 
 
 def conversation_of(path: Path) -> Path:
-    """The folder of a conversation, given the document with its state, or the folder itself."""
+    """Return the folder of a conversation, given the folder or its state document."""
     return path.parent if path.name == STATE and is_file(path) else path
 
 
 def state_of(folder: Path) -> Path:
-    """The document with the state of the conversation whose events are in `folder`."""
+    """Return the state document for the events in `folder`."""
     return folder.parent / STATE
 
 
 def first_events(folder: Path, style: str) -> list[Any]:
-    """Some events of a folder.
+    """Return a sample of a folder's events.
 
     Raises:
-        OSError: It cannot be read.
+        OSError: The folder cannot be read.
         SessionError: A file cannot be opened.
     """
     found = []
@@ -130,7 +129,7 @@ def first_events(folder: Path, style: str) -> list[Any]:
 
 
 def _names(folder: Path, style: str) -> list[str]:
-    """The names of a few events: not all of them, for there may be very many."""
+    """Return a few event file names; a folder may contain very many."""
     names: list[str] = []
     with os.scandir(folder) as entries:
         for entry in entries:

@@ -1,4 +1,4 @@
-"""Reading what OpenHands' version 0 wrote: folders of events, trajectories, and results of evaluations."""
+"""Read the files of OpenHands version 0: event folders, trajectories, and evaluation results."""
 
 from __future__ import annotations
 
@@ -41,21 +41,21 @@ if TYPE_CHECKING:
 
 
 OF_ACTION = frozenset({"action", "cause", "id", "llm_metrics", "message", "source", "timestamp", "tool_call_metadata"})
-"""Fields of an event that say what it is, not what was called with."""
+"""Event fields that are metadata, not arguments."""
 
 NOT_ARGUMENTS = frozenset(
     {"action_risk", "blocking", "confirmation_state", "cwd", "final_thought", "hidden", "impl_source", "is_confirmed"}
     | {"is_input", "is_static", "keep_prompt", "kernel_init_code", "security_risk", "thought"}
 )
-"""What stands among an action's arguments beside those the model gave."""
+"""Arguments of actions that the model did not provide."""
 
 
 def chat_message(event: Mapping[str, Any], *, is_first: bool = False) -> ChatMessage | None:
-    """What an event says; None where it says nothing.
+    """Convert an event to a chat message; None if it has none.
 
     Args:
         event: The event.
-        is_first: It begins the conversation: early versions do not say that its message is a person's.
+        is_first: True for the first event. Early versions do not mark its message as the user's.
     """
     time = seconds_of_any(event.get("timestamp"))
     if isinstance(event.get("observation"), str):
@@ -88,12 +88,11 @@ MOST_FORGOTTEN = 1 << 20
 
 
 def response_of(event: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The model's response that an action came from; empty where it is not recorded."""
+    """Return the model response behind an action; empty if not recorded."""
     return mapping(mapping(event.get("tool_call_metadata")).get("model_response"))
 
 
 def call_id(event: Mapping[str, Any]) -> str:
-    """The id of the call that an action is or an observation answers."""
     own = string(mapping(event.get("tool_call_metadata")).get("tool_call_id"))
     number = event.get("cause") if isinstance(event.get("observation"), str) else event.get("id")
     return own or (f"event-{number}" if isinstance(number, int) else "")
@@ -123,7 +122,7 @@ def _answer(event: Mapping[str, Any], action: str, args: Mapping[str, Any], time
 def _function(
     event: Mapping[str, Any], action: str, args: Mapping[str, Any], said: Mapping[str, Any]
 ) -> Mapping[str, Any]:
-    """The call as the model made it, where that is recorded; else the action it became."""
+    """Return the call as made by the model if recorded, otherwise the resulting action."""
     for call in objects(said.get("tool_calls")):
         if call.get("id") == call_id(event) and isinstance(call.get("function"), dict):
             return mapping(call["function"])
@@ -151,16 +150,11 @@ def _text(value: Any) -> dict[str, Any]:
 
 
 class OpenHands0Interpreter(RecordInterpreter):
-    """Makes a session out of events, or of a whole conversation."""
+    """Builds a session from events or a whole conversation."""
 
     record_name = "an event"
 
     def __init__(self, builder: SessionBuilder | None = None) -> None:
-        """Begin.
-
-        Args:
-            builder: What to fill; a new one where not given.
-        """
         super().__init__(builder)
         self.builder.agent = "OpenHands"
         self._thread = EventThread(self.builder)
@@ -170,13 +164,12 @@ class OpenHands0Interpreter(RecordInterpreter):
 
     @staticmethod
     def blocks_of_record(record: bytes, origin: Origin, /) -> list[TextBlock]:
-        """The blocks of an event that is read again."""
-        # Whether a message was the first says who spoke, and only a person's has images.
+        # The first message is attributed to the user, and only user messages have images.
         chat = chat_message(mapping(lenient_json(record)[0]), is_first=True)
         return blocks_of_chat([chat], origin) if chat is not None else []
 
     def take_document(self, document: Node) -> None:
-        """Take a list of events, or an object with its history."""
+        """Read a list of events, or an object with its history."""
         value = document.value()
         if not isinstance(value, dict):
             super().take_document(document)
@@ -185,7 +178,6 @@ class OpenHands0Interpreter(RecordInterpreter):
         self.builder.identifier = name_of(value, 0) if name_of(value, 0) != "line-0" else ""
 
     def add_history(self, node: Node, value: Mapping[str, Any]) -> None:
-        """Take a whole conversation."""
         self.builder.title = string(mapping(value.get("issue")).get("title"))
         fields = node.fields()
         events = _events(fields.items_of("history"))
@@ -193,7 +185,6 @@ class OpenHands0Interpreter(RecordInterpreter):
             self.add(Record(event, item.raw(), item.offset))
 
     def add(self, record: Record) -> None:
-        """Take an event."""
         event, origin = record.value, record.origin
         self._count += 1
         observation = event.get("observation")
@@ -211,7 +202,7 @@ class OpenHands0Interpreter(RecordInterpreter):
             self._thread.say_event(chat, origin, identifier)
 
     def _respond(self, event: Mapping[str, Any], chat: ChatMessage, origin: Origin, identifier: str) -> None:
-        """Add an action of a response. Early versions give calls no ids: order tells which result is whose."""
+        """Add an action of a response. Early versions have no call ids; results are matched by order."""
         value = dict(chat.value)
         if value.get("tool_calls"):
             self._last_call = call_id(event) or f"event-{self._count}"
@@ -226,7 +217,7 @@ class OpenHands0Interpreter(RecordInterpreter):
 
 
 def _forgotten(args: Mapping[str, Any]) -> list[str]:
-    """The ids of the events that a condensation leaves out: one by one, or the first and the last."""
+    """Return the ids of forgotten events, listed individually or as a range."""
     named = [str(one) for one in sequence(args.get("forgotten_event_ids"))]
     first, last = args.get("forgotten_events_start_id"), args.get("forgotten_events_end_id")
     if not named and isinstance(first, int) and isinstance(last, int):
@@ -235,14 +226,10 @@ def _forgotten(args: Mapping[str, Any]) -> list[str]:
 
 
 class Lines0Interpreter(RecordInterpreter):
-    """Makes a session out of lines: events of one conversation, or whole conversations of which one is read."""
+    """Builds a session from lines: events of one conversation, or whole conversations with one selected."""
 
     def __init__(self, session: str = "") -> None:
-        """Begin.
-
-        Args:
-            session: The conversation to read; the newest, which stands last, where none is named.
-        """
+        """Initialize for a conversation's name, empty for the last one, which is the newest."""
         super().__init__()
         self._session = session
         self._events: OpenHands0Interpreter | None = None
@@ -253,7 +240,6 @@ class Lines0Interpreter(RecordInterpreter):
     blocks_of_record = staticmethod(OpenHands0Interpreter.blocks_of_record)
 
     def add(self, record: Record) -> None:
-        """Take a line."""
         if has_history(record.value):
             self.builder.record_counts["conversation"] += 1
             if self._session in ("", name_of(record.value, record.line)):
@@ -263,7 +249,6 @@ class Lines0Interpreter(RecordInterpreter):
         self._events.add(record)
 
     def settle(self) -> None:
-        """Read the conversation that is chosen now."""
         if self._is_settled or self._chosen is None:
             return
         counts = self.builder.record_counts
@@ -282,7 +267,7 @@ class Lines0Interpreter(RecordInterpreter):
 
 
 def reader_0(path: Path, name: str) -> Reader:
-    """A reader for a conversation.
+    """Return a reader for a conversation.
 
     Raises:
         SessionError: There are no events.
@@ -305,10 +290,10 @@ def reader_0(path: Path, name: str) -> Reader:
 
 
 def conversations_inside(path: Path) -> Sequence[ContainedSession]:
-    """The conversations of a file of results, newest first; none where it holds no more than one.
+    """List the conversations of a results file, newest first; empty if it has at most one.
 
     Raises:
-        SessionError: It cannot be read.
+        SessionError: The file cannot be read.
     """
     if not Sample(path).is_lines or not any(map(has_history, Sample(path).records)):
         return ()
@@ -323,14 +308,14 @@ def conversations_inside(path: Path) -> Sequence[ContainedSession]:
 
 
 def name_of(value: Mapping[str, Any], line: int) -> str:
-    """What a conversation of a file of results is called."""
+    """Return the name of a conversation in a results file."""
     number = mapping(value.get("issue")).get("number")
     named = string(value.get("instance_id")) or (f"issue-{number}" if isinstance(number, int) else "")
     return named.replace("/", "-") or f"line-{line}"
 
 
 def _events(items: Sequence[Node]) -> Iterator[Node]:
-    """The events in a history, in which early versions put each action and its observation into a list of two."""
+    """Yield the events of a history; early versions nest each action and its observation in a pair."""
     for item in items:
         inner = item.items()
         if inner:

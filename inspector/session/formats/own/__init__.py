@@ -1,4 +1,4 @@
-"""Inspector's own form: JSON lines that anyone can write, for sessions of programs whose files are not read."""
+"""Read inspector's own format: JSON lines that any program can write."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class OwnFormat(Format):
-    """Lines of our own form."""
+    """Sessions in inspector's own format."""
 
     name = "inspector-lines"
     title = "Inspector's own lines, for anyone to write"
@@ -23,7 +23,7 @@ class OwnFormat(Format):
     def recognise(self, sample: Sample) -> str:
         if sample.is_directory:
             return ""
-        # One line alone is a document to whoever samples it, and a session that just began to us.
+        # `Sample` treats a single line as a document, but it may be a session that just began.
         if any(record.get("type") == "session" and record.get("inspector") == 1 for record in sample.records):
             return "one of its first lines says that it is of inspector's own form"
         return ""

@@ -1,4 +1,4 @@
-"""Reading the lines that anyone can write."""
+"""Read sessions in inspector's own format."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 
 class OwnInterpreter(RecordInterpreter):
-    """Makes a session out of lines. A line that is not of the form is shown as it stands, and said to be so."""
+    """Builds a session from lines. An invalid line is shown as is and reported."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -40,12 +40,10 @@ class OwnInterpreter(RecordInterpreter):
 
     @staticmethod
     def blocks_of_record(record: bytes, origin: Origin, /) -> Sequence[TextBlock]:
-        """The blocks of a line that is read again."""
         value, _ = object_of(record)
         return blocks_of_chat(_said(value), origin) if value is not None else ()
 
     def add(self, record: Record) -> None:
-        """Take a line."""
         value = record.value
         kind = string(value.get("type"))
         self.builder.record_counts[clean_text(kind) or "(no type)"] += 1
@@ -83,7 +81,6 @@ class OwnInterpreter(RecordInterpreter):
         )
 
     def _compact(self, line: OwnCompaction, record: Record) -> None:
-        """Begin the context that is sent from now on."""
         thread = self._thread(line.agent)
         sent = thread.members
         named = [self._indices.get((line.agent, identifier)) for identifier in line.kept]
@@ -109,7 +106,7 @@ class OwnInterpreter(RecordInterpreter):
 
 
 def _line_of(value: Mapping[str, Any]) -> tuple[OwnLine | None, str]:
-    """A line by its form; None, and what is wrong in words that name no content, where it is not of it."""
+    """Parse a line; for an invalid one, return None and the problem without the line's content."""
     try:
         line: OwnLine = msgspec.convert(value, OwnLine)
     except msgspec.ValidationError as error:
@@ -118,7 +115,7 @@ def _line_of(value: Mapping[str, Any]) -> tuple[OwnLine | None, str]:
 
 
 def _said(value: Mapping[str, Any]) -> list[ChatMessage]:
-    """What a line says: one chat message, a notice where it is not of the form."""
+    """Convert a line to a chat message; an invalid one becomes a notice."""
     line, _ = _line_of(value)
     if isinstance(line, OwnCompaction):
         text = {"role": "user", "content": line.summary}

@@ -1,4 +1,4 @@
-"""The lines of the form that anyone can write: `inspector formats --schema` prints what is below as JSON Schema."""
+"""The line types of inspector's own format, printed as JSON Schema by `inspector formats --schema`."""
 
 from __future__ import annotations
 
@@ -104,7 +104,7 @@ KINDS = frozenset({"compaction", "message", "notice", "session", "side_call"})
 
 
 def schema() -> dict[str, Any]:
-    """The JSON Schema of one line."""
+    """Return the JSON Schema of one line."""
     (found,), components = msgspec.json.schema_components([OwnLine], ref_template="#/$defs/{name}")
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",

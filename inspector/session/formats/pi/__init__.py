@@ -1,4 +1,4 @@
-"""pi and the programs that grew from it (Oh My Pi, OpenClaw): one file of JSON lines a session, a tree of entries.
+"""Read pi and its forks (Oh My Pi, OpenClaw): one JSONL file per session with a tree of entries.
 
 The format is described in `packages/coding-agent/docs/session.md` of badlogic/pi-mono and `docs/session.md` of
 can1357/oh-my-pi.
@@ -28,7 +28,7 @@ ENTRIES = frozenset(
     {"branch_summary", "compaction", "custom", "custom_message", "label", "model_change", "session_info"}
     | {"thinking_level_change"}
 )
-"""Types of entries that pi and its relatives have in common, messages apart."""
+"""Non-message entry types shared by pi and its forks."""
 
 
 def _is_header(record: dict[str, Any]) -> bool:
@@ -43,7 +43,7 @@ def _is_entry(record: dict[str, Any]) -> bool:
 
 
 class PiFormat(Format):
-    """Session files of pi and its relatives."""
+    """Session files of pi and its forks."""
 
     name = "pi"
     title = "pi, Oh My Pi, OpenClaw"

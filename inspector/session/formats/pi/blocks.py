@@ -1,4 +1,4 @@
-"""From one entry to its blocks, with their texts: the same for an entry read first and for one read again."""
+"""Convert an entry to blocks with their texts, on the first read and when reading it again."""
 
 from __future__ import annotations
 
@@ -28,17 +28,16 @@ BRANCH_SUMMARY = (
 
 
 def compaction_text(summary: str) -> str:
-    """What stands for a compacted conversation."""
+    """Return the message text for a compaction summary."""
     return summary.join(COMPACTION_SUMMARY)
 
 
 def branch_text(summary: str) -> str:
-    """What stands for a branch that was left."""
+    """Return the message text for the summary of an abandoned branch."""
     return summary.join(BRANCH_SUMMARY)
 
 
 def shell_text(message: Mapping[str, Any]) -> str:
-    """A command that the person ran, and its output."""
     text = f"Ran `{string(message.get('command'))}`\n{_output(message)}"
     if message.get("cancelled"):
         text += "\n\n(command cancelled)"
@@ -51,7 +50,6 @@ def shell_text(message: Mapping[str, Any]) -> str:
 
 
 def python_text(message: Mapping[str, Any]) -> str:
-    """Code that the person ran, and its output."""
     text = f"Ran Python:\n```python\n{string(message.get('code'))}\n```\n"
     text += ("Output:\n" if message.get("output") else "") + _output(message)
     if message.get("cancelled"):
@@ -72,18 +70,11 @@ def _failed(message: Mapping[str, Any]) -> bool:
 
 
 ERROR = "errorMessage"
-"""Locator of what a response says went wrong."""
+"""Locator of a response's error message."""
 
 
 def blocks_of_entry(entry: Mapping[str, Any], kind: EntryKind, line: bytes, offset: int) -> list[TextBlock]:
-    """The blocks of an entry.
-
-    Args:
-        entry: The entry.
-        kind: What it is to the conversation.
-        line: Its bytes.
-        offset: Where they stand in the file.
-    """
+    """Return the blocks of an entry."""
     origin = Origin(offset, len(line))
     message = mapping(entry.get("message"))
     match kind:
@@ -161,7 +152,7 @@ def _part(part: Any, text_kind: BlockKind, origin: Origin) -> TextBlock:
 
 
 def _result(message: Mapping[str, Any], origin: Origin) -> TextBlock:
-    """A tool result. Its texts are sent as one string where it has no images (pi-ai's `convertContentBlocks`)."""
+    """Build a tool result. Texts are sent as one string if there are no images (pi-ai's `convertContentBlocks`)."""
     media, data = _images(message.get("content"))
     return text_block(
         BlockKind.TOOL_RESULT,
@@ -177,7 +168,7 @@ def _result(message: Mapping[str, Any], origin: Origin) -> TextBlock:
 
 
 def _content(message: Mapping[str, Any]) -> str:
-    """The text of a message's content, its parts on lines of their own."""
+    """Return the text of a message, one line per part."""
     content = message.get("content")
     if content is None or isinstance(content, str):
         return clean_text(content or "")
@@ -190,7 +181,6 @@ def _content(message: Mapping[str, Any]) -> str:
 
 
 def _shown(message: Mapping[str, Any]) -> str:
-    """A message of no chat role in words."""
     match message.get("role"):
         case "bashExecution":
             return shell_text(message)

@@ -1,4 +1,4 @@
-"""Reading pi's session files."""
+"""Read pi's session files."""
 
 from __future__ import annotations
 
@@ -35,11 +35,11 @@ NONE = -1
 
 
 class RecordedPiCompaction(NamedTuple):
-    """A compaction as the tree sees it.
+    """A compaction in the tree.
 
     Attributes:
-        summary: Index of the message with its summary.
-        first_kept: The entry from which on earlier ones are kept, -1 for none.
+        summary: Index of the summary's message.
+        first_kept: First of the earlier entries to keep, -1 for none.
     """
 
     summary: int
@@ -47,7 +47,7 @@ class RecordedPiCompaction(NamedTuple):
 
 
 class Tree:
-    """Entries by number, in file order. A parent always has a smaller number, so that no path has an end missing."""
+    """Entries by number, in file order. A parent always has a smaller number, so every path ends at a root."""
 
     def __init__(self) -> None:
         self.leaf = NONE
@@ -62,11 +62,11 @@ class Tree:
         return len(self._parents)
 
     def number(self, identifier: str) -> int:
-        """An entry's number, -1 where there is no such entry."""
+        """Return an entry's number, -1 if there is no such entry."""
         return self._numbers.get(identifier, NONE)
 
     def add(self, identifier: str, parent: int) -> int:
-        """Add an entry, which becomes the leaf; its number."""
+        """Add an entry as the new leaf and return its number."""
         number = len(self._parents)
         self._parents.append(parent)
         self._sent.append(NONE)
@@ -76,21 +76,19 @@ class Tree:
         return number
 
     def send(self, number: int, message: int, *, is_system: bool = False) -> None:
-        """Say which message an entry is, where that is sent."""
+        """Set the message of an entry that is sent."""
         self._sent[number] = message
         if is_system:
             self._system.append(number)
 
     def compact(self, number: int, compaction: RecordedPiCompaction) -> None:
-        """Say that an entry is a compaction."""
         self._compactions[number] = compaction
 
     def reset(self, number: int) -> None:
-        """Say that the conversation begins anew after an entry."""
+        """Mark an entry after which the conversation restarts."""
         self._resets.add(number)
 
     def path(self, number: int) -> list[int]:
-        """The entries from the root to one of them."""
         path = []
         while number != NONE:
             path.append(number)
@@ -99,18 +97,18 @@ class Tree:
         return path
 
     def system(self, path: list[int]) -> list[int]:
-        """The messages on a path that come first whatever is compacted."""
+        """Return a path's system messages, which precede all others even after a compaction."""
         on_path = set(path)
         return [self._sent[number] for number in self._system if number in on_path]
 
     def kept(self, path: list[int], first_kept: int) -> list[int]:
-        """The messages on a path from an entry on; none where the entry is not on it."""
+        """Return the messages of a path from an entry on; empty if the entry is not on it."""
         if first_kept not in path:
             return []
         return self._messages(path[path.index(first_kept) :])
 
     def members(self, path: list[int]) -> list[int]:
-        """The messages that are sent when the last entry of a path is the leaf (pi's `buildSessionContext`)."""
+        """Return the messages sent if the path's last entry is the leaf (pi's `buildSessionContext`)."""
         for place in range(len(path) - 1, NONE, -1):
             number = path[place]
             if number in self._resets:
@@ -127,9 +125,9 @@ class Tree:
 
 
 def usage_of(message: Mapping[str, Any]) -> Usage | None:
-    """A response's usage as ours; None where there is none, or only zeros: a request that was aborted says so.
+    """Convert a response's usage; None if there is none or only zeros, as for aborted requests.
 
-    `input` leaves out what was read from or written to a cache, whatever the provider counts.
+    `input` excludes cache reads and writes for all providers.
     """
     reported = mapping(message.get("usage"))
     return Usage(
@@ -151,14 +149,14 @@ ROLES = {
 }
 
 LEFT_OUT_SINCE = 3
-"""Programs that write this version of the format, or a later one, do not send failed responses again."""
+"""First format version of programs that do not send failed responses again."""
 
 OH_MY_PI = frozenset({"title", "title_change", "session_init", "credential_pin", "ttsr_injection", "reset_boundary"})
-"""Types of entries that only Oh My Pi writes."""
+"""Entry types specific to Oh My Pi."""
 
 
 class PiInterpreter(RecordInterpreter):
-    """Makes a session out of entries, in file order."""
+    """Builds a session from entries in file order."""
 
     decoder = ObjectDecoder("message")
 
@@ -166,8 +164,8 @@ class PiInterpreter(RecordInterpreter):
         super().__init__()
         self._thread = Thread(self.builder)
         self._tree = Tree()
-        self._numbers = array("i")  # of the entry that each message came from
-        self._positions: list[int] = []  # number of the entry in each place of the file, headers included
+        self._numbers = array("i")  # entry number of each message
+        self._positions: list[int] = []  # entry number by position in the file, including headers
         self._has_ids = False
         self._version = 1
         self._model = self._thinking = ""
@@ -177,12 +175,10 @@ class PiInterpreter(RecordInterpreter):
 
     @staticmethod
     def blocks_of_record(record: bytes, origin: Origin, /) -> list[TextBlock]:
-        """The blocks of an entry that is read again."""
         entry, _ = object_of(record)
         return [] if entry is None else blocks_of_entry(entry, kind_of(entry), record, origin.offset)
 
     def add(self, line: Record) -> None:
-        """Add a line."""
         entry = line.value
         self.builder.record_counts[count_name(entry)] += 1
         self._note(entry)
@@ -209,7 +205,6 @@ class PiInterpreter(RecordInterpreter):
                 self._say(entry, kind, blocks, number)
 
     def _note(self, entry: Mapping[str, Any]) -> None:
-        """Take up what an entry says of the session."""
         builder = self.builder
         kind = string(entry.get("type"))
         if kind == "session":
@@ -235,7 +230,7 @@ class PiInterpreter(RecordInterpreter):
         builder.agent = builder.agent or "pi"
 
     def _enter(self, entry: Mapping[str, Any]) -> int:
-        """Put an entry into the tree, and change over to its branch where it does not follow the last one."""
+        """Add an entry to the tree and switch branches if it does not follow the last one."""
         identifier, before = string(entry.get("id")), self._tree.leaf
         parent = before
         if "parentId" in entry and identifier:
@@ -243,7 +238,7 @@ class PiInterpreter(RecordInterpreter):
                 parent = NONE if self._has_ids else before
             else:
                 known = self._tree.number(string(entry["parentId"]))
-                parent = known if known != NONE else before  # its parent was on a line that cannot be read
+                parent = known if known != NONE else before  # its parent's line is unreadable
             self._has_ids = True
         if parent != before:
             self._change_over(parent)
@@ -325,7 +320,7 @@ class PiInterpreter(RecordInterpreter):
         self._tree.compact(number, RecordedPiCompaction(index, first_kept))
 
     def _first_kept(self, entry: Mapping[str, Any]) -> int:
-        """The entry that a compaction keeps first: named by its id, in old files by its place among all lines."""
+        """Return the first entry kept by a compaction, by id or, in old files, by line index."""
         if identifier := string(entry.get("firstKeptEntryId")):
             return self._tree.number(identifier)
         place = entry.get("firstKeptEntryIndex")

@@ -1,4 +1,4 @@
-"""What an entry is to the conversation."""
+"""Classify entries by their role in the conversation."""
 
 from __future__ import annotations
 
@@ -26,42 +26,41 @@ QUIET = frozenset(
         "ttsr_injection",
     }
 )
-"""Types that are counted and not shown: settings, names, and what extensions keep for themselves."""
+"""Types that are counted and not shown: settings, names, and data of extensions."""
 
 INJECTED_ROLES = frozenset({"bashExecution", "custom", "fileMention", "hookMessage", "pythonExecution"})
-"""Roles of messages that speak for the person's side without having been typed."""
+"""Roles of user-side messages that were not typed."""
 
 FAILED = frozenset({"error", "aborted"})
 """Stop reasons of responses that pi does not send again."""
 
 
 class EntryKind(Enum):
-    """What an entry is to the conversation."""
+    """Role of an entry in the conversation."""
 
     RESPONSE = auto()
-    """A model's response."""
+    """A model response."""
     RESULT = auto()
-    """A tool result."""
     USER = auto()
-    """Something a person said."""
+    """A user message."""
     INJECTED = auto()
-    """Something the program adds in the person's place."""
+    """A message added by the program in the user's place."""
     SYSTEM = auto()
     """Instructions."""
     SUMMARY = auto()
-    """A compaction, with the text that stands for what it compacted."""
+    """A compaction with its summary."""
     RESET = auto()
-    """The conversation begins anew."""
+    """The conversation restarts."""
     HIDDEN = auto()
-    """Shown, never sent: a command whose output the person kept to themselves."""
+    """Shown, never sent: a command with output that the user kept private."""
     NOTICE = auto()
-    """Of a type this version does not know: shown, never sent."""
+    """An unknown type: shown, never sent."""
     QUIET = auto()
     """Counted only."""
 
 
 def kind_of(entry: Mapping[str, Any]) -> EntryKind:
-    """What an entry is to the conversation; of unknown types it is a notice, so that they are seen."""
+    """Classify an entry. Unknown types are notices, so that they are visible."""
     match entry.get("type"):
         case "message":
             return _message_kind(mapping(entry.get("message")))
@@ -97,7 +96,7 @@ def _message_kind(message: Mapping[str, Any]) -> EntryKind:
 
 
 def count_name(entry: Mapping[str, Any]) -> str:
-    """The name an entry is counted under: its type, with the role of messages."""
+    """Return the name for counting an entry: its type, plus the role of messages."""
     kind = entry.get("type")
     if not isinstance(kind, str):
         return "(no type)"

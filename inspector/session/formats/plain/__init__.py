@@ -1,7 +1,7 @@
-"""Plain conversations: message lists as the Anthropic Messages and OpenAI Chat Completions APIs take them.
+"""Read plain conversations: message lists of the Anthropic Messages and OpenAI Chat Completions APIs.
 
-As one JSON document (a list of messages, a request with its response, several runs in a list) or as JSON lines (one
-message, one request or one whole conversation a line).
+They are stored as a JSON document (a list of messages, a request with its response, a list of runs) or as JSONL (one
+message, request or whole conversation per line).
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def _conversation_in(sample: Sample) -> tuple[list[Any], str]:
-    """The sampled values that are messages or requests, and the reason in words."""
+    """Return the sampled messages or requests, and the reason in words."""
     if sample.is_directory:
         return [], ""
     if sample.is_lines:

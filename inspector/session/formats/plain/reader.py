@@ -1,7 +1,7 @@
-"""Reading plain conversations, from files and from memory: messages, or requests that repeat the whole conversation.
+"""Read plain conversations from files and memory: messages, or requests that repeat the whole conversation.
 
-What a request has in common with the last one of its conversation is not added again; where it differs before its end,
-a new context begins.
+The part that a request shares with the last one of its conversation is not added again. If it differs before its end, a
+new context begins.
 """
 
 from __future__ import annotations
@@ -72,27 +72,27 @@ Digests = tuple[bytes, ...]
 DIGEST_BYTES = 16
 
 KEPT_CHARACTERS = 400
-"""So much of a message's texts is kept, for those who compare what is said again."""
+"""Number of characters of a message's texts kept for comparing repetitions."""
 
 COUNTER = "x-anthropic-billing-header:"
-"""How a system text begins that Claude Code writes anew for every request; the API does not count it."""
+"""Prefix of a system text that Claude Code regenerates for every request; the API does not count it."""
 
 TIMES = ("timestamp", "created", "created_at", "time")
 ABOUT = (*TIMES, "model", "usage", "id", "diagnostics", SERVICE_TIER)
-"""Fields of a message, or of what stands around it, that say something of the call."""
+"""Fields of a message, or of its envelope, that describe the call."""
 
 
 class RequestThread(Thread):
-    """One conversation of a file. A log or a list of runs holds several.
+    """One of the conversations in a file.
 
     Attributes:
-        digests: What identifies each member of the context that grows.
-        tool_names: Names of tools by call id.
-        calls: Joins results to calls.
+        digests: Digests of each member of the current context.
+        tool_names: Tool names by call id.
+        calls: Matches results to calls.
     """
 
     def __init__(self, builder: SessionBuilder, number: int) -> None:
-        """Begin a conversation with the given thread number, and its first context."""
+        """Begin a conversation with the given thread number and its first context."""
         super().__init__(builder, number)
         self.digests: list[Digests] = []
         self.tool_names = ToolNames()
@@ -102,10 +102,10 @@ class RequestThread(Thread):
 
 @dataclass
 class PlainMessage:
-    """A message about to be added: its blocks, and what is beside them in the record.
+    """A message to be added: its blocks and the other data of its record.
 
-    A summary that the API wrote is a message of its own, and so is what stands before or behind it in the same record.
-    `marks` are where the record asks for cache entries.
+    A summary written by the API is a separate message; so are the parts before and after it in the same record. `marks`
+    are the cache breakpoints in the record.
     """
 
     node: Node
@@ -117,7 +117,7 @@ class PlainMessage:
 
     @cached_property
     def digests(self) -> Digests:
-        """What identifies the message: the same in every request that repeats it."""
+        """Identity of the message, equal in every request that repeats it."""
         return tuple(
             made.block.digest + bytes([made.block.kind])
             for made in self.blocks
@@ -130,29 +130,24 @@ class PlainMessage:
         return next((seconds_of_any(self.about[name]) for name in TIMES if name in self.about), None)
 
     def repeats(self, before: Digests) -> bool:
-        """Whether it is what stood in its place before; an answer is so too where its reasoning is not sent again."""
+        """Return True if it repeats an earlier message; a response may be repeated without its reasoning."""
         if before == self.digests:
             return True
         return self.role is Role.ASSISTANT and _without_thinking(before) == _without_thinking(self.digests) != ()
 
 
 class RequestLog:
-    """Takes messages or requests in order and fills a builder.
+    """Adds messages or requests to a session in order.
 
     Attributes:
-        counts_messages: Messages are the file's records, and counted by role.
+        counts_messages: True if messages are the file's records, counted by role.
         threads: The conversations.
     """
 
     counts_messages = True
 
     def __init__(self, builder: SessionBuilder, keep: Keep | None = None) -> None:
-        """Begin.
-
-        Args:
-            builder: What to fill.
-            keep: Called with the blocks of every message, where texts cannot be read again.
-        """
+        """Initialize; `keep` receives the blocks of every message if texts cannot be read again later."""
         self._builder = builder
         self._keep = keep
         self.threads: list[RequestThread] = []
@@ -160,13 +155,13 @@ class RequestLog:
         self._threads_of_opening: dict[Digests, list[RequestThread]] = {}
 
     def add_message(self, node: Node) -> None:
-        """Add a message of the one conversation a file of messages is."""
+        """Add a message of a file with one conversation."""
         thread = self.threads[0] if self.threads else self._begin_thread()
         for message in self.read(node, {}, thread.tool_names):
             self.append(thread, message, is_call=message.role is Role.ASSISTANT)
 
     def add_request(self, request: PlainConversation) -> None:
-        """Add a request of a log: to the conversation it continues, else as a new one."""
+        """Add a request of a log to the conversation it continues, or to a new one."""
         names = ToolNames()
         messages = self._beside(request)
         messages += [message for node in request.messages for message in self._repeated(node, names)]
@@ -186,7 +181,7 @@ class RequestLog:
             if places := known.get(message.digests):
                 self._keep_member(thread, places.pop(0), message)
                 continue
-            # A request that changed its own history repeats answers that were given before.
+            # A request with a changed history repeats earlier responses.
             is_call = message.role is Role.ASSISTANT and not is_continued
             self.append(thread, message, is_call=is_call, is_repeated=message.role is Role.ASSISTANT and not is_call)
         if request.response is not None:
@@ -198,21 +193,21 @@ class RequestLog:
         elif "usage" in request.about or "model" in request.about:
             self._note_last_call(thread, request.about)
 
-    def number_of(self, request: PlainConversation | None) -> int:  # noqa: ARG002  # for those who number them otherwise
-        """The number of the conversation that begins with a request, or with a message."""
+    def number_of(self, request: PlainConversation | None) -> int:  # noqa: ARG002  # for subclasses
+        """Return the thread number of a conversation that begins with a request or message."""
         return len(self.threads)
 
-    def compacted(self, messages: list[PlainMessage]) -> RequestThread | None:  # noqa: ARG002  # for those who can tell
-        """The conversation that a request goes on with, where it sends a summary of it alone."""
+    def compacted(self, messages: list[PlainMessage]) -> RequestThread | None:  # noqa: ARG002  # for subclasses
+        """Return the conversation that a request continues with only a summary; None by default."""
         return None
 
     def read(self, node: Node, about: dict[str, Any], names: ToolNames) -> list[PlainMessage]:
-        """What a record adds: a message, or the parts of one that the API compacted; nothing where it is none.
+        """Parse a record into messages: one, or several if the API compacted it, or none if it is invalid.
 
         Args:
             node: The record.
-            about: What the request around it says.
-            names: The tools of the calls before it; those of its own are added.
+            about: Data from the enclosing request.
+            names: Tool names of earlier calls; the record's own calls are added.
         """
         value = node.value()
         if not isinstance(value, dict):
@@ -226,7 +221,7 @@ class RequestLog:
         about = {**about, **{name: value[name] for name in ABOUT if value.get(name) is not None}}
         if self._keep is not None:
             self._keep(blocks, node)
-        # Who gives a list in memory gets it back message by message.
+        # A list from memory is returned message by message.
         apart = _apart(value, blocks) if self._keep is None else None
         if apart is None:
             return [PlainMessage(node, role, blocks, about, marks=marks_of_message(value, blocks))]
@@ -243,14 +238,14 @@ class RequestLog:
         Args:
             thread: The conversation.
             sent: The message.
-            is_call: It is the answer to a call of its own.
-            is_repeated: It is an answer that was given before.
+            is_call: True for the response to its own call.
+            is_repeated: True for a repeated response.
         """
         identifier = string(sent.about.get("id"))
         blocks = tuple(made.block for made in sent.blocks)
         message = Message(
             role=sent.role,
-            # Who gives a list in memory asks for what is done with the very ids in it.
+            # A list from memory keeps its original ids.
             blocks=blocks if self._keep is not None else thread.calls.paired(sent.role, blocks),
             time=sent.time,
             identifier=identifier,
@@ -283,9 +278,10 @@ class RequestLog:
         thread.digests.append(sent.digests)
 
     def _found(self, messages: list[PlainMessage]) -> tuple[RequestThread | None, int, list[PlainMessage]]:
-        """The conversation that a request continues, how much of it is known, and what it sends that counts.
+        """Return the continued conversation, the length of the known part, and the messages that are sent.
 
-        What stands before a summary is not sent; where the summary is not known yet, what came before it may be.
+        Messages before a summary are not sent. If the summary is not known yet, those before it may identify the
+        conversation.
         """
         beside = next((place for place, message in enumerate(messages) if message.role is not Role.SYSTEM), 0)
         summaries = [place for place, message in enumerate(messages) if message.is_summary]
@@ -314,7 +310,7 @@ class RequestLog:
         return thread
 
     def _begin_behind(self, thread: RequestThread, summary: PlainMessage) -> None:
-        """Begin the context of a summary that the API wrote: tools and system text stay before it."""
+        """Begin the context of a summary written by the API; tools and system prompt stay before it."""
         members = thread.members
         kept = [place for place, index in enumerate(members) if self._builder.messages[index].role is Role.SYSTEM]
         thread.begin(ContextCause.COMPACTION, [members[place] for place in kept])
@@ -325,7 +321,7 @@ class RequestLog:
         self._builder.compactions.append(Compaction(first, "auto", before.prompt if before else None))
 
     def _begin_again(self, thread: RequestThread, common: int) -> dict[Digests, list[int]]:
-        """Begin a context with what a request has in common with the last; where the rest of that stands already."""
+        """Begin a context with the common part of two requests; return the indices of the remaining members."""
         members = thread.members
         known: dict[Digests, list[int]] = {}
         for digests, index in zip(thread.digests[common:], members[common:], strict=True):
@@ -335,21 +331,20 @@ class RequestLog:
         return known
 
     def _begin_compacted(self, thread: RequestThread, messages: list[PlainMessage]) -> None:
-        """Begin the context that a compaction leaves."""
         thread.begin(ContextCause.COMPACTION)
         thread.digests.clear()
         time = next((message.time for message in messages if any(name in message.about for name in TIMES)), None)
         self._builder.compactions.append(Compaction(len(self._builder.messages), "auto", time=time))
 
     def _keep_member(self, thread: RequestThread, index: int, message: PlainMessage) -> None:
-        """Take a message into the context that stood elsewhere in the one before."""
+        """Add a member that was elsewhere in the previous context."""
         context = thread.open_context()
         context.members.append(index)
         context.carried = len(context.members)
         thread.digests.append(message.digests)
 
     def _beside(self, request: PlainConversation) -> list[PlainMessage]:
-        """Tools and system text as a message before the others: the order in which the API reads them."""
+        """Return tools and system prompt as a first message, in the order used by the API."""
         blocks: list[TextBlock] = []
         marks: tuple[PlacedMark, ...] = ()
         first = None
@@ -365,7 +360,7 @@ class RequestLog:
         return [PlainMessage(first, Role.SYSTEM, blocks, {}, marks=marks)] if first is not None else []
 
     def _repeated(self, node: Node, names: ToolNames) -> list[PlainMessage]:
-        """A message of a request: logs repeat each in every later request, and it is not read again there."""
+        """Read a message of a request, or reuse it if an earlier request contained it."""
         if self._keep is not None:
             return self.read(node, {}, names)
         key = blake2b(node.raw(), digest_size=DIGEST_BYTES).digest()
@@ -383,7 +378,7 @@ class RequestLog:
     def _marks_of(
         self, thread: RequestThread, messages: Sequence[PlainMessage], request: PlainConversation
     ) -> tuple[RecordedMark, ...] | None:
-        """Where a request asks for cache entries, whose messages are in a conversation; None where nobody knows."""
+        """Return a request's cache breakpoints; None if unknown."""
         if not request.is_as_sent:
             return None
         sent = [message for message in messages if message.role is not Role.OTHER]
@@ -399,12 +394,12 @@ class RequestLog:
         return marks_of_prompt(zip(own, (message.marks for message in sent), kept, strict=True), whole)
 
     def _note_marks(self, call: int, marks: tuple[RecordedMark, ...] | None) -> None:
-        """Note the marks of the call that a request was; what the API itself asked behind it has none of its own."""
+        """Set the breakpoints of a request's call. Later calls made by the API itself have none."""
         if marks is not None and call < len(self._builder.calls):
             self._builder.calls[call] = structs.replace(self._builder.calls[call], marks=marks)
 
     def _note_last_call(self, thread: RequestThread, about: dict[str, Any]) -> None:
-        """A conversation recorded with its last answer inside: what stands beside it speaks of that call."""
+        """Apply the fields around a conversation that includes its last response to that response's call."""
         calls = self._builder.calls
         if not calls or calls[-1].context != thread.open_context().index:
             return
@@ -417,12 +412,12 @@ class RequestLog:
 
 
 class _Apart(NamedTuple):
-    """A message with a summary that stands for everything before it, taken apart.
+    """A message split at a summary that replaces everything before it.
 
     Attributes:
-        before: What stands before it, and is sent no more.
-        summary: The block.
-        after: What stands behind it.
+        before: The blocks before the summary, no longer sent.
+        summary: The summary's block.
+        after: The blocks after the summary.
     """
 
     before: list[TextBlock]
@@ -431,9 +426,9 @@ class _Apart(NamedTuple):
 
 
 def _apart(message: Mapping[str, Any], blocks: Sequence[TextBlock]) -> _Apart | None:
-    """A message's blocks before and behind the last summary in it; None where there is none.
+    """Split a message at its last summary; None if there is none.
 
-    Anthropic's API compacts by itself: an answer begins with a block that stands for everything before it.
+    Anthropic's API compacts automatically: a response begins with a block that replaces everything before it.
     """
     content = sequence(message.get("content"))
     place = next((place for place in reversed(range(len(content))) if is_summary_part(content[place])), None)
@@ -452,13 +447,13 @@ def _apart(message: Mapping[str, Any], blocks: Sequence[TextBlock]) -> _Apart | 
 
 
 def _usage_of_summary(usage: Any) -> Any:
-    """What was reported for the request that wrote the summary; None where it was not."""
+    """Return the usage of the summary request; None if not reported."""
     iterations = objects(mapping(usage).get("iterations"))
     return next((one for one in iterations if one.get("type") == COMPACTION), None)
 
 
 def _opening(messages: Sequence[PlainMessage]) -> Digests:
-    """What identifies the first of what is said."""
+    """Return the digests of the first conversation message."""
     return next((message.digests for message in messages if message.role not in (Role.SYSTEM, Role.OTHER)), ())
 
 
@@ -474,7 +469,6 @@ NAMES = {MessageForm.ANTHROPIC: "anthropic-messages", MessageForm.OPENAI: "opena
 
 
 def blocks_of_record(record: bytes, origin: Origin, /) -> list[TextBlock]:
-    """The blocks of an entry that is read again."""
     value = lenient_json(record)[0]
     if origin.locator in (SYSTEM, TOOLS):
         return blocks_of_definition(value, record, origin.offset, origin.length, origin.locator)
@@ -484,7 +478,7 @@ def blocks_of_record(record: bytes, origin: Origin, /) -> list[TextBlock]:
 
 
 class PlainInterpreter(RecordInterpreter):
-    """Makes a session out of messages, requests or whole conversations."""
+    """Builds a session from messages, requests or whole conversations."""
 
     decoder = ValueDecoder()
 
@@ -493,7 +487,6 @@ class PlainInterpreter(RecordInterpreter):
         self._conversation = RequestLog(self.builder)
 
     def add(self, record: Record) -> None:
-        """Take a line."""
         value = record.value
         if is_message(value):
             self._conversation.add_message(FileNode(record.data, record.offset))
@@ -505,35 +498,32 @@ class PlainInterpreter(RecordInterpreter):
             self.builder.diagnose("not a JSON object", record.line, record.offset, skipped=True)
 
     def take_document(self, document: Node) -> None:
-        """Take the requests of a document."""
         for request in requests_of(document):
             self._conversation.add_request(request)
 
     @staticmethod
     def blocks_of_record(record: bytes, origin: Origin, /) -> list[TextBlock]:
-        """The blocks of a message that is read again."""
         return blocks_of_record(record, origin)
 
 
 def plain_reader(path: Path, name: str) -> Reader:
-    """A reader for a file of plain conversations."""
     if Sample(path).is_lines:
         return JsonlReader(path, name, PlainInterpreter())
     return JsonReader(path, name, PlainInterpreter)
 
 
 def read_conversation(messages: Sequence[dict[str, Any]] | dict[str, Any], form: str | None = None) -> Session:
-    """A session made of a message list in memory. Texts are kept.
+    """Build a session from a message list in memory, with its texts kept in memory.
 
     Every assistant message is a call. `block.origin.offset` is the index of the entry in the list, `block.origin.part`
-    that of the part in its content, or of the call in its `tool_calls`; what stands beside the list has offset -1.
+    the index of the part in its content or of the call in its `tool_calls`. Data outside the list has offset -1.
 
     Args:
-        messages: A message list, or a request with `messages` and perhaps `system`, `tools` and `model`.
-        form: `anthropic` or `openai`; told from the content where not given.
+        messages: A message list, or a request with `messages` and optionally `system`, `tools` and `model`.
+        form: `anthropic` or `openai`; detected from the content by default.
 
     Raises:
-        SessionError: It is neither.
+        SessionError: The messages are in no known form.
     """
     value: Any = messages if isinstance(messages, dict) else list(messages)
     if value and not is_request(value):

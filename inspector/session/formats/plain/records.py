@@ -1,4 +1,4 @@
-"""Telling message lists, requests and logs apart, and finding the conversations in them."""
+"""Distinguish message lists, requests and logs, and find their conversations."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class MessageForm(StrEnum):
-    """Whose API a conversation is written for."""
+    """The API that a conversation is written for."""
 
     ANTHROPIC = "anthropic"
     OPENAI = "openai"
@@ -28,7 +28,7 @@ class MessageForm(StrEnum):
 ROLES = frozenset({"system", "developer", "user", "assistant", "tool", "function"})
 
 LISTS = ("messages", "traj", "conversations", "conversation")
-"""Fields that hold a message list, in requests and in the files of datasets and benchmarks."""
+"""Fields with a message list, in requests and in dataset or benchmark files."""
 
 ANTHROPIC_PARTS = frozenset({"tool_use", "tool_result", "thinking", "redacted_thinking", "document", "compaction"})
 
@@ -36,13 +36,13 @@ OPENAI_FIELDS = ("tool_calls", "tool_call_id", "function_call", "refusal", "reas
 
 
 ASKED = ("thinking", "output_config", "betas", "anthropic_beta", "headers", "cache_control")
-"""Fields in which a request to Anthropic's API says what else it asks for."""
+"""Fields of an Anthropic request with further options."""
 
 BETA_HEADER = "anthropic-beta"
 
 
 def thinking_asked(about: Mapping[str, Any]) -> str:
-    """How much a request to Anthropic's API has the model think: `adaptive, effort high`; empty where nothing says."""
+    """Describe the thinking setting of an Anthropic request: `adaptive, effort high`; empty if there is none."""
     thinking = mapping(about.get("thinking"))
     budget = count(thinking.get("budget_tokens"))
     tokens = f"{budget:,} tokens" if budget else ""
@@ -52,7 +52,7 @@ def thinking_asked(about: Mapping[str, Any]) -> str:
 
 
 def betas_asked(about: Mapping[str, Any]) -> str | None:
-    """The beta features a request to Anthropic's API asks for, sorted; None where neither its headers nor it say."""
+    """Return the sorted beta features of an Anthropic request; None if not recorded."""
     headers = about.get("headers")
     named = [about.get("betas"), about.get("anthropic_beta")]
     if isinstance(headers, dict):
@@ -66,16 +66,16 @@ def betas_asked(about: Mapping[str, Any]) -> str | None:
 
 @dataclass
 class PlainConversation:
-    """One conversation, or one request of a log, as it stands in a file.
+    """A conversation, or a request of a log, as stored in a file.
 
     Attributes:
         messages: The message list.
-        system: The system text beside it.
-        tools: The tool definitions beside it.
-        response: The message that answered it.
+        system: The separate system prompt.
+        tools: The separate tool definitions.
+        response: The response message.
         reply: The whole response around that message.
-        about: Fields beside the messages that say something of the call: model, time, usage.
-        is_as_sent: It is a request as it was sent, so that marks which are not there were not there.
+        about: Fields outside the messages that describe the call: model, time, usage.
+        is_as_sent: True for a request recorded as sent, so absent breakpoints were not set.
     """
 
     messages: list[Node]
@@ -88,7 +88,6 @@ class PlainConversation:
 
 
 def is_message(value: object) -> bool:
-    """Whether a value is one chat message."""
     if not isinstance(value, dict):
         return False
     if str(value.get("role")) in ROLES:
@@ -97,7 +96,7 @@ def is_message(value: object) -> bool:
 
 
 def is_request(value: object, depth: int = 0) -> bool:
-    """Whether a value holds a message list: itself, in a field, or in the items of a list of runs."""
+    """Return True for a value with a message list: itself, in a field, or in the items of a list of runs."""
     if depth > 3:
         return False
     if isinstance(value, list):
@@ -116,7 +115,7 @@ def is_request(value: object, depth: int = 0) -> bool:
 
 
 def _is_completion(value: dict[str, Any]) -> bool:
-    """Whether a value is a response of OpenAI's API, recorded without its request."""
+    """Return True for an OpenAI response recorded without its request."""
     choices = value.get("choices")
     return isinstance(choices, list) and any(
         isinstance(one, dict) and is_message(one.get("message")) for one in choices
@@ -124,7 +123,7 @@ def _is_completion(value: dict[str, Any]) -> bool:
 
 
 def form_of(values: Sequence[Any]) -> MessageForm:
-    """Whose API the values are written for, by what only one of them has; OpenAI's where nothing tells."""
+    """Detect the API from features specific to one of them; OpenAI if there are none."""
     scores = {MessageForm.ANTHROPIC: 0, MessageForm.OPENAI: 0}
     for value in values:
         for form in _signs(value, 0):
@@ -161,7 +160,7 @@ def _own_signs(value: dict[str, Any]) -> Iterator[MessageForm]:
 
 
 def requests_of(node: Node, depth: int = 0) -> Iterator[PlainConversation]:
-    """Every conversation or request inside a value, in order."""
+    """Yield every conversation or request inside a value, in order."""
     if depth > 3:
         return
     items = node.items()
@@ -197,7 +196,7 @@ def _request(messages: Node, fields: Fields) -> PlainConversation:
 
 
 def _response(node: Node | None) -> tuple[Node | None, dict[str, Any]]:
-    """The message in a response, and the response around it without its texts."""
+    """Return a response's message and the other fields of the response."""
     if node is None:
         return None, {}
     fields = node.fields()

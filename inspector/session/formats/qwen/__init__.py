@@ -1,7 +1,7 @@
-"""Qwen Code: a file of JSON lines a session, whose records form a tree.
+"""Read Qwen Code: one JSONL file per session with a tree of records.
 
-Checked against QwenLM/qwen-code: `packages/core/src/services/chatRecordingService.ts` (the records),
-`session-api-history.ts` (what a resumed session sends) and `core/openaiContentGenerator/converter.ts` (its usage).
+Checked against QwenLM/qwen-code: `packages/core/src/services/chatRecordingService.ts` (records),
+`session-api-history.ts` (messages sent by a resumed session) and `core/openaiContentGenerator/converter.ts` (usage).
 """
 
 from __future__ import annotations
@@ -30,12 +30,12 @@ def _is_record(record: dict[str, Any]) -> bool:
 
 
 def _is_told(record: dict[str, Any]) -> bool:
-    """Whether a record cannot be another program's: its message is made of the parts of Google's API."""
+    """Return True for a record specific to Qwen Code, with a message of Gemini API parts."""
     return isinstance(mapping(record.get("message")).get("parts"), list)
 
 
 class QwenFormat(Format):
-    """Qwen Code's session files."""
+    """Qwen Code session files."""
 
     name = "qwen-code"
     title = "Qwen Code"
@@ -58,7 +58,7 @@ class QwenFormat(Format):
         return JsonlReader(path, self.name, QwenInterpreter(path))
 
     def locate(self, path: Path, identifier: str) -> Path | None:
-        """The session that one was branched from, or was started by: its file is beside it."""
+        """Find the origin or parent of a session in the same folder."""
         beside = path.with_name(f"{identifier}.jsonl") if can_name_file(identifier) else None
         return beside if beside is not None and exists(beside) else None
 

@@ -1,4 +1,4 @@
-"""Reading Qwen Code's records: messages in the form of Google's API, compressions, branches."""
+"""Read Qwen Code's records: Gemini API messages, compressions and branches."""
 
 from __future__ import annotations
 
@@ -32,17 +32,17 @@ QUIET = frozenset(
 COMPRESSION = "chat_compression"
 
 INJECTED = frozenset({"background_task_completed", "cron", "goal_runtime", "notification"})
-"""Kinds of user records that nobody typed."""
+"""Kinds of user records that were not typed."""
 
 
 @dataclass
 class QwenNode:
-    """A record of the main conversation's tree.
+    """A record in the main conversation's tree.
 
     Attributes:
         parent: The record before it; empty for the first.
         sent: Messages it added to prompts.
-        replaces: What a compression has prompts begin with; None for any other record.
+        replaces: First messages of the context after a compression; None for other records.
     """
 
     parent: str
@@ -51,16 +51,10 @@ class QwenNode:
 
 
 class QwenThread(ChatThread):
-    """A conversation, which a compression begins anew with messages of which it had some before."""
+    """A conversation in which a compression begins a new context, reusing some existing messages."""
 
     def compress(self, contents: Sequence[ChatMessage], origin: Origin, about: Mapping[str, Any]) -> list[int]:
-        """Begin the context that a compression leaves; what prompts begin with.
-
-        Args:
-            contents: What is sent from now on: a summary, and what was kept.
-            origin: Where the record stands.
-            about: What it says of itself.
-        """
+        """Begin the context left by a compression, with the given contents, and return its members."""
         known: dict[tuple[bytes, ...], list[int]] = {}
         for index in self.members:
             blocks = self._builder.complete_messages()[index].blocks
@@ -93,14 +87,9 @@ class QwenThread(ChatThread):
 
 
 class QwenInterpreter(RecordInterpreter):
-    """Makes a session out of records. Those of subagents in the same file are conversations of their own."""
+    """Builds a session from records. Subagents in the same file become separate conversations."""
 
     def __init__(self, path: Path) -> None:
-        """Begin.
-
-        Args:
-            path: The file.
-        """
         super().__init__()
         self.builder.agent = "Qwen Code"
         self._path = path
@@ -110,12 +99,10 @@ class QwenInterpreter(RecordInterpreter):
 
     @staticmethod
     def blocks_of_record(record: bytes, origin: Origin, /) -> list[TextBlock]:
-        """The blocks of a record that is read again."""
         value, _ = object_of(record)
         return blocks_of_chat(said(value), origin) if value is not None else []
 
     def add(self, record: Record) -> None:
-        """Take a record."""
         value, origin = record.value, record.origin
         kind, subtype = string(value.get("type")), string(value.get("subtype"))
         self.builder.record_counts[clean_text(f"system:{subtype}" if kind == "system" else kind) or "(no type)"] += 1
@@ -152,7 +139,7 @@ class QwenInterpreter(RecordInterpreter):
             builder.link(SessionLink(LinkKind.CONTINUED, origin))
 
     def _say(self, thread: QwenThread, value: Mapping[str, Any], origin: Origin, node: QwenNode | None) -> None:
-        """Add what a record says; of a compression, begin what is sent from then on."""
+        """Add a record's messages, or begin a new context for a compression."""
         chats = said(value)
         if string(value.get("subtype")) == COMPRESSION and chats and chats[0].role.value != "other":
             members = thread.compress(chats, origin, mapping(value.get("systemPayload")))
@@ -164,7 +151,7 @@ class QwenInterpreter(RecordInterpreter):
                 node.sent.append(index)
 
     def _go_on_with(self, thread: QwenThread, value: Mapping[str, Any], origin: Origin, node: QwenNode) -> None:
-        """Take another part of a message whose record was there before; its usage is what was reported last."""
+        """Add another part of a message recorded earlier and update its usage."""
         chats = said(value)
         if not node.sent or len(chats) != 1:
             return
@@ -179,7 +166,7 @@ class QwenInterpreter(RecordInterpreter):
                     break
 
     def _branch(self, thread: QwenThread, parent: str, record: Record) -> None:
-        """Go back to an earlier record: what came behind it is no longer sent."""
+        """Return to an earlier record; the messages after it are no longer sent."""
         if parent and parent not in self._nodes:
             self.builder.diagnose("the record before it is not in this file", record.line, record.offset, skipped=False)
         members: list[int] = []
@@ -215,7 +202,7 @@ class QwenInterpreter(RecordInterpreter):
 
 
 def said(value: Mapping[str, Any]) -> list[ChatMessage]:
-    """What a record says, as chat messages; nothing for one that is counted and not shown."""
+    """Convert a record to chat messages; empty if it is counted and not shown."""
     kind, subtype = string(value.get("type")), string(value.get("subtype"))
     time = seconds(string(value.get("timestamp")))
     identifier = clean_string(value.get("uuid"))
@@ -249,7 +236,7 @@ def said(value: Mapping[str, Any]) -> list[ChatMessage]:
 
 
 def _content(message: Mapping[str, Any], result: Mapping[str, Any], *, is_answer: bool = False) -> list[dict[str, Any]]:
-    """A content of Google's API: one message, and one for each response of a tool in it."""
+    """Convert a Gemini content object to one message, plus one for each tool response in it."""
     is_answer = is_answer or message.get("role") == "model"
     content: list[Any] = []
     calls: list[dict[str, Any]] = []
@@ -300,10 +287,11 @@ def _media(part: Mapping[str, Any]) -> Any:
 
 
 def usage_of(reported: Any) -> Usage | None:
-    """Reported usage as ours; None where there is none.
+    """Convert reported usage; None if there is none.
 
-    `promptTokenCount` includes what a cache held. Whether `candidatesTokenCount` includes thoughts is told by the
-    total: it does as OpenAI's API says it, and does not as Google's does. Without a total it does, as of Qwen's models.
+    `promptTokenCount` includes cache reads. `candidatesTokenCount` includes thoughts in OpenAI's convention and
+    excludes them in Google's; the total shows which one applies. Without a total, it includes them, as for Qwen's
+    models.
     """
     fields = mapping(reported)
     prompt, said_tokens, thoughts, total = (

@@ -1,6 +1,6 @@
-"""OpenAI's Responses API: lists of items, requests and responses, and logs of them.
+"""Read OpenAI's Responses API: item lists, requests and responses, and logs of them.
 
-As one JSON document or as JSON lines, each an item or an exchange.
+They are stored as one JSON document or as JSONL with an item or exchange per line.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Items of OpenAI's Responses API: from one item to who it speaks for and its blocks.
+"""Convert items of OpenAI's Responses API to blocks.
 
-An item is a message, a piece of reasoning, a call of a tool or a tool's output. Types and fields as in the API's
-reference, and those that Codex adds (`codex-rs/protocol/src/models.rs` of openai/codex).
+An item is a message, reasoning, a tool call or a tool output. Types and fields follow the API reference, with the ones
+added by Codex (`codex-rs/protocol/src/models.rs` of openai/codex).
 """
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ if TYPE_CHECKING:
 
 
 EXIT_CODE = re.compile(r"\A(?:Chunk ID: .*\n|Wall time: .*\n)*(?:Exit code:|Process exited with code) (-?\d+)")
-"""How Codex begins what a command printed, from 0.72 on."""
+"""Start of command output in Codex 0.72 and later."""
 
 JSON_OUTPUT = re.compile(r'\A\s*\{\s*"output"\s*:')
-"""How older versions wrap it: the string is JSON, and the model is sent it like that."""
+"""Wrapper of command output in older versions: the model receives the JSON string."""
 
 FAILURES = (
     "apply_patch verification failed",
@@ -47,11 +47,11 @@ FAILURES = (
     "unsupported custom tool call",
     "write_stdin failed",
 )
-"""How outputs begin that report failure without an exit code."""
+"""Prefixes of outputs that report a failure without an exit code."""
 
 
 def reports_failure(output: Any) -> bool:
-    """Whether a tool's output says that it failed: an exit code other than 0, or a known beginning."""
+    """Return True if a tool's output reports a failure: by a non-zero exit code or a known prefix."""
     if isinstance(output, dict):
         return output.get("success") is False or reports_failure(output.get("content"))
     if isinstance(output, list):
@@ -69,12 +69,12 @@ def reports_failure(output: Any) -> bool:
 
 
 def content_of_output(output: Any) -> Any:
-    """The content of an output: a string, or a list of parts."""
+    """Return the content of an output: a string, or a list of parts."""
     return output["content"] if isinstance(output, dict) and "content" in output else output
 
 
 def _exit_code(item: Any) -> Any:
-    """The exit code of one command of `shell_call_output`, None where it has none."""
+    """Return the exit code of a command in `shell_call_output`, None if it has none."""
     outcome = item.get("outcome") if isinstance(item, dict) else None
     return outcome.get("exit_code") if isinstance(outcome, dict) else None
 
@@ -86,10 +86,10 @@ def _recorded_code(output: str) -> Any:
 
 
 NOT_SENT = frozenset({"compaction_trigger", "configuration_update", "ghost_snapshot", "item_reference"})
-"""Types that are no part of a prompt by themselves."""
+"""Types that are not part of a prompt."""
 
 SERVER_CALL_RESULTS = ("output", "outputs", "result", "results", "error")
-"""Fields in which a call that ran at the provider has what it returned, or why it did not."""
+"""Fields with the result or error of a server-side call."""
 
 CALL_ARGUMENTS = (
     *("arguments", "input", "action", "actions", "query", "queries", "code", "operation", "tools", "revised_prompt"),
@@ -99,7 +99,7 @@ IMAGE_CALL = "image_generation_call"
 
 
 class ItemSide(Enum):
-    """Who adds an item to the conversation."""
+    """The side that adds an item to the conversation."""
 
     RESPONSE = auto()
     """The model."""
@@ -107,13 +107,12 @@ class ItemSide(Enum):
     SYSTEM = auto()
     TOOL = auto()
     SUMMARY = auto()
-    """A compaction: neither."""
+    """A compaction."""
     OTHER = auto()
-    """Nobody: it is shown and not sent."""
+    """Shown and not sent."""
 
 
 def side_of(item: Mapping[str, Any]) -> ItemSide:
-    """Who adds an item to the conversation."""
     kind = item.get("type")
     if kind == "message" or (kind is None and "role" in item):
         role = ROLE_OF.get(string(item.get("role")), Role.OTHER)
@@ -147,13 +146,7 @@ SIDE_OF_TYPE = {
 
 
 def blocks_of_item(item: Mapping[str, Any], origin: Origin, names: Mapping[str, str]) -> list[TextBlock]:
-    """The blocks of one item.
-
-    Args:
-        item: The item.
-        origin: Where it stands; its first block is `origin.part`, and every further one counts on.
-        names: Names of the tools of known call ids, for outputs.
-    """
+    """Return the blocks of an item, numbered from `origin.part`."""
     side, kind = side_of(item), string(item.get("type"))
     if side is ItemSide.OTHER:
         return [text_block(BlockKind.OTHER, clean_text(compact_json(dict(item))), origin)]
@@ -175,7 +168,7 @@ def blocks_of_item(item: Mapping[str, Any], origin: Origin, names: Mapping[str, 
 
 
 def name_of_call(item: Mapping[str, Any]) -> str:
-    """The tool that a call names: its own name, within its namespace where it has one, or what its type says."""
+    """Return the tool name of a call, with its namespace if any, or a name derived from the item type."""
     name = string(item.get("name"))
     if not name:
         return string(item.get("type")).removesuffix(CALL)
@@ -186,7 +179,7 @@ def name_of_call(item: Mapping[str, Any]) -> str:
 
 
 def call_id_of(item: Mapping[str, Any]) -> str:
-    """What joins a call and its output; the item's own id for tools that run at the provider."""
+    """Return the id shared by a call and its output, or the item's own id for server-side tools."""
     return string(item.get("call_id")) or string(item.get("id"))
 
 
@@ -242,16 +235,15 @@ ROLE_OF_SIDE = {
 
 
 class ItemThread(Thread):
-    """A thread of items: those of one response are one message, and so are the outputs that answer it.
+    """A thread of items. The items of a response form one message, as do the outputs that answer it.
 
     Attributes:
-        response: The message of the response that grows, -1 when the next one begins anew.
-        results: The message of tool outputs that grows, -1 likewise.
-        tool_names: Names of the tools of known call ids.
+        response: The response message being extended, -1 if the next response item starts a new one.
+        results: The message of tool outputs being extended, -1 likewise.
+        tool_names: Tool names by call id.
     """
 
     def __init__(self, builder: SessionBuilder, number: int = 0) -> None:
-        """Begin a conversation with the given thread number."""
         super().__init__(builder, number)
         self.response = NONE
         self.results = NONE
@@ -271,19 +263,9 @@ class ItemThread(Thread):
         is_summary: bool = False,
         is_inherited: bool = False,
     ) -> int:
-        """Add the blocks of an item; the message they went to.
+        """Add the blocks of an item and return the index of their message.
 
-        Args:
-            side: Who adds it.
-            blocks: Its blocks.
-            time: When it was added.
-            identifier: The message's id.
-            is_call: A response it begins is a call of its own.
-            model: The model that responds.
-            usage: What was reported for the call.
-            is_meta: As in `Message`.
-            is_summary: As in `Message`.
-            is_inherited: As in `Message`.
+        The other arguments apply to a new message. `is_call` means that a new response makes a call.
         """
         blocks = list(blocks)
         self.tool_names.note(blocks)
@@ -315,7 +297,7 @@ class ItemThread(Thread):
         return index
 
     def close(self) -> None:
-        """End what grows: the next item begins a message."""
+        """Close the open messages, so that the next item starts a new one."""
         self.response = self.results = NONE
 
     def _growing(self, side: ItemSide) -> int:

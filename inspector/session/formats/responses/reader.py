@@ -1,4 +1,4 @@
-"""Reading items and exchanges of the Responses API."""
+"""Read items and exchanges of the Responses API."""
 
 from __future__ import annotations
 
@@ -45,10 +45,10 @@ if TYPE_CHECKING:
 
 
 EMPTY = "empty answer"
-"""What a request was for whose answer has no items: Codex has a prompt read into the cache so."""
+"""Purpose of requests with a response without items: Codex caches a prompt this way."""
 
 MOST_PARTS = 1 << 16
-"""More blocks than one item has."""
+"""Exceeds the number of blocks in an item."""
 
 TIMES = ("created_at", "created", "timestamp", "time")
 
@@ -57,10 +57,10 @@ Digest = tuple[bytes, ...]
 
 @dataclass
 class ReadItem:
-    """An item, read.
+    """A parsed item.
 
     Attributes:
-        side: Who adds it.
+        side: The side that adds it.
         blocks: Its blocks.
     """
 
@@ -69,24 +69,23 @@ class ReadItem:
 
     @property
     def digest(self) -> Digest:
-        """The same for the same item in every request; empty for one that requests need not repeat."""
+        """Identity of the item, equal in every request; empty for items that requests need not repeat."""
         if self.side is ItemSide.OTHER or any(block.kind is BlockKind.THINKING for block in self.blocks):
             return ()
         return tuple(block.digest + bytes([block.kind]) for block in self.blocks)
 
 
 class LoggedThread(ItemThread):
-    """One conversation of a log.
+    """A conversation of a log.
 
     Attributes:
-        beside: Digests of its system text and tools.
-        sent: Its items that requests repeat, each with its message.
+        beside: Digests of its system prompt and tools.
+        sent: Its items repeated by requests, each with its message.
         responses: Ids of its responses.
-        definitions: The message with its system text and tools, -1 for none.
+        definitions: The message with its system prompt and tools, -1 for none.
     """
 
     def __init__(self, builder: SessionBuilder, number: int) -> None:
-        """Begin."""
         super().__init__(builder, number)
         self.beside: Digest = ()
         self.sent: list[tuple[Digest, int]] = []
@@ -95,14 +94,15 @@ class LoggedThread(ItemThread):
 
 
 class ResponsesInterpreter(RecordInterpreter):
-    """Makes a session out of items, or of exchanges that repeat them."""
+    """Builds a session from items, or from exchanges that repeat them."""
 
     def __init__(self, builder: SessionBuilder | None = None, numbers: Iterator[int] | None = None) -> None:
-        """Begin.
+        """Initialize with a builder.
 
         Args:
-            builder: What to fill, with others; a new one where not given.
-            numbers: Of the conversations to come, where others are read beside them; their items are not counted then.
+            builder: A builder shared with other readers; a new one by default.
+            numbers: Thread numbers for new conversations if other readers share the builder; items are not counted
+                then.
         """
         super().__init__(builder)
         self._conversations: list[LoggedThread] = []
@@ -112,7 +112,6 @@ class ResponsesInterpreter(RecordInterpreter):
 
     @staticmethod
     def blocks_of_record(record: bytes, origin: Origin, /) -> Sequence[TextBlock]:
-        """The blocks of an item that is read again."""
         record = unescaped(record)
         value = lenient_json(record)[0]
         if origin.locator in (SYSTEM, TOOLS):
@@ -121,7 +120,6 @@ class ResponsesInterpreter(RecordInterpreter):
         return [] if item is None else blocks_of_item(item, Origin(origin.offset, origin.length), {})
 
     def add(self, record: Record) -> None:
-        """Take a line."""
         node = FileNode(record.data, record.offset)
         if is_event(record.value):
             self._add_event(node, record.value["type"])
@@ -132,7 +130,6 @@ class ResponsesInterpreter(RecordInterpreter):
             self._add_item(node)
 
     def take_document(self, document: Node) -> None:
-        """Take the exchanges of a document."""
         try:
             for exchange in exchanges_of(document):
                 self.add_exchange(exchange)
@@ -140,13 +137,13 @@ class ResponsesInterpreter(RecordInterpreter):
             self.builder.diagnose("JSON nested too deeply", 0, document.offset, skipped=True)
 
     def _add_item(self, node: Node) -> None:
-        """Add an item of the one conversation that a file of items is."""
+        """Add an item of a file with one conversation."""
         conversation = self._conversations[0] if self._conversations else self._new()
         for item in self._items([node], conversation.tool_names):
             self._add(conversation, item, is_call=True)
 
     def add_exchange(self, exchange: Exchange) -> None:
-        """Add a request and its response: to the conversation it continues, else as a new one."""
+        """Add an exchange to the conversation it continues, or to a new one."""
         conversation = self._named(exchange)
         if conversation is None:
             names = ToolNames()
@@ -161,7 +158,7 @@ class ResponsesInterpreter(RecordInterpreter):
                 self._define_anew(conversation, beside)
             conversation.tool_names.update(names)
             for item in items[start:]:
-                # A request that changed its own history repeats answers that were given before.
+                # A request with a changed history repeats earlier responses.
                 self._add(conversation, item, is_call=is_new, is_repeated=not is_new)
         else:
             for item in self._items(exchange.input if exchange.is_request else (), conversation.tool_names):
@@ -172,7 +169,7 @@ class ResponsesInterpreter(RecordInterpreter):
             conversation.note_model(string(exchange.about["model"]))
 
     def _add_event(self, event: Node, kind: str) -> None:
-        """Add an event of a stream: items as they are finished, and what is told of the call at the end."""
+        """Add a stream event: items as they are completed, and the call's data at the end."""
         fields = event.fields()
         self.builder.record_counts[kind] += 1
         conversation = self._conversations[-1] if self._conversations else self._new()
@@ -201,7 +198,7 @@ class ResponsesInterpreter(RecordInterpreter):
         self._tell_call(conversation, call, exchange)
 
     def _tell_call(self, conversation: LoggedThread, call: int, exchange: Exchange) -> None:
-        """Note what a response says of the call that it answered; one of which nothing came is billed all the same."""
+        """Update a call from its response's fields. A response without items is billed as well."""
         about = exchange.about
         identifier = string(about.get("id"))
         conversation.responses.add(identifier)
@@ -218,14 +215,14 @@ class ResponsesInterpreter(RecordInterpreter):
             beside[f"response {identifier or len(beside)}"] = SideCall(EMPTY, model, time, usage, identifier, terms)
 
     def _named(self, exchange: Exchange) -> LoggedThread | None:
-        """The conversation that an exchange says it continues; the newest for a response without its request."""
+        """Return the conversation named by an exchange; the newest for a response without its request."""
         if not exchange.is_request:
             return self._conversations[-1] if self._conversations else None
         before = string(exchange.about.get("previous_response_id"))
         return next((one for one in reversed(self._conversations) if before and before in one.responses), None)
 
     def _continued(self, items: Sequence[ReadItem], beside: Sequence[TextBlock]) -> tuple[LoggedThread | None, int]:
-        """The conversation that has most in common with a request, ready to go on, and how many items it has."""
+        """Return the conversation with the most items in common with a request, and the number of known items."""
         digests = [(place, item.digest) for place, item in enumerate(items) if item.digest]
         best: LoggedThread | None = None
         changed: LoggedThread | None = None
@@ -238,7 +235,7 @@ class ResponsesInterpreter(RecordInterpreter):
                 common += 1
             if common >= max(most, 1) and conversation.beside == digest_of(beside):
                 best, most = conversation, common
-            # Small requests beside a conversation begin alike, with instructions of their own, and repeat no answer.
+            # Small side requests begin alike, with other instructions, and repeat no response.
             elif best is None and common == len(conversation.sent) > 1:
                 changed = conversation
         if best is None and changed is not None:
@@ -250,7 +247,7 @@ class ResponsesInterpreter(RecordInterpreter):
         return best, digests[most - 1][0] + 1 if most else 0
 
     def _begin_again(self, conversation: LoggedThread, common: int) -> int:
-        """Go back to the first items of a conversation; how many of them are left, of whole messages only."""
+        """Rewind a conversation to its first items and return their number, in whole messages."""
         sent = conversation.sent
         while common and common < len(sent) and sent[common - 1][1] == sent[common][1]:
             common -= 1
@@ -268,7 +265,7 @@ class ResponsesInterpreter(RecordInterpreter):
         return conversation
 
     def _beside(self, exchange: Exchange) -> list[TextBlock]:
-        """Tools and system text, in the order in which the API reads them."""
+        """Return tools and system prompt in the order used by the API."""
         made: list[TextBlock] = []
         for node, locator in ((exchange.tools, TOOLS), (exchange.instructions, SYSTEM)):
             value = node.value() if node is not None else None
@@ -282,7 +279,7 @@ class ResponsesInterpreter(RecordInterpreter):
             conversation.definitions = conversation.join(ItemSide.SYSTEM, [block for block, _ in made])
 
     def _define_anew(self, conversation: LoggedThread, made: Sequence[TextBlock]) -> None:
-        """Begin the context of a conversation that goes on with other tools or another system text."""
+        """Begin a context with other tools or another system prompt."""
         kept = [index for index in conversation.members if index != conversation.definitions]
         conversation.close()
         context = conversation.begin(ContextCause.REWIND)
@@ -292,7 +289,7 @@ class ResponsesInterpreter(RecordInterpreter):
         context.carried = len(context.members)
 
     def _items(self, nodes: Iterable[Node], names: ToolNames) -> list[ReadItem]:
-        """The items that stand somewhere; `names` gets the tools of their calls."""
+        """Parse items; `names` receives the tools of their calls."""
         found = []
         for node in nodes:
             value = item_of(node.value())
@@ -315,41 +312,39 @@ class ResponsesInterpreter(RecordInterpreter):
 
 
 def blocks_of_packed(text: str, origin: Origin) -> list[TextBlock]:
-    """The blocks of all items of an answer whose text stood in the log in base64."""
+    """Return the blocks of all items in a response logged as base64."""
     _, items = packed(text, FileNode(b"", 0))
     made = ((blocks_of_item(mapping(item.value()), Origin(origin.offset, origin.length), {}), item) for item in items)
     return [one for blocks, item in made for one in _numbered(blocks, item)]
 
 
 def _numbered(made: Sequence[TextBlock], node: Node) -> list[TextBlock]:
-    """The blocks of an item whose place is that of all items beside it."""
+    """Assign part numbers to an item's blocks that are unique among all items with the same place."""
     first = node.number * MOST_PARTS if isinstance(node, PackedNode) else 0
     return [one.moved(one.block.origin.at(first + one.block.origin.part)) for one in made]
 
 
 def item_of(value: Any) -> Mapping[str, Any] | None:
-    """An item, as which a request's plain string is taken too."""
+    """Return an item; a plain string in a request is a user message."""
     if isinstance(value, str):
         return {"type": "message", "role": "user", "content": value}
     return value if isinstance(value, dict) else None
 
 
 def digest_of(made: Sequence[TextBlock]) -> Digest:
-    """What identifies the texts beside a conversation."""
     return tuple(block.digest for block, _ in made)
 
 
 def responses_reader(path: Path, name: str) -> Reader:
-    """A reader for a file of items or exchanges."""
     if Sample(path).is_lines:
         return JsonlReader(path, name, ResponsesInterpreter())
     return JsonReader(path, name, ResponsesInterpreter)
 
 
 def _with_uses(terms: BillingTerms, output: Sequence[Node]) -> BillingTerms:
-    """The terms with the uses of OpenAI's own tools, which are items of a response and not in its usage.
+    """Add the uses of OpenAI's built-in tools, which are response items and not part of the usage.
 
-    Opening a page and finding in one are no searches, and are not billed (OpenAI, pricing, web search).
+    Opening a page and finding in a page are not searches and not billed (OpenAI, pricing, web search).
     """
     items = [mapping(node.value()) for node in output]
     searches = [item for item in items if item.get("type") == "web_search_call"]

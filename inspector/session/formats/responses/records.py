@@ -1,4 +1,4 @@
-"""Telling items of the Responses API, and finding its conversations in documents and logs."""
+"""Recognize items of the Responses API, and find conversations in documents and logs."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ OWN_FIELDS = frozenset({"delta", "item", "item_id", "output_index", "response", 
 
 
 class Streamed(NamedTuple):
-    """What a stream brought.
+    """The result of a stream.
 
     Attributes:
-        response: The response as the last event has it that holds it.
-        items: Its items that were finished.
+        response: The response from the last event that contains it.
+        items: Its completed items.
     """
 
     response: Node | None
@@ -40,12 +40,12 @@ class Streamed(NamedTuple):
 
 
 def is_event(value: object) -> bool:
-    """Whether a value is an event of a response."""
+    """Return True for a stream event of a response."""
     return string(mapping(value).get("type")).startswith("response.") and bool(OWN_FIELDS & mapping(value).keys())
 
 
 def streamed(events: Iterable[Node]) -> Streamed:
-    """What the events of one stream brought."""
+    """Collect the response and items of a stream's events."""
     response, items = None, []
     for event in events:
         fields = event.fields()
@@ -58,7 +58,7 @@ def streamed(events: Iterable[Node]) -> Streamed:
 
 
 SUMMARIES = frozenset({"compaction", "compaction_summary", "context_compaction"})
-"""What stands, encrypted, for a conversation that the server compacted."""
+"""Encrypted items that replace a conversation compacted by the server."""
 
 CALL, OUTPUT = "_call", "_output"
 
@@ -71,13 +71,13 @@ CALLS = frozenset(
 OUTPUTS = frozenset({name + OUTPUT for name in CALLS} | {"tool_search_output"})
 
 PARTS = frozenset({"input_text", "output_text", "input_image", "input_file"})
-"""Content parts that only this API has."""
+"""Content part types specific to this API."""
 
 LISTS = ("input", "items", "input_items")
-"""Fields that hold items: in requests, and in files of programs that keep them."""
+"""Fields with items, in requests and in files of programs that store them."""
 
 WRAPPERS = ("request", "response", "body", "body_raw")
-"""Fields that hold a request or response: an object, or a string of it or of the events in which it came."""
+"""Fields with a request or response: an object, its JSON string, or stream text."""
 
 ABOUT = (
     "model",
@@ -94,16 +94,16 @@ ABOUT = (
 
 @dataclass
 class Exchange:
-    """A request with what answered it, as far as they are recorded.
+    """A request with its response, either of which may be missing.
 
     Attributes:
-        input: The items that were sent.
-        output: The items that came back.
-        instructions: The system text beside the items.
-        tools: The tool definitions beside them.
-        about: Fields that say something of the call: model, time, usage, ids.
-        is_answered: There was a response, with or without items.
-        is_request: There was a request: what the items follow from is known.
+        input: The items sent.
+        output: The items received.
+        instructions: The separate system prompt.
+        tools: The separate tool definitions.
+        about: Fields that describe the call: model, time, usage, ids.
+        is_answered: True if there was a response, even without items.
+        is_request: True if the request is recorded, so that the preceding items are available.
     """
 
     input: list[Node] = field(default_factory=list)
@@ -116,7 +116,7 @@ class Exchange:
 
 
 def is_item(value: object) -> bool:
-    """Whether a value is an item whose type, other than a message's, is the API's own."""
+    """Return True for an item: a message, or a type specific to the API."""
     if not isinstance(value, dict):
         return False
     kind = value.get("type")
@@ -132,7 +132,7 @@ def is_item(value: object) -> bool:
 
 
 def is_own_item(value: object) -> bool:
-    """Whether a value is an item that no other API would have."""
+    """Return True for an item that cannot belong to another API."""
     if not is_item(value) or not isinstance(value, dict):
         return False
     if value["type"] != "message":
@@ -142,7 +142,7 @@ def is_own_item(value: object) -> bool:
 
 
 def is_exchange(value: object, depth: int = 0) -> bool:
-    """Whether a value is a request or response of this API, or holds one."""
+    """Return True for a request or response of this API, or a value that contains one."""
     if depth > 3 or not isinstance(value, dict):
         return False
     if any(is_list_of_items(value.get(name)) for name in (*LISTS, "output")):
@@ -161,7 +161,7 @@ def _holds_exchange(value: object, depth: int) -> bool:
 
 
 def is_list_of_items(value: object, least: int = 1) -> bool:
-    """Whether a value is a list of items, at least one of them this API's own."""
+    """Return True for a list of items with enough of them specific to this API."""
     if not isinstance(value, list) or len(value) < least:
         return False
     own = sum(is_own_item(item) for item in value)
@@ -170,14 +170,14 @@ def is_list_of_items(value: object, least: int = 1) -> bool:
 
 
 def response_alone(node: Node) -> Exchange:
-    """A response whose request stands elsewhere."""
+    """Build an exchange for a response without its request."""
     exchange = Exchange(is_request=False)
     _collect(node, exchange, 0)
     return exchange
 
 
 def exchanges_of(node: Node, depth: int = 0) -> Iterator[Exchange]:
-    """Every conversation or exchange inside a value, in order."""
+    """Yield every conversation or exchange inside a value, in order."""
     if depth > 3:
         return
     items = node.items()
@@ -193,12 +193,9 @@ def exchanges_of(node: Node, depth: int = 0) -> Iterator[Exchange]:
 
 
 def exchange_of(request: Node, response: Node | None, events: Sequence[Node] = ()) -> Exchange:
-    """The exchange of a request and what came back, of which each item in base64 stands where the whole of it does.
+    """Build an exchange; items from a base64 response all have the place of the response.
 
-    Args:
-        request: The body of the request.
-        response: The body of what came back.
-        events: What came back instead of a body.
+    `events` are stream events in place of a response body.
     """
     exchange = Exchange(is_request=False)
     _collect(request, exchange, 3)
@@ -217,7 +214,7 @@ def exchange_of(request: Node, response: Node | None, events: Sequence[Node] = (
 
 
 def packed(text: str, at: Node) -> tuple[Node, list[Node]]:
-    """What stands in a string of base64: the response, and its items, each with the string's place."""
+    """Return the response in a decoded base64 string and its items, each with the string's place."""
     from inspector.session.json.nodes import FileNode, PackedNode, events_inside, inside_string
 
     quoted = FileNode(msgspec.json.encode(text), 0)
@@ -228,7 +225,7 @@ def packed(text: str, at: Node) -> tuple[Node, list[Node]]:
 
 
 def _collect(node: Node, exchange: Exchange, depth: int) -> None:
-    """Take over what a request, a response or what is around them says."""
+    """Collect the fields of a request, a response or their envelope."""
     fields = node.fields()
     for name in LISTS:
         if name in fields and not exchange.is_request:
@@ -249,7 +246,7 @@ def _collect(node: Node, exchange: Exchange, depth: int) -> None:
 
 
 def _collect_body(node: Node, exchange: Exchange, depth: int) -> None:
-    """The same for a body: an object, a string of it, or the events in which it came."""
+    """Collect the fields of a body: an object, its JSON string, or stream text."""
     from inspector.session.json.nodes import events_inside, inside_string
 
     came = streamed(events_inside(node))

@@ -1,7 +1,7 @@
-"""OpenTelemetry: spans of requests to models by the GenAI conventions or OpenInference's, from whatever program.
+"""Read OpenTelemetry: spans of model requests in the GenAI or OpenInference conventions, from any program.
 
-As exports in OTLP's JSON, in one document or one export a line, as the collector's file exporter writes them, and as
-the flat lines of JavaScript's SDK that Copilot writes.
+Accepts OTLP JSON exports, as one document or one export per line (the collector's file exporter), and the flat lines of
+the JavaScript SDK written by Copilot.
 """
 
 from __future__ import annotations
@@ -54,13 +54,13 @@ TABLES: Mapping[str, frozenset[str]] = {
     ),
     "span_attributes": frozenset({"span_id", "key", "value"}),
 }
-"""The tables of Copilot's spans, and columns that are asked for."""
+"""Tables and columns of Copilot's span database."""
 
 TRACES = "agent-traces.db"
 
 
 class CopilotTraceFormat(Format):
-    """The database of spans that Copilot keeps in VS Code."""
+    """Copilot's span database in VS Code."""
 
     name = "copilot-traces"
     title = "VS Code Copilot Chat (agent-traces.db)"
@@ -89,7 +89,7 @@ class CopilotTraceFormat(Format):
         return read_database(path, partial(sessions_inside, path))
 
     def locate(self, path: Path, identifier: str) -> Path | None:
-        """Another conversation in the same database."""
+        """Find another conversation in the same database."""
         found = self.contained_sessions(Locator.of(path).file)
         return next((one.path for one in found if one.identifier == identifier), None)
 

@@ -1,7 +1,7 @@
-"""The database in which Copilot keeps the spans of its requests in VS Code: a row a span, and a row an attribute.
+"""Read Copilot's span database in VS Code: one row per span and one per attribute.
 
-As microsoft/vscode-copilot-chat writes it (`src/platform/otel/node/sqlite/otelSqliteStore.ts`): spans of a week and of
-a hundred sessions; older ones are deleted.
+Written by microsoft/vscode-copilot-chat (`src/platform/otel/node/sqlite/otelSqliteStore.ts`), which keeps spans of one
+week and of a hundred sessions and deletes older ones.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from inspector.session.blocks import TextBlock
 
 SPAN = "span:"
-"""Begins the name of a span's row."""
+"""Prefix of a span's row name."""
 
 COLUMNS = ("span_id", "trace_id", "parent_span_id", "name", "start_time_ms")
 
@@ -42,14 +42,14 @@ FROM spans s ORDER BY s.start_time_ms, s.rowid
 
 
 class SpanPlace(NamedTuple):
-    """Where a span belongs.
+    """Conversation and position of a span.
 
     Attributes:
         span: Its id.
-        trace: Its trace's.
-        operation: What it is of: `chat`, `execute_tool`, ...
-        time: When it began, seconds since the epoch.
-        session: The conversation it is of; empty where it names none.
+        trace: Its trace id.
+        operation: Its operation: `chat`, `execute_tool`, ...
+        time: Start in seconds since the epoch.
+        session: Its conversation; empty if not recorded.
         parent: The conversation that started this one; empty for none.
     """
 
@@ -62,14 +62,10 @@ class SpanPlace(NamedTuple):
 
 
 class TraceRows(RowInterpreter):
-    """The spans of one conversation."""
+    """Interpreter for the spans of one conversation."""
 
     def __init__(self, session: str) -> None:
-        """Begin.
-
-        Args:
-            session: Its id; empty for the one whose spans are the newest.
-        """
+        """Initialize for a conversation's id, empty for the one with the newest spans."""
         super().__init__()
         self._session = session
         self._spans = SpanInterpreter()
@@ -77,7 +73,7 @@ class TraceRows(RowInterpreter):
         self._broken: list[int] = []
 
     def read(self, connection: sqlite3.Connection) -> None:
-        """Take the spans that are new. A span does not change once it is there; where some are gone, all are read.
+        """Read the new spans. Existing spans never change; if some were deleted, all are read again.
 
         Raises:
             RowsGoneError: The conversation has no spans.
@@ -100,7 +96,6 @@ class TraceRows(RowInterpreter):
         self._taken = wanted
 
     def settle(self) -> None:
-        """Put the conversation together."""
         spans, before = self._spans, self._spans.builder
         spans.builder = SessionBuilder()
         spans.builder.record_counts.update(before.record_counts)
@@ -114,17 +109,15 @@ class TraceRows(RowInterpreter):
 
     @staticmethod
     def blocks_of_record(record: bytes, origin: Origin, /) -> Sequence[TextBlock]:
-        """The blocks of a span that is read again."""
         return SpanInterpreter.blocks_of_record(record, Origin(0, origin.length, locator=origin.locator))
 
     def fetch(self, connection: sqlite3.Connection, name: str) -> bytes | None:
-        """A span as an exporter would write it, by the name of its row."""
         value = _span(connection, name.removeprefix(SPAN))
         return _record(value) if value else None
 
 
 def sessions_inside(path: Path, connection: sqlite3.Connection) -> list[ContainedSession]:
-    """The conversations in a database, newest first."""
+    """List the conversations in a database, newest first."""
     places = places_in(connection)
     parents = {place.session: place.parent for place in places if place.parent}
     return [
@@ -136,7 +129,7 @@ def sessions_inside(path: Path, connection: sqlite3.Connection) -> list[Containe
 
 
 def places_in(connection: sqlite3.Connection) -> list[SpanPlace]:
-    """Where every span belongs, in the order they began. Requests for titles are of the conversation they are for."""
+    """Return all spans' conversations in order of start. Title requests belong to the conversation they describe."""
     found = []
     for span, trace, operation, time, session, parent, label in connection.execute(PLACES, (PARENT_SESSION, LABEL)):
         names = [string(one) for one in (span, trace, operation, session, parent)]
@@ -157,7 +150,7 @@ def _is_of(place: SpanPlace, session: str, traces: set[str]) -> bool:
 
 
 def _newest(places: Sequence[SpanPlace]) -> Mapping[str, float]:
-    """When the last request of every conversation began, newest first."""
+    """Return the start of the last request per conversation, newest first."""
     times = {place.session: place.time for place in places if place.session and place.operation == "chat"}
     return dict(sorted(times.items(), key=lambda item: item[1], reverse=True))
 

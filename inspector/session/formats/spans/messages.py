@@ -1,4 +1,4 @@
-"""What a request was asked and answered, out of a span's attributes: as chat messages."""
+"""Convert the prompt and response in a span's attributes to chat messages."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ if TYPE_CHECKING:
     Chat = dict[str, Any]
 
 MOST_INDEX = 100_000
-"""A flattened list with larger numbers is nonsense."""
+"""Limit of indices in a flattened list; larger ones are invalid."""
 
 
 def asked(attributes: Mapping[str, Any]) -> list[Chat]:
-    """The prompt of a request: tools and system text, then the messages; nothing where contents are not recorded."""
+    """Return a request's prompt: tools, system prompt, messages; empty if contents are not recorded."""
     made: list[Chat] = []
     tools = structured(attributes.get("gen_ai.tool.definitions"))
     schemas = [structured(one.get("tool.json_schema")) for one in _indexed(attributes, "llm.tools.")]
@@ -37,7 +37,7 @@ def asked(attributes: Mapping[str, Any]) -> list[Chat]:
 
 
 def answered(attributes: Mapping[str, Any]) -> Chat | None:
-    """The response of a request, its first where several were asked for; None where contents are not recorded."""
+    """Return the first response of a request; None if contents are not recorded."""
     for name in ("gen_ai.output.messages", "llm.output_messages"):
         for message in objects(structured(attributes.get(name))):
             return next(iter(_message({"role": "assistant", **message})), None)
@@ -48,7 +48,7 @@ def answered(attributes: Mapping[str, Any]) -> Chat | None:
 
 
 def _message(message: Mapping[str, Any]) -> list[Chat]:
-    """A message of the conventions: parts, of which every tool's response is a message of its own."""
+    """Convert a GenAI message with parts; every tool response becomes a separate message."""
     role = string(message.get("role"))
     role = "assistant" if role == "model" else role
     if "parts" not in message:
@@ -90,7 +90,7 @@ def _media(fields: Mapping[str, Any], kind: str) -> Chat:
 
 
 def _flat(fields: Mapping[str, Any]) -> list[Chat]:
-    """A message whose fields were flattened into attributes, OpenInference's with `message.` before each."""
+    """Convert a message flattened into attributes; OpenInference prefixes them with `message.`."""
     own = {name.removeprefix("message."): value for name, value in fields.items()}
     said: Chat = {"role": string(own.get("role")), "content": structured_text(own.get("content"))}
     parts = [part for one in _indexed(own, "contents.") if (part := _part(one)) is not None]
@@ -114,7 +114,7 @@ def _flat(fields: Mapping[str, Any]) -> list[Chat]:
 
 
 def structured_text(value: Any) -> Any:
-    """A content as it was given: a text, or parts where it is a list."""
+    """Return content as text or a list of parts; other values as JSON."""
     return value if isinstance(value, (str, list)) else "" if value is None else compact_json(value)
 
 
@@ -130,7 +130,7 @@ def _part(fields: Mapping[str, Any]) -> Chat | None:
 
 
 def _indexed(attributes: Mapping[str, Any], prefix: str) -> Iterable[dict[str, Any]]:
-    """The objects of a list that was flattened into attributes `<prefix><number>.<field>`, in order."""
+    """Return the objects of a list flattened into attributes `<prefix><number>.<field>`, in order."""
     found: dict[int, dict[str, Any]] = {}
     for key, value in attributes.items():
         if not key.startswith(prefix):

@@ -1,4 +1,4 @@
-"""Reading spans and log records: which of them are a request, what it was asked, and which conversation it goes on."""
+"""Read spans and log records and combine the requests among them into conversations."""
 
 from __future__ import annotations
 
@@ -52,39 +52,38 @@ if TYPE_CHECKING:
     from inspector.session.reader import Reader
 
 NOT_RECORDED = "contents not recorded"
-"""What is shown of a request of which only the counts were exported."""
+"""Displayed text of a request exported without its contents."""
 
 
 class SpokenNode(MemoryNode):
-    """A message that was made of a span's attributes, in the place of one that stands in the file."""
+    """A message built from a span's attributes, in place of a node in the file."""
 
     def __init__(self, message: PlainMessage) -> None:
-        """The message."""
         super().__init__({"role": message.role.value})
         self.message = message
 
     def raw(self) -> bytes:
-        """What identifies it."""
+        """Return bytes that identify the message."""
         return self.message.role.value.encode() + b"".join(self.message.digests)
 
 
 @dataclass(frozen=True)
 class SpanRequest:
-    """A record that tells of a request.
+    """A request from a span or log record.
 
     Attributes:
-        telling: How.
-        trace, span, parent: Ids; empty where there are none.
-        session: The conversation's own id; empty where there is none.
-        time: When it began, seconds since the epoch, or None.
-        model: The model that answered.
+        telling: Kind of the record.
+        trace, span, parent: Ids; empty if there are none.
+        session: The conversation's id; empty if there is none.
+        time: Start in seconds since the epoch, or None.
+        model: The model that responded.
         identifier: The response's id.
-        usage: What was reported, or None.
+        usage: Reported usage, or None.
         asked: The prompt's messages.
-        answer: The response's message, None where contents are not recorded.
-        shown: What stands for the response then.
-        is_cut: The prompt's last messages were left out because it was long.
-        purpose: What the request was for, where it is not the conversation's.
+        answer: The response's message, None if contents are not recorded.
+        shown: Placeholder for a response that is not recorded.
+        is_cut: True if the last messages of a long prompt were omitted.
+        purpose: Purpose of a request outside the conversation.
     """
 
     telling: Telling
@@ -104,29 +103,27 @@ class SpanRequest:
 
     @property
     def context(self) -> str:
-        """What joins the records that may tell of the same request."""
+        """Id shared by the records that may describe the same request."""
         return self.trace or self.session
 
 
 class SpanLog(RequestLog):
-    """Puts requests together to conversations. Those without contents are a conversation for each session's id."""
+    """Combines requests into conversations; requests without contents form one per session id."""
 
     counts_messages = False
 
     def __init__(self, builder: SessionBuilder) -> None:
-        """Begin."""
         super().__init__(builder)
         self._silent: dict[str, RequestThread] = {}
 
     def read(self, node: Node, about: dict[str, Any], names: ToolNames) -> list[PlainMessage]:
-        """The message that a node was made of."""
+        """Return the message behind a node."""
         if not isinstance(node, SpokenNode):
             return []
         names.note(made.block for made in node.message.blocks)
         return [replace(node.message, about={**about, **node.message.about})]
 
     def add(self, request: SpanRequest) -> None:
-        """Add a request that counts."""
         before = len(self._builder.calls)
         if request.answer is None:
             self._add_silent(request)
@@ -157,7 +154,7 @@ class SpanLog(RequestLog):
 
 
 class SpanInterpreter(RecordInterpreter):
-    """Makes a session out of exports, spans and log records: which of them count shows once all are there."""
+    """Builds a session from exports, spans and log records. Duplicates are resolved once all are read."""
 
     record_name = "a span"
 
@@ -169,12 +166,11 @@ class SpanInterpreter(RecordInterpreter):
 
     @staticmethod
     def blocks_of_record(record: bytes, origin: Origin, /) -> Sequence[TextBlock]:
-        """The blocks of a span that is read again."""
         value = mapping(lenient_json(record)[0])
         return [made for own in _blocks(_chats(value, attributes_of(value)), origin) for made in own]
 
     def add(self, record: Record) -> None:
-        """Take a line, or an entry of a list: a span, a log record, or an export of many."""
+        """Add a line or list entry: a span, a log record, or an export of many."""
         for node in leaves(FileNode(record.data, record.offset)):
             value = node.value()
             if not isinstance(value, dict):
@@ -183,16 +179,11 @@ class SpanInterpreter(RecordInterpreter):
             self.take_span(value, Origin(node.offset, node.length))
 
     def take_document(self, document: Node) -> None:
-        """Take an export, or the records in a list."""
         for item in document.items() or [document]:
             self.take(Record(item.value(), item.raw(), item.offset))
 
     def settle(self, *, anew: bool = False) -> None:
-        """Put the requests together that count.
-
-        Args:
-            anew: The builder is another one.
-        """
+        """Rebuild the session from the selected requests; `anew` means that the builder was replaced."""
         if self._is_settled and not anew:
             return
         self._is_settled = True
@@ -209,12 +200,7 @@ class SpanInterpreter(RecordInterpreter):
         self.builder.replace_all(made.complete_messages(), made.calls, made.contexts, made.compactions)
 
     def take_span(self, value: Mapping[str, Any], origin: Origin) -> None:
-        """Take a span or a log record.
-
-        Args:
-            value: The record.
-            origin: Where it stands.
-        """
+        """Add a span or a log record."""
         attributes = attributes_of(value)
         telling = telling_of(value, attributes)
         kind = telling.name.lower() if telling is not None else string(attributes.get(NAME)) or "other"
@@ -241,14 +227,13 @@ class SpanInterpreter(RecordInterpreter):
 
 
 def span_reader(path: Path, name: str) -> Reader:
-    """A reader for exports, one a line or in one document."""
     if Sample(path).is_lines:
         return JsonlReader(path, name, SpanInterpreter())
     return JsonReader(path, name, SpanInterpreter)
 
 
 def _chats(value: Mapping[str, Any], attributes: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """The messages of a request, the answer last; where it has none, what is shown instead. Of a tool its result."""
+    """Return a request's messages, the response or its placeholder last; for a tool, its result."""
     if is_tool(attributes):
         identifier = string(attributes.get("gen_ai.tool.call.id"))
         return [{"role": "tool", "tool_call_id": identifier, "content": attributes[TOOL_RESULT]}]
@@ -301,9 +286,9 @@ def _purpose(attributes: Mapping[str, Any]) -> str:
 
 
 def _continued(requests: Sequence[SpanRequest], results: Mapping[str, PlainMessage]) -> Iterator[SpanRequest]:
-    """The requests, those whose prompts were cut off with what came of the one before them in their conversation.
+    """Complete truncated prompts with the messages of the previous request in the conversation.
 
-    A prompt that does not begin as that one did is as it was kept, without its end.
+    A prompt with a different beginning is left as stored.
     """
     before: dict[str, SpanRequest] = {}
     for request in requests:
@@ -319,10 +304,10 @@ def _continued(requests: Sequence[SpanRequest], results: Mapping[str, PlainMessa
 
 
 def _counted(requests: Sequence[SpanRequest]) -> list[SpanRequest]:
-    """Every request once, in the order they began.
+    """Select every request once, in order of start.
 
-    Of one trace the surest kind of record counts. A log record of the same span lends its messages to it. A span
-    inside another that reports the same is the same request, told by two instrumentations.
+    Per trace, only the most reliable kind of record counts. A log record of the same span provides missing messages. A
+    span inside another one with the same usage is the same request, reported by two instrumentations.
     """
     surest: dict[str, Telling] = {}
     for request in requests:

@@ -1,8 +1,8 @@
-"""Spans and log records of OpenTelemetry as exporters write them, and which of them tell of a request to a model.
+"""Parse OpenTelemetry spans and log records, and recognize the ones that describe model requests.
 
 Sources: the GenAI semantic conventions (open-telemetry/semantic-conventions-genai 0.1, where every `gen_ai.*` attribute
-is in development, and the names of 1.36 before), OpenInference's semantic conventions (Arize-ai/openinference), the
-JSON encoding of OTLP, and for the flat lines of JavaScript's SDK that Copilot exports, the reader of
+is in development, and the earlier names of 1.36), OpenInference's semantic conventions (Arize-ai/openinference), the
+JSON encoding of OTLP, and, for the flat lines of the JavaScript SDK exported by Copilot, the reader of
 junhoyeo/tokscale (`sessions/copilot.rs`).
 """
 
@@ -26,10 +26,10 @@ EXPORTS = (
     ("resourceSpans", ("scopeSpans", "instrumentationLibrarySpans"), "spans"),
     ("resourceLogs", ("scopeLogs", "instrumentationLibraryLogs"), "logRecords"),
 )
-"""Fields by which an export of OTLP leads to its spans and log records."""
+"""Paths from an OTLP export to its spans and log records."""
 
 OPERATIONS = frozenset({"chat", "generate_content", "text_completion", "responses"})
-"""Values of `gen_ai.operation.name` that are one request to a model."""
+"""Values of `gen_ai.operation.name` for a single model request."""
 
 NAME = "gen_ai.operation.name"
 
@@ -48,19 +48,19 @@ SESSION_IDS = (
     "session.id",
     "github.copilot.interaction_id",
 )
-"""What names a conversation, the surest first: the conversation's id of Copilot's requests is the request's own."""
+"""Attributes with the session id, most reliable first: the conversation id of Copilot's requests is per request."""
 
 PARENT_SESSION = "copilot_chat.parent_chat_session_id"
 
 LABEL = "copilot_chat.debug_log_label"
 
 SIDE_LABELS = frozenset({"title", "categorization"})
-"""Labels of requests that are not the conversation's."""
+"""Labels of requests outside the conversation."""
 
 TOOL_RESULT = "gen_ai.tool.call.result"
 
 CUT = re.compile(r"\.\.\.\[truncated, original \d+ chars\]\Z")
-"""Ends a value that Copilot cut at 64,000 characters (`truncateForOTel`)."""
+"""Matches the end of a value that Copilot truncated at 64,000 characters (`truncateForOTel`)."""
 
 MODELS = ("gen_ai.response.model", "gen_ai.request.model", "llm.model_name", "model")
 
@@ -68,20 +68,20 @@ RESPONSES = ("gen_ai.response.id", "request_id")
 
 
 class Telling(IntEnum):
-    """How a record tells of a request, the surest first: of one trace only the surest are counted."""
+    """Kinds of records that describe a request, most reliable first; per trace only the first kind present counts."""
 
     SPAN = 0
     """The span of one request."""
     DETAILS = 1
-    """The log record of one request, which may hold the messages that its span leaves out."""
+    """The log record of one request, which may have messages missing from its span."""
     TURN = 2
     """The log record of an agent's turn."""
     AGENT = 3
-    """The span of a whole agent, with the sums of its requests."""
+    """The span of a whole agent, with the totals of its requests."""
 
 
 def leaves(node: Node) -> Iterator[Node]:
-    """The spans and log records in a record: itself, or those of an export."""
+    """Yield the spans and log records in a record: itself, or the ones in an export."""
     fields = node.fields()
     exports = [(name, scopes, items) for name, scopes, items in EXPORTS if name in fields]
     if not exports:
@@ -95,7 +95,7 @@ def leaves(node: Node) -> Iterator[Node]:
 
 
 def attributes_of(value: Mapping[str, Any]) -> dict[str, Any]:
-    """A record's attributes: as an object, or as the list of keys and typed values that OTLP writes."""
+    """Return a record's attributes, from an object or from OTLP's list of keys and typed values."""
     found = value.get("attributes")
     if isinstance(found, dict):
         return found
@@ -103,7 +103,7 @@ def attributes_of(value: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _plain(value: Any, depth: int = 0) -> Any:
-    """A typed value of OTLP as JSON."""
+    """Convert a typed OTLP value to JSON."""
     if not isinstance(value, dict) or depth > 20:
         return value
     if "intValue" in value:
@@ -121,7 +121,7 @@ def _plain(value: Any, depth: int = 0) -> Any:
 
 
 def telling_of(value: Mapping[str, Any], attributes: Mapping[str, Any]) -> Telling | None:
-    """How a record tells of a request; None where it tells of none."""
+    """Classify a record; None if it does not describe a request."""
     event = string(attributes.get("event.name")) or string(value.get("eventName"))
     body = value.get("body", value.get("_body"))
     said = string(mapping(body).get("stringValue")) or string(body)
@@ -144,7 +144,7 @@ def telling_of(value: Mapping[str, Any], attributes: Mapping[str, Any]) -> Telli
 
 
 def is_telling(value: Mapping[str, Any]) -> bool:
-    """Whether a record is a span or log record that speaks of models, or an export of such."""
+    """Return True for a span or log record about models, or an export."""
     if any(isinstance(value.get(name), list) for name, _, _ in EXPORTS):
         return True
     attributes = attributes_of(value)
@@ -156,29 +156,27 @@ def is_telling(value: Mapping[str, Any]) -> bool:
 
 
 def trace_of(value: Mapping[str, Any]) -> str:
-    """The id of a record's trace; empty where it has none."""
     return string(value.get("traceId")) or string(mapping(value.get("spanContext")).get("traceId"))
 
 
 def span_of(value: Mapping[str, Any]) -> str:
-    """The id of a record's span; empty where it has none."""
     return string(value.get("spanId")) or string(mapping(value.get("spanContext")).get("spanId"))
 
 
 def parent_of(value: Mapping[str, Any]) -> str:
-    """The id of the span around it; empty where it has none."""
+    """Return the id of the parent span; empty if there is none."""
     context = mapping(value.get("parentSpanContext"))
     return string(value.get("parentSpanId")) or string(context.get("spanId"))
 
 
 NANOSECONDS = 1e15
-"""More than this, and a time since the epoch is in nanoseconds."""
+"""Threshold above which a timestamp is in nanoseconds."""
 
 _TIMES = ("startTimeUnixNano", "startTime", "timeUnixNano", "hrTime", "time", "timestamp", "observedTimeUnixNano")
 
 
 def time_of(value: Mapping[str, Any]) -> float | None:
-    """When it began, seconds since the epoch: nanoseconds, seconds and nanoseconds in a pair, or ISO 8601."""
+    """Return the start in seconds since the epoch, from nanoseconds, a pair of seconds and nanoseconds, or ISO 8601."""
     for name in _TIMES:
         found = value.get(name)
         if isinstance(found, list) and len(found) == 2 and all(isinstance(one, (int, float)) for one in found):
@@ -193,18 +191,18 @@ def time_of(value: Mapping[str, Any]) -> float | None:
 
 
 def first_of(attributes: Mapping[str, Any], names: tuple[str, ...]) -> str:
-    """The first of some attributes that is a text; empty where none is."""
+    """Return the first of the named attributes with a text; empty if there is none."""
     return next((found for name in names if (found := string(attributes.get(name)))), "")
 
 
 def usage_of(attributes: Mapping[str, Any]) -> Usage | None:
-    """What was reported for a request; None where nothing was.
+    """Return the usage of a request; None if none is reported.
 
-    `gen_ai.usage.input_tokens` and OpenInference's `llm.token_count.prompt` include what caches held. Programs that
-    pass on what Anthropic's API says leave it out: then it is less than what was read and written together.
+    `gen_ai.usage.input_tokens` and OpenInference's `llm.token_count.prompt` include cache tokens. Programs that forward
+    Anthropic's counts exclude them, recognizable by a value below cache reads plus writes.
     """
     if "cache_read_tokens" in attributes and "input_tokens" in attributes:
-        # Claude Code's own names, for what Anthropic's API says.
+        # Claude Code's own names for Anthropic's counts.
         read, written = count(attributes["cache_read_tokens"]), count(attributes.get("cache_creation_tokens"))
         plain = count(attributes["input_tokens"])
         return Usage(plain, read, written, output=count(attributes.get("output_tokens"))).unless_zero()
@@ -242,12 +240,12 @@ def _first_count(attributes: Mapping[str, Any], *names: str) -> int:
 
 
 def is_tool(attributes: Mapping[str, Any]) -> bool:
-    """Whether a span is of a tool whose result it holds."""
+    """Return True for a tool span with a result."""
     return attributes.get(NAME) == "execute_tool" and isinstance(attributes.get(TOOL_RESULT), str)
 
 
 def whole_items(text: str) -> list[Any]:
-    """The items of a JSON array of which the end was cut off, as far as they are whole."""
+    """Return the complete items of a truncated JSON array."""
     found: list[Any] = []
     decoder = JSONDecoder()
     rest = text.lstrip()
@@ -263,7 +261,7 @@ def whole_items(text: str) -> list[Any]:
 
 
 def structured(value: Any) -> Any:
-    """A value that may be written as a string of JSON."""
+    """Decode a value that may be a JSON string."""
     if isinstance(value, str) and value.lstrip()[:1] in ("[", "{"):
         if CUT.search(value[-60:]):
             return whole_items(value)

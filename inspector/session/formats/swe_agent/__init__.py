@@ -1,7 +1,7 @@
-"""SWE-agent's and mini-swe-agent's trajectories: one JSON document a run, written anew at every step.
+"""Read trajectories of SWE-agent and mini-swe-agent: one JSON document per run, rewritten at every step.
 
-SWE-agent's is that of `sweagent/agent/agents.py` (`get_trajectory_data`), mini-swe-agent's that of its
-`docs/usage/output_files.md`; its first versions kept the bare list of messages.
+SWE-agent's format is defined by `sweagent/agent/agents.py` (`get_trajectory_data`), mini-swe-agent's by its
+`docs/usage/output_files.md`; its first versions stored only the message list.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ if TYPE_CHECKING:
 MINI_KEYS = frozenset({"mini_version", "exit_status", "submission"})
 
 OBSERVATION = "<returncode>"
-"""How mini-swe-agent's template begins what a command printed."""
+"""Start of command output in mini-swe-agent's template."""
 
 
 def _is_early(messages: list[Any]) -> bool:
-    """Whether these are the messages of a version that wrote no more than them."""
+    """Return True for a bare message list of an early version."""
     entries = objects(messages)
     observed = any(
         entry.get("role") == "user" and string(entry.get("content")).lstrip().startswith(OBSERVATION)
@@ -37,7 +37,7 @@ def _is_early(messages: list[Any]) -> bool:
 
 
 def _is_run(document: Mapping[str, Any]) -> bool:
-    """Whether a document, or an attempt in it, is a run with SWE-agent's steps."""
+    """Return True for a run, or an attempt in it, with SWE-agent's steps."""
     steps = objects(document.get("trajectory"))
     has_steps = bool(steps) and all("action" in step and "observation" in step for step in steps[:20])
     is_empty = document.get("trajectory") == [] and "replay_config" in document
@@ -45,7 +45,7 @@ def _is_run(document: Mapping[str, Any]) -> bool:
 
 
 class SweAgentFormat(Format):
-    """SWE-agent's trajectories."""
+    """SWE-agent trajectories."""
 
     name = "swe-agent"
     title = "SWE-agent (.traj)"
@@ -79,7 +79,7 @@ class SweAgentFormat(Format):
         ]
 
     def is_copy(self, path: Path) -> bool:
-        """Whether it is what an attempt wrote itself, which the run's own file holds too."""
+        """Return True for an attempt's own file if the run's file exists, which includes it."""
         from inspector.session.formats.swe_agent.configuration import attempt_of_folder
 
         folder = path.absolute().parent
@@ -90,7 +90,7 @@ class SweAgentFormat(Format):
 
 
 class MiniSweAgentFormat(Format):
-    """mini-swe-agent's trajectories."""
+    """mini-swe-agent trajectories."""
 
     name = "mini-swe-agent"
     title = "mini-swe-agent (.traj.json)"

@@ -1,12 +1,12 @@
-"""Which model a run of SWE-agent was configured with, and each attempt of a run that tries several times.
+"""Find the configured model of a SWE-agent run, and of each attempt of a run with several.
 
-Runs say it in their trajectory (`replay_config`), but for those of `RetryAgent`: its attempts are agents of their own,
-to which the configuration is not given. It stands in a file beside the trajectory, in the folder above for what an
-attempt wrote itself: the text of a JSON document as a YAML scalar. Attempts take the configured agents in turn. One
-quoted scalar is all of YAML that is read: for that no YAML package is asked to be installed.
+Trajectories include it (`replay_config`), except with `RetryAgent`, which does not pass the configuration to the
+separate agents of its attempts. There it is in a file next to the trajectory (one folder up for an attempt's own file),
+as JSON in a YAML scalar. Attempts cycle through the configured agents. A single quoted scalar is the only YAML
+supported, so that no YAML package is required.
 
 Source: SWE-agent/SWE-agent@3ea751c0 `sweagent/agent/agents.py` (`RetryAgent`), `sweagent/run/run_single.py` and
-`run_batch.py`; PyYAML's `emitter.py` for how scalars are quoted and folded.
+`run_batch.py`; PyYAML's `emitter.py` for quoting and folding of scalars.
 """
 
 from __future__ import annotations
@@ -23,17 +23,17 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 ATTEMPT = re.compile(r"attempt_(\d{1,6})")
-"""The folder that an attempt writes its own trajectory to."""
+"""Folder name of an attempt's own trajectory."""
 
 
 def attempt_of_folder(folder: Path) -> int | None:
-    """The number of the attempt whose folder it is, from 0; None for any other."""
+    """Return the 0-based attempt number of a folder; None for other folders."""
     found = ATTEMPT.fullmatch(folder.name)
     return int(found[1]) if found else None
 
 
 def models_in(configuration: Any) -> tuple[str, ...]:
-    """The models of a configuration, one for every configured agent; it may be the text of a JSON document."""
+    """Return the models of a configuration (an object or JSON text), one per configured agent."""
     value = json_in(configuration) if isinstance(configuration, str) else configuration
     agent = mapping(mapping(value).get("agent"))
     names = tuple(_name(one) for one in objects(agent.get("agent_configs")) or [dict(agent)])
@@ -45,12 +45,12 @@ def _name(agent: Any) -> str:
 
 
 def model_of_attempt(models: tuple[str, ...], attempt: int) -> str:
-    """The model of an attempt, the first being 0; empty where none is known."""
+    """Return the model of a 0-based attempt; empty if unknown."""
     return models[attempt % len(models)] if models else ""
 
 
 def configurations_beside(path: Path) -> tuple[SidecarFile, ...]:
-    """The files that may hold the configuration of a trajectory, the likelier first; each holds the models."""
+    """Return possible configuration files of a trajectory, most likely first; their values are the models."""
     file = Locator.of(path).file
     folder = file.absolute().parent
     folders = [folder] if attempt_of_folder(folder) is None else [folder, folder.parent]
@@ -59,7 +59,7 @@ def configurations_beside(path: Path) -> tuple[SidecarFile, ...]:
 
 
 def text_of_scalar(data: bytes) -> str | None:
-    """The text of a YAML document that is one quoted scalar; None for any other."""
+    """Return the text of a YAML document with a single quoted scalar; None for other documents."""
     text = data.decode(errors="replace").strip()
     quote = text[:1]
     if len(text) < len("''") or quote not in ("'", '"') or text[-1] != quote:
@@ -71,7 +71,7 @@ def text_of_scalar(data: bytes) -> str | None:
 
 
 _FOLDED = re.compile(r"[ \t]*\r?\n[ \t]*")
-"""A line end within a quoted scalar stands for a space. Texts of JSON have none of their own."""
+"""A line break in a quoted scalar is a space; JSON text contains no others."""
 
 _ESCAPED = re.compile(
     r"\\(?:x(?P<x>[0-9a-fA-F]{2})|u(?P<u>[0-9a-fA-F]{4})|U(?P<U>[0-9a-fA-F]{8})|\r?\n[ \t]*|(?P<one>.))"

@@ -1,4 +1,4 @@
-"""Putting a run of SWE-agent together, from its history of messages, or from its steps where there is none."""
+"""Build a session from a SWE-agent run: from its message history, or from its steps without one."""
 
 from __future__ import annotations
 
@@ -37,16 +37,16 @@ if TYPE_CHECKING:
 FENCE = re.compile(r"```(?:\w+)?[ \t]*\n(?P<command>.*?)\n?```", re.DOTALL)
 
 TOOL = "bash"
-"""What the one tool is called that runs such commands."""
+"""Tool name used for fenced commands."""
 
 
 def parts_of_answer(text: str, command: str | None = None, identifier: str = "") -> list[dict[str, Any]]:
-    """An answer as content parts: what is said before the command, its call, and what is said behind it.
+    """Split a response into content parts: text before the command, its call, and text after it.
 
     Args:
-        text: The answer.
-        command: The command that was run, where that is recorded; only a fence that holds it is a call.
-        identifier: The id that the call gets.
+        text: The response.
+        command: The executed command if recorded; then only the fence with that command is a call.
+        identifier: Id for the call.
     """
     fences = list(FENCE.finditer(text))
     if command is None:
@@ -62,26 +62,27 @@ def parts_of_answer(text: str, command: str | None = None, identifier: str = "")
 
 
 def has_call(parts: Sequence[object]) -> bool:
-    """Whether a call is among content parts, which may be anything in a damaged file."""
+    """Return True if there is a call among content parts; in a damaged file they can have any type."""
     return any(isinstance(part, dict) and part.get("type") == "tool_use" for part in parts)
 
 
 ELIDED = re.compile(r"\s*Old environment output: \(\d+ lines? omitted\)")
-"""What history processors leave of an observation (`sweagent/agent/history_processors.py`, LastNObservations)."""
+"""Matches an observation shortened by history processors (`sweagent/agent/history_processors.py`, LastNObservations).
+"""
 
 QUERY = "query"
 
 PROMPTS = (QUERY, "messages")
-"""Fields in which a step has the prompt it answered; early versions wrote its answer into it too."""
+"""Fields of a step with its prompt; early versions also included the response."""
 
 
 def swe_chat_messages(entry: Mapping[str, Any], *, is_result: bool = False, call: str = "") -> list[ChatMessage]:
-    """What an entry of the history, or a step, says.
+    """Convert a history entry or a step to chat messages.
 
     Args:
         entry: The entry.
-        is_result: A user's message that is what a command printed.
-        call: The id of the call that a command written between fences is, or that is answered.
+        is_result: True for a user message with command output.
+        call: Id of the call made by a fenced command, or answered.
     """
     if "observation" in entry and "role" not in entry:
         answer = {"role": "assistant", "content": entry.get("response"), "action": entry.get("action")}
@@ -109,7 +110,7 @@ def swe_chat_messages(entry: Mapping[str, Any], *, is_result: bool = False, call
 
 
 def _plain(content: Any) -> Any:
-    """A message's content: its text where that stands in a part of its own, as it does once that had a cache mark."""
+    """Return a message's content, unwrapping a single text part, which remains after a cache breakpoint was set."""
     parts = objects(content)
     if isinstance(content, list) and len(content) == len(parts) == 1 and parts[0].get("type") == "text":
         return string(parts[0].get("text"))
@@ -117,24 +118,24 @@ def _plain(content: Any) -> Any:
 
 
 class SweInterpreter(DocumentInterpreter):
-    """Makes a session out of a run of SWE-agent, or of one attempt of a run that tries several times."""
+    """Builds a session from a SWE-agent run, or from one attempt of a run with several."""
 
     def __init__(self, path: Path, configurations: Sequence[SidecarFile] = ()) -> None:
-        """Begin.
+        """Initialize without reading.
 
         Args:
-            path: The trajectory, perhaps with an attempt's name behind it.
-            configurations: Files that may hold the models that were configured.
+            path: The trajectory, optionally followed by an attempt's name.
+            configurations: Files that may contain the configured models.
         """
         super().__init__()
         self._locator = Locator.of(path)
         self._configurations = configurations
 
     def take_document(self, document: Node) -> None:
-        """Take the run.
+        """Read the run.
 
         Raises:
-            SessionError: It has no such attempt.
+            SessionError: The attempt does not exist.
         """
         fields = document.fields()
         attempt = attempt_of_folder(self._locator.file.absolute().parent) or 0
@@ -159,7 +160,7 @@ class SweInterpreter(DocumentInterpreter):
             run.note_prompts(steps)
 
     def _chosen(self, count: int, best: object) -> int:
-        """The attempt that is asked for: where none is named the chosen one, or the newest while none is chosen."""
+        """Return the requested attempt; by default the best one, or the newest if none was chosen."""
         name = self._locator.session
         if not name:
             is_chosen = isinstance(best, int) and not isinstance(best, bool) and 0 <= best < count
@@ -171,24 +172,22 @@ class SweInterpreter(DocumentInterpreter):
 
     @staticmethod
     def blocks_of_record(record: bytes, origin: Origin, /) -> list[TextBlock]:
-        """The blocks of an entry that is read again."""
         return blocks_of_chat(swe_chat_messages(mapping(lenient_json(record)[0])), origin)
 
 
 def name_of_attempt(attempt: int) -> str:
-    """What an attempt is called behind the file's name."""
     return f"attempt_{attempt}"
 
 
 def title_of(environment: object, attempt: int | None) -> str:
-    """What a run, or an attempt of several, is called: by its environment, whose name is mostly the task's."""
+    """Return the title of a run or attempt: its environment, usually named after the task."""
     name = clean_string(environment)
     parts = ["" if name == "main" else name, "" if attempt is None else name_of_attempt(attempt)]
     return ", ".join(filter(None, parts))
 
 
 class _Run:
-    """Takes the entries of a history in order."""
+    """Adds the entries of a history to a session in order."""
 
     def __init__(self, builder: SessionBuilder, model: str) -> None:
         self._builder = builder
@@ -201,7 +200,7 @@ class _Run:
         self._responses: list[int] = []
 
     def add(self, item: Node) -> None:
-        """Add an entry. Demonstrations are counted and left out."""
+        """Add an entry. Demonstrations are counted but not added."""
         entry = item.value()
         self._call_at.append("")
         self._message_at.append(None)
@@ -231,7 +230,7 @@ class _Run:
                 self._call_at[-1] = string(one.value.get("tool_call_id"))
 
     def note_prompts(self, steps: list[Node]) -> None:
-        """Find in each step's prompt what history processors had cut out of it by then, and its cache marks."""
+        """Detect observations elided by history processors in each step's prompt, and its cache breakpoints."""
         gone: set[str] = set()
         places = {index: place for place, index in enumerate(self._message_at) if index is not None}
         calls = {call.response: number for number, call in enumerate(self._builder.calls)}
@@ -248,13 +247,13 @@ class _Run:
                 self._builder.compactions.append(
                     Compaction(response, trigger="history processor", cleared_tool_call_ids=tuple(new))
                 )
-            # What early versions call messages was written after the answer, with marks for the next request.
+            # Early versions wrote `messages` after the response, with breakpoints for the next request.
             if QUERY in fields and response in calls and len(prompt) == places.get(response):
                 call = self._builder.calls[calls[response]]
                 self._builder.calls[calls[response]] = structs.replace(call, marks=self._marks_of(prompt))
 
     def _marks_of(self, prompt: Sequence[Any]) -> tuple[RecordedMark, ...]:
-        """Where a prompt asks for cache entries. Demonstrations, which are not shown, stand behind what is before."""
+        """Return a prompt's cache breakpoints. A breakpoint on a demonstration moves to the last shown block."""
         found: dict[int, str] = {}
         before = 0
         for place, entry in enumerate(prompt):
@@ -267,7 +266,7 @@ class _Run:
 
 
 def _marks_in(entry: Mapping[str, Any]) -> Iterator[tuple[int | None, str]]:
-    """The marks of an entry: the part they stand on, None for the whole of it, and how long they ask to keep it."""
+    """Yield an entry's breakpoints: the part index, None for the whole entry, and the lifetime."""
     for part, content in enumerate(sequence(entry.get("content"))):
         if (lifetime := lifetime_of(content)) is not None:
             yield part, lifetime
@@ -281,12 +280,12 @@ def _is_elided(content: Any) -> bool:
 
 
 def mini_chat_message(entry: Mapping[str, Any], *, call: str = "", is_result: bool = False) -> ChatMessage:
-    """What a message says.
+    """Convert a message to a chat message.
 
     Args:
-        entry: The message: of the chat completions API, or an item or a whole response of the Responses API.
-        call: The id of the call that a command written between fences is, or that is answered.
-        is_result: A user's message that is what a command printed.
+        entry: A Chat Completions message, or an item or whole response of the Responses API.
+        call: Id of the call made by a fenced command, or answered.
+        is_result: True for a user message with command output.
     """
     extra = mapping(entry.get("extra"))
     response = mapping(extra.get("response")) or (entry if isinstance(entry.get("output"), list) else {})
@@ -320,7 +319,6 @@ def _answer(entry: Mapping[str, Any], call: str) -> dict[str, Any]:
 
 
 def _items(items: list[dict[str, Any]]) -> dict[str, Any]:
-    """A response of the Responses API as one message."""
     parts: list[Any] = []
     calls = []
     for item in items:
@@ -335,10 +333,9 @@ def _items(items: list[dict[str, Any]]) -> dict[str, Any]:
 
 
 class MiniInterpreter(DocumentInterpreter):
-    """Makes a session out of a run of mini-swe-agent."""
+    """Builds a session from a mini-swe-agent run."""
 
     def take_document(self, document: Node) -> None:
-        """Take the run."""
         fields = document.fields()
         info = mapping(fields.value_of("info"))
         self.builder.agent = " ".join(filter(None, ("mini-swe-agent", string(info.get("mini_version")))))
@@ -362,5 +359,4 @@ class MiniInterpreter(DocumentInterpreter):
 
     @staticmethod
     def blocks_of_record(record: bytes, origin: Origin, /) -> list[TextBlock]:
-        """The blocks of a message that is read again."""
         return blocks_of_chat([mini_chat_message(mapping(lenient_json(record)[0]))], origin)

@@ -1,6 +1,6 @@
-"""Conversations written down as one text each, as tau-bench keeps its examples: `user: …`, `assistant: …`, `tool: …`.
+"""Read conversations stored as one text each, like tau-bench's examples: `user: …`, `assistant: …`, `tool: …`.
 
-A file holds one conversation a line; `file.jsonl#line-3` names one. What was called is not written down.
+A file has one conversation per line, named `file.jsonl#line-3`. Tool calls are not recorded.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class TranscriptsFormat(Format):
-    """Transcripts, one a line."""
+    """Transcripts, one per line."""
 
     name = "transcripts"
     title = "Chat transcripts (tau-bench)"

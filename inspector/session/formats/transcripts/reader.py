@@ -1,4 +1,4 @@
-"""Reading one of the transcripts in a file."""
+"""Read one of the transcripts in a file."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ if TYPE_CHECKING:
 SPEAKER = re.compile(r"^(user|assistant|tool|system): ", re.MULTILINE)
 
 NOTHING = "None"
-"""What an answer that only calls tools is written down as."""
+"""Text of a response that only calls tools."""
 
 TITLE_CHARACTERS = 120
 
 
 def chat_messages(record: Any) -> list[ChatMessage]:
-    """What a transcript's speakers say. Calls are not written down, so that results answer none that is known."""
+    """Convert a transcript to chat messages. Calls are not recorded, so results have no matching call."""
     pieces = SPEAKER.split(string(mapping(record).get(FIELD)))
     said = []
     for role, text in zip(pieces[1::2], pieces[2::2], strict=True):
@@ -43,28 +43,22 @@ def chat_messages(record: Any) -> list[ChatMessage]:
 
 
 class TranscriptInterpreter(RecordInterpreter):
-    """Makes a session out of one line, and counts the others."""
+    """Builds a session from one line and counts the others."""
 
     def __init__(self, session: str) -> None:
-        """Begin.
-
-        Args:
-            session: The transcript to read; the last one where none is named.
-        """
+        """Initialize for a transcript's name, empty for the last one."""
         super().__init__()
         self._session = session
         self._chosen: Record | None = None
         self._is_settled = True
 
     def add(self, record: Record) -> None:
-        """Take a line."""
         is_known = is_transcript(record.value)
         self.builder.record_counts["transcript" if is_known else "other"] += 1
         if is_known and self._session in ("", name_of(record.line)):
             self._chosen, self._is_settled = record, False
 
     def settle(self) -> None:
-        """Read the transcript that is chosen now."""
         if not self._is_settled and self._chosen is not None:
             fresh = SessionBuilder()
             chosen = self._chosen
@@ -75,25 +69,23 @@ class TranscriptInterpreter(RecordInterpreter):
 
     @staticmethod
     def blocks_of_record(record: bytes, origin: Origin, /) -> list[TextBlock]:
-        """The blocks of a transcript that is read again."""
         return blocks_of_chat(chat_messages(object_of(record)[0]), origin)
 
 
 def name_of(line: int) -> str:
-    """What the transcript on a line is called."""
     return f"line-{line}"
 
 
 def title_of(transcript: Mapping[str, Any]) -> str:
-    """The beginning of what was said first."""
+    """Return the beginning of the first message."""
     return string(transcript.get(FIELD)).partition("\n")[0].partition(": ")[2][:TITLE_CHARACTERS]
 
 
 def titles_in(path: Path) -> dict[str, str]:
-    """Name and title of every transcript in a file, in order.
+    """Return name and title of every transcript in a file, in order.
 
     Raises:
-        SessionError: It cannot be read.
+        SessionError: The file cannot be read.
     """
     with open_for_reading(path) as file:
         data = file.read()
@@ -104,7 +96,7 @@ def titles_in(path: Path) -> dict[str, str]:
 
 
 def transcript_reader(path: Path, name: str) -> Reader:
-    """A reader for a transcript.
+    """Return a reader for a transcript.
 
     Raises:
         SessionError: There is no such transcript.

@@ -1,4 +1,4 @@
-"""What a line looks like that holds a conversation written down as a text."""
+"""Recognize lines with a transcript."""
 
 from __future__ import annotations
 
@@ -10,5 +10,4 @@ FIELD = "messages_display"
 
 
 def is_transcript(value: Any) -> bool:
-    """Whether a value is a conversation written down as a text."""
     return string(mapping(value).get(FIELD)).startswith(("user: ", "assistant: ", "system: "))

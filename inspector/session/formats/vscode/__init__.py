@@ -1,8 +1,8 @@
-"""VS Code's chat with Copilot: a log of operations a session, a JSON document in older versions and exports.
+"""Read VS Code's Copilot chats: an operation log per session; a JSON document in older versions and exports.
 
-Checked against microsoft/vscode: `src/vs/workbench/contrib/chat/common/model/objectMutationLog.ts` (the operations),
-`chatSessionOperationLog.ts` (what they change), and microsoft/vscode-copilot-chat: `prompt/common/conversation.ts`
-(`IResultMetadata`), `prompts/node/agent/summarizedConversationHistory.tsx` (what prompts are made of).
+Checked against microsoft/vscode: `src/vs/workbench/contrib/chat/common/model/objectMutationLog.ts` (operations),
+`chatSessionOperationLog.ts` (affected data), and microsoft/vscode-copilot-chat: `prompt/common/conversation.ts`
+(`IResultMetadata`), `prompts/node/agent/summarizedConversationHistory.tsx` (construction of prompts).
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ if TYPE_CHECKING:
     from inspector.session.sniff import Sample
 
 FOLDER = "chatSessions"
-"""Where a workspace keeps its sessions, below its folder in `workspaceStorage`."""
+"""Folder of a workspace's sessions, in its folder below `workspaceStorage`."""
 
 WINDOWS = "emptyWindowChatSessions"
-"""Where windows without a workspace keep theirs, in `globalStorage`."""
+"""Folder of sessions from windows without a workspace, in `globalStorage`."""
 
 
 def is_operation(record: dict[str, Any]) -> bool:
-    """Whether a line is an operation on a chat."""
+    """Return True for a line with an operation on a chat."""
     kind, path = record.get("kind"), record.get("k")
     if kind == 0 and isinstance(kind, int):
         return is_chat(record.get("v"))
@@ -35,7 +35,7 @@ def is_operation(record: dict[str, Any]) -> bool:
 
 
 def is_chat(value: Any) -> bool:
-    """Whether an object is a whole chat: its requests, and what only VS Code writes beside or in them."""
+    """Return True for a whole chat: its requests, and fields specific to VS Code."""
     chat = mapping(value)
     if not isinstance(chat.get("requests"), list):
         return False

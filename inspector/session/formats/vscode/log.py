@@ -1,8 +1,8 @@
-"""A chat as VS Code's operations leave it, of whose values each is known by where it stands in the file.
+"""Replay VS Code's chat operations; every resulting value keeps its place in the file.
 
-An operation is `{"kind": 0, "v": the whole chat}`, `{"kind": 1, "k": path, "v": value}` to set, `{"kind": 2, "k": path,
-"v": [...], "i": index}` to cut an array at an index and add to it, or `{"kind": 3, "k": path}` to delete. Where a line
-would be the first of a log that became long, VS Code writes the file anew with one whole chat.
+An operation is `{"kind": 0, "v": chat}` for a whole chat, `{"kind": 1, "k": path, "v": value}` to set, `{"kind": 2,
+"k": path, "v": [...], "i": index}` to truncate an array at an index and append to it, or `{"kind": 3, "k": path}` to
+delete. VS Code compacts a long log by rewriting the file with one whole chat.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from inspector.session.json.nodes import Node
 
 Slot: TypeAlias = "Node | dict[str, Slot] | list[Slot]"
-"""A value as it stands in the file, or taken apart because an operation changed a part of it."""
+"""A value as in the file, or opened because an operation changed a part of it."""
 
 CHAT_FIELDS = frozenset({"customTitle", "sessionId"})
 
@@ -34,20 +34,19 @@ DEPTHS = {
     "response": 2,
     "result": 4,
 }
-"""The fields of a request that are read, and how far below the request operations may reach in them: what is a block is
-replaced whole."""
+"""Request fields in use, and how deep operations may change them; values that become blocks are replaced whole."""
 
 
 @dataclass(eq=False)
 class LoggedRequest:
-    """A request of the chat: what a person asked, and all that came of it.
+    """A request of the chat: the user's prompt and everything that followed from it.
 
     Attributes:
-        fields: Those that are read.
-        identifier: Its own id.
-        previous: The request before it when it was made; None for the first.
-        is_removed: It was taken back or asked again since.
-        version: Counts its changes.
+        fields: The fields in use.
+        identifier: Its id.
+        previous: The request before it at the time it was made; None for the first.
+        is_removed: True if it was taken back or retried.
+        version: Change counter.
     """
 
     fields: dict[str, Slot]
@@ -58,36 +57,35 @@ class LoggedRequest:
 
     @property
     def is_left(self) -> bool:
-        """Whether the conversation went on without it: it was removed, or a checkpoint before it was restored."""
+        """True if the conversation went on without it: it was removed, or a checkpoint before it was restored."""
         undone = mapping(value_of(self.fields.get("shouldBeRemovedOnSend")))
         return self.is_removed or (bool(undone) and not undone.get("afterUndoStop"))
 
 
 class OperationLog:
-    """The chat as it stands, and the requests that are no longer in it.
+    """The current chat and its removed requests.
 
     Attributes:
-        about: The chat's own fields that are read.
-        requests: Those in it.
-        history: Every request, in the order they were made.
+        about: The chat's own fields in use.
+        requests: The current requests.
+        history: Every request, in order of creation.
     """
 
     def __init__(self) -> None:
-        """Begin without a chat."""
         self.about: dict[str, Slot] = {}
         self.requests: list[LoggedRequest] = []
         self.history: list[LoggedRequest] = []
         self._removed: dict[str, LoggedRequest] = {}
 
     def begin(self, chat: Node) -> None:
-        """Take a whole chat in the place of everything before."""
+        """Replace everything by a whole chat."""
         fields = chat.fields()
         self.about = {name: own(node) for name, node in fields.items() if name in CHAT_FIELDS}
         self.requests, self.history, self._removed = [], [], {}
         self._add(fields.items_of("requests"))
 
     def set(self, path: Sequence[str | int], value: Node | None) -> bool:
-        """Set a value, or delete it where there is none; False where nothing is at the path."""
+        """Set a value, or delete it if the new value is None; False if the path does not exist."""
         if path[0] != "requests":
             if len(path) == 1 and path[0] in CHAT_FIELDS:
                 _put(self.about, path[0], value)
@@ -106,7 +104,7 @@ class OperationLog:
         return container is not None and _put(container, path[-1], value)
 
     def push(self, path: Sequence[str | int], values: Sequence[Node], start: int | None) -> bool:
-        """Cut an array where that is asked for, and add to it; False where no array is at the path."""
+        """Truncate an array if `start` is set, and append to it; False if there is no array at the path."""
         if path[0] != "requests":
             return True
         if len(path) == 1:
@@ -153,7 +151,7 @@ class OperationLog:
             identifier = clean_string(value_of(fields.get("requestId")))
             request = LoggedRequest(fields, identifier, self.requests[-1] if self.requests else None)
             if again := self._removed.pop(identifier, None):
-                self.history.remove(again)  # it was cut off and is added again
+                self.history.remove(again)  # it was truncated and is added again
             self.requests.append(request)
             self.history.append(request)
 
@@ -166,12 +164,12 @@ class OperationLog:
 
 
 def own(node: Node) -> Node:
-    """The same value without the line it is a part of, which may be large and need not be kept for it."""
+    """Copy a value out of its line, so that a large line is not kept in memory."""
     return FileNode(node.raw(), node.offset) if isinstance(node, FileNode) else node
 
 
 def child(slot: Slot | None, *names: str) -> Slot | None:
-    """A value below others, by the names that lead to it; None where there is none."""
+    """Return a nested value by names; None if it does not exist."""
     for name in names:
         if slot is None or isinstance(slot, list):
             return None
@@ -180,14 +178,14 @@ def child(slot: Slot | None, *names: str) -> Slot | None:
 
 
 def children(slot: Slot | None) -> list[Slot]:
-    """An array's items; empty for anything else."""
+    """Return an array's items; empty for other values."""
     if slot is None or isinstance(slot, dict):
         return []
     return slot if isinstance(slot, list) else list(slot.items())
 
 
 def value_of(slot: Slot | None) -> Any:
-    """The value itself; None where there is none."""
+    """Return the plain value; None for an empty slot."""
     if isinstance(slot, dict):
         return {name: value_of(one) for name, one in slot.items()}
     if isinstance(slot, list):
@@ -196,7 +194,7 @@ def value_of(slot: Slot | None) -> Any:
 
 
 def _opened(slot: Slot | None, otherwise: Slot | None = None) -> dict[str, Slot] | list[Slot] | None:
-    """An object or array of which a part can be changed; None where it is neither."""
+    """Return an object or array with changeable parts; None for other values."""
     if slot is None:
         slot = otherwise
     if slot is None or isinstance(slot, (dict, list)):
@@ -208,7 +206,7 @@ def _opened(slot: Slot | None, otherwise: Slot | None = None) -> dict[str, Slot]
 
 
 def _container(fields: dict[str, Slot], path: Sequence[str | int]) -> dict[str, Slot] | list[Slot] | None:
-    """What holds the value at the end of a path, opened on the way; None where the path leads nowhere, or too far."""
+    """Return the container of a path's last key, opening values on the way; None if invalid or too deep."""
     if len(path) > DEPTHS[str(path[0])]:
         return None
     at: dict[str, Slot] | list[Slot] = fields

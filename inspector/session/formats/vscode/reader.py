@@ -1,4 +1,4 @@
-"""Reading a chat of VS Code's: operations become a chat, and the chat a conversation."""
+"""Read VS Code chats: build the chat from operations, and the conversation from the chat."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ if TYPE_CHECKING:
     from inspector.session.reader import Reader
 
 KINDS = {0: "whole chat", 1: "set", 2: "push", 3: "delete"}
-"""What operations are counted as."""
+"""Names for counting operations."""
 
 MOST_WORKSPACE_BYTES = 1 << 16
 
 
 class KnownTurn(NamedTuple):
-    """What was made of a request, which is kept so that its id stays its own, and of which versions."""
+    """A cached turn, the versions it was built from, and its request (referenced to keep its `id()` unique)."""
 
     request: LoggedRequest
     versions: tuple[int, int, int]
@@ -44,16 +44,11 @@ class KnownTurn(NamedTuple):
 
 
 class ChatInterpreter(RecordInterpreter):
-    """Makes a session out of a chat's operations, or of a whole chat."""
+    """Builds a session from a chat's operations or a whole chat."""
 
     record_name = "an operation"
 
     def __init__(self, path: Path) -> None:
-        """Begin.
-
-        Args:
-            path: The file.
-        """
         super().__init__()
         self._path = path
         self._log = OperationLog()
@@ -65,11 +60,9 @@ class ChatInterpreter(RecordInterpreter):
 
     @staticmethod
     def blocks_of_record(record: bytes, origin: Origin, /) -> list[TextBlock]:
-        """The blocks of a value that is read again."""
         return blocks_of_value(lenient_json(record)[0], Origin(origin.offset, origin.length, locator=origin.locator))
 
     def add(self, record: Record) -> None:
-        """Take an operation."""
         self._is_settled = False
         kind = record.value.get("kind")
         name = KINDS.get(kind) if isinstance(kind, int) and not isinstance(kind, bool) else None
@@ -96,12 +89,10 @@ class ChatInterpreter(RecordInterpreter):
             self.builder.diagnose("changes what is not there", record.line, record.offset, skipped=True)
 
     def take_document(self, document: Node) -> None:
-        """Take a whole chat."""
         self._is_settled = False
         self._log.begin(document)
 
     def settle(self) -> None:
-        """Put the conversation together, as the chat stands."""
         if self._is_settled:
             return
         self._is_settled = True
@@ -128,7 +119,7 @@ class ChatInterpreter(RecordInterpreter):
         builder.title = clean_string(value_of(self._log.about.get("customTitle")))
 
     def _turn(self, request: LoggedRequest, following: LoggedRequest | None, known: KnownTurn | None) -> Turn:
-        """What a request says, worked out anew only where it or the one after it changed."""
+        """Return the turn of a request, rebuilt only if this request or the next one changed."""
         versions = (request.version, id(following), following.version if following is not None else 0)
         turn = known.turn if known is not None and known.versions == versions else turn_of(request, following)
         self._turns[id(request)] = KnownTurn(request, versions, turn)
@@ -136,18 +127,13 @@ class ChatInterpreter(RecordInterpreter):
 
 
 class ConversationWriter:
-    """Writes turns into a builder, each behind the one that was before it when it was made.
+    """Writes turns to a builder, each after its predecessor at the time it was made.
 
     Attributes:
-        side_calls: Requests for summaries.
+        side_calls: Summary requests.
     """
 
     def __init__(self, builder: SessionBuilder) -> None:
-        """Begin.
-
-        Args:
-            builder: What to fill.
-        """
         self._builder = builder
         self._thread = Thread(builder)
         self._calls = CallMatcher()
@@ -158,7 +144,6 @@ class ConversationWriter:
         self.side_calls: dict[str, SideCall] = {}
 
     def add(self, request: LoggedRequest, turn: Turn) -> None:
-        """Add a turn."""
         if self._last is not request.previous:
             self._go_back(request.previous)
         self._last = request
@@ -177,7 +162,7 @@ class ConversationWriter:
                 self._builder.replace_message(index, is_abandoned=True)
 
     def _say(self, turn: Turn) -> None:
-        """Add a turn's messages, and behind every round the summary that ends with it."""
+        """Add a turn's messages and, after each round, the summary that ends there."""
         awaited = ""
         for message in turn.messages:
             if awaited and message.role is not Role.TOOL:
@@ -191,7 +176,7 @@ class ConversationWriter:
             self._compact(turn, awaited)
 
     def end(self, requests: list[LoggedRequest]) -> None:
-        """Go back to the request that is the last one now, where others came after it."""
+        """Return to the current last request if others came after it."""
         kept = [request for request in requests if not request.is_left]
         last = kept[-1] if kept else None
         if last is not self._last and (last is None or id(last) in self._ends):
@@ -205,7 +190,7 @@ class ConversationWriter:
         return self._thread.add(made, is_sent=message.is_sent)
 
     def _go_back(self, request: LoggedRequest | None) -> None:
-        """Go on from where a request ended; from the beginning where there is none."""
+        """Continue from the end of a request, or from the beginning if it is None."""
         found = self._ends.get(id(request)) if request is not None else None
         members = list(found[0].members[: found[1]]) if found is not None else list(self._surroundings)
         if members != self._thread.members:
@@ -213,7 +198,7 @@ class ConversationWriter:
         self._last = request
 
     def _compact(self, turn: Turn, place: str) -> None:
-        """Begin the context that the last summary up to a round leaves."""
+        """Begin the context left by the summaries that end at a round."""
         for summary in turn.summaries:
             if summary.round != place:
                 continue
@@ -232,7 +217,6 @@ class ConversationWriter:
 
 
 def chat_reader(path: Path, name: str) -> Reader:
-    """A reader for a log of operations, or for a document."""
     sample = Sample(path)
     if sample.is_lines and any("kind" in record for record in sample.records):
         return JsonlReader(path, name, ChatInterpreter(path))
@@ -240,7 +224,7 @@ def chat_reader(path: Path, name: str) -> Reader:
 
 
 def workspace_of(path: Path) -> str:
-    """The folder that a workspace is of, as `workspace.json` beside its sessions' folder has it; empty without one."""
+    """Return the workspace folder from the neighboring `workspace.json`; empty without one."""
     try:
         with (path.parent.parent / "workspace.json").open("rb") as file:
             about = mapping(lenient_json(file.read(MOST_WORKSPACE_BYTES))[0])

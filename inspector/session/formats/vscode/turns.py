@@ -1,7 +1,7 @@
-"""What a request of a chat says, as messages: what was asked, every round's answer and the results of its tools.
+"""Convert a chat request to messages: the prompt, and each round's response and tool results.
 
-What was sent stands in the metadata of a request's result, once its turn is over. Until then, and for other
-participants than Copilot, there is only what the chat shows.
+The messages as sent are in the metadata of a request's result once its turn is over. Before that, and for participants
+other than Copilot, only the displayed chat is available.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ ASKED, ANSWER, THOUGHT, CALL, RESULT, PART, NOTICE = (
     "response part",
     "notice",
 )
-"""Locators: what a value that is read again is."""
+"""Locators: the role of a value that is read again."""
 
 SHOWN_ONLY = frozenset(
     {
@@ -65,33 +65,33 @@ SHOWN_ONLY = frozenset(
     | {"progressMessage", "progressTask", "progressTaskSerialized", "pullRequest", "questionCarousel", "references"}
     | {"textEdit", "textEditGroup", "treeData", "undoStop", "usage", "warning", "workspaceEdit"}
 )
-"""Kinds of parts of a response that no model wrote or read: buttons, progress, edits that are shown."""
+"""Kinds of response parts not written or read by a model: buttons, progress, displayed edits."""
 
 TOOL = "toolInvocationSerialized"
 
 TEXT_PART, IMAGE_PART = 1, 0
-"""Kinds of parts of a rendered prompt."""
+"""Part types of a rendered prompt."""
 
 TEXT_NODE = 2
-"""The kind of a text in a tool's result as prompts are written."""
+"""Type of a text node in a tool result's prompt tree."""
 
 MOST_DEPTH = 200
 
 
 @dataclass(frozen=True)
 class TurnMessage:
-    """A message of a request's turn.
+    """A message of a turn.
 
     Attributes:
-        role: Who it speaks for.
-        blocks: Its blocks, not paired yet.
+        role: Its role.
+        blocks: Its blocks, not yet paired.
         time: Seconds since the epoch, or None.
-        identifier: The round's or the request's id.
-        is_call: A model's response.
-        model: The model that gave it.
-        usage: What was reported for the call.
-        is_meta: Injected by the program.
-        is_sent: Part of later prompts.
+        identifier: Id of the round or request.
+        is_call: True for a model response.
+        model: The responding model.
+        usage: Reported usage of the call.
+        is_meta: True if injected by the program.
+        is_sent: True if part of later prompts.
     """
 
     role: Role
@@ -107,13 +107,13 @@ class TurnMessage:
 
 @dataclass(frozen=True)
 class Summary:
-    """A summary of what was said up to a round.
+    """A summary of the conversation up to a round.
 
     Attributes:
-        round: The id of the last round that it stands for.
+        round: Id of the last summarized round.
         blocks: Its text.
-        compaction: What is known of it.
-        side_call: The request for it; None where its usage was not recorded.
+        compaction: Its data as a compaction.
+        side_call: The summary request; None if its usage is not recorded.
     """
 
     round: str
@@ -124,13 +124,13 @@ class Summary:
 
 @dataclass(frozen=True)
 class Turn:
-    """A request and what came of it.
+    """A request with its responses.
 
     Attributes:
-        surroundings: What is sent before all messages; empty where the request does not hold it.
-        messages: In order.
-        summaries: In the order they were made.
-        shown_only: Kinds of the parts of its response that are left out.
+        surroundings: Content sent before all messages; empty if the request does not include it.
+        messages: Its messages in order.
+        summaries: Its summaries in order of creation.
+        shown_only: Kinds of omitted response parts.
     """
 
     surroundings: tuple[Block, ...]
@@ -140,16 +140,16 @@ class Turn:
 
     @property
     def came_to_something(self) -> bool:
-        """Whether a model answered."""
+        """True if a model responded."""
         return any(message.is_call for message in self.messages)
 
 
 def turn_of(request: LoggedRequest, following: LoggedRequest | None) -> Turn:
-    """What a request says.
+    """Convert a request to a turn.
 
     Args:
         request: The request.
-        following: The next one, which holds the results of calls that were too many.
+        following: The next request, which holds the results of calls above the limit.
     """
     fields = request.fields
     metadata = child(fields.get("result"), "metadata")
@@ -177,7 +177,7 @@ def turn_of(request: LoggedRequest, following: LoggedRequest | None) -> Turn:
 
 
 def _counted(messages: list[TurnMessage], request: LoggedRequest, metadata: Slot | None) -> list[TurnMessage]:
-    """The messages with models, and the last call with what was reported: that of a turn's last request."""
+    """Set models, and assign the reported usage to the last call: it covers the turn's last request only."""
     fields = request.fields
     chosen = clean_string(value_of(fields.get("modelId"))).removeprefix("copilot/")
     model = clean_string(value_of(child(metadata, "resolvedModel"))) or ("" if chosen == "auto" else chosen)
@@ -200,7 +200,7 @@ def _counted(messages: list[TurnMessage], request: LoggedRequest, metadata: Slot
 
 
 def _round(each: Slot, results: Slot | None, more: Slot | None) -> Iterator[TurnMessage]:
-    """A response, and the results of its calls."""
+    """Yield a response and the results of its calls."""
     identifier = clean_string(value_of(child(each, "id")))
     time = seconds_of_any(value_of(child(each, "timestamp")))
     model = clean_string(value_of(child(each, "modelId"))) or clean_string(value_of(child(each, "phaseModelId")))
@@ -225,19 +225,13 @@ def _answering(block: Block, identifier: str, call: Slot) -> Block:
 
 
 class ShownAnswers:
-    """Answers as they are shown, part by part: what is said after the call of a tool is the next one.
+    """Builds responses from displayed parts; text after a tool call starts the next response.
 
     Attributes:
-        messages: Those that are whole.
+        messages: The completed messages.
     """
 
     def __init__(self, identifier: str, time: float | None) -> None:
-        """Begin.
-
-        Args:
-            identifier: The request's id.
-            time: When it was made, seconds since the epoch, or None.
-        """
         self.messages: list[TurnMessage] = []
         self._identifier, self._time = identifier, time
         self._said: list[Block] = []
@@ -245,7 +239,6 @@ class ShownAnswers:
         self._results: list[Block] = []
 
     def add(self, block: Block) -> None:
-        """Add a block of the next part."""
         if block.kind is BlockKind.TOOL_CALL:
             self._called.append(block)
         elif block.kind is BlockKind.TOOL_RESULT:
@@ -256,7 +249,6 @@ class ShownAnswers:
             self._said.append(block)
 
     def end(self) -> None:
-        """No more of this answer."""
         if blocks := (*self._said, *self._called):
             self.messages.append(TurnMessage(Role.ASSISTANT, blocks, self._time, self._identifier, is_call=True))
         if self._results:
@@ -265,7 +257,7 @@ class ShownAnswers:
 
 
 def _shown(parts: Sequence[Slot], identifier: str, time: float | None, shown_only: list[str]) -> list[TurnMessage]:
-    """The messages of a response as it is shown; kinds of parts that are left out are added to a list."""
+    """Return the messages of a displayed response; kinds of omitted parts are appended to `shown_only`."""
     answers = ShownAnswers(identifier, time)
     for part in parts:
         blocks = _blocks(part, PART)
@@ -299,7 +291,7 @@ def _summaries(metadata: Slot | None, rounds: Sequence[Slot]) -> Iterator[Summar
 
 
 def _blocks(slot: Slot | None, locator: str) -> tuple[Block, ...]:
-    """The blocks of a value that is read again as a whole; none where there is nothing."""
+    """Return the blocks of a value that is read again as a whole; empty if there is none."""
     if slot is None or isinstance(slot, (dict, list)):
         return ()
     origin = Origin(slot.offset, slot.length, locator=locator)
@@ -307,7 +299,7 @@ def _blocks(slot: Slot | None, locator: str) -> tuple[Block, ...]:
 
 
 def blocks_of_value(value: Any, origin: Origin) -> list[TextBlock]:
-    """The blocks of a value, of the kind that the origin's locator tells."""
+    """Return the blocks of a value according to its origin's locator."""
     if value is None or value == "":
         return []
     match origin.locator:
@@ -394,7 +386,7 @@ def _data(fields: Mapping[str, Any]) -> tuple[Media, bytes]:
 
 
 def _rendered(node: Any) -> str:
-    """The text of a part of a prompt as it was kept: pieces, and texts that begin a line or go on in one."""
+    """Render a stored prompt tree as text, with line breaks where a text node requests them."""
     made: list[str] = []
     last_was_text = False
 
@@ -420,7 +412,7 @@ def _rendered(node: Any) -> str:
 
 
 def _part(value: Any, origin: Origin) -> list[TextBlock]:
-    """The blocks of a part of a response as it is shown; none for what no model wrote."""
+    """Return the blocks of a displayed response part; empty if no model wrote it."""
     fields = mapping(value)
     kind = string(fields.get("kind"))
     if fields.get("kind") is None or kind in ("markdownContent", "markdownVuln"):
@@ -442,7 +434,7 @@ def _part(value: Any, origin: Origin) -> list[TextBlock]:
 
 
 def _invocation(fields: Mapping[str, Any], origin: Origin) -> list[TextBlock]:
-    """A call and its result as they are shown."""
+    """Return a call and its result as displayed."""
     details, own = mapping(fields.get("resultDetails")), mapping(fields.get("toolSpecificData"))
     line = mapping(own.get("commandLine"))
     command = string(line.get("original")) or string(own.get("command"))
@@ -469,7 +461,7 @@ def _invocation(fields: Mapping[str, Any], origin: Origin) -> list[TextBlock]:
 
 
 def _text(value: Any) -> str:
-    """A text, plain or as Markdown with trust beside it; anything else as JSON."""
+    """Return plain or Markdown text; other values as JSON."""
     if isinstance(value, str):
         return value
     if isinstance(value, dict) and isinstance(value.get("value"), str):
