@@ -1,5 +1,5 @@
-"""A plan over every call of a session: what is sent, what the prompt cache does, what it costs.
+"""Replay a plan over every call of a session: prompts, cache behavior, cost.
 
-`engine` works out a replay with the help of `cache` and `pricing`, `analysis` makes figures of replays, `explain` says
-how each is calculated; `message_lists` does the same for an agent's own messages.
+`engine` computes a replay using `cache` and `pricing`, `analysis` derives figures from replays, and `explain` shows the
+calculation of each. `message_lists` does the same for an agent's own messages.
 """

@@ -1,7 +1,7 @@
-"""What is assumed of a session: what calls are priced and served as, and what is projected from them.
+"""Assumptions about a session: prices and caches of its calls, and projections from them.
 
-None of it was recorded. Assumptions other than the default ask what would have been, and their figures are projected
-where they say otherwise than the provider reported.
+None of them is recorded. Assumptions other than the default are hypothetical, and their figures are marked as projected
+where they differ from the provider's report.
 """
 
 from __future__ import annotations
@@ -20,16 +20,16 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Assumptions:
-    """What may be set otherwise than it was recorded.
+    """Settings that override recorded values.
 
     Attributes:
-        factor: What every price is multiplied by: 0.5 for a batch at half price.
+        factor: Factor on every price, such as 0.5 for a batch at half price.
         model: Price every call as this model; None for each call's own.
-        rates: Price every call at these rates, whatever its model; None for the price file and the table.
-        cache: Name of the prompt cache that serves every call; None for what was reported, or each model's own.
-        window: The context window in tokens; None for what the file or the model's listing says.
-        next_calls: How many calls more are projected.
-        days_per_month: How many days a month are projected.
+        rates: Price every call at these rates, regardless of its model; None for the price file and the table.
+        cache: Name of the prompt cache for every call; None for reported usage, or each model's own cache.
+        window: The context window in tokens; None for the value in the file or the model's listing.
+        next_calls: Number of next calls to project.
+        days_per_month: Number of days per month to project.
     """
 
     factor: float = 1.0
@@ -41,10 +41,10 @@ class Assumptions:
     days_per_month: float = DAYS_PER_MONTH
 
     def pricing(self, price_file: Path | None = None) -> Pricing:
-        """Prices under these assumptions.
+        """Load prices under these assumptions.
 
         Args:
-            price_file: A price file in place of the one in the settings folder.
+            price_file: A price file instead of the one in the settings folder.
 
         Raises:
             PriceFileError: The price file cannot be used.
@@ -52,7 +52,7 @@ class Assumptions:
         return Pricing.load(price_file, factor=self.factor, model=self.model, rates=self.rates)
 
     def replays_as(self, other: Assumptions) -> bool:
-        """Whether replays come out the same on both."""
+        """Return True if replays are identical under both."""
         return (self.factor, self.model, self.rates, self.cache, self.window) == (
             other.factor,
             other.model,

@@ -1,4 +1,4 @@
-"""A number and how it is known: reported, calibrated, estimated or projected."""
+"""A number with its confidence: reported, calibrated, estimated or projected."""
 
 from __future__ import annotations
 
@@ -8,34 +8,34 @@ from math import isnan
 
 
 class HowKnown(StrEnum):
-    """How a figure is known, from best to worst."""
+    """Confidence of a figure, from best to worst."""
 
     EXACT = "exact"
     """Reported by the provider."""
     CALIBRATED = "calibrated"
-    """A local estimate fitted to the usage the provider reported for this session."""
+    """A local estimate fitted to the session's reported usage."""
     ESTIMATED = "estimated"
     """A local estimate or a default."""
     PROJECTED = "projected"
-    """About calls that did not happen."""
+    """Concerns calls that did not happen."""
 
 
 _ORDER = list(HowKnown)
 
 
 def weakest(*known: HowKnown) -> HowKnown:
-    """How a figure made of several is known: as well as the least known of them."""
+    """Return the lowest confidence."""
     return max(known, key=_ORDER.index)
 
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """A number and how it is known.
+    """A number with its confidence.
 
     Attributes:
-        value: The number; None where it cannot be known, for example a cost without a price.
-        known: How it is known.
-        is_least: It is more than that: nothing tells the rest.
+        value: The number; None if unknown, for example a cost without a price.
+        known: Its confidence.
+        is_least: True for a lower bound, if a part is unknown.
     """
 
     value: float | None
@@ -44,17 +44,17 @@ class Figure:
 
     @classmethod
     def of(cls, value: float, known: HowKnown) -> Figure:
-        """A figure of a number that is NaN where it cannot be known."""
+        """Create a figure from a number, with NaN as unknown."""
         return cls(None if isnan(value) else value, known)
 
 
 @dataclass(frozen=True, slots=True)
 class Band:
-    """A projected number with how far it may be off.
+    """A projected number with its uncertainty.
 
     Attributes:
         low: The 5th percentile.
-        middle: What is projected.
+        middle: The projected value.
         high: The 95th percentile.
     """
 
@@ -64,9 +64,9 @@ class Band:
 
     @property
     def plus_minus(self) -> float:
-        """Half the band as a share of the middle, 0.12 for ±12 %; NaN where the middle is zero."""
+        """Half the band's width as a share of the middle, 0.12 for ±12 %; NaN if the middle is zero."""
         return (self.high - self.low) / 2 / abs(self.middle) if self.middle else float("nan")
 
     def times(self, factor: float) -> Band:
-        """All three multiplied by a factor that is not negative."""
+        """Multiply all three by a non-negative factor."""
         return Band(self.low * factor, self.middle * factor, self.high * factor)

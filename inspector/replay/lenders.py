@@ -1,8 +1,8 @@
-"""Which other session's fit a session borrows that reports too little for its own.
+"""Borrow a token calibration from a related session, for sessions with too little reported usage.
 
-A subagent's file is often a handful of calls. Its parent, found by the ids and the place of its file, asked the same
-program and mostly the same model; so did the session that it goes on from. Both are other files: no more than the first
-megabytes of one are read, which is where a program begins as it goes on, and only once the session itself is counted.
+A subagent's file often has a handful of calls. Its parent, found by the ids and the location of its file, used the same
+program and usually the same model; the same is true for the session that it continues. These are other files, so only
+their first megabytes are read, and only after the session itself is counted.
 """
 
 from __future__ import annotations
@@ -44,23 +44,23 @@ if TYPE_CHECKING:
     from inspector.tokens.token_table import TokenTable
 
 MOST_BYTES = 4 << 20
-"""So much of a file is read. It holds some hundred calls of Claude Code; a fit needs ten, and is good with thirty."""
+"""Maximum bytes to read of a file: some hundred calls of Claude Code; a fit needs ten, and is good with thirty."""
 
 _GROWN = 1.5
-"""A session that had no fit to lend is looked at again when its file has become so many times as large."""
+"""Growth factor after which a file without a usable fit is read again."""
 
 _MOST_REMEMBERED = 256
 
 _LENDERS = (LinkKind.PARENT, LinkKind.CONTINUED)
-"""Whose fit is borrowed: the parent's first."""
+"""Links to follow, in this order."""
 
 
 def lender_of(history: History, table: TokenTable) -> Lender | None:
-    """The session whose fit this one borrows; None where it needs none, or where none is found.
+    """Find the session to borrow a fit from; None if this one needs none, or there is none.
 
     Args:
         history: The session's columns.
-        table: Its token counts. While they are estimates nothing is looked for: first figures do not wait for a file.
+        table: Its token counts. While they are estimates, no search is done, so that first figures are not delayed.
     """
     links = _links_to_lenders(history.session)
     if not links or not table.is_complete or not _needs_one(history):
@@ -74,7 +74,7 @@ def lender_of(history: History, table: TokenTable) -> Lender | None:
 
 
 def files_of_lenders(session: Session) -> tuple[Path, ...]:
-    """The files that a session's figures may depend on for its fit, whether or not they are there; mostly none."""
+    """Return the files a session's fit may depend on, existing or not; usually none."""
     reported = collections.Counter(call.model for call in session.calls if call.usage is not None and call.usage.prompt)
     if max(reported.values(), default=0) >= LEAST_CALLS:
         return ()
@@ -88,7 +88,7 @@ def _links_to_lenders(session: Session) -> list[SessionLink]:
 
 
 def _needs_one(history: History) -> bool:
-    """Whether the model with most reported calls has too few for a fit."""
+    """Return True if the most-used model has too few reported calls for a fit."""
     reported = measured_prompts(history) > 0
     models = recorded_calls(history).models
     counts = np.bincount(models.code[reported], minlength=1)
@@ -97,23 +97,23 @@ def _needs_one(history: History) -> bool:
 
 @dataclass(frozen=True)
 class _LentFits:
-    """What was found for files that lent something, as long as the program runs.
+    """Cache of fits from other files, for the lifetime of the process.
 
     Attributes:
-        known: By file and vocabulary, the bytes it had and what was fitted.
+        known: File size and fits by file and vocabulary.
     """
 
     known: dict[tuple[Path, str], tuple[int, tuple[LentFit, ...]]] = field(default_factory=dict)
 
     def fits_of(self, path: Path, counter: Counter) -> tuple[LentFit, ...]:
-        """What the beginning of a session shows; nothing where it shows too little, or cannot be read."""
+        """Return the fits from the beginning of a session; empty if it has too little data or cannot be read."""
         try:
             size = Locator.of(path).file.stat().st_size
         except OSError:
             return ()
         key = (path, counter.name)
         before, fits = self.known.get(key, (0, ()))
-        # One that grows while its subagents work is not read again for every line.
+        # A file that grows while its subagents run is not read again for every line.
         if fits or (before and (min(size, MOST_BYTES) < _GROWN * before)):
             return fits
         fits = _fitted(path, size, counter)
@@ -140,7 +140,7 @@ def _fitted(path: Path, size: int, counter: Counter) -> tuple[LentFit, ...]:
 
 
 def _removed(history: History, table: TokenTable) -> NDArray[np.int64]:
-    """Per call, the next one included, counted tokens that the agent itself had cleared by then. int64."""
+    """Return the counted tokens the agent itself had cleared by each call, including the next one. int64."""
     layout = PromptLayout.of(history, table.tokens)
     nothing = np.zeros(history.call_count + 1)
     edits = plan_edits(history, Renderer(history, table), Plan(), PromptSizes(nothing, nothing))
@@ -148,7 +148,7 @@ def _removed(history: History, table: TokenTable) -> NDArray[np.int64]:
 
 
 def _beginning(path: Path, size: int) -> Session | None:
-    """The first of a session; None where it could only be read whole, and is too large for that."""
+    """Read the beginning of a session; None if it can only be read whole and is too large."""
     reader = open_reader(path)
     if not isinstance(reader, JsonlReader | SqliteReader) and size > MOST_BYTES:
         return None

@@ -1,7 +1,7 @@
-"""A plan applied to a plain message list, for agents that shrink their own context with what was tuned here.
+"""Apply a plan to a plain message list, for agents that shrink their own context with a tuned plan.
 
-`Conversation` is held by an agent while it works, `compact` is the same for a list at hand, `apply_once` replays no
-earlier call. What the plan changes is written into the given messages; all others stay the same objects.
+An agent keeps a `Conversation` while it runs; `compact` does the same for a complete list, and `apply_once` replays no
+earlier calls. Messages that the plan changes are copied; all others stay the same objects.
 """
 
 from __future__ import annotations
@@ -40,23 +40,23 @@ MessageDict = dict[str, Any]
 
 
 class MessageListError(SessionError):
-    """What was given is no list of chat messages; the message says which entry is none, and why."""
+    """An invalid list of chat messages; the message names the entry and the reason."""
 
     advice = "give an Anthropic or OpenAI message list: dicts with role and content"
 
 
 class Conversation:
-    """A plan an agent holds while it works: messages go in one by one, and what to send comes out before every call.
+    """A plan applied during a running conversation: add messages, and get the list to send before every call.
 
-    What it gives is what `compact` gives for the messages so far: every earlier call is replayed, so that strategies
-    that remember or wait for a trigger stand where they would. Texts are counted once, when they come.
+    The result equals `compact` for the messages so far: every earlier call is replayed, so that
+    strategies with memory or triggers are in the correct state. Each text is counted only once, when it is added.
 
     Args:
         plan: A plan, its one-line form (`tiered-stale:data=400`), or the name of a ready one (`careful`).
-        form: The form of the messages; found from their content where not given.
+        form: The form of the messages; detected from their content by default.
 
     Raises:
-        PlanError: The plan's text is none.
+        PlanError: The plan's text is invalid.
     """
 
     def __init__(self, plan: Plan | str, form: Form | None = None) -> None:
@@ -70,25 +70,25 @@ class Conversation:
         return len(self._entries)
 
     def add(self, *messages: MessageDict) -> None:
-        """Add messages at the end: what was said, the model's responses, tool results. They are kept as they are.
+        """Append user messages, the model's responses, or tool results. They are stored unchanged.
 
         Raises:
-            MessageListError: One of them is no message; none is added then.
+            MessageListError: One of them is not a message; none is added.
         """
         self._entries.extend(_checked(messages, len(self._entries)))
 
     @property
     def messages(self) -> Sequence[MessageDict]:
-        """Everything that was added, whole."""
+        """All added messages, unchanged."""
         return tuple(self._entries)
 
     @property
     def replayed(self) -> Replay | None:
-        """What `to_send` said last follows from this: every call so far, and the next; None before it was asked."""
+        """Replay behind the last result of `to_send`, with all calls so far and the next; None before the first."""
         return self._replayed
 
     def to_send(self) -> list[MessageDict]:
-        """The messages to send with the next call, in the form they came in."""
+        """Return the messages to send with the next call, in their original form."""
         if not self._entries:
             return []
         session = read_conversation(self._entries, self._form)
@@ -99,20 +99,20 @@ class Conversation:
 
 
 def compact(messages: Sequence[MessageDict], plan: Plan | str, form: Form | None = None) -> list[MessageDict]:
-    """The messages to send next, under a plan, in the form they came in.
+    """Return the messages to send next under a plan, in their original form.
 
-    Every earlier call of the conversation is replayed, each assistant message being the answer to one, so that
-    strategies that remember or wait for a trigger stand where they would. The input is not changed; messages the plan
-    leaves alone are the same objects in the result.
+    Every earlier call of the conversation is replayed, where each assistant message is the response of one call, so
+    that strategies with memory or triggers are in the correct state. The input is not changed; messages that the plan
+    does not change are the same objects in the result.
 
     Args:
         messages: An Anthropic or OpenAI message list, oldest first.
         plan: A plan, its one-line form (`tiered-stale:data=400`), or the name of a ready one (`careful`).
-        form: The form of the messages; found from their content where not given.
+        form: The form of the messages; detected from their content by default.
 
     Raises:
-        PlanError: The plan's text is none.
-        MessageListError: The list holds something that is no message.
+        PlanError: The plan's text is invalid.
+        MessageListError: The list contains something that is not a message.
     """
     conversation = Conversation(plan, form)
     conversation.add(*messages)
@@ -128,27 +128,26 @@ def apply_once(
     clock: float | None = None,
     form: Form | None = None,
 ) -> list[MessageDict]:
-    """The messages as a plan sends them when it is applied a single time, to the list as it stands.
+    """Apply a plan once to a message list, without replaying earlier calls.
 
-    No earlier call is replayed: every message arrives at one call, the next, as if an agent had been started with this
-    list. Nothing was cut, cleared or remembered before, a text that already is a system's marker apart. That is what
-    most systems' functions do when they are called with a list, and differs from `compact`, which replays every call,
-    in two ways: a strategy that remembers has nothing to remember, and triggers look at what is passed in here. The
-    input is not changed; messages the plan leaves alone are the same objects in the result.
+    All messages arrive at one call, the next, as if an agent had been started with this list. Nothing was cut, cleared
+    or remembered before, except for texts that already are a system's marker. Most systems' functions work this way
+    when they are called with a list. It differs from `compact`, which replays every call, in two ways: a strategy with
+    memory has none, and triggers use the values passed in here. The input is not changed; messages that the plan does
+    not change are the same objects in the result.
 
     Args:
         messages: An Anthropic or OpenAI message list, oldest first.
         plan: A plan, one strategy in its one-line form (`tiered-stale:data=400`), or a ready plan's name (`careful`).
-        input_tokens: What the provider reported of the prompt. It stands for the previous prompt, where a strategy
-            looks at that, and for this one, where a strategy looks at this one. Where not given, there was no previous
-            prompt, and this one is counted.
+        input_tokens: The provider's prompt size. It is used for both the previous and the current prompt, depending on
+            the strategy. By default, there was no previous prompt, and the current one is counted.
         window: Size of the model's context window in tokens.
-        clock: Seconds that have passed since the previous call; unknown where not given.
-        form: The form of the messages; found from their content where not given.
+        clock: Seconds since the previous call; unknown by default.
+        form: The form of the messages; detected from their content by default.
 
     Raises:
-        PlanError: The plan's text is none.
-        MessageListError: The list holds something that is no message.
+        PlanError: The plan's text is invalid.
+        MessageListError: The list contains something that is not a message.
     """
     entries = _checked(messages)
     if not entries:
@@ -161,7 +160,7 @@ def apply_once(
 
 
 def _checked(messages: Iterable[MessageDict], before: int = 0) -> list[MessageDict]:
-    """The messages as a list, when all of them are some; `before` of them came earlier."""
+    """Return the messages as a list after validation; `before` messages came earlier."""
     checked = list(messages)
     for place, message in enumerate(checked, before):
         if not is_message(message):
@@ -179,10 +178,10 @@ def _why_no_message(value: object) -> str:
 
 
 def resolve_plan(plan: Plan | str) -> Plan:
-    """A plan, the plan of one strategy in its one-line form, or a ready plan by its name.
+    """Return a plan from its one-line form or the name of a ready plan.
 
     Raises:
-        PlanError: The text is none.
+        PlanError: The text is invalid.
     """
     if not isinstance(plan, str):
         return plan
@@ -192,24 +191,24 @@ def resolve_plan(plan: Plan | str) -> Plan:
 
 
 def inputs_of_messages(session: Session, table: TokenTable | None = None) -> ReplayInputs:
-    """What replays of a conversation in memory start from; cut texts are counted for real.
+    """Build the replay inputs of a conversation in memory; cut texts are counted exactly.
 
     Args:
         session: The conversation.
-        table: Its token counts; counted here where not given.
+        table: Its token counts; counted here by default.
     """
     return ReplayInputs.of(History.of(session), table or _counted(session), precise=True)
 
 
 def _counted(session: Session, previous: TokenTable | None = None) -> TokenTable:
-    """The token counts of a conversation in memory, those of an earlier state of it taken over."""
+    """Count the tokens of a conversation in memory, reusing an earlier state."""
     *_, table = count_session(session, _shared_counter(), previous)
     return table
 
 
 @cache
 def _shared_counter() -> Counter:
-    """One tokenizer for every list: an agent asks before each of its calls, and preparing one takes a second."""
+    """Return one tokenizer for all lists, because creating it takes a second and agents call before each request."""
     return load_counter()
 
 
@@ -221,19 +220,19 @@ _REASONING = ("reasoning_content", "reasoning")
 
 
 class _Change(NamedTuple):
-    """What is sent of one block of an entry."""
+    """Rendition of one block of an entry."""
 
     text: str
     rendition: Rendition
 
 
 def rewritten(entries: Sequence[MessageDict], session: Session, sent: Mapping[int, Rendition]) -> list[MessageDict]:
-    """The messages as a plan sends them; the given ones are not changed.
+    """Return the messages as sent by a plan; the input is not changed.
 
     Args:
         entries: The message list.
         session: The session that was read from it.
-        sent: Per block index, its rendition, of blocks that are not sent whole.
+        sent: Renditions by block index, for blocks that are not sent whole.
     """
     changed: dict[int, dict[_Place, _Change]] = {}
     for index, rendition in sent.items():
@@ -256,7 +255,7 @@ def _place(block: Block) -> _Place:
 
 
 def _entries(entry: MessageDict, changes: Mapping[_Place, _Change]) -> list[MessageDict]:
-    """What is sent in an entry's place: nothing, itself rewritten, or what is said instead and what is left."""
+    """Return the replacement for an entry: nothing, the rewritten entry, or replacement texts and the remainder."""
     said = [
         change
         for _, change in sorted(changes.items(), key=_part_of)
@@ -280,7 +279,7 @@ def _message_of(change: _Change) -> MessageDict:
 
 
 def _rewritten_entry(entry: MessageDict, changes: Mapping[_Place, _Change], role: str) -> MessageDict | None:
-    """The entry with its changed parts and what is said by `role`; None where nothing of it is left."""
+    """Return the entry with its changed parts and the texts of `role`; None if it is empty."""
     rewritten = dict(entry)
     content = entry.get("content")
     if isinstance(content, str) or (entry.get("role") == "tool" and content is not None):
@@ -293,7 +292,7 @@ def _rewritten_entry(entry: MessageDict, changes: Mapping[_Place, _Change], role
             else:
                 rewritten["content"] = whole.text
     elif isinstance(content, list):
-        # Anthropic's tool calls are content parts themselves.
+        # Anthropic's tool calls are content parts.
         parts = [
             _part(role, part, changes.get((_CALL if _is_call(part) else _CONTENT, at)))
             for at, part in enumerate(content)
@@ -315,7 +314,7 @@ def _rewritten_entry(entry: MessageDict, changes: Mapping[_Place, _Change], role
 
 
 def _say_in_place_of_calls(entry: MessageDict, changes: Mapping[_Place, _Change], role: str) -> None:
-    """Add what is said in the place of calls that stand beside the content."""
+    """Add the replacement texts of calls that are outside the content."""
     said = [
         change.text
         for (place, _), change in sorted(changes.items(), key=_part_of)
@@ -338,7 +337,7 @@ def _rewrite_reasoning(entry: MessageDict, change: _Change | None) -> None:
 
 
 def _is_gone(role: str, change: _Change) -> bool:
-    """Whether nothing is sent of a block in a message of that role: it was removed, or another role says it."""
+    """Return True if a message of that role sends nothing of a block: it was removed, or another role sends it."""
     kind = change.rendition.kind
     return change.rendition.action is Action.REMOVED or (kind is not None and ROLE_OF_KIND[kind] != role)
 

@@ -1,6 +1,6 @@
-"""For how long savings and sessions are projected where nobody says otherwise, and for how long at most.
+"""Default and maximum periods of projections of savings and sessions.
 
-Imports nothing, so that the command line's help can tell it at once.
+Imports no other module of the package, so that the command line's help is fast.
 """
 
 from __future__ import annotations
@@ -8,17 +8,17 @@ from __future__ import annotations
 from typing import Final, NamedTuple
 
 DAYS_PER_MONTH: Final = 30.0
-"""A month, in projections."""
+"""Days per month in projections."""
 
 MOST_DAYS: Final = 31
 
 
 class RunsPerDay(NamedTuple):
-    """How many runs like a session there are in a day, which no session tells.
+    """Number of runs per day like a session, which no session records.
 
     Attributes:
-        number: How many.
-        is_assumed: Nobody said so.
+        number: The number.
+        is_assumed: True if the user did not set it.
     """
 
     number: float
@@ -26,15 +26,15 @@ class RunsPerDay(NamedTuple):
 
     @property
     def origin(self) -> str:
-        """Where the number comes from, in a word or two."""
+        """Source of the number, in a word or two."""
         return "assumed" if self.is_assumed else "as set"
 
 
 ASSUMED_RUNS: Final = RunsPerDay(1, is_assumed=True)
-"""Where nobody said how many: the one that was recorded, once a day. A session may take hours."""
+"""Default: the recorded run, once a day. A session may take hours."""
 
 NEXT_CALLS: Final = 50
-"""Calls a session is projected to go on for where nobody said how many."""
+"""Default number of next calls to project."""
 
 MOST_NEXT_CALLS: Final = 10_000
-"""So many calls more can be projected; nothing is known of what comes after."""
+"""Maximum number of next calls to project; later ones are unpredictable."""

@@ -1,4 +1,4 @@
-"""The messages a plan would send at one call, in Anthropic's or OpenAI's form."""
+"""Build the messages a plan would send at one call, in Anthropic's or OpenAI's form."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ ContentPart = dict[str, Any]
 
 
 def messages_at(replay: Replay, call: int, form: Form) -> list[MessageDict]:
-    """What the plan sends at a call; `history.call_count` asks for the next one.
+    """Return the messages the plan sends at a call; `history.call_count` for the next one.
 
     Raises:
         TextUnavailableError: The session's file no longer holds a text.
@@ -113,11 +113,11 @@ ROLE_OF_KIND = {
     BlockKind.USER_TEXT: "user",
     BlockKind.ASSISTANT_TEXT: "assistant",
 }
-"""Who says a text that is sent as a block of that kind."""
+"""Message role of a text sent as a block of that kind."""
 
 
 def anthropic_part(session: Session, block: Block, rendition: Rendition) -> ContentPart:
-    """The block as a part of an Anthropic message."""
+    """Build the block's part of an Anthropic message."""
     if rendition.kind is not None:
         return {"type": "text", "text": rendition.text(session.text(block))}
     part = recorded_part(session, block)
@@ -143,7 +143,7 @@ def anthropic_part(session: Session, block: Block, rendition: Rendition) -> Cont
 
 
 def recorded_part(session: Session, block: Block) -> ContentPart | None:
-    """The block's content part as its record holds it in Anthropic's form, or None where it holds no such thing."""
+    """Return the block's recorded content part in Anthropic's form, or None if there is none."""
     if block.origin.locator == CHAT:
         return None
     try:
@@ -162,7 +162,7 @@ def recorded_part(session: Session, block: Block) -> ContentPart | None:
 
 
 def with_rendition(part: ContentPart, text: str, rendition: Rendition) -> ContentPart:
-    """An Anthropic content part whose text is `text`; images beside a cut text stay, those beside a replaced one go."""
+    """Set the text of an Anthropic content part; a cut text keeps its images, a replaced text loses them."""
     match part.get("type"):
         case "tool_result":
             beside = [] if rendition.action is Action.REPLACED else _beside_text(part.get("content"))
@@ -184,7 +184,7 @@ def _beside_text(content: Any) -> list[Any]:
 
 
 def tool_input(text: str) -> Any:
-    """The input of a tool call from its JSON; under one key where the text is no JSON object."""
+    """Parse the input of a tool call from JSON; wrap it under one key if it is no JSON object."""
     try:
         value = json.loads(text) if text else {}
     except ValueError:
@@ -193,7 +193,7 @@ def tool_input(text: str) -> Any:
 
 
 def media_notice(block: Block) -> str:
-    """Words for an image or document that a form cannot carry or a session does not hold."""
+    """Return a placeholder text for media that a form cannot carry or a session does not hold."""
     media = block.media[0] if block.media else None
     named = f" {media.media_type}, {media.size_bytes:,} bytes" if media else ""
     return f"[{block.kind.label}{named}]"

@@ -1,4 +1,4 @@
-"""A session from its file to a replay, in one step."""
+"""Replay a session in one step."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ def replay_session(session: Session, plan: Plan, *, pricing: Pricing | None = No
     Args:
         session: A session read by `open_session`, or a state of one that is being followed.
         plan: The plan; `Plan()` changes nothing.
-        pricing: Prices; those of the user's price file and the bundled table where not given.
-        precise: Count cut texts for real instead of within a few tokens; reads every text that is cut. The screen
-            and the reports do not, so that all of them say the same.
+        pricing: Prices; by default the user's price file and the bundled table.
+        precise: Count cut texts exactly instead of within a few tokens; reads every text that is cut. Screens and
+            reports do not use this, so that they agree.
     """
     *_, table = count_session(session, load_counter())
     history = History.of(session)

@@ -1,1 +1,1 @@
-"""How every figure is calculated: formula, inputs and source, with the session's own numbers."""
+"""Explain the calculation of every figure: formula, inputs and source, with the session's own numbers."""

@@ -1,4 +1,4 @@
-"""Everything that is known of what a session costs under a plan, and how each figure is calculated."""
+"""All cost figures of a session under a plan, each with its calculation."""
 
 from __future__ import annotations
 
@@ -53,15 +53,15 @@ if TYPE_CHECKING:
     from inspector.replay.projection_terms import RunsPerDay
 
 HEAVIEST = 200
-"""So many of the tool results that cost most are listed."""
+"""Maximum number of tool results listed, most expensive first."""
 
 OVERHEAD, CACHE_READ_SHARE = "overhead", "cache_read_share"
 
 ALTOGETHER = "altogether"
-"""The key of the cost with that of the requests beside the conversation."""
+"""Key of the total cost including side requests."""
 
 NET = "saved_at_least_usd"
-"""The key of what the plan saves after recoveries; there where it needs any."""
+"""Key of the savings after recoveries; present if the plan needs any."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,20 +72,20 @@ class CostSheet:
         baseline: The session with nothing cut.
         planned: The session under the plan.
         outcome: The plan's totals.
-        kinds: What every tool's results and every other kind of block take up of the prompts, most first.
-        tiers: What every part of every strategy did, and what its blocks take up; None where it changed none.
-        models: What each model's calls cost with nothing cut and under the plan; nothing where there is one model.
-        beside: What requests cost that are not the conversation's, by purpose; nothing where there are none.
+        kinds: Prompt usage of every tool's results and every other kind of block, largest first.
+        tiers: Effect of every part of every strategy, and the prompt usage of its blocks; None if it changed none.
+        models: Cost of each model's calls with nothing cut and under the plan; empty if there is one model.
+        beside: Side requests by purpose; empty if there are none.
         results: The tool results that cost most to resend.
-        compactions: What would have become of recorded compactions.
-        compacted: What recorded compactions came to together, whatever the plan; None where there are none.
-        runs: The saving over many runs; None without a price.
-        next_calls: The session going on; None without a price, or where no call grew from another.
-        terms: On which assumptions.
-        runs_per_day: Such sessions a day.
-        explained: By a key: a total's name, `("kind", place)`, `("tier", place)`, `("result", block)`,
+        compactions: Forecasts of recorded compactions.
+        compacted: Totals of recorded compactions, independent of the plan; None if there are none.
+        runs: Savings over many runs; None without a price.
+        next_calls: Projection of the next calls; None without a price, or if no call grew from another.
+        terms: The assumptions.
+        runs_per_day: Runs per day of such a session.
+        explained: Explanations by key: a total's name, `("kind", place)`, `("tier", place)`, `("result", block)`,
             `("compaction", index)`, `("next", "calls")`, `("beside", purpose)`; totals of the session with nothing cut
-            by `("before", name)`.
+            have the key `("before", name)`.
     """
 
     baseline: Replay
@@ -106,7 +106,7 @@ class CostSheet:
 
     @property
     def is_recorded(self) -> bool:
-        """No strategy is on, so that all there is to say is of the session as it was recorded."""
+        """True if no strategy is enabled, so that all figures are of the recorded session."""
         return self.planned is self.baseline
 
 
@@ -118,15 +118,15 @@ def cost_sheet(
     runs_per_day: RunsPerDay,
     uses: ReuseEvidence | None = None,
 ) -> CostSheet:
-    """Work all of it out. Takes longer than a frame: compactions are replayed as if they had not happened.
+    """Compute all figures. Takes longer than a frame, because compactions are replayed as if they had not happened.
 
     Args:
         baseline: The session with nothing cut.
         planned: The session under the plan.
         outcome: The plan's totals.
-        terms: How many calls more, and how many days a month, are projected.
-        runs_per_day: Such sessions a day.
-        uses: Where the session used what its tool results said; None where that is not known.
+        terms: Assumptions, with the number of next calls and of days per month to project.
+        runs_per_day: Runs per day of such a session.
+        uses: Later uses of tool results; None if unknown.
     """
     breakdown = Breakdown(baseline, planned)
     by_tier = breakdown.by_tier()

@@ -1,4 +1,4 @@
-"""How a figure is calculated, in words and numbers: what screens show for the figure under the cursor."""
+"""The calculation of a figure in words and numbers, shown for the figure under the cursor."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Input:
-    """A number that goes into a figure, or a setting that decides it.
+    """A number that enters a figure, or a setting that decides it.
 
     Attributes:
-        label: What it is.
-        value: The number, or a few words; None where it is not known. May hold text of the session: a model's name.
-        unit: What it is counted in: `tokens`, `$`, `$ per million tokens`, `seconds`, `calls`; empty for none.
-        is_part: It and the other parts add up to the figure.
+        label: Its label.
+        value: The number, or a few words; None if unknown. May contain session text: a model's name.
+        unit: Its unit: `tokens`, `$`, `$ per million tokens`, `seconds`, `calls`; empty for none.
+        is_part: True if it and the other parts add up to the figure.
     """
 
     label: str
@@ -28,17 +28,17 @@ class Input:
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
-    """One figure.
+    """Explanation of one figure.
 
     Attributes:
-        value: The figure; None where it is not known.
-        unit: What it is counted in, as for `Input`; `share` for a part of 1.
-        known: How it is known.
-        formula: What was worked out, in one sentence.
-        inputs: The numbers it was worked out from, in the order the formula speaks of them.
-        source: Where the rule and the numbers come from.
-        band: How far a projected figure may be off, None for others.
-        is_least: The figure is more than that: nothing tells the rest.
+        value: The figure; None if unknown.
+        unit: Its unit, as for `Input`; `share` for a part of 1.
+        known: Its confidence.
+        formula: The calculation, in one sentence.
+        inputs: Numbers of the calculation, in the order of the formula.
+        source: Source of the rule and the numbers.
+        band: Uncertainty of a projected figure, None for others.
+        is_least: True if the figure is a lower bound.
     """
 
     value: float | None
@@ -52,5 +52,5 @@ class Explanation:
 
     @classmethod
     def of(cls, figure: Figure, unit: str, formula: str, inputs: tuple[Input, ...], source: str) -> Explanation:
-        """How a figure is calculated that knows itself how it is known."""
+        """Create an explanation with the confidence of the figure itself."""
         return cls(figure.value, unit, figure.known, formula, inputs, source, is_least=figure.is_least)

@@ -1,4 +1,4 @@
-"""A cache miss in words: what shows its cause, as screens and reports say it beside the figures."""
+"""Describe the evidence for a cache miss in words, for screens and reports."""
 
 from __future__ import annotations
 
@@ -20,22 +20,22 @@ _NOT_NAMED = {
     "unavailable": "the provider could not say",
     "previous_message_not_found": "the provider did not find the call before",
 }
-"""What the API says where it names no cause."""
+"""Descriptions of the API's reasons that name no cause."""
 
 
 def told(miss: CacheMiss, session: Session) -> str:
-    """What shows the cause, in a line without an end: times, models, rules. May hold text of the session: names.
+    """Describe the evidence for the cause without a final period. May contain session text: names.
 
     Args:
         miss: The miss.
         session: Its session.
     """
     shown = miss.evidence
-    # What was read all the same is told first: it differs from call to call, and where there is little room is seen.
+    # Tokens still read come first: they differ between calls, and stay visible in narrow columns.
     parts = [f"{miss.read:,} tokens still read"] if miss.cause in _UNSEEN and miss.read else []
     parts.append(_by_cause(miss) or _by_setting(miss, session))
     if shown.previous >= 0 and shown.gap_seconds is not None and miss.cause in (*EXPIRED, *_UNSEEN):
-        # The name of the cause says so of the two lifetimes that have names.
+        # The name of the cause already contains the lifetime if it is five minutes or an hour.
         is_told = miss.cause in _NAMED_LIFETIMES or not shown.lifetime
         kept = "" if is_told else f", kept for {duration(shown.lifetime)}"
         parts.append(f"{duration(shown.gap_seconds)} after call {shown.previous + 1}{kept}")
@@ -49,7 +49,7 @@ def told(miss: CacheMiss, session: Session) -> str:
 
 
 def provider_said(miss: CacheMiss) -> str:
-    """What the provider said of a miss; empty where it said nothing. May hold text of the session."""
+    """Describe the provider's report on a miss; empty if there is none. May contain session text."""
     if miss.reported is None:
         return ""
     missed = "" if miss.reported.tokens is None else f", {miss.reported.tokens:,} tokens missed"
@@ -62,10 +62,10 @@ _DEPARTURES = (
     MissCause.SYSTEM_PROMPT_CHANGED,
     MissCause.TOOLS_CHANGED,
 )
-"""Causes of which it says something where the prompts part."""
+"""Causes for which the point of departure is informative."""
 
 _UNSEEN = (MissCause.UNKNOWN, MissCause.LIKELY_SERVER_SIDE, MissCause.RESUMED, MissCause.LOOK_BACK)
-"""Causes of which the time since the call before says something, too."""
+"""Causes for which the time since the previous call is informative."""
 
 
 def _by_cause(miss: CacheMiss) -> str:
@@ -84,7 +84,7 @@ def _by_cause(miss: CacheMiss) -> str:
 
 
 def _by_setting(miss: CacheMiss, session: Session) -> str:
-    """What a request asked for beside its prompt, and the one before it."""
+    """Describe the changed request setting, before and after."""
     if miss.evidence.previous < 0:
         return ""
     before, now = session.calls[miss.evidence.previous], session.calls[miss.call]
@@ -98,7 +98,7 @@ def _by_setting(miss: CacheMiss, session: Session) -> str:
 
 
 def duration(seconds: float) -> str:
-    """A time between two calls: `27 s`, `13 min 10 s`, `2 h 12 min`."""
+    """Format a time between two calls: `27 s`, `13 min 10 s`, `2 h 12 min`."""
     whole = round(seconds)
     if whole < 60:
         return f"{whole} s"

@@ -1,6 +1,6 @@
-"""How figures of a session's parts are calculated: one block, one prompt, a tool's results, a compaction, what is next.
+"""Explain figures of a session's parts: a block, a prompt, a tool's results, a compaction, the next calls.
 
-Each takes the very numbers that are shown; the totals are explained in `inspector.replay.explain.plan`.
+Each explanation uses exactly the numbers shown; `inspector.replay.explain.plan` explains the totals.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _SERVED = "each call's tokens at the rate they were served at: cache reads, cach
 
 
 def breakdown_explanation(row: BreakdownRow, planned: Replay) -> Explanation:
-    """What blocks of a kind, of a tool, or of a tier take up of all prompts."""
+    """Explain the prompt usage of a kind of block, a tool, or a tier."""
     of_plan = (
         Input("token-calls cut", row.cut.value, "tokens"),
         Input("what the plan saves on them", row.saved.value, "$"),
@@ -54,12 +54,12 @@ def breakdown_explanation(row: BreakdownRow, planned: Replay) -> Explanation:
 
 
 def resent_explanation(row: ResentBlock, planned: Replay, by_difference: Mapping[int, int]) -> Explanation:
-    """What resending one block cost.
+    """Explain the cost of resending one block.
 
     Args:
         row: The block's figures.
-        planned: The replay they are of.
-        by_difference: What blocks measure by the provider's own count, where that is known.
+        planned: The replay they are from.
+        by_difference: Provider's sizes of blocks, where available.
     """
     inputs = planned.inputs
     return Explanation(
@@ -80,11 +80,11 @@ def resent_explanation(row: ResentBlock, planned: Replay, by_difference: Mapping
 
 
 def counted_explanation(planned: Replay, state: ContextState, block: int) -> Explanation:
-    """What a block measures as it is counted here, whole: what its row shows.
+    """Explain the locally counted size of a whole block, as its row shows.
 
     Args:
         planned: The replay.
-        state: How every block stands at the call.
+        state: State of the blocks at the call.
         block: The block.
     """
     counter = planned.inputs.table.counter
@@ -102,13 +102,13 @@ def counted_explanation(planned: Replay, state: ContextState, block: int) -> Exp
 def block_explanation(
     planned: Replay, state: ContextState, block: int, by_difference: Mapping[int, int]
 ) -> Explanation:
-    """What a block measures in the prompt of a call.
+    """Explain the size of a block in the prompt of a call.
 
     Args:
         planned: The replay.
-        state: How every block stands at the call.
+        state: State of the blocks at the call.
         block: The block.
-        by_difference: What blocks measure by the provider's own count, where that is known.
+        by_difference: Provider's sizes of blocks, where available.
     """
     inputs = planned.inputs
     ratio = float(inputs.sizes.ratio[state.call])
@@ -134,7 +134,7 @@ def block_explanation(
 
 
 def _uncertain(inputs: ReplayInputs, block: int) -> tuple[Input, ...]:
-    """How far a block's images and documents may be off where the file does not tell what decides on them."""
+    """Return the uncertainty of a block's images and documents with unrecorded properties."""
     recorded = inputs.history.session.blocks[block]
     rule = image_rule(inputs.scale.calibration.main_model)
     images, documents = unsized_images(recorded, rule), uncertain_documents(recorded, rule)
@@ -160,7 +160,7 @@ def _document_inputs(documents: UncertainMedia) -> tuple[Input, ...]:
 
 
 def prompt_explanation(planned: Replay, call: int) -> Explanation:
-    """What the prompt of a call measures; `history.call_count` asks for the next one, not yet made."""
+    """Explain the size of a call's prompt; `history.call_count` for the next one, not yet sent."""
     inputs, count = planned.inputs, planned.history.call_count
     if call >= count:
         return _next_prompt(planned)
@@ -217,7 +217,7 @@ def _next_prompt(planned: Replay) -> Explanation:
 
 
 def compaction_explanation(forecast: CompactionForecast) -> Explanation:
-    """Whether a recorded compaction would have happened under the plan, and what that saves."""
+    """Explain whether a recorded compaction would have happened under the plan, and the savings."""
     saved = forecast.saved_usd
     reached = None if forecast.reached_at is None else forecast.reached_at + 1
     return Explanation(
@@ -242,7 +242,7 @@ def compaction_explanation(forecast: CompactionForecast) -> Explanation:
 
 
 def next_calls_explanation(projection: NextCallsProjection, window: ContextWindow) -> Explanation:
-    """What the next calls cost with the plan and without; where both are the same, what they cost."""
+    """Explain the cost of the next calls with and without the plan, or one cost if both are the same."""
     cost = projection.cost
     is_recorded = cost.plan == cost.baseline and projection.plan_prompt_tokens == projection.baseline_prompt_tokens
     return Explanation(

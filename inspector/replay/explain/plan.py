@@ -1,6 +1,6 @@
-"""How the figures of a plan's outcome are calculated, beside the totals of its replay.
+"""Explain the figures of a plan's outcome, including the totals of its replay.
 
-Names are those the report uses: a field of `Figures` for the replay's own totals, and for what a plan makes of them
+Names are those of the report: the fields of `Figures` for the replay's totals, and for the plan's effect
 `cache_read_share`, `breaks`, `resent_tokens`, `rebuild_usd`, `break_usd`, `saved_tokens`, `saved_usd`, `saved_share`,
 `break_even_call`, `usd_per_day` and `usd_per_month`.
 """
@@ -32,7 +32,7 @@ _NET = "what this run saves, less what getting needed text back would cost"
 def outcome_explanations(
     baseline: Replay, planned: Replay, outcome: PlanOutcome, projection: RunProjection | None = None
 ) -> dict[str, Explanation]:
-    """Every figure of a plan, those of its replay included."""
+    """Explain every figure of a plan, including those of its replay."""
     return {
         **replay_explanations(planned),
         **_cache_explanations(planned, outcome),
@@ -42,7 +42,7 @@ def outcome_explanations(
 
 
 def cache_read_explanation(replay: Replay, share: Figure) -> Explanation:
-    """The share of its prompts that a replay reads from the cache."""
+    """Explain the share of its prompts that a replay reads from the cache."""
     figures = replay.figures
     return Explanation.of(
         share,
@@ -158,7 +158,7 @@ def _projection_explanations(projection: RunProjection) -> dict[str, Explanation
 
 
 def net_saving_explanation(projection: RunProjection) -> Explanation:
-    """What the plan saves of this session with every recovery paid."""
+    """Explain the plan's savings on this session after all recoveries."""
     return Explanation(
         projection.per_run.saving.middle, "$", HowKnown.ESTIMATED, _NET, _net_inputs(projection), _COMPARED
     )
@@ -171,7 +171,7 @@ def _net_inputs(projection: RunProjection) -> tuple[Input, ...]:
 
 
 def recorded_cost_explanations(projection: RunProjection) -> dict[str, Explanation]:
-    """What such sessions cost a day and a month where no plan is on, under the names of what a plan would save."""
+    """Explain the cost of such sessions per day and month without a plan, under the names of the savings."""
     runs = Input(f"runs a day, {projection.runs.origin}", projection.runs.number)
     cost = Input("cost of this run", projection.per_run.baseline.middle, "$")
     return {

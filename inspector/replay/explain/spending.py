@@ -1,4 +1,4 @@
-"""Where a session's money went: by kind of token, and by what was carried."""
+"""Break a session's cost down by kind of token and by carried content."""
 
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ if TYPE_CHECKING:
     from inspector.replay.engine.replay import Replay
 
 MOST_CARRIED = 10
-"""So many of the tool results that cost most to resend are told."""
+"""Maximum number of tool results listed, most expensive to resend first."""
 
 
 @dataclass(frozen=True, eq=False)
 class Spending:
-    """Where the money of a session with nothing cut went.
+    """Spending of a session with nothing cut.
 
     Attributes:
         replay: The session.
-        total: Dollars in all; None without a price.
-        parts: Dollars of each kind of token, by its name among `COST_PARTS`.
-        kinds: What every tool's results, and every other kind of block, cost to resend, the most first.
-        heaviest: The tool results that cost most to resend, the most first.
-        beside: Dollars of the requests that are not the conversation's, of each purpose; None for one without a price.
+        total: Total dollars; None without a price.
+        parts: Dollars of each kind of token, by its name in `COST_PARTS`.
+        kinds: Resend cost of every tool's results and every other kind of block, highest first.
+        heaviest: The tool results that cost most to resend, highest first.
+        beside: Dollars of side requests by purpose; None for one without a price.
         copied_calls: Calls copied from an earlier session, which was billed for them.
     """
 
@@ -41,21 +41,21 @@ class Spending:
     copied_calls: int = 0
 
     def share(self, figure: Figure) -> float | None:
-        """A figure in dollars as a share of the whole cost, 0.25 for a quarter; None where that is unknown."""
+        """Return dollars as a share of the whole cost, 0.25 for a quarter; None if unknown."""
         return figure.value / self.total.value if figure.value is not None and self.total.value else None
 
 
 @dataclass(frozen=True, slots=True)
 class LargestPart:
-    """The kind of token that most of a cost went to, and what it comes of.
+    """The kind of token with the largest share of the cost, and its origin.
 
     Attributes:
         name: One of `COST_PARTS`.
-        share: Of the cost, 0.25 for a quarter.
+        share: Share of the cost, 0.25 for a quarter.
         total: The cost in dollars.
-        calls: How many calls there were.
-        sent: Tokens of their prompts, all together.
-        uncached: Of these, tokens neither read from the cache nor written to it.
+        calls: Number of calls.
+        sent: Sum of prompt tokens.
+        uncached: Tokens neither read from the cache nor written to it, part of `sent`.
     """
 
     name: str
@@ -67,12 +67,12 @@ class LargestPart:
 
     @property
     def prompt(self) -> float:
-        """Tokens of a prompt, on average."""
+        """Average prompt tokens per call."""
         return self.sent / self.calls
 
 
 def largest_part(replay: Replay) -> LargestPart | None:
-    """What most of a replay's cost went to; None without a price, or where nothing cost anything."""
+    """Return the largest part of a replay's cost; None without a price, or if nothing cost anything."""
     total, figures = replay.figures.cost_usd, replay.figures
     costs = {name: each.value or 0.0 for name, each in cost_part_explanations(replay).items()}
     name = max(costs, key=lambda part: costs[part])
@@ -84,7 +84,7 @@ def largest_part(replay: Replay) -> LargestPart | None:
 
 
 def spending_of(replay: Replay) -> Spending:
-    """Where the money went.
+    """Compute the spending of a session.
 
     Args:
         replay: The session with nothing cut.

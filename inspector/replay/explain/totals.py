@@ -1,4 +1,4 @@
-"""How the totals of a replay are calculated, in tokens and in dollars; each by its name among `Figures`."""
+"""Explain the totals of a replay in tokens and dollars, by name in `Figures`."""
 
 from __future__ import annotations
 
@@ -24,18 +24,18 @@ if TYPE_CHECKING:
 
 
 MOST_SIDE_REQUESTS = 50
-"""So many requests of one purpose are told one by one."""
+"""Maximum number of requests per purpose listed individually."""
 
 REPORTED = "the usage that the provider reported, as the session's file has it"
 
 
 def replay_explanations(replay: Replay) -> dict[str, Explanation]:
-    """Every total of one replay, by its name among `Figures`."""
+    """Explain every total of one replay, by its name in `Figures`."""
     return {**token_explanations(replay), "cost_usd": cost_explanation(replay)}
 
 
 def token_explanations(replay: Replay) -> dict[str, Explanation]:
-    """Every figure of a replay that is counted in tokens or calls, by its name among `Figures`."""
+    """Explain every figure of a replay in tokens or calls, by its name in `Figures`."""
     figures, ledger, inputs = replay.figures, replay.ledger, replay.inputs
     is_reported = figures.prompt_tokens.known is HowKnown.EXACT
     scale = () if is_reported else tuple(scale_inputs(inputs))
@@ -81,7 +81,7 @@ _IN_CALLS = ("calls", "cache_breaks")
 
 
 def overhead_explanation(inputs: ReplayInputs) -> Explanation:
-    """What every prompt holds that the file does not show."""
+    """Explain the unrecorded part of every prompt."""
     return Explanation(
         system_tokens(inputs),
         "tokens",
@@ -93,7 +93,7 @@ def overhead_explanation(inputs: ReplayInputs) -> Explanation:
 
 
 def scale_inputs(inputs: ReplayInputs) -> Iterator[Input]:
-    """How local counts are brought to the provider's scale."""
+    """Yield the inputs of the conversion from local counts to the provider's scale."""
     fit = inputs.scale.calibration
     yield Input("tokens for one counted token", fit.main.ratio)
     yield Input("tokens around every block", fit.main.per_block, "tokens")
@@ -111,7 +111,7 @@ def scale_inputs(inputs: ReplayInputs) -> Iterator[Input]:
 
 
 def scale_source(inputs: ReplayInputs) -> str:
-    """Where sizes that were not reported come from."""
+    """Return the source of sizes that were not reported."""
     counter = inputs.table.counter.name
     counted = "tokens counted with the vocabulary" if inputs.table.counter.is_exact_tokenizer else "tokens counted by"
     if inputs.scale.known is HowKnown.CALIBRATED:
@@ -174,7 +174,7 @@ def _cache_source(inputs: ReplayInputs) -> str:
 
 
 def _output(inputs: ReplayInputs) -> tuple[str, tuple[Input, ...], str]:
-    """Formula, inputs and source of the tokens of responses."""
+    """Return formula, inputs and source of the response tokens."""
     calls = recorded_calls(inputs.history)
     placeholder = calls.is_placeholder
     if bool(inputs.reported.all()) and not placeholder.any():
@@ -198,11 +198,11 @@ def _output(inputs: ReplayInputs) -> tuple[str, tuple[Input, ...], str]:
 PER_MILLION = "$ per million tokens"
 
 COST_PARTS = ("cache_read_usd", "cache_write_usd", "uncached_usd", "output_usd", "requests_usd")
-"""Names of what the tokens of a kind cost in all calls, and of what is charged beside them."""
+"""Names of the cost of each kind of token over all calls, and of other charges."""
 
 
 def cost_explanation(replay: Replay) -> Explanation:
-    """The cost of a replay: tokens of every kind by their rates, added up over the calls."""
+    """Explain the cost of a replay: tokens of every kind times their rates, summed over the calls."""
     return Explanation.of(
         replay.figures.cost_usd,
         "$",
@@ -213,7 +213,7 @@ def cost_explanation(replay: Replay) -> Explanation:
 
 
 def cost_part_explanations(replay: Replay) -> dict[str, Explanation]:
-    """What every kind of token costs in all, by a name of `COST_PARTS`; together the whole cost."""
+    """Explain the cost of every kind of token, by a name in `COST_PARTS`; they add up to the whole cost."""
     total, figures = replay.figures.cost_usd.value, replay.figures
     dollars = [value for *_, value in _token_kinds(replay)]
     parts = {
@@ -249,13 +249,13 @@ def cost_part_explanations(replay: Replay) -> dict[str, Explanation]:
 
 
 def _charged_for_calls(replay: Replay) -> float:
-    """Dollars of calls themselves, where they have a price beside their tokens; 0 without a price."""
+    """Return dollars charged per call in addition to tokens; 0 without a price."""
     rates = replay.inputs.rates.of_prompts(replay.ledger.prompt_tokens)
     return _known(float(rates[:, RateColumn.PER_CALL].sum())) or 0.0
 
 
 def _token_kinds(replay: Replay) -> Iterator[tuple[str, int, float]]:
-    """Each kind of token: its name, how many there are in all calls, and their dollars, NaN without a price."""
+    """Yield each kind of token: its name, its number over all calls, and its dollars, NaN without a price."""
     ledger, rates = replay.ledger, replay.inputs.rates.of_prompts(replay.ledger.prompt_tokens)
     for label, tokens, column in (
         ("uncached input", ledger.uncached, RateColumn.UNCACHED),
@@ -268,7 +268,7 @@ def _token_kinds(replay: Replay) -> Iterator[tuple[str, int, float]]:
 
 
 def _dollars_by_kind(replay: Replay) -> Iterator[Input]:
-    """What each kind of token costs in all; these add up to the cost."""
+    """Yield the cost of each kind of token; they add up to the cost."""
     ledger = replay.ledger
     for label, tokens, dollars in _token_kinds(replay):
         if tokens:
@@ -281,11 +281,11 @@ def _dollars_by_kind(replay: Replay) -> Iterator[Input]:
 
 
 def model_cost_explanation(row: ModelCost, replay: Replay) -> Explanation:
-    """What the calls of one model cost.
+    """Explain the cost of one model's calls.
 
     Args:
         row: The model's figures.
-        replay: The replay they are of.
+        replay: The replay they are from.
     """
     return Explanation(
         row.cost.value,
@@ -305,7 +305,7 @@ def model_cost_explanation(row: ModelCost, replay: Replay) -> Explanation:
 
 
 def side_explanation(row: SideSpending, replay: Replay) -> Explanation:
-    """What the requests of one purpose cost that are not the conversation's, each told where it was made."""
+    """Explain the cost of side requests of one purpose, each with its place in the conversation."""
     calls = len(replay.inputs.history.session.calls)
     told = [
         Input(f"request {number:,}: {_told_of(each, calls)}", each.cost, "$")
@@ -338,7 +338,7 @@ def _told_of(request: SideRequest, calls: int) -> str:
 
 
 def altogether_explanation(replay: Replay, beside: Sequence[SideSpending]) -> Explanation:
-    """What a session cost with the requests beside its conversation."""
+    """Explain the cost of a session including its side requests."""
     cost = replay.figures.cost_usd
     return Explanation(
         altogether(cost.value, beside),
@@ -352,7 +352,7 @@ def altogether_explanation(replay: Replay, beside: Sequence[SideSpending]) -> Ex
 
 
 def _rate_inputs(replay: Replay) -> Iterator[Input]:
-    """The rates of every model, as of its first call; those for short prompts."""
+    """Yield the rates of every model for short prompts, as of its first call."""
     inputs = replay.inputs
     first = {(call.model, call.terms): call for call in reversed(inputs.history.session.calls)}
     models = list(inputs.cache_models)

@@ -1,1 +1,1 @@
-"""Plans tried on many sessions, and what to make of them: what to set, what it saves, how sure that is."""
+"""Tune plans on many sessions: search, choice, and confidence of the choice."""

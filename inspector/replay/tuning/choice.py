@@ -1,9 +1,9 @@
-"""Which plan to recommend to a group of sessions, and how far that choice can be believed.
+"""Choose a plan for a group of sessions, and validate the choice.
 
-A plan is judged by what it saves at worst: dollars saved less those of getting back what later calls needed. The same
-choice is made once for every session without looking at it: what those choices save on the sessions they did not see
-says what the plan may save on the next one. How far the chosen plan lies behind the best of each session, known only in
-hindsight, is the regret. Sessions drawn anew, many times, say how much of it all hangs on a few of them.
+A plan is ranked by its net savings: dollars saved minus the cost of recovering everything that later calls needed. For
+leave-one-out validation the choice is repeated without each session, and its savings on the omitted session predict the
+savings on the next one. The regret is the gap between the chosen plan and the best plan of each session in hindsight. A
+bootstrap over sessions shows how much the result depends on a few of them.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ if TYPE_CHECKING:
     from inspector.replay.tuning.trial_table import Constraints, TrialTable
 
 LEAST_SESSIONS: Final = 5
-"""With fewer sessions nothing can be said of the next one."""
+"""Minimum number of sessions for a statement about the next one."""
 LEAST_CALLS: Final = 100
-"""With fewer calls in all neither."""
+"""Minimum number of calls in all sessions."""
 
 DRAWS: Final = 1_000
 _DRAWN_AT_ONCE: Final = 100
@@ -37,27 +37,27 @@ SEED: Final = 20
 
 
 class Verdict(StrEnum):
-    """What can be said to a group of sessions."""
+    """Verdict on a group of sessions."""
 
     RECOMMENDED = "recommended"
     """The plan saves, and is likely to on the next session."""
     UNSURE = "unsure"
     """The plan saves on these sessions, and might not on others."""
     NOTHING_SAVES = "nothing saves"
-    """No plan that is allowed saves anything worth having."""
+    """No allowed plan has relevant savings."""
     TOO_FEW = "too few"
-    """Too few sessions, or calls, to say anything."""
+    """Too few sessions or calls for a verdict."""
     UNTRIED = "untried"
-    """Nothing was tried before the search was ended."""
+    """The search ended before anything was tried."""
 
 
 @dataclass(frozen=True, eq=False)
 class LeftOut:
-    """What would have been chosen without each session.
+    """Leave-one-out choices.
 
     Attributes:
-        plan: Per session, the plan chosen by all others, an index; -1 for none, int64.
-        net: Per session, what that plan saves on it at worst, dollars, float64.
+        plan: Per session, index of the plan chosen from all other sessions; -1 for none, int64.
+        net: Per session, that plan's net savings on it, dollars, float64.
     """
 
     plan: NDArray[np.int64]
@@ -66,16 +66,16 @@ class LeftOut:
 
 @dataclass(frozen=True, eq=False)
 class PlanChoice:
-    """The plan of a group of sessions.
+    """Plan chosen for a group of sessions.
 
     Attributes:
-        verdict: What can be said.
-        plan: Index of the plan; None where none saves anything.
-        net: What it saves at worst, dollars over all sessions, with what other sessions of the kind might make of it.
-        left_out: The same choice made without each session.
-        best: Per session, the best plan in hindsight, an index; -1 for none, int64.
-        regret: Per session, how many dollars more that one saves than the plan, float64.
-        chosen_again: In what share of the draws of sessions the same plan was the best, 0 to 1.
+        verdict: The verdict.
+        plan: Index of the plan; None if no plan saves.
+        net: Its net savings in dollars over all sessions, with a bootstrap band over sessions.
+        left_out: Leave-one-out choices.
+        best: Per session, index of the best plan in hindsight; -1 for none, int64.
+        regret: Per session, additional dollars that this plan saves, float64.
+        chosen_again: Share of bootstrap draws in which the same plan is the best, 0 to 1.
     """
 
     verdict: Verdict
@@ -88,12 +88,12 @@ class PlanChoice:
 
 
 def has_enough(calls: Sequence[int]) -> bool:
-    """Whether sessions of so many calls each tell anything of the next one."""
+    """Return True if there are enough sessions and calls for a statement about the next session."""
     return len(calls) >= LEAST_SESSIONS and sum(calls) >= LEAST_CALLS
 
 
 def choose(table: TrialTable, constraints: Constraints) -> PlanChoice:
-    """Choose a plan, and try the choice."""
+    """Choose a plan and validate the choice."""
     plan = best_of(table, constraints)
     left_out = leave_one_out(table, constraints)
     best, hindsight = best_of_each(table, constraints)
@@ -105,7 +105,7 @@ def choose(table: TrialTable, constraints: Constraints) -> PlanChoice:
 
 
 def best_of(table: TrialTable, constraints: Constraints) -> int | None:
-    """The plan that saves most at worst over a group's sessions, the first of equal ones; None where none saves."""
+    """Return the plan with the highest net savings over a group, the first of equal ones; None if no plan saves."""
     total = np.where(table.allowed(constraints), table.net.sum(axis=1), -np.inf)
     if not len(total):
         return None
@@ -114,19 +114,19 @@ def best_of(table: TrialTable, constraints: Constraints) -> int | None:
 
 
 def leave_one_out(table: TrialTable, constraints: Constraints) -> LeftOut:
-    """Choose once for every session by all others alone."""
+    """Choose a plan for every session from all other sessions."""
     count = len(table.cost)
     if not table.plans:
         return LeftOut(np.full(count, -1, dtype=np.int64), np.zeros(count))
     total = np.where(table.allowed_without(constraints), table.net_without(), -np.inf)
     plans = np.where(total.max(axis=0) > NOTHING, np.argmax(total, axis=0), -1)
     net = np.where(plans >= 0, table.net[plans, np.arange(count)], 0.0)
-    # On the session that was not looked at the plan may fail altogether: nothing is saved then.
+    # A plan may be impossible on the omitted session and then saves nothing.
     return LeftOut(plans, np.nan_to_num(net))
 
 
 def best_of_each(table: TrialTable, constraints: Constraints) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """Per session, the best of the allowed plans in hindsight, -1 for none, and what it saves at worst there."""
+    """Return the best allowed plan of each session in hindsight, -1 for none, and its net savings there."""
     net = np.where(table.allowed(constraints)[:, None], table.net, -np.inf)
     count = len(table.cost)
     if not len(net):
@@ -136,7 +136,7 @@ def best_of_each(table: TrialTable, constraints: Constraints) -> tuple[NDArray[n
 
 
 def _drawn(table: TrialTable, plan: int, allowed: NDArray[np.bool_]) -> tuple[Band, float]:
-    """What the plan saves on sessions drawn anew, and how often it is the best of them."""
+    """Return the plan's savings on resampled sessions as a band, and the share of draws in which it is the best."""
     count = len(table.cost)
     net = np.where(allowed[:, None], table.net, -np.inf)[allowed]
     mine = int(allowed[:plan].sum())

@@ -1,7 +1,7 @@
-"""At which size the agent of many sessions had best compact, and how far that can be believed. All of it is projected.
+"""Choose the compaction threshold for an agent from many sessions, and validate it. All figures are projected.
 
-What a compaction does is taken from those the sessions recorded. Thresholds are tried from little above what that
-leaves up to the largest prompt that is known to fit, on all sessions together, against compactions as they were.
+The effect of a compaction is taken from the recorded ones. Thresholds from slightly above the size after a compaction
+up to the largest prompt that fits are tried on all sessions together and compared with the recorded compactions.
 """
 
 from __future__ import annotations
@@ -25,27 +25,27 @@ if TYPE_CHECKING:
     from inspector.replay.tuning.compaction_costs import CompactedSession, RecordedCompaction, ThresholdCosts
 
 LEAST_COMPACTIONS: Final = 3
-"""With fewer of them nothing can be said of the next one."""
+"""Minimum number of compactions for a statement about the next one."""
 
 TRIED: Final = 32
-"""Thresholds that are tried beside the effective one."""
+"""Number of thresholds tried, in addition to the effective one."""
 
 LATEST: Final = 0.9
-"""Agents compact at no larger share of a window: the request that summarises has to fit."""
+"""Largest share of a window to compact at, because the summary request must fit."""
 
 STEP: Final = 1_000
-"""They are whole thousands of tokens."""
+"""Thresholds are multiples of this many tokens."""
 
 
 @dataclass(frozen=True, slots=True)
 class EffectiveThreshold:
-    """Tokens right before recorded compactions that nobody asked for.
+    """Prompt sizes at which recorded automatic compactions fired.
 
     Attributes:
-        count: How many compactions.
-        median: Half of them fired at fewer.
-        least: The fewest.
-        most: The most.
+        count: Number of compactions.
+        median: Median size.
+        least: Smallest size.
+        most: Largest size.
     """
 
     count: int
@@ -55,24 +55,24 @@ class EffectiveThreshold:
 
     @classmethod
     def of(cls, sessions: Sequence[CompactedSession]) -> EffectiveThreshold | None:
-        """Of some sessions; None where none of their compactions came by itself."""
+        """Compute it from some sessions; None if they have no automatic compaction."""
         before = [each.before for session in sessions for each in session.compactions if not each.asked_for]
         return cls(len(before), float(np.median(before)), min(before), max(before)) if before else None
 
 
 @dataclass(frozen=True, eq=False)
 class ThresholdTable:
-    """Sessions under thresholds: a row a threshold. Columns are sessions, where there are any.
+    """Results of thresholds: a row per threshold, a column per session.
 
     Attributes:
-        thresholds: What was tried, rising, tokens.
-        usd: Dollars; NaN where what compactions leave has no room, float64.
-        compactions: How many there would be over all sessions, int64.
-        summaries: Dollars of the requests that write summaries, over all sessions, float64.
-        recovery: Dollars of work that recovers what was lost, against what was recorded, float64.
-        recorded: Dollars per session with compactions where they were recorded, summaries included, float64.
+        thresholds: Thresholds tried, ascending, tokens.
+        usd: Dollars; NaN if the size after a compaction is too close to the threshold, float64.
+        compactions: Number of compactions over all sessions, int64.
+        summaries: Dollars of summary requests over all sessions, float64.
+        recovery: Dollars of recovery work, relative to the recorded sessions, float64.
+        recorded: Dollars per session with the recorded compactions, including summaries, float64.
         effective: Index of the effective threshold.
-        best: Index of the highest that costs at most 1 % more than the one that costs least.
+        best: Index of the highest threshold that costs at most 1 % more than the cheapest.
     """
 
     thresholds: tuple[float, ...]
@@ -86,23 +86,23 @@ class ThresholdTable:
 
     @property
     def totals(self) -> NDArray[np.float64]:
-        """Dollars over all sessions, NaN where a session has no room."""
+        """Dollars over all sessions, NaN if a session has no room."""
         total: NDArray[np.float64] = self.usd.sum(axis=1)
         return total
 
 
 @dataclass(frozen=True, eq=False)
 class ThresholdChoice:
-    """The threshold of a group of sessions.
+    """Threshold chosen for a group of sessions.
 
     Attributes:
-        verdict: What can be said.
-        effective: Where compactions really fired; None where none did by itself.
-        terms: What a compaction is taken to do; None where none was recorded.
-        table: Everything that was tried; None where nothing was.
-        saved: Dollars the best threshold saves against compactions as they were, with what other sessions of the kind
-            might make of it.
-        left_out: The same by thresholds chosen without each session, dollars.
+        verdict: The verdict.
+        effective: Sizes at which compactions fired; None if there was no automatic one.
+        terms: Assumed effect of a compaction; None if none was recorded.
+        table: All results; None if nothing was tried.
+        saved: Dollars the best threshold saves compared with the recorded compactions, with a bootstrap band over
+            sessions.
+        left_out: Dollars saved by thresholds chosen without each session.
     """
 
     verdict: Verdict
@@ -114,9 +114,9 @@ class ThresholdChoice:
 
 
 def compaction_terms(sessions: Sequence[CompactedSession]) -> CompactionTerms | None:
-    """What the recorded compactions of some sessions did: medians, and the mean of what was read again.
+    """Return the median effect of the recorded compactions of some sessions, and the mean number of repeated reads.
 
-    None where none was recorded.
+    None if no compaction was recorded.
     """
     found = [each for session in sessions for each in session.compactions]
     if not found:
@@ -127,7 +127,7 @@ def compaction_terms(sessions: Sequence[CompactedSession]) -> CompactionTerms | 
     return CompactionTerms(
         kept,
         _median(found, "cached"),
-        # A summary that the file does not hold is at most all that was kept.
+        # An unrecorded summary is at most all that was kept.
         float(np.median(summaries)) if summaries else kept,
         max(float(np.mean(rereads)), 0.0) if rereads else 0.0,
     )
@@ -138,17 +138,19 @@ def _median(found: Sequence[RecordedCompaction], name: str) -> float:
 
 
 def is_told(sessions: Sequence[CompactedSession], calls: Sequence[int]) -> bool:
-    """Whether there are sessions, calls and compactions enough to say anything."""
+    """Return True if there are enough sessions, calls and compactions for a verdict."""
     effective = EffectiveThreshold.of(sessions)
     return has_enough(calls) and effective is not None and effective.count >= LEAST_COMPACTIONS
 
 
 def thresholds_to_try(sessions: Sequence[CompactedSession], terms: CompactionTerms) -> tuple[float, ...]:
-    """Sizes from little above what compactions leave to the largest that fits, the effective one among them; rising.
+    """Return thresholds from slightly above the size after a compaction to the largest that fits, ascending.
+
+    The effective threshold is included.
 
     Args:
         sessions: The sessions.
-        terms: What a compaction leaves.
+        terms: Effect of a compaction.
     """
     effective = EffectiveThreshold.of(sessions)
     if effective is None:
@@ -168,13 +170,13 @@ def choose_threshold(
     thresholds: Sequence[float],
     costs: Sequence[ThresholdCosts],
 ) -> ThresholdChoice:
-    """Choose a threshold, and try the choice.
+    """Choose a threshold and validate the choice.
 
     Args:
-        sessions: What the sessions tell of compactions.
-        calls: How many calls each has.
-        thresholds: What was tried, rising.
-        costs: Each session under `AS_RECORDED`, and then under these.
+        sessions: Compactions of the sessions.
+        calls: Number of calls of each.
+        thresholds: Thresholds tried, ascending.
+        costs: Costs of each session under `AS_RECORDED`, then under each threshold.
     """
     effective, terms = EffectiveThreshold.of(sessions), compaction_terms(sessions)
     nothing = Band(0, 0, 0)
@@ -202,12 +204,12 @@ def choose_threshold(
 
 
 def _cheapest(total: NDArray[np.float64]) -> int:
-    """The highest threshold that costs hardly more than any: compactions lose what nothing here sees."""
+    """Return the highest threshold close to the lowest cost, because compactions have losses not measured here."""
     return int(np.flatnonzero(total <= float(total.min()) * (1 + WORTHWHILE))[-1])
 
 
 def _drawn(saved: NDArray[np.float64]) -> NDArray[np.float64]:
-    """What it saves on sessions drawn anew."""
+    """Return the savings on resampled sessions."""
     count = len(saved)
     drawn: NDArray[np.float64] = (
         np.random.default_rng(SEED).multinomial(count, np.full(count, 1 / count), DRAWS) @ saved
@@ -216,7 +218,7 @@ def _drawn(saved: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def _left_out(usd: NDArray[np.float64], recorded: NDArray[np.float64]) -> float:
-    """What thresholds save that were chosen for every session by all others alone."""
+    """Return the savings of thresholds chosen for every session from all other sessions."""
     whole = np.where(np.isnan(usd), np.inf, usd)
     saved = 0.0
     for at in range(usd.shape[1]):

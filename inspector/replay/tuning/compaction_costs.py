@@ -1,11 +1,11 @@
-"""What one session would have cost, had its agent compacted at another size. All of it is projected.
+"""Project the cost of one session with another compaction threshold.
 
-A session's calls are taken as they were recorded: how much each prompt grew, what share of the one before it was read
-from the cache, how long the response was. Only where compactions fall is asked anew: a compaction fires before the call
-whose prompt would reach the threshold, leaves what recorded ones left, costs a request that reads that prompt and
-writes a summary, and the prompt after it is cold but for what recorded ones found in the cache. Work that only
-recovers what was lost is charged for every compaction more than were recorded, and given back for every one less: the
-recorded calls hold that of the recorded ones. Compactions that a person asked for stay where they were.
+Calls are taken as recorded: growth of the prompt, share of the previous prompt read from the cache, response length.
+Only the places of compactions change. A compaction fires before the prompt would reach the threshold. It leaves the
+same tokens as recorded compactions and costs a request that reads the prompt and writes a summary. The prompt after it
+is cold except for the part that recorded ones found in the cache. Recovery work is charged for each additional
+compaction and credited for each avoided one, because the recorded calls already include it. Compactions requested by
+the user stay in place.
 """
 
 from __future__ import annotations
@@ -28,23 +28,23 @@ if TYPE_CHECKING:
     from inspector.replay.engine.replay import Replay
 
 AS_RECORDED: Final = float("nan")
-"""In place of a threshold: compactions fall where they were recorded."""
+"""Replaces a threshold: compactions stay at their recorded places."""
 
 ROOM: Final = 1.25
-"""A threshold is at least so many times what a compaction leaves; below it one would follow the other."""
+"""Smallest ratio of a threshold to the size after a compaction; below it compactions would follow each other."""
 
 
 class RecordedCompaction(NamedTuple):
     """One full compaction that was followed by a call.
 
     Attributes:
-        call: That call, an index.
-        before: Tokens right before it: what the agent reported, or the last prompt.
+        call: Index of that call.
+        before: Tokens right before it: reported by the agent, or the last prompt.
         after: Tokens of the first prompt after it.
-        kept: Those beyond the first prompt of its conversation, at least 0.
-        cached: Those that were read from the cache.
-        summary: Tokens of the summary; 0.0 where the file does not hold it.
-        asked_for: A person asked for it.
+        kept: The part beyond the first prompt of its conversation, at least 0.
+        cached: The part read from the cache.
+        summary: Tokens of the summary; 0.0 if it is not recorded.
+        asked_for: True if the user requested it.
     """
 
     call: int
@@ -57,16 +57,16 @@ class RecordedCompaction(NamedTuple):
 
 
 class CompactedSession(NamedTuple):
-    """What a session tells of compactions.
+    """Compaction data of a session.
 
     Attributes:
-        compactions: Full ones, in order.
-        rereads: Per compaction that can be compared, reads of files known before until the next edit or finished step,
-            less those in a usual window of as many calls.
+        compactions: Full compactions, in order.
+        rereads: Per comparable compaction, reads of known files until the next edit or finished step, minus those in a
+            typical window of equal length.
         first_prompt: Tokens of the largest first prompt of its conversations.
         peak: Tokens of its largest prompt.
-        window: The model's context window, None where unknown.
-        window_is_recorded: The file says so.
+        window: The model's context window, None if unknown.
+        window_is_recorded: True if the file contains the window.
     """
 
     compactions: tuple[RecordedCompaction, ...]
@@ -78,13 +78,13 @@ class CompactedSession(NamedTuple):
 
 
 class CompactionTerms(NamedTuple):
-    """What a compaction is taken to do, as those of many sessions did.
+    """Assumed effect of a compaction, from many sessions.
 
     Attributes:
         kept: Tokens it leaves beyond the first prompt of a conversation.
         cached: Tokens of the first prompt after it that are read from the cache.
         summary: Tokens of the summary it writes.
-        rereads: Calls more that it takes to read again what was lost.
+        rereads: Additional calls to read lost content again.
     """
 
     kept: float
@@ -95,13 +95,14 @@ class CompactionTerms(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class ThresholdCosts:
-    """A session under thresholds, one entry each.
+    """Costs of a session, one entry per threshold.
 
     Attributes:
-        usd: Dollars of its calls, its compactions and their recovery; NaN where what is left leaves no room, float64.
-        summaries: Of these, the requests that write summaries, float64.
-        recovery: Of these, work that recovers what was lost, against what was recorded; may be negative, float64.
-        compactions: How many there are, int64.
+        usd: Dollars of its calls, its compactions and their recovery; NaN if the size after a compaction is too close
+            to the threshold, float64.
+        summaries: The part for summary requests, float64.
+        recovery: The part for recovery work, relative to the recorded session; may be negative, float64.
+        compactions: Number of compactions, int64.
     """
 
     usd: NDArray[np.float64]
@@ -111,7 +112,7 @@ class ThresholdCosts:
 
 
 def compacted_session(baseline: Replay) -> CompactedSession:
-    """Read what a session tells of compactions.
+    """Collect the compaction data of a session.
 
     Args:
         baseline: The session with nothing cut.
@@ -164,20 +165,20 @@ def _next_in_thread(baseline: Replay, call: int) -> int | None:
 
 
 def _requests(baseline: Replay) -> NDArray[np.bool_]:
-    """Per call, whether it is the request that wrote a summary, where the agent records it as a call, bool."""
+    """Return True per call for requests that wrote a summary, if the agent records them as calls, bool."""
     session = baseline.history.session
     summaries = {compaction.message for compaction in session.compactions if not compaction.is_partial}
     return np.array([call.response in summaries for call in session.calls], dtype=np.bool_)
 
 
 def threshold_costs(baseline: Replay, thresholds: Sequence[float], terms: CompactionTerms) -> ThresholdCosts:
-    """What a session would have cost at thresholds.
+    """Project the costs of a session at thresholds.
 
     Args:
         baseline: The session with nothing cut.
-        thresholds: Sizes of a prompt, tokens, before which compactions fire. Above what is known to fit, they fire at
-            that: the window, or the largest prompt.
-        terms: What a compaction does where the session itself recorded none.
+        thresholds: Prompt sizes in tokens before which compactions fire, capped at the largest size known to fit: the
+            window, or the largest prompt.
+        terms: Effect of a compaction if the session itself recorded none.
     """
     recorded = _recorded(baseline)
     if recorded:
@@ -201,14 +202,14 @@ def threshold_costs(baseline: Replay, thresholds: Sequence[float], terms: Compac
 
 @dataclass(frozen=True, eq=False)
 class _Paths:
-    """Prompts under thresholds, one row each, one column a call.
+    """Prompts under thresholds, a row per threshold, a column per call.
 
     Attributes:
         prompt: Tokens sent, float64.
-        cached: Of these, read from the cache, float64.
-        before: Tokens right before a compaction at this call, 0 where there is none, float64.
-        fires: A compaction comes before it, bool.
-        has_room: Per threshold, whether what compactions leave is well below it, bool.
+        cached: The part read from the cache, float64.
+        before: Tokens right before a compaction at this call, 0 if there is none, float64.
+        fires: True if a compaction precedes it, bool.
+        has_room: Per threshold, True if compactions leave clearly less than it, bool.
     """
 
     prompt: NDArray[np.float64]
@@ -225,11 +226,11 @@ class _Calls:
     Attributes:
         recorded: Compactions by the first call after them.
         prompt: Tokens of its prompt, float64.
-        cached: Of these, read from the cache, float64.
-        grows: By how much it would grow from the one before it in its conversation, float64.
-        served: Share of what it has in common with that one that was read from the cache, float64.
-        previous: That call, -1 for the first of a conversation, int64.
-        is_request: It wrote a summary: its dollars are those of the compaction, bool.
+        cached: The part read from the cache, float64.
+        grows: Growth from the previous call in its conversation, float64.
+        served: Share of the common prefix read from the cache, float64.
+        previous: The previous call, -1 for the first of a conversation, int64.
+        is_request: True if it wrote a summary, so its dollars belong to the compaction, bool.
         usual_share: The median of `served`.
         usual_growth: The median growth.
     """
@@ -267,7 +268,7 @@ class _Calls:
         return cls(recorded, prompt, cached, grows, served, previous, is_request, usual_share, usual_growth)
 
     def paths(self, thresholds: NDArray[np.float64], terms: CompactionTerms) -> _Paths:
-        """Go through the calls once, at all thresholds together."""
+        """Simulate all thresholds in one pass over the calls."""
         shape = (len(thresholds), len(self.prompt))
         prompt, cached, before = np.zeros(shape), np.zeros(shape), np.zeros(shape)
         fires = np.zeros(shape, dtype=np.bool_)
@@ -296,7 +297,7 @@ class _Calls:
 def _priced(
     baseline: Replay, calls: _Calls, paths: _Paths, at: int, terms: CompactionTerms, reread_usd: float
 ) -> tuple[float, float, float]:
-    """Dollars at one threshold: all of it, of summaries, and of recovery."""
+    """Return dollars at one threshold: total, summaries and recovery."""
     ledger, rates = baseline.ledger, baseline.inputs.rates
     prompt, cached, fires = paths.prompt[at], paths.cached[at], paths.fires[at]
     rate = rates.of_prompts(prompt.astype(np.int64))
@@ -314,7 +315,7 @@ def _priced(
 
 
 def _reread_usd(baseline: Replay, calls: _Calls, terms: CompactionTerms) -> float:
-    """Dollars of one call more right after a compaction: a usual one that reads a file again."""
+    """Return dollars of one additional call right after a compaction, which reads a file again."""
     left = [each.after for each in calls.recorded.values()]
     size = float(np.median(left)) if left else float(calls.prompt[0]) + terms.kept
     rate = baseline.inputs.rates.of_prompts(np.full(len(calls.prompt), round(size), dtype=np.int64))
@@ -325,7 +326,7 @@ def _reread_usd(baseline: Replay, calls: _Calls, terms: CompactionTerms) -> floa
 
 
 def _written_rates(baseline: Replay, rate: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Per call, dollars of a prompt token that is not read from the cache, written or sent plain as it was recorded."""
+    """Return dollars per unread prompt token of each call, at its recorded mix of writes and uncached input."""
     ledger = baseline.ledger
     kinds = (RateColumn.UNCACHED, RateColumn.CACHE_WRITE_5M, RateColumn.CACHE_WRITE_1H)
     parts = np.stack([ledger.uncached, ledger.cache_write_5m, ledger.cache_write_1h]).astype(np.float64)

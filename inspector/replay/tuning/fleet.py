@@ -1,4 +1,4 @@
-"""Sessions that are tuned together: of one kind of agent and one model, or of several models where each has too few."""
+"""Group sessions for tuning: one kind of agent and one model, or several models if each has too few sessions."""
 
 from __future__ import annotations
 
@@ -22,16 +22,16 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class FleetSession:
-    """What has to be known of a session to tune it with others.
+    """Properties of a session needed to tune it with others.
 
     Attributes:
-        path: What opens it.
-        agent: The kind of agent: the name of the session's format, and whether another session started it.
+        path: Path that opens it.
+        agent: Kind of agent: name of the session's format, and whether another session started it.
         model: The model of most of its calls.
-        calls: How many were recorded.
+        calls: Number of recorded calls.
         cost: Dollars with nothing cut; NaN without a price.
-        known: How savings on it are known.
-        tools: How many different tools it used.
+        known: Confidence of savings on it.
+        tools: Number of distinct tools it used.
     """
 
     path: Path
@@ -44,7 +44,7 @@ class FleetSession:
 
     @classmethod
     def of(cls, path: Path, prepared: PreparedSession) -> FleetSession:
-        """What a session is among others."""
+        """Create it from a prepared session."""
         history = prepared.inputs.history
         session = history.session
         models = [call.model for call in session.calls]
@@ -76,11 +76,11 @@ class FleetGroup:
 
     @property
     def typical(self) -> FleetSession:
-        """The session whose tools plans are fitted to: the one with most of them, and of these with most calls."""
+        """Session with the most tools, then calls; plans are fitted to its tools."""
         return max(self.sessions, key=lambda session: (session.tools, session.calls))
 
     def sample(self, count: int) -> FleetGroup:
-        """At most so many of its sessions, dear and cheap ones alike; the typical one is among them."""
+        """Return at most `count` of its sessions over the whole range of costs, including the typical one."""
         if len(self.sessions) <= count:
             return self
         order = sorted(self.sessions, key=lambda session: session.cost)
@@ -90,11 +90,11 @@ class FleetGroup:
         return replace(self, sessions=tuple(session for session in self.sessions if session in spread))
 
     def part(self) -> FleetGroup:
-        """Those of its sessions that are searched."""
+        """Return the sample of sessions to search."""
         return self.sample(SAMPLED)
 
     def few(self) -> FleetGroup:
-        """Those that are searched coarsely: of the others, as many as tell anything, of all costs but the extremes."""
+        """Return a few sessions for a coarse search, of medium costs, just enough for a verdict."""
         sample = self.part()
         order = sorted(sample.sessions, key=lambda session: session.cost)
         count = min(LEAST_SESSIONS, len(order))
@@ -103,21 +103,21 @@ class FleetGroup:
 
     @property
     def known(self) -> HowKnown:
-        """How savings on all of them are known."""
+        """Confidence of savings on all of them."""
         return weakest(*(session.known for session in self.sessions))
 
 
 @dataclass(frozen=True, eq=False)
 class TunedGroup:
-    """What came of tuning a group.
+    """Result of tuning a group.
 
     Attributes:
         group: The sessions.
-        table: Everything that was tried.
-        choice: What to make of it.
-        left: What the search did not come to before it was ended, in words; empty where it went to its end.
-        searched: How many plans were tried to find those of the table.
-        sampled: On how many of the sessions.
+        table: All trials.
+        choice: The choice.
+        left: Stages the search did not complete, in words; empty if it is complete.
+        searched: Number of plans tried to find those of the table.
+        sampled: Number of sessions they were tried on.
     """
 
     group: FleetGroup
@@ -129,18 +129,18 @@ class TunedGroup:
 
     @property
     def is_complete(self) -> bool:
-        """Whether the search went to its end."""
+        """True if the search is complete."""
         return not self.left
 
     @classmethod
     def of(cls, group: FleetGroup, search: GroupSearch, coarse: GroupSearch, sampled: GroupSearch) -> TunedGroup:
-        """Choose among what was tried.
+        """Choose among the plans tried.
 
         Args:
             group: The sessions.
-            search: What was tried on all of them.
+            search: Trials on all of them.
             coarse: The coarse search on a few of them.
-            sampled: The search on a part of them, where there was one; else the same as on all.
+            sampled: The search on a sample, if there was one; otherwise `search`.
         """
         table = search.table()
         choice = choose(table, search.constraints)
@@ -149,7 +149,7 @@ class TunedGroup:
 
 
 def _left(search: GroupSearch, coarse: GroupSearch, sampled: GroupSearch) -> tuple[str, ...]:
-    """What was not come to, in words."""
+    """Return the incomplete stages, in words."""
     found: list[str] = [*coarse.left]
     if not coarse.left and set(sampled.left) & set(COARSE):
         found.append(f"the rest of it on more than {coarse.sessions:,} sessions")
@@ -160,9 +160,9 @@ def _left(search: GroupSearch, coarse: GroupSearch, sampled: GroupSearch) -> tup
 
 
 def grouped(sessions: Iterable[FleetSession]) -> tuple[FleetGroup, ...]:
-    """Sessions by kind of agent and model; of an agent's models that have too few of them, all together.
+    """Group sessions by kind of agent and model, and pool models with too few sessions.
 
-    The groups that cost most come first.
+    The most expensive groups come first.
     """
     apart: defaultdict[tuple[str, str], list[FleetSession]] = defaultdict(list)
     for session in sessions:

@@ -1,15 +1,15 @@
-"""The search for a group's plan, in rounds: whoever holds the sessions tries each round's plans on all of them.
+"""Search for a group's plan in rounds; the caller tries each round's plans on all sessions.
 
-First a few values of everything are tried. Of what saves most then, strategies with one or two limits are tried at
-every combination of their values and kinds of trigger, an exact grid; those with more start with limits tight and wide
-at every kind of trigger. From the best start of those with few limits every two of these are changed together, because
-limits that hold each other up, as what is kept and how much has to be cleared, bring nothing one at a time. Then one
-thing at a time is moved, each to the best of all such moves, until none is better. Last, lines through the best plan
-are tried more finely, which also is the curve that shows what its limits decide.
+First a few values of everything are tried. Of the strategies with the highest savings, those with one or two limits are
+tried at every combination of values and triggers, an exact grid; those with more limits start with tight and wide
+limits at every kind of trigger. From the best of these starts, every two limits are changed together, because limits
+that block each other (such as the results to keep and the tokens to clear) have no effect one at a time. Then
+coordinate search moves one dimension at a time, each time to the best such move, until none improves. Finally, lines
+through the best plan are refined, which also gives the curves that show the effect of its limits.
 
-Of very many sessions a part is searched like that, and what did best there is tried on all of them: plans are many, and
-a few dozen sessions tell which of them are worth a trial on the rest. A search may also be coarse: on a handful of
-sessions, and only as far as each limit alone. That takes so little that every group can have it before any has more.
+If there are very many sessions, a sample is searched this way, and the best plans are tried on all sessions. A search
+may also be coarse: on a handful of sessions, and only up to single limits. That is cheap enough to run for every group
+before any full search.
 """
 
 from __future__ import annotations
@@ -34,33 +34,33 @@ if TYPE_CHECKING:
     from inspector.strategies.plan import Plan
 
 KEPT: Final = 5
-"""Strategies and ready plans that are searched further."""
+"""Number of strategies and ready plans that are searched further."""
 
 MOST_MOVES: Final = 4
-"""How often a coordinate search moves."""
+"""Maximum moves of a coordinate search."""
 
 STARTS_KEPT: Final = 2
-"""Of each plan's starts, and after each move, those that go on."""
+"""Beam width: best starts that continue, and best plans after each move."""
 
 FINE: Final = 7
-"""Values tried between the neighbours of the best one."""
+"""Values tried between the neighbors of the best one."""
 
 MOST_POLISHING: Final = 3
 
 SAMPLED: Final = 40
-"""Sessions that are searched; of more, so many."""
+"""Maximum number of sessions to search."""
 
 SHORTLISTED: Final = 60
-"""Plans that did best there and are tried on all sessions, beside those of the front."""
+"""Best plans of a sample that are tried on all sessions, in addition to the Pareto front."""
 
 FIRST: Final = 5
-"""Plans that did best in a coarse search and are tried on all sessions, so that there is an answer early."""
+"""Best plans of a coarse search that are tried on all sessions, for an early answer."""
 
 _FORBIDDEN: Final = -1e12
 
 
 class Stage(StrEnum):
-    """Parts of a search in their order, in words that say what is missing where it was ended before."""
+    """Stages of a search in order; the values describe incomplete stages."""
 
     SHORTLIST = "the best plans of those, on all of the sessions"
     READY = "every strategy and ready plan as it is"
@@ -72,15 +72,15 @@ class Stage(StrEnum):
 
 
 SEARCH: Final = tuple(stage for stage in Stage if stage is not Stage.SHORTLIST)
-"""Of a whole search."""
+"""Stages of a full search."""
 COARSE: Final = (Stage.READY, Stage.ENDS, Stage.ALONE)
-"""Of a coarse one."""
+"""Stages of a coarse search."""
 CHOICE: Final = (Stage.SHORTLIST, Stage.FINE)
-"""Of one that chooses among plans that were found on a part of the sessions."""
+"""Stages of choosing among plans found on a sample."""
 
 
 class GroupSearch:
-    """Says which plans to try next on one group of sessions, and keeps what came of those that were."""
+    """Proposes plans to try on one group of sessions, and stores the results."""
 
     def __init__(
         self,
@@ -92,16 +92,16 @@ class GroupSearch:
         shortlist: Sequence[Plan] = (),
         stages: Sequence[Stage] = SEARCH,
     ) -> None:
-        """Prepare to search.
+        """Prepare the search.
 
         Args:
-            bases: Plans whose limits are tuned.
-            constraints: What a plan may not exceed.
+            bases: Plans with limits to tune.
+            constraints: Upper limits for a plan.
             cost: Per session, dollars with nothing cut.
             calls: Per session, recorded calls.
-            keep: Tools whose results are to stay as they are.
-            shortlist: Plans to choose among, where they were searched for on a part of the sessions.
-            stages: What is searched, in this order.
+            keep: Tools with results that must not change.
+            shortlist: Plans to choose among, if they come from a search on a sample.
+            stages: Stages to run, in order.
         """
         self._shortlist = tuple(shortlist)
         self.constraints = constraints
@@ -114,33 +114,33 @@ class GroupSearch:
 
     @property
     def is_complete(self) -> bool:
-        """Whether it went to its end: `left` holds the stages it did not come to the end of."""
+        """True if the search is complete; otherwise `left` holds the remaining stages."""
         return not self.left
 
     @property
     def sessions(self) -> int:
-        """How many sessions it is on."""
+        """Number of sessions."""
         return len(self._cost)
 
     @property
     def tried(self) -> int:
-        """How many plans were tried."""
+        """Number of plans tried."""
         return len(self._trials)
 
     def add(self, plan: Plan, trials: Sequence[Trial | None]) -> None:
-        """Take what came of a plan on every session, in their order."""
+        """Store a plan's trials on every session, in their order."""
         self._trials[plan] = trials
 
     def take(self, other: GroupSearch) -> None:
-        """Take what came of plans that another search tried on the same sessions, behind what is known here."""
+        """Merge trials of another search on the same sessions; existing trials win."""
         self._trials |= {plan: trials for plan, trials in other._trials.items() if plan not in self._trials}
 
     def table(self) -> TrialTable:
-        """Everything that was tried."""
+        """Return all trials."""
         return TrialTable.of(self._trials, self._cost, self._calls)
 
     def rounds(self) -> Iterator[tuple[Plan, ...]]:
-        """Plans to try next: `add` what comes of each before asking for more. A search may be left at any round."""
+        """Yield plans to try next; `add` their trials before the next round. A search may be ended at any round."""
         stages = {
             Stage.SHORTLIST: lambda: self._untried(self._shortlist),
             Stage.READY: lambda: self._untried(space.plan for space in self._spaces),
@@ -155,9 +155,9 @@ class GroupSearch:
             self.left = self.left[1:]
 
     def shortlist(self) -> tuple[Plan, ...]:
-        """What did best of all that was tried, and the front of saving against needed later.
+        """Return the best plans tried, and the Pareto front of savings and needs.
 
-        Where nothing saves, the plan that comes nearest to it: whether it saves on other sessions is worth a trial.
+        If no plan saves, return the closest one, because it may save on other sessions.
         """
         table = self.table()
         if not table.plans:
@@ -185,7 +185,7 @@ class GroupSearch:
         return sorted(best, key=lambda at: -best[at])[:KEPT]
 
     def _is_hopeless(self, plan: Plan) -> bool:
-        """Whether a plan leaves out what was said, as its strategies are there to do, whatever their limits are."""
+        """Return True if a plan drops user or assistant text by design, at any limits."""
         return any(trial is not None and trial.flaw == Flaw.FORGETS for trial in self._trials[plan])
 
     def _coordinate_search(self, spaces: Sequence[SearchSpace]) -> Iterator[tuple[Plan, ...]]:
@@ -213,7 +213,7 @@ class GroupSearch:
         return tuple(sorted(plans, key=self._score, reverse=True)[:STARTS_KEPT])
 
     def _tells_nothing(self, plan: Plan, others: Collection[Plan]) -> bool:
-        """Whether other plans come to the same as one of them, as far as they were tried."""
+        """Return True if the other plans that were tried have the same score as this one."""
         known = [self._scores[other] for other in others if other in self._scores]
         return bool(known) and all(abs(each - self._score(plan)) < NOTHING for each in known)
 
@@ -233,7 +233,7 @@ class GroupSearch:
             yield left
 
     def _judge(self) -> None:
-        """Score every plan: what it saves at worst, or how far what is not allowed is from being so."""
+        """Score every plan: its net savings, or a penalty if it is not allowed."""
         table = self.table()
         net = np.where(table.counts, table.net, 0.0).sum(axis=1)
         scores = np.where(table.allowed(self.constraints), net, _FORBIDDEN - table.needed.sum(axis=1))
@@ -244,7 +244,7 @@ class GroupSearch:
 
 
 def _alone(space: SearchSpace) -> Iterator[Plan]:
-    """Of a grid the whole where it is one limit's, else what changes one thing of the plan."""
+    """Yield the whole grid for a single limit, otherwise plans with one change."""
     lines = set(space.lines(space.plan)) if len(space.limits) > 1 else None
     yield from (plan for plan in space.grid() if lines is None or plan in lines)
 
@@ -259,12 +259,12 @@ def _finer(space: SearchSpace) -> Iterator[Plan]:
 
 @dataclass(frozen=True, slots=True)
 class LimitCurve:
-    """What one limit of a plan decides, all others as they are.
+    """Effect of one limit of a plan, with the others fixed.
 
     Attributes:
         limit: The limit.
-        values: Its values that were tried, rising.
-        plans: The plan at each, an index of the table.
+        values: The values tried, ascending.
+        plans: Index in the table of the plan at each value.
     """
 
     limit: TunableLimit
@@ -273,7 +273,7 @@ class LimitCurve:
 
 
 def curves_through(table: TrialTable, plan: int) -> tuple[LimitCurve, ...]:
-    """The curve of every limit of a plan that makes a difference at the values it was tried at, the largest first."""
+    """Return the curves of a plan's limits that made a difference in the trials, largest effect first."""
     chosen = table.plans[plan]
     found = []
     for dimension in SearchSpace.of(chosen).limits:
@@ -294,6 +294,6 @@ def curves_through(table: TrialTable, plan: int) -> tuple[LimitCurve, ...]:
 
 
 def _is_like(other: Plan, chosen: Plan, entry: int) -> bool:
-    """Whether two plans are made of the same kinds of strategies, so that a limit of the one is one of the other."""
+    """Return True if two plans consist of the same kinds of strategies, so that their limits correspond."""
     kinds = [[type(each.strategy) for each in plan.entries] for plan in (other, chosen)]
     return kinds[0] == kinds[1] and entry < len(other.entries)

@@ -1,9 +1,9 @@
-"""Which plans are tried: every strategy and ready plan, its limits along a ladder of values, and its kinds of trigger.
+"""Plans to try: every strategy and ready plan, its limits on a ladder of values, and its kinds of trigger.
 
-A ladder goes up and down from the value a plan has, in ratios, because the defaults of strategies in use have the right
-size and nothing says where between a sixteenth and sixteen times of it the best value lies. When a strategy's edits are
-made at once or in batches (every so many calls, from so many tokens or such a share of the prompt on, once the cache is
-cold) is a dimension as well: the kind of trigger often decides more than its limit.
+A ladder multiplies and divides a plan's value, because the defaults of deployed strategies have the right order of
+magnitude, and the best value may be anywhere between a sixteenth and sixteen times of it. The kind of trigger is a
+dimension as well: edits are made at once or in batches (every n calls, above a number of tokens or a share of the
+prompt, or once the cache is cold). It often matters more than the limit.
 """
 
 from __future__ import annotations
@@ -27,19 +27,19 @@ if TYPE_CHECKING:
     from inspector.strategies.core.strategy import Strategy
 
 RATIOS: Final = (1 / 16, 1 / 8, 1 / 4, 1 / 2, 1, 2, 4, 8, 16)
-"""How values of a ladder stand to the one it begins at."""
+"""Ratios of a ladder's values to its starting value."""
 
 FEW: Final = 2
-"""Dimensions up to which every combination of values is tried."""
+"""Maximum number of dimensions for a full grid."""
 
 PAIRED: Final = 4
-"""Limits up to which every two of them are tried together."""
+"""Maximum number of limits to try in pairs."""
 
 ASSUMED: Final = frozenset({"summary-tokens", "characters-per-token", "allowance", "minimum-progress"})
-"""Numbers of strategies that say what something is, and are no limit to be set."""
+"""Numeric parameters that are assumptions rather than limits."""
 
 FROM_NOTHING: Final = {TOKENS: (2_000, 5_000, 10_000, 20_000, 50_000, 100_000, 150_000)}
-"""By unit, the ladder of a limit that is off."""
+"""Ladder of a limit that is off, by unit."""
 _FROM_NOTHING = (5, 10, 20, 40, 80)
 _SHARES = (0.1, 0.25, 0.5, 0.75, 0.9)
 
@@ -63,7 +63,7 @@ TRIGGERS: Final[tuple[Mapping[str, ParameterValue], ...]] = (
     {"batch-idle": 300},
     {"batch-before": 50},
 )
-"""When edits of what was already sent are made, beside at once."""
+"""When edits of text already sent are made, in addition to at once."""
 
 _TELLING: Final[tuple[Mapping[str, ParameterValue], ...]] = ({"batch-calls": 20}, {"batch-tokens": 20_000})
 
@@ -73,10 +73,10 @@ _KINDS: Final[tuple[Mapping[str, ParameterValue], ...]] = (
     {"batch-idle": 300},
     {"batch-before": 50},
 )
-"""One of every kind, beside at once."""
+"""One trigger of every kind, in addition to at once."""
 
 _TIGHT, _WIDE = 0.25, 0.75
-"""How far along a ladder limits are tight, and wide."""
+"""Positions of tight and wide limits on a ladder."""
 
 OTHER_TRIGGERS: Final = (
     "anthropic-clear-tool-uses:trigger-type=tool-uses,trigger=40",
@@ -86,16 +86,16 @@ OTHER_TRIGGERS: Final = (
     "maf-truncation:unit=tokens,limit=100000,target=50000",
     "openhands-condenser:max-tokens=100000",
 )
-"""Strategies that have several kinds of trigger of their own, with the kinds they do not have by default."""
+"""Strategies with several kinds of trigger, set to a kind other than the default."""
 
 
 @dataclass(frozen=True, slots=True)
 class Dimension:
-    """Something of a plan that is tuned.
+    """A tunable dimension of a plan.
 
     Attributes:
         entry: Index of the strategy among the plan's entries.
-        settings: What is set of it at every step: one value of a limit, rising, or what makes a kind of trigger.
+        settings: Parameters to set at each step: one value of a limit, ascending, or those of a kind of trigger.
         limit: The limit; None for the kind of trigger.
     """
 
@@ -105,7 +105,7 @@ class Dimension:
 
     @classmethod
     def of_limit(cls, limit: TunableLimit, values: Iterable[float]) -> Dimension:
-        """A limit at some values."""
+        """Create the dimension of a limit at some values."""
         name = limit.parameter.name
         return cls(limit.entry, tuple({name: limit.proper(value)} for value in values), limit)
 
@@ -114,13 +114,13 @@ class Dimension:
 
     @property
     def values(self) -> tuple[float, ...]:
-        """The values of a limit, rising; none of a kind of trigger."""
+        """Values of a limit, ascending; empty for a kind of trigger."""
         name = self.limit.parameter.name if self.limit is not None else ""
         found = (setting.get(name) for setting in self.settings)
         return tuple(float(value) for value in found if isinstance(value, int | float))
 
     def put(self, plan: Plan, step: int) -> Plan | None:
-        """The plan at one step; None where the strategy takes no such value beside its others."""
+        """Return the plan at one step; None if the strategy rejects the value in combination with its others."""
         try:
             strategy = with_values(plan.entries[self.entry].strategy, self.settings[step])
         except ParameterError:
@@ -130,10 +130,10 @@ class Dimension:
 
 @dataclass(frozen=True, slots=True)
 class SearchSpace:
-    """One plan with everything of it that is tuned.
+    """One plan with all of its tunable dimensions.
 
     Attributes:
-        plan: The plan as it is to begin with.
+        plan: The initial plan.
         limits: Its limits.
         triggers: The kinds of trigger of its strategies.
     """
@@ -144,7 +144,7 @@ class SearchSpace:
 
     @classmethod
     def of(cls, plan: Plan) -> SearchSpace:
-        """What can be tuned of a plan: the limits of its strategies in use."""
+        """Return the tunable dimensions of a plan, from its enabled strategies."""
         limits = []
         for limit in tunable_limits(plan):
             strategy = plan.entries[limit.entry].strategy
@@ -164,11 +164,11 @@ class SearchSpace:
 
     @property
     def has_grid(self) -> bool:
-        """It has so few limits that every combination of them is tried."""
+        """True if it has few enough limits for a full grid."""
         return len(self.limits) <= FEW and len(self.triggers) <= 1
 
     def grid(self) -> Iterator[Plan]:
-        """Every combination of values of the limits and of kinds of trigger, those of a wide grid first."""
+        """Yield every combination of limit values and kinds of trigger, a coarse grid first."""
         for trigger in self._triggered(self.plan):
             match self.limits:
                 case ():
@@ -189,11 +189,11 @@ class SearchSpace:
                 yield moved
 
     def lines(self, plan: Plan) -> Iterator[Plan]:
-        """One of the space's plans with one thing changed at a time, over all steps of each dimension."""
+        """Yield variants of a plan of the space with one change, over all steps of each dimension."""
         yield from _put_all(plan, ((each, step) for each in self.dimensions for step in range(len(each))))
 
     def pairs(self, plan: Plan) -> Iterator[Plan]:
-        """One of the space's plans with two limits changed together, over all their values; none of many limits."""
+        """Yield variants of a plan with two limits changed, over all their values; none if it has many limits."""
         for one, other in combinations(self.limits, 2) if len(self.limits) <= PAIRED else ():
             for step in range(len(one)):
                 moved = one.put(plan, step)
@@ -201,7 +201,7 @@ class SearchSpace:
                     yield from _put_all(moved, ((other, value) for value in range(len(other))))
 
     def sketch(self) -> Iterator[Plan]:
-        """The plan, and what tells most of what tuning it may bring: each limit tight and wide, edits in batches."""
+        """Yield the plan and its most informative variants: each limit tight and wide, edits in batches."""
         yield self.plan
         for each in self.limits:
             yield from self._ends(each)
@@ -209,20 +209,20 @@ class SearchSpace:
             yield from _put_all(self.plan, ((each, TRIGGERS.index(trigger)) for trigger in _TELLING))
 
     def _ends(self, limit: Dimension) -> Iterator[Plan]:
-        """The plan with one limit tight, and wide."""
+        """Yield the plan with one limit tight, and wide."""
         yield from _put_all(self.plan, ((limit, round(at * (len(limit) - 1))) for at in (_TIGHT, _WIDE)))
 
     def without(self, tells_nothing: Callable[[Plan, Collection[Plan]], bool]) -> SearchSpace:
-        """The same without the limits that are found to make no difference, tight or wide.
+        """Return the space without limits that make no difference, tight or wide.
 
         Args:
-            tells_nothing: Whether other plans come to the same as the one given first.
+            tells_nothing: Predicate: the other plans have the same results as the first argument.
         """
         limits = (each for each in self.limits if not tells_nothing(self.plan, tuple(self._ends(each))))
         return replace(self, limits=tuple(limits))
 
     def starts(self) -> tuple[Plan, ...]:
-        """Where coordinate search begins: the plan, and all its limits tight, and wide, at every kind of trigger."""
+        """Return the starts of coordinate search: the plan, and all limits tight and wide, at each kind of trigger."""
         found = [self.plan]
         for at in (_TIGHT, _WIDE):
             moved: Plan | None = self.plan
@@ -245,7 +245,7 @@ def _put_all(plan: Plan, places: Iterable[tuple[Dimension, int]]) -> Iterator[Pl
 
 
 def is_limit(parameter: Parameter, strategy: Strategy) -> bool:
-    """Whether a numeric parameter is a limit to be set, in use with the strategy's other values."""
+    """Return True if a numeric parameter is a limit in use with the strategy's other values."""
     if parameter.group == BATCHING:
         return value_of(strategy, parameter) != parameter.default
     if parameter.name in ASSUMED:
@@ -260,7 +260,7 @@ def is_limit(parameter: Parameter, strategy: Strategy) -> bool:
 
 
 def ladder_of(limit: TunableLimit, value: float) -> tuple[float, ...]:
-    """Values to try of a limit, rising, its present one among them."""
+    """Return the values to try for a limit, ascending, including its current one."""
     parameter = limit.parameter
     least, most = parameter.minimum or 0.0, parameter.maximum
     if value <= 0 or (value == 1 and parameter.kind is ParameterKind.WHOLE_NUMBER):
@@ -274,7 +274,7 @@ def ladder_of(limit: TunableLimit, value: float) -> tuple[float, ...]:
 
 
 def between(limit: TunableLimit, value: float, ladder: Sequence[float], count: int) -> tuple[float, ...]:
-    """Values around one of a limit's, up to its neighbours on the ladder, in ratios where the limit goes by these."""
+    """Return values around one value of a limit, up to its neighbors on the ladder, in ratios if it is logarithmic."""
     below = max((each for each in ladder if each < value), default=value)
     above = min((each for each in ladder if each > value), default=value)
     low, high = limit.scale.fraction(below), limit.scale.fraction(above)
@@ -283,18 +283,18 @@ def between(limit: TunableLimit, value: float, ladder: Sequence[float], count: i
 
 
 def _within(limit: TunableLimit, value: float) -> float:
-    """A value as the parameter takes it."""
+    """Convert and clamp a value to the parameter."""
     proper = limit.proper(value)
     return float(proper) if isinstance(proper, int | float) else value
 
 
 def _typed(value: float) -> float:
-    """A number with two digits that count, as a person would type it."""
+    """Round a number to two significant digits, like a typed value."""
     return float(f"{value:.2g}")
 
 
 def keeping(plan: Plan, tools: Collection[str]) -> Plan:
-    """The plan with tools left alone by every strategy that can be told so."""
+    """Return the plan with tools exempted in every strategy that supports it."""
     for index, entry in enumerate(plan.entries):
         strategy = entry.strategy
         for parameter in strategy.parameters:
@@ -308,15 +308,15 @@ def keeping(plan: Plan, tools: Collection[str]) -> Plan:
 
 
 def spaces_of(bases: Iterable[Plan], keep: Collection[str] = ()) -> tuple[SearchSpace, ...]:
-    """What is searched: plans, and the kinds of trigger their strategies have of their own.
+    """Return the search spaces of plans, including other kinds of trigger of their strategies.
 
     Args:
         bases: The plans.
-        keep: Tools whose results are to stay as they are.
+        keep: Tools with results that must not change.
     """
     plans = [plan for plan in bases if plan.strategies]
     alone = {plan.strategies[0].name for plan in plans if len(plan.strategies) == 1}
     others = [Plan.from_specs([spec]) for spec in OTHER_TRIGGERS if spec.partition(":")[0] in alone]
-    # By what it does alone, so that nothing is tried twice under two names.
+    # Without names, so that equal plans with different names are tried only once.
     nameless = dict.fromkeys(replace(keeping(plan, keep), name="") for plan in (*plans, *others))
     return tuple(SearchSpace.of(plan) for plan in nameless)

@@ -1,4 +1,4 @@
-"""One plan on one session: what it saves, what it cuts that was needed, and what getting that back would cost."""
+"""Trial of one plan on one session: savings, needs, and the cost of recovering them."""
 
 from __future__ import annotations
 
@@ -29,27 +29,27 @@ if TYPE_CHECKING:
 
 
 class Flaw(IntEnum):
-    """Why a plan is not to be had on a session, whatever it saves."""
+    """Reason to exclude a plan on a session, regardless of its savings."""
 
     NONE = 0
     FORGETS = 1
-    """It leaves out what was said, a person's words or the model's. Nothing tells what that loses."""
+    """It drops user or assistant text. No detector measures that loss."""
     TOUCHES_KEPT = 2
-    """It touches results of a tool that are to stay as they are."""
+    """It changes results of a protected tool."""
     REJECTED = 3
-    """A provider would reject a prompt of it: a tool call without its result, or a result without its call."""
+    """A provider would reject one of its prompts: a tool call without its result, or a result without its call."""
 
 
 class Trial(NamedTuple):
     """One plan on one session.
 
     Attributes:
-        saved: Dollars saved against the session with nothing cut, cache misses and own requests included; negative
-            where the plan costs more.
-        recovery: Dollars that getting back what was needed would cost.
-        needed: How often a later call needed something the plan had cut by then.
-        requests: Calls that were not recorded: those the plan's strategies make, and one for every time it was needed.
-        flaw: Why it is not to be had there; the worst of several.
+        saved: Dollars saved compared with the session with nothing cut, including cache misses and the plan's own
+            requests; negative if the plan costs more.
+        recovery: Dollars of recovering everything needed.
+        needed: Number of calls that needed something already cut.
+        requests: Additional calls: the requests of the plan's strategies, and one per need.
+        flaw: Reason to exclude it there; the worst of several.
     """
 
     saved: float
@@ -60,11 +60,11 @@ class Trial(NamedTuple):
 
 
 class TrialTerms(NamedTuple):
-    """What plans may do.
+    """Rules for plans.
 
     Attributes:
-        keep: Tools whose results are to stay as they are.
-        may_forget: They may leave out what was said.
+        keep: Tools with results that must not change.
+        may_forget: True if plans may drop user or assistant text.
     """
 
     keep: frozenset[str] = frozenset()
@@ -73,10 +73,10 @@ class TrialTerms(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class PreparedSession:
-    """A session as trials start from it: everything that no plan changes, worked out once.
+    """A session prepared for trials: everything independent of the plan, computed once.
 
     Attributes:
-        inputs: What replays start from.
+        inputs: Inputs of replays.
         baseline: The session with nothing cut.
     """
 
@@ -90,7 +90,7 @@ class PreparedSession:
 
     @cached_property
     def uses(self) -> ReuseEvidence:
-        """Where it used again what its tool results said."""
+        """Later uses of its tool results."""
         return ReuseScan(self.inputs.history).run_to_the_end()
 
     @property
@@ -100,7 +100,7 @@ class PreparedSession:
         return float("nan") if cost is None else cost
 
     def bases(self) -> tuple[Plan, ...]:
-        """Every strategy and ready plan, with the defaults that fit this session's tools."""
+        """Return every strategy and ready plan, with defaults for this session's tools."""
         return plans_to_compare(self.inputs.history.session)
 
     def trials(self, plans: Iterable[Plan], terms: TrialTerms) -> Iterator[Trial | None]:
@@ -108,12 +108,12 @@ class PreparedSession:
 
         Args:
             plans: The plans.
-            terms: What they may do.
+            terms: Rules for them.
 
         Yields:
-            One a plan; None where the plan cannot be replayed on this session.
+            One trial per plan; None if the plan cannot be replayed on this session.
         """
-        # What plans make of blocks is worth remembering among plans alike, not for the whole search.
+        # Renditions are worth caching among similar plans, not for the whole search.
         inputs = self.inputs.isolated()
         kept = self._blocks_of(terms.keep)
         for plan in plans:
@@ -131,7 +131,7 @@ class PreparedSession:
         return Trial(saved, cost, found.needed, found.needed + own, flaw)
 
     def _blocks_of(self, tools: Collection[str]) -> NDArray[np.bool_]:
-        """Per block, whether it is a result of one of the tools, bool."""
+        """Return True per block for results of the tools, bool."""
         history = self.inputs.history
         kept = np.zeros(len(history.kind), dtype=bool)
         numbers = [number for number, name in enumerate(history.tool_names) if name in tools]
@@ -140,12 +140,12 @@ class PreparedSession:
 
 
 def _flaw(planned: Replay, kept: NDArray[np.bool_], terms: TrialTerms) -> Flaw:
-    """The worst flaw of a plan.
+    """Return the worst flaw of a plan.
 
     Args:
         planned: The plan on a session.
-        kept: Per block, whether it is to stay as it is, bool.
-        terms: What plans may do.
+        kept: Per block, True if it must not change, bool.
+        terms: Rules for plans.
     """
     edits = planned.edits
     if next(orphaned_pairs(planned), None) is not None:

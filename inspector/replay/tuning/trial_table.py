@@ -1,4 +1,4 @@
-"""All trials of one group of sessions as columns, what they come to over the group, and which plans are allowed."""
+"""All trials of one group of sessions as columns, with sums over the group and constraints on plans."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ if TYPE_CHECKING:
     from inspector.strategies.plan import Plan
 
 PER = 100
-"""Calls that what is needed, and what is requested beside them, is counted by."""
+"""Number of calls that needs and requests are counted by."""
 
 _MISSING = Trial(float("nan"), 0.0, 0, 0, Flaw.REJECTED)
 
 
 @dataclass(frozen=True, slots=True)
 class Constraints:
-    """What a plan may not exceed, over all sessions of a group; None for anything.
+    """Upper limits for a plan over all sessions of a group; None for no limit.
 
     Attributes:
-        max_needed: How often in 100 calls a later call may need what was cut.
-        max_risk: What getting it back may cost, in percent of what the plan saves.
-        budget_calls: Calls in 100 that the plan may add: its own requests, and one for every time something was needed.
+        max_needed: Needs per 100 calls.
+        max_risk: Cost of recoveries in percent of the plan's savings.
+        budget_calls: Additional calls per 100 calls: its own requests, and one per need.
     """
 
     max_needed: float | None = None
@@ -40,17 +40,17 @@ class Constraints:
 
 @dataclass(frozen=True, eq=False)
 class TrialTable:
-    """Plans down, sessions across.
+    """Trials with a row per plan and a column per session.
 
     Attributes:
         plans: The plans.
         cost: Per session, dollars with nothing cut, float64.
         calls: Per session, recorded calls, int64.
-        saved: Dollars saved, NaN where a plan could not be replayed, float64.
-        recovery: Dollars of getting back what was needed, float64.
-        needed: How often something was, int64.
-        requests: Calls that were not recorded, int64.
-        flaw: Why a plan is not to be had on a session, `Flaw`, uint8.
+        saved: Dollars saved, NaN if a plan could not be replayed, float64.
+        recovery: Dollars of recovering everything needed, float64.
+        needed: Number of needs, int64.
+        requests: Additional calls, int64.
+        flaw: Reason to exclude a plan on a session, `Flaw`, uint8.
     """
 
     plans: tuple[Plan, ...]
@@ -66,10 +66,10 @@ class TrialTable:
     def of(
         cls, trials: Mapping[Plan, Sequence[Trial | None]], cost: Sequence[float], calls: Sequence[int]
     ) -> TrialTable:
-        """The table of trials.
+        """Build the table.
 
         Args:
-            trials: By plan, a trial for every session; None where the plan could not be replayed.
+            trials: By plan, a trial for every session; None if the plan could not be replayed.
             cost: Per session, dollars with nothing cut.
             calls: Per session, recorded calls.
         """
@@ -88,33 +88,33 @@ class TrialTable:
 
     @cached_property
     def net(self) -> NDArray[np.float64]:
-        """What every plan saves at worst: dollars saved less those of getting back what was needed, float64."""
+        """Net savings: dollars saved minus the cost of recovering everything needed, float64."""
         return self.saved - self.recovery
 
     @cached_property
     def counts(self) -> NDArray[np.bool_]:
-        """Whether a plan was replayed on a session and has no flaw there, bool."""
+        """True if a plan was replayed on a session and has no flaw there, bool."""
         counts: NDArray[np.bool_] = np.isfinite(self.saved) & (self.flaw == Flaw.NONE)
         return counts
 
     def allowed(self, constraints: Constraints) -> NDArray[np.bool_]:
-        """Per plan, whether it counts on every session, and keeps the constraints over all of them, bool."""
+        """Return True per plan if it counts on every session and satisfies the constraints over all of them, bool."""
         return self._allowed(constraints, self._columns.sum(axis=2), self.calls.sum())
 
     def allowed_without(self, constraints: Constraints) -> NDArray[np.bool_]:
-        """The same over all sessions but one: a row a plan, a column for every session that is left out, bool."""
+        """Return `allowed` over all sessions but one: a row per plan, a column per omitted session, bool."""
         others = self._columns.sum(axis=2, keepdims=True) - self._columns
         return self._allowed(constraints, others, self.calls.sum() - self.calls)
 
     def net_without(self) -> NDArray[np.float64]:
-        """What every plan saves at worst over all sessions but one, 0 where it does not count, float64."""
+        """Return the net savings over all sessions but one, 0 where a plan does not count, float64."""
         net = np.where(self.counts, self.net, 0.0)
         without: NDArray[np.float64] = net.sum(axis=1, keepdims=True) - net
         return without
 
     @cached_property
     def _columns(self) -> NDArray[np.float64]:
-        """What constraints are about, one layer each, float64."""
+        """Quantities of the constraints, one layer each, float64."""
         saved = np.where(self.counts, self.saved, 0.0)
         return np.stack((~self.counts, saved, self.recovery, self.needed, self.requests)).astype(np.float64)
 
@@ -134,14 +134,14 @@ class TrialTable:
 
 
 def front(saved: NDArray[np.float64], needed: NDArray[np.int64]) -> list[int]:
-    """The plans of which no other saves more and is needed no oftener, nor as much and is needed less.
+    """Return the Pareto front of plans with high savings and few needs.
 
     Args:
-        saved: Per plan, dollars over all sessions; NaN for one that does not count, float64.
-        needed: Per plan, how often what it cut was needed, int64.
+        saved: Per plan, dollars over all sessions; NaN if it does not count, float64.
+        needed: Per plan, number of needs, int64.
 
     Returns:
-        Indices, by rising need and so by rising saving, only those that save something; the first of equal ones.
+        Indices by ascending needs, and therefore ascending savings, only of plans that save; the first of equal ones.
     """
     order = np.lexsort((np.arange(len(saved)), -np.nan_to_num(saved, nan=-np.inf), needed))
     found: list[int] = []
