@@ -105,14 +105,14 @@ class InspectorApp(ThemedApp, EndingApp, GatedApp, DraggingApp, CollectingApp, P
         """Create the app.
 
         Args:
-        paths: Sessions to open, each in its own tab; if empty, the session list is shown.
-        plan: Initial plan; None for the plan last used on the session, or a suggested one.
-        settings: Settings to use instead of the user's.
-        folders: Folders to list sessions from; None for the agents' own folders on this machine.
-        listed: Sessions that come first in the list.
-        keeps_state: Restore the view state of each session and save it on exit.
-        process: Process that is already reading the first session.
-        driver: Textual driver; None for the default of the terminal.
+            paths: Sessions to open, each in its own tab; if empty, the session list is shown.
+            plan: Initial plan; None for the plan last used on the session, or a suggested one.
+            settings: Settings to use instead of the user's.
+            folders: Folders to list sessions from; None for the agents' own folders on this machine.
+            listed: Sessions that come first in the list.
+            keeps_state: Restore the view state of each session and save it on exit.
+            process: Process that is already reading the first session.
+            driver: Textual driver; None for the default of the terminal.
         """
         super().__init__(driver_class=driver)
         self._tabs = Tabs()

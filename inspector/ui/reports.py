@@ -200,9 +200,9 @@ class ReportDialog(SaveDialog):  # its bindings have their own names in keymaps
         """Create the dialog.
 
         Args:
-        session: The session's file.
-        about: Sentence about the reported plan; safe text.
-        now: Time in the suggested file name.
+            session: The session's file.
+            about: Sentence about the reported plan; safe text.
+            now: Time in the suggested file name.
         """
         forms = [
             SaveChoice(form.word, f"{form.help}\n{about}\n{NO_TEXTS}", suggested_report(session, form, now))
@@ -229,8 +229,8 @@ class ReportWriter:
         """Create the writer.
 
         Args:
-        app: App that shows the dialog.
-        controller: The session.
+            app: App that shows the dialog.
+            controller: The session.
         """
         self._app = app
         self._controller = controller

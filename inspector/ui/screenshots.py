@@ -219,7 +219,7 @@ class PictureDialog(SaveDialog):  # its bindings have their own names in keymaps
         """Create the dialog.
 
         Args:
-        paths: Available subjects, each with its suggested path.
+            paths: Available subjects, each with its suggested path.
         """
         subjects = [SaveChoice(WORDS[subject], HELP, path) for subject, path in paths.items()]
         super().__init__("Save a picture", "of", subjects, problem_with_picture, turns="tab changes")

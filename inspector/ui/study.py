@@ -61,7 +61,7 @@ class StudyScreen(SessionScreen[Leaving | None], AnsweredScreen[Leaving | None])
         """Create the screen.
 
         Args:
-        controller: The open session, with an outcome to show.
+            controller: The open session, with an outcome to show.
         """
         super().__init__()
         self.controller = controller

@@ -206,11 +206,11 @@ class TouringApp(InspectorApp):
         """Create the app.
 
         Args:
-        paths: See `InspectorApp`.
-        steps: Steps to play.
-        speed: Speed factor.
-        settings: See `InspectorApp`.
-        seen: Called after each step, once it is painted.
+            paths: See `InspectorApp`.
+            steps: Steps to play.
+            speed: Speed factor.
+            settings: See `InspectorApp`.
+            seen: Called after each step, once it is painted.
         """
         super().__init__(paths, settings=settings)
         self._tour = Tour(self, steps, speed, seen)
