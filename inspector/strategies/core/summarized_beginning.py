@@ -67,7 +67,7 @@ class SummarizedBeginning(Generic[MessageT]):
         return [block for message in self.messages[self.start : place] for block in message.blocks]
 
     def summarize(self, place: int, text: str, reason: str) -> Iterator[Choice]:
-        """Replace all messages before an index, at least one of them not removed yet, by a summary.
+        """Replace all messages before an index, at least one of them not removed yet, with a summary.
 
         Args:
             place: Index of the first message that stays.

@@ -35,7 +35,7 @@ PLACEHOLDER = "[Old tool result content cleared]"
 
 @dataclass(frozen=True)
 class AnthropicClearToolUses(Batching):
-    """Replace all but the newest tool results by a placeholder once the prompt reaches a threshold.
+    """Replace all but the newest tool results with a placeholder once the prompt reaches a threshold.
 
     Source: Anthropic's documentation of context editing, strategy `clear_tool_uses_20250919`. Gaps in it are filled as
     follows. The placeholder text is not published, so it is a parameter. A cleared result stays cleared, consistent

@@ -113,7 +113,7 @@ class WordResult:
 
 @dataclass(frozen=True)
 class ClearOld(Batching):
-    """Replace all but the newest tool results by a notice."""
+    """Replace all but the newest tool results with a notice."""
 
     name = "clear-old"
     title = "Clear old results"

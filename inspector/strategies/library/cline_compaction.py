@@ -1,4 +1,4 @@
-"""Replace the beginning of a conversation by a summary when the window is nearly full, as Cline does since version 4.
+"""Replace the beginning of a conversation with a summary when the window is nearly full, as Cline does since version 4.
 
 Source: the `agentic` compaction of Cline's SDK (@cline/core 0.0.86; cline/cline at 21cb8d2525,
 `sdk/packages/core/src/extensions/context`), which replaced `ContextManager`, the source of `cline-truncate`. Before a
@@ -115,7 +115,7 @@ def request_target(are_of_users: Iterable[bool], most: float, trigger: float) ->
 
 @dataclass(frozen=True)
 class ClineCompaction(Parametrized):
-    """Replace all but the newest messages by a summary when the window is nearly full."""
+    """Replace all but the newest messages with a summary when the window is nearly full."""
 
     name = "cline-compaction"
     title = "Compaction (Cline 4)"

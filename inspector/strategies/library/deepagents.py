@@ -95,7 +95,7 @@ _ARGUMENT_KEPT = 20
 
 @dataclass(frozen=True)
 class DeepagentsEvict(Parametrized):
-    """Replace large results and messages by numbered lines from both ends, once, when they are first sent."""
+    """Replace large results and messages with numbered lines from both ends, once, when they are first sent."""
 
     name = "deepagents-evict"
     title = "Evict large results (deepagents)"

@@ -1,4 +1,4 @@
-"""Replace the beginning of a conversation by a summary when half the window is full, as Gemini CLI does.
+"""Replace the beginning of a conversation with a summary when half the window is full, as Gemini CLI does.
 
 Source: `ChatCompressionService` of Gemini CLI 0.61 (`packages/core/src/context/chatCompressionService.ts`). Before a
 request, the previous prompt is compared with a fraction of the window. Above it, results beyond the newest 50,000
@@ -53,7 +53,7 @@ _RESULT = len('{"functionResponse":{"id":,"name":,"response":{"output":}}}')
 
 @dataclass(frozen=True)
 class GeminiCompress(Parametrized):
-    """Replace everything before the newest part of a conversation by a summary."""
+    """Replace everything before the newest part of a conversation with a summary."""
 
     name = "gemini-compress"
     title = "Compress the chat (Gemini CLI)"

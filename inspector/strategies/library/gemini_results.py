@@ -215,7 +215,7 @@ _IS_MASKED = Measure(lambda text: int(is_masked(text)))
 
 @dataclass(frozen=True)
 class GeminiMask(Batching):
-    """Replace old output by a preview, in batches.
+    """Replace old output with a preview, in batches.
 
     Source: `ToolOutputMaskingService` of Gemini CLI 0.61 (`packages/core/src/context/toolOutputMaskingService.ts`).
     Before each request, all output except the request's own is scanned from the newest to the oldest. The newest 50,000

@@ -65,7 +65,7 @@ class MarkRead:
 
 @dataclass(frozen=True)
 class HeadroomStaleReads(Batching):
-    """Replace reads of files that were changed since by a marker."""
+    """Replace reads of files that were changed since with a marker."""
 
     name = "headroom-stale-reads"
     title = "Stale reads (Headroom)"

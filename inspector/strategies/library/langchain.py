@@ -110,7 +110,7 @@ PLACEHOLDER = "[cleared]"
 
 @dataclass(frozen=True)
 class LangChainClearToolUses(Batching):
-    """Replace all but the newest tool results by a placeholder while the estimate is over a threshold.
+    """Replace all but the newest tool results with a placeholder while the estimate is over a threshold.
 
     Source: `ClearToolUsesEdit` of `ContextEditingMiddleware` (langchain 1.5.2 `middleware/context_editing.py`). It
     works on a copy of the whole history at every call and holds no state, so once the estimate is over the trigger,
@@ -245,7 +245,7 @@ INTRODUCTION = "Here is a summary of the conversation to date:\n\n"
 
 @dataclass(frozen=True)
 class LangChainSummarization(Parametrized):
-    """Replace all but the newest messages by a summary when a trigger is reached.
+    """Replace all but the newest messages with a summary when a trigger is reached.
 
     Source: `SummarizationMiddleware` (langchain 1.5.2 `agents/middleware/summarization.py`). Before every call the
     messages are counted and their tokens estimated. When any trigger is reached, a user message with a summary

@@ -137,7 +137,7 @@ def _first_user() -> Any:
 
 @dataclass(frozen=True)
 class MafToolResults(_Maf):
-    """Replace old tool uses by messages that list their results."""
+    """Replace old tool uses with messages that list their results."""
 
     name = "maf-tool-results"
     title = "List old results (agent framework)"

@@ -275,7 +275,7 @@ class Groups:
         self._set(group, is_sent=False, stand_in=group.stand_in)
 
     def replace(self, group: Group, characters: int) -> None:
-        """Replace a tool call and its results by an assistant message.
+        """Replace a tool call and its results with an assistant message.
 
         Args:
             group: The group.

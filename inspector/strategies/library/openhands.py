@@ -94,7 +94,7 @@ class EventLog:
 
 @dataclass(frozen=True)
 class OpenHandsCondenser(Parametrized):
-    """Replace the middle of a long event log by a summary.
+    """Replace the middle of a long event log with a summary.
 
     Source: `LLMSummarizingCondenser` of openhands-sdk 1.58.2 (`sdk/context/condenser`), with the limits of its default
     agent. Before every call the events are counted. If there are more than the limit, or more tokens than the model
@@ -234,7 +234,7 @@ _CURRENT_URL = re.compile(r"\[Current URL: ([^\]\n]*)\]")
 
 @dataclass(frozen=True)
 class MaskObservations(Batching):
-    """Replace observations before the newest events by a mask.
+    """Replace observations before the newest events with a mask.
 
     Source: `ObservationMaskingCondenser` and `BrowserOutputCondenser` of OpenHands 0.62
     (`openhands/memory/condenser/impl`). Both look at the whole event log before every call. The first counts events:
@@ -280,7 +280,7 @@ _shown_url = TextMemo(_url_in, "")
 
 @dataclass(frozen=True)
 class MaskBrowserOutput(Batching):
-    """Replace earlier browser output by the address it was at.
+    """Replace earlier browser output with the address it was at.
 
     Source: `BrowserOutputCondenser` of OpenHands 0.62; see `MaskObservations`.
     """

@@ -278,7 +278,7 @@ def pi_tokens(moment: Moment, blocks: Iterable[int], *, images: bool = False) ->
 
 @dataclass(frozen=True)
 class PiCompaction(Parametrized):
-    """Replace all but the newest messages by a summary once the window is nearly full.
+    """Replace all but the newest messages with a summary once the window is nearly full.
 
     Source: `core/compaction` and `core/agent-session.js` of @mariozechner/pi-coding-agent 0.73.1. At the end of an
     agent run, if the last response's tokens, prompt and answer, leave less than the reserve of the window, one user

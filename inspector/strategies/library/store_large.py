@@ -95,7 +95,7 @@ def file_name(identifier: str) -> str:
 
 @dataclass(frozen=True)
 class StoreLarge(Parametrized):
-    """Replace large results by a preview and the name of the file that holds them, when they are inserted."""
+    """Replace large results with a preview and the name of the file that holds them, when they are inserted."""
 
     name = "store-large"
     title = "Store large results in files"

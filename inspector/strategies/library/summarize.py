@@ -70,7 +70,7 @@ def recorded_summary_tokens(session: Session) -> int | None:
 
 @dataclass(frozen=True)
 class Summarize(Parametrized):
-    """Replace the middle of a conversation by a summary, at a threshold."""
+    """Replace the middle of a conversation with a summary, at a threshold."""
 
     name = "summarize"
     title = "Summarize at a threshold"

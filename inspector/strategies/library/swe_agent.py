@@ -45,7 +45,7 @@ class CountLines:
 
 @dataclass(frozen=True)
 class LastObservations(Batching):
-    """Replace all but the newest observations by the number of their lines.
+    """Replace all but the newest observations with the number of their lines.
 
     Source: `LastNObservations` of SWE-agent (SWE-agent/SWE-agent@3ea751c0 `sweagent/agent/history_processors.py`). It
     works on the whole history at every step and holds no state. The cleared range follows from the number of
