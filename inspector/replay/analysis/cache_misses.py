@@ -171,7 +171,7 @@ def total_of(cause: MissCause, misses: Iterable[CacheMiss]) -> CauseTotal:
 
 
 def sum_of(figures: Iterable[Figure]) -> Figure:
-    """Sum up dollars with the lowest confidence of them; None if any is None."""
+    """Sum up dollars, with the lowest confidence of all figures; None if any is None."""
     found = tuple(figures)
     known = weakest(HowKnown.EXACT, *(each.known for each in found))
     values = [each.value for each in found if each.value is not None]
