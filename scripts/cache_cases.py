@@ -1,4 +1,4 @@
-"""The table of `docs/cache-and-cost.md`: a few strategies on a sample session, in tokens and in dollars."""
+"""Build the table of `docs/cache-and-cost.md`: a few strategies on a sample session, in tokens and in dollars."""
 
 from __future__ import annotations
 
@@ -22,17 +22,17 @@ ROOT = Path(__file__).resolve().parent.parent
 SAMPLE = "sample_sessions/coding-agent.jsonl"
 
 CASES = {
-    "keep-recent:keep=10": "the ten newest results stay, decided anew at every call",
+    "keep-recent:keep=10": "keep the ten newest results, decided again at every call",
     "keep-recent:keep=10,batch-calls=10": "the same, edited only at every tenth call",
-    "token-budget": "all but the newest batch cut, once a prompt is over 40,000 tokens",
-    "tiered-stale": "every result cut as soon as the model has answered it",
-    "trim-at-insertion:threshold=2000,head=1000,tail=500": "long results cut when they arrive, and never again",
+    "token-budget": "cut all but the newest batch once a prompt exceeds 40,000 tokens",
+    "tiered-stale": "cut every result as soon as the model has answered it",
+    "trim-at-insertion:threshold=2000,head=1000,tail=500": "cut long results when they arrive, and never again",
 }
-"""Strategies in their one-line form, and what they do."""
+"""Strategies in their one-line form, with descriptions."""
 
 
 def outcomes() -> dict[str, PlanOutcome]:
-    """Every case on the sample."""
+    """Replay every case on the sample."""
     session = open_session(ROOT / SAMPLE)
     *_, table = count_session(session, load_counter())
     inputs = ReplayInputs.of(History.of(session), table, pricing=Pricing(), precise=True)
@@ -41,7 +41,7 @@ def outcomes() -> dict[str, PlanOutcome]:
 
 
 def rows() -> list[tuple[str, ...]]:
-    """One row a case."""
+    """Build one row per case."""
     found = []
     for spec, outcome in outcomes().items():
         tokens, usd = outcome.savings.tokens, outcome.savings.usd
@@ -63,10 +63,10 @@ def rows() -> list[tuple[str, ...]]:
 
 MINUS = "\N{MINUS SIGN}"
 
-HEAD = ("plan", "what it does", "tokens", "dollars", "changed prompts", "tokens re-cached", "cost of changes")
+HEAD = ("plan", "rule", "tokens", "dollars", "changed prompts", "tokens rewritten to cache", "cost of changes")
 
 
 def _change(saved: float | None, whole: float) -> str:
-    """What is saved as a change of the whole, less than nothing where less is spent."""
+    """Format a saving as a change of the total; negative if less is spent."""
     share = -100 * (saved or 0) / whole
     return f"{share:+.0f} %".replace("-", MINUS)

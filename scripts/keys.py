@@ -1,8 +1,8 @@
-"""The keys of the screens, asked of the running app itself, as its help screen shows them."""
+"""Read the keys of all screens from the running app, as its help screen lists them."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from inspector.ui.headless import running_session
 from inspector.ui.help.key_listing import HelpSection, help_sections
@@ -15,18 +15,35 @@ if TYPE_CHECKING:
 SIZE = (120, 36)
 
 STUDIES = {"c": "Compare", "t": "Tune", "v": "Window", "M": "Cache misses", "g l": "Files", "g k": "Cache marks"}
-"""The screens opened over the main one: their keys there, and what they are called."""
+"""Keys and names of the screens opened over the main one."""
+
+MAIN_PARTS = ("Context chart", "Timeline", "Detail")
+"""Parts of the main screen with tables of their own; the other parts share one."""
+
+REST_OF_MAIN = "Plan and cost"
 
 
-async def key_sections(session: Path) -> list[HelpSection]:
-    """Every part of every screen with its keys: what works everywhere first, then the parts in the order of `tab`.
+class KeyGroup(NamedTuple):
+    """Keys of one or more parts of a screen.
 
-    Keys that come with every Textual app have no name, and are left out.
+    Attributes:
+        title: Name of the part, or of the screen.
+        section: The keys.
+    """
+
+    title: str
+    section: HelpSection
+
+
+async def key_groups(session: Path) -> list[KeyGroup]:
+    """Return every part of every screen with its keys: first the global keys, then the parts in the order of `tab`.
+
+    Keys without a name, which come with every Textual app, are left out.
 
     Args:
-        session: What is opened; parts without content have no keys.
+        session: The session to open; parts without content have no keys.
     """
-    found: dict[str, HelpSection] = {}
+    found: dict[str, KeyGroup] = {}
     async with running_session(session, None, SIZE) as pilot:
         await _collect(pilot, found)
         for key, title in STUDIES.items():
@@ -39,26 +56,33 @@ async def key_sections(session: Path) -> list[HelpSection]:
                 await _collect(pilot, found, title)
             await pilot.press("escape")
             await pilot.pause()
-    sections = [section for section in found.values() if section.rows]
-    return sorted(sections, key=lambda section: not section.is_everywhere)
+    groups = [group for group in found.values() if group.section.rows]
+    return sorted(groups, key=lambda group: not group.section.is_everywhere)
 
 
-async def _collect(pilot: Pilot[None], found: dict[str, HelpSection], title: str = "") -> None:
+async def _collect(pilot: Pilot[None], found: dict[str, KeyGroup], screen: str = "") -> None:
     """Add the keys of every part of the screen shown.
 
     Args:
         pilot: Drives the app.
-        found: What is added to, by the sections' titles.
-        title: What the screen's own keys are called; empty for the main screen's.
+        found: Result by part.
+        screen: Name of the screen; empty for the main screen.
     """
     for widget in pilot.app.screen.focus_chain:
         widget.focus()
         await pilot.pause()
         for section in help_sections(pilot.app):
-            if section.is_everywhere and title:
-                section = section._replace(title=title, is_everywhere=False)
+            if section.is_everywhere and screen:
+                section = section._replace(title=screen, is_everywhere=False)
             known = found.get(section.title)
-            rows = known.rows if known else ()
+            rows = known.section.rows if known else ()
             names = {row.name for row in rows}
             new = tuple(row for row in section.rows if row.name and row.name not in names)
-            found[section.title] = section._replace(rows=rows + new)
+            found[section.title] = KeyGroup(_group(section, screen), section._replace(rows=rows + new))
+
+
+def _group(section: HelpSection, screen: str) -> str:
+    """Return the heading below which a section's keys are listed."""
+    if screen or section.is_everywhere or section.title in MAIN_PARTS:
+        return screen or section.title
+    return REST_OF_MAIN

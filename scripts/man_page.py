@@ -1,4 +1,4 @@
-"""Write docs/inspector.1 from what the program says of itself: `python scripts/man_page.py`."""
+"""Generate the man page docs/inspector.1: `python scripts/man_page.py`."""
 
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ ROOT = Path(__file__).resolve().parent.parent
 MAN_PAGE = ROOT / "docs" / "inspector.1"
 
 CODES = (
-    ("0", "all is well"),
-    ("1", "something that was asked for could not be read or written"),
+    ("0", "success"),
+    ("1", "the input could not be read, or the output not be written"),
     ("2", "wrong usage"),
-    ("3", "a check, or doctor, found what it was asked to look for"),
+    ("3", "check or doctor found a problem"),
     ("130", "interrupted"),
 )
 
 
 def man_page() -> str:
-    """The page, in the macros of man(7)."""
+    """Build the page in the macros of man(7)."""
     lines = [
         f'.TH INSPECTOR 1 "" "inspector {__version__}" "User commands"',
         ".SH NAME",
-        r"inspector \- what fills an AI agent's context, and what each way of shrinking it would leave, cost and lose",
+        r"inspector \- inspect the context of AI agents and replay it under compaction strategies",
         ".SH SYNOPSIS",
         ".B inspector",
         r"[\fB\-\-last\fR] [\fIPATH\fR ...]",
@@ -36,8 +36,8 @@ def man_page() -> str:
         ".B inspector",
         r"\fICOMMAND\fR ...",
         ".SH DESCRIPTION",
-        "Opens sessions of AI agents, recorded or still growing, and replays every call of them under any way of",
-        "shrinking old tool results. Session files are only ever read, and nothing uses the network.",
+        "Opens sessions of AI agents, recorded or still growing, and replays every call under any way of shrinking",
+        "old tool results. Session files are only read, and nothing uses the network.",
         ".SH OPTIONS",
         *options(screen_parser()),
         ".SH COMMANDS",
@@ -54,9 +54,9 @@ def man_page() -> str:
     lines += [".SH FILES"]
     for name, text in (
         ("~/.config/inspector/settings.toml", "settings; see inspector help settings"),
-        ("~/.config/inspector/prices.toml", "prices of one's own; see inspector help figures"),
+        ("~/.config/inspector/prices.toml", "your own prices; see inspector help prices"),
         ("~/.local/share/inspector/plans/", "saved plans"),
-        ("~/.local/state/inspector/", "how sessions were left, and failures"),
+        ("~/.local/state/inspector/", "state of sessions, and failures"),
         *((f"~/.cache/inspector/{cache.name}/", f"{cache.text}; inspector clean removes it") for cache in CACHES),
     ):
         lines += tagged(name, text)
@@ -67,7 +67,7 @@ def man_page() -> str:
 
 
 def options(parser: argparse.ArgumentParser) -> list[str]:
-    """What a parser takes, each with its help."""
+    """List the arguments of a parser with their help."""
     lines = []
     formatter = argparse.HelpFormatter(parser.prog)
     for action in parser._actions:  # noqa: SLF001  argparse has no other way to its arguments
@@ -78,25 +78,25 @@ def options(parser: argparse.ArgumentParser) -> list[str]:
 
 
 def invocation(action: argparse.Action) -> str:
-    """An argument as it is typed, whatever the version of argparse."""
+    """Format an argument as it is typed, independent of the version of argparse."""
     choices = f"{{{','.join(map(str, action.choices))}}}" if action.choices else action.dest.upper()
     value = "" if action.nargs == 0 else str(action.metavar or choices)
     return " ".join(part for part in (", ".join(action.option_strings), value) if part)
 
 
 def tagged(name: str, text: str) -> list[str]:
-    """A name, and indented below it what it is."""
+    """Format a name with an indented description."""
     return [".TP", rf"\fB{plain(name)}\fR", plain(text)]
 
 
 def plain(text: str) -> str:
-    """A text in which nothing is read as a macro or an escape."""
+    """Escape macros and escapes in a text."""
     text = " ".join(text.replace("`", "").split()).replace("\\", r"\e").replace("-", r"\-")
     return rf"\&{text}" if text.startswith((".", "'")) else text
 
 
 def main() -> None:
-    """Write it."""
+    """Write the page."""
     MAN_PAGE.write_text(man_page(), encoding="utf-8")
     print(f"{MAN_PAGE.relative_to(ROOT)}: {len(man_page().splitlines())} lines")
 

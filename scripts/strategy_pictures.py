@@ -1,7 +1,8 @@
-"""A small picture of what a strategy does to one of the samples, as text."""
+"""Show the effect of a strategy on a sample session: as a sentence, and as a picture of text."""
 
 from __future__ import annotations
 
+import textwrap
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -20,8 +21,6 @@ from inspector.tokens.counter import load_counter
 from inspector.tokens.token_table import count_session
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from inspector.replay.engine.replay import Replay
     from inspector.strategies.core.parameters import ParameterValue
 
@@ -55,38 +54,58 @@ SMALL: dict[str, dict[str, ParameterValue]] = {
 
 @cache
 def sample(name: str) -> ReplayInputs:
-    """A sample, counted and ready to replay."""
+    """Return a sample, counted and ready to replay."""
     session = open_session(SAMPLES / name)
     *_, table = count_session(session, load_counter(), cache=CountCache(room_bytes=0))
     return ReplayInputs.of(History.of(session), table)
 
 
 def picture(name: str) -> str:
-    """What a strategy does to the sample it changes most, at the call it changes most.
-
-    With the values that fit a sample or, where those change nothing, with limits that suit small sessions.
-    """
-    drawn = _picture(name, {})
-    if drawn is None and name in SMALL:
-        said = ", ".join(f"`{field}={value}`" for field, value in SMALL[name].items())
-        drawn = _picture(name, SMALL[name], f" with {said}")
-    return drawn or "It changes nothing in the samples: none of them has what it looks for.\n"
-
-
-def _picture(name: str, limits: Mapping[str, ParameterValue], said: str = "") -> str | None:
-    outcomes = []
-    for each in NAMES:
-        strategy = with_values(strategy_for(name, sample(each).history.session), limits)
-        outcomes.append((each, replay(sample(each), Plan.of(strategy))))
-    file, outcome = max(outcomes, key=lambda made: int(np.abs(made[1].ledger.removed_tokens).sum()))
-    if not len(outcome.edits.block):
-        return None
+    """Draw the effect of a strategy on the sample it changes most, at the call it changes most."""
+    file, said, outcome = _largest(name)
+    if outcome is None:
+        return NOTHING
     call = int(np.abs(outcome.ledger.removed_tokens).argmax())
-    return f"On `{file}`, call {call + 1}{said}, what it changes most:\n\n```text\n{rows(outcome, call)}```\n"
+    head = f"`{name}` on `{file}`, call {call + 1}{said}:"
+    return f"{head}\n\n{textwrap.indent(rows(outcome, call), '    ')}"
+
+
+NOTHING = "The sample sessions hold nothing that it changes."
+
+
+def effect(name: str) -> str:
+    """Describe the effect of a strategy on the sample it changes most, at the call it changes most."""
+    file, said, outcome = _largest(name)
+    if outcome is None:
+        return NOTHING
+    call = int(np.abs(outcome.ledger.removed_tokens).argmax())
+    state = outcome.state(call)
+    changed = (state.action != Action.WHOLE) & state.in_prompt
+    recorded, sent = int(state.recorded[changed].sum()), int(state.sent[changed].sum())
+    blocks = f"{int(changed.sum()):,} blocks" if changed.sum() != 1 else "1 block"
+    return f"At call {call + 1} of `{file}`{said}: {blocks}, {recorded:,} → {sent:,} tokens."
+
+
+@cache
+def _largest(name: str) -> tuple[str, str, Replay | None]:
+    """Return the sample a strategy changes most, the limits it needs for it, and the outcome.
+
+    The limits are those that fit a sample or, if these change nothing, limits for small sessions.
+    """
+    for limits in ({}, SMALL.get(name, {})):
+        outcomes = []
+        for each in NAMES:
+            strategy = with_values(strategy_for(name, sample(each).history.session), limits)
+            outcomes.append((each, replay(sample(each), Plan.of(strategy))))
+        file, outcome = max(outcomes, key=lambda made: int(np.abs(made[1].ledger.removed_tokens).sum()))
+        if len(outcome.edits.block):
+            said = ", ".join(f"`{field}={value}`" for field, value in limits.items())
+            return file, f" with {said}" if said else "", outcome
+    return "", "", None
 
 
 def rows(outcome: Replay, call: int) -> str:
-    """The blocks a plan changes most at a call, a line each, in the order they are sent."""
+    """Draw the blocks a plan changes most at a call, one per line, in prompt order."""
     state = outcome.state(call)
     cut = np.where(state.in_prompt, np.abs(state.recorded - state.sent), 0)
     changed = np.flatnonzero((state.action != Action.WHOLE) & state.in_prompt)

@@ -1,30 +1,36 @@
-"""`docs/agent.md`: the page's agent and its commands, run in the page's order; what the page shows is what they say."""
+"""The agent of `docs/apply.md` and its commands run in the page's order, and print what the page shows."""
 
 from __future__ import annotations
 
 import re
 import shlex
+import shutil
 import subprocess
 import sys
 from typing import TYPE_CHECKING
 
 import pytest
 
+from inspector.cli.help import section
 from tests.conftest import ROOT
 from tests.program import COMMAND, environment
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-PAGE = ROOT / "docs" / "agent.md"
+PAGE = ROOT / "docs" / "apply.md"
+AGENT = ROOT / "docs" / "agent.py"
+COMPARISON = ROOT / "docs" / "compare.md"
 
 
 @pytest.mark.long
 def test_the_page_does_what_it_says(tmp_path: Path) -> None:
-    text = PAGE.read_text(encoding="utf-8")
-    (program,) = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
-    (tmp_path / "agent.py").write_text(program)
-    lines = re.findall(r"^    (.+)$", text.replace(program, ""), re.MULTILINE)
+    text = section(PAGE.read_text(encoding="utf-8"), "before-and-after")
+    shutil.copy(AGENT, tmp_path)
+    lines = re.findall(r"^    (.+)$", text, re.MULTILINE)
+    shown = re.findall(r"^    (.+)$", COMPARISON.read_text(encoding="utf-8").partition("…")[0], re.MULTILINE)
+    assert len(shown) > 5
+    lines += [line for line in shown if line.strip() and not line.startswith("$ ")]
     starts = {"python": (sys.executable,), "inspector": COMMAND}
     commands = [shlex.split(line) for line in lines if line.split()[0] in starts]
     assert len(commands) == 7

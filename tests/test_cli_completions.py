@@ -62,7 +62,7 @@ def test_bash_completes_commands_options_plans_strategies_limits_and_files(shell
         "inspector export --to langch": "langchain",
         "inspector strategies clear-o": "clear-old",
         "inspector clean rec": "recall",
-        "inspector help quest": "questions",
+        "inspector help evid": "evidence",
     }
     said = asked(shell_folder, ["bash", "-c", ASK_BASH, "bash", str(shell_folder / "bash"), *lines])
     assert said.splitlines() == [f"{line} => {offered}" for line, offered in lines.items()]

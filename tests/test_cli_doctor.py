@@ -316,9 +316,10 @@ def names_of_variables(*folders: str) -> set[str]:
 def test_every_variable_of_the_program_is_in_the_table_and_the_documents() -> None:
     listed = {each.name for each in VARIABLES}
     assert names_of_variables("inspector") == {name for name in listed if name.startswith("INSPECTOR_")}
-    text = (ROOT / "docs" / "settings.md").read_text(encoding="utf-8")
+    text = (ROOT / "docs" / "commands.md").read_text(encoding="utf-8")
     assert [name for name in listed if f"| `{name}` |" not in text] == []
-    contributing = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    pages = (ROOT / "CONTRIBUTING.md", ROOT / "docs" / "development" / "testing.md")
+    contributing = "".join(page.read_text(encoding="utf-8") for page in pages)
     others = names_of_variables("tests", "scripts", "benchmarks") - listed
     assert [name for name in others if name not in contributing] == []
 

@@ -10,10 +10,11 @@ from pathlib import Path
 import pytest
 
 from inspector.cli.commands import COMMANDS, command_parser, find_command, screen_parser
-from inspector.cli.help import pages
+from inspector.cli.help import ALIASES, page_text, pages
 from inspector.replay.pricing.price_file import read_price_file
 from inspector.session.registry import all_formats
 from inspector.strategies.plan import Plan
+from inspector.strategies.registry import STRATEGIES
 from tests.program import run_here
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -37,6 +38,7 @@ def inspector_lines() -> list[tuple[str, list[str]]]:
     for path in DOCUMENTS:
         for line in lines_of_code(path):
             last = line.split("&&")[-1].strip()
+            last = last.removeprefix("$ ")
             words = shlex.split(last, comments=True) if re.match(r"\S*\binspector( |$)", last) else []
             if words:
                 found.append((f"{identifier(path)}: {line}", words[1:]))
@@ -48,16 +50,16 @@ def scripts(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """The folder of scripts, as when one of them is run."""
     monkeypatch.syspath_prepend(str(ROOT / "scripts"))
     yield
-    for name in ("update_readme", "keys", "running", "man_page"):
+    for name in ("update_docs", "outputs", "miss_causes", "keys", "running", "man_page"):
         sys.modules.pop(name, None)
 
 
 def test_what_the_program_knows_itself_is_current(scripts: None) -> None:
-    import update_readme
+    import update_docs
 
-    for path in update_readme.FILES:
+    for path in update_docs.FILES:
         text = path.read_text(encoding="utf-8")
-        assert update_readme.current(text) == text, f"{identifier(path)}: run python scripts/update_readme.py"
+        assert update_docs.current(text) == text, f"{identifier(path)}: run python scripts/update_docs.py"
 
 
 def test_the_man_page_says_what_the_program_says(scripts: None) -> None:
@@ -82,11 +84,47 @@ def test_pages_of_subfolders_are_installed() -> None:
     assert "docs/**/*.md" in wheel["include"]
 
 
+USER_PAGES = [path for path in (ROOT / "docs").rglob("*.md") if "development" not in path.parts]
+MOST_PAGES, MOST_WORDS, MOST_WORDS_FOR_USERS = 18, 48_500, 28_000
+
+
+def test_pages_are_few_and_short() -> None:
+    assert len(USER_PAGES) <= MOST_PAGES
+    words = {path: len(path.read_text(encoding="utf-8").split()) for path in (ROOT / "docs").rglob("*.md")}
+    assert sum(words.values()) <= MOST_WORDS
+    assert sum(words[path] for path in USER_PAGES) <= MOST_WORDS_FOR_USERS
+
+
+@pytest.mark.parametrize("path", USER_PAGES, ids=identifier)
+def test_a_page_for_users_begins_with_an_example(path: Path) -> None:
+    beginning = "".join(path.read_text(encoding="utf-8").splitlines(keepends=True)[:15])
+    assert CODE.search(beginning) or "```" in beginning or "![" in beginning
+
+
+@pytest.mark.parametrize("alias", ALIASES)
+def test_an_old_name_of_a_page_shows_its_section(alias: str) -> None:
+    name, _, anchor = ALIASES[alias].partition("#")
+    (path,) = (page.path for page in pages() if page.name == name)
+    whole = (ROOT / "docs" / f"{path}.md").read_text(encoding="utf-8")
+    shown = page_text(alias)
+    assert shown is not None
+    assert shown in whole
+    assert (shown != whole) == bool(anchor)
+
+
+def test_the_help_of_a_command_names_the_page_of_its_name(capsys: pytest.CaptureFixture[str]) -> None:
+    assert "inspector help tune.md" in run_here(capsys, "help", "tune").out
+    assert run_here(capsys, "help", "tune.md").out.startswith("# Tune")
+    assert run_here(capsys, "help", "hook.md").out.startswith("## The hook")
+
+
 @pytest.mark.parametrize(
     ("topic", "said"),
     [
         ("report", "--strategy"),
-        ("settings", "# Settings"),
+        ("settings", "## Settings"),
+        ("insertion", "# Strategies at insertion"),
+        ("benchmarks", "python -m benchmarks"),
         ("tiered-stale", "confirmation"),
         ("careful", "careful"),
         ("inspector", "--last"),
@@ -111,9 +149,9 @@ def test_every_topic_is_listed(capsys: pytest.CaptureFixture[str]) -> None:
     assert all(f"  {name} " in outcome.out for name in (*COMMANDS, *(page.name for page in pages())))
 
 
-def test_the_readme_names_every_command() -> None:
-    text = README.read_text(encoding="utf-8")
-    assert [name for name in COMMANDS if f"inspector {name}" not in text] == []
+def test_the_page_of_commands_names_every_command() -> None:
+    text = (ROOT / "docs" / "commands.md").read_text(encoding="utf-8")
+    assert [name for name in COMMANDS if f"`inspector {name}`" not in text] == []
 
 
 def test_the_readme_sets_up_everything_in_one_line_for_each_of_two_jobs() -> None:
@@ -142,7 +180,7 @@ def test_a_command_with_arguments_named_in_a_sentence_is_understood() -> None:
             if rest and rest[-1] not in ("--help", "--version"):
                 (command_parser(command) if command else screen_parser()).parse_args(rest)
                 found += 1
-    assert found > 20
+    assert found > 12
 
 
 @pytest.mark.parametrize("path", DOCUMENTS, ids=identifier)
@@ -166,8 +204,14 @@ def test_files_and_folders_named_in_code_exist(path: Path) -> None:
 
 def test_every_format_has_a_section_of_its_own() -> None:
     text = (ROOT / "docs" / "formats.md").read_text(encoding="utf-8")
-    sections = re.findall(r"^## ([a-z0-9-]+)$", text, re.MULTILINE)
+    sections = re.findall(r"^### ([a-z0-9-]+)$", text, re.MULTILINE)
     assert sorted(sections) == sorted(known.name for known in all_formats())
+
+
+def test_every_strategy_has_a_section_of_its_own() -> None:
+    pages_of_families = (ROOT / "docs" / "strategies").glob("*.md")
+    text = "".join(path.read_text(encoding="utf-8") for path in pages_of_families)
+    assert sorted(re.findall(r"^## ([a-z0-9-]+)$", text, re.MULTILINE)) == sorted(STRATEGIES)
 
 
 def test_the_plan_in_the_documents_is_a_plan() -> None:

@@ -21,7 +21,29 @@ INDEX = "index"
 ENTRY = re.compile(r"^- \[(?P<title>[^\]]+)\]\((?P<path>[a-z/-]+)\.md\): (?P<text>(?:.|\n  )+)", re.MULTILINE)
 """Entry of a page in the index: title, path below the documents, summary."""
 
-ALIASES: Mapping[str, str] = MappingProxyType({})
+ALIASES: Mapping[str, str] = MappingProxyType(
+    {
+        "adapters": "apply#adapters",
+        "agent": "apply#before-and-after",
+        "batching": "strategies#batching",
+        "belief": "evidence",
+        "compaction": "tune#when-to-compact",
+        "files": "reports#files",
+        "fleet": "compare#many-sessions",
+        "hook": "apply#the-hook",
+        "install": "start#install",
+        "library": "apply#python",
+        "macos": "start#macos",
+        "mcp": "recall#for-agents",
+        "own-lines": "formats#your-own-program",
+        "prices": "figures#prices",
+        "questions": "keys#questions",
+        "settings": "commands#settings",
+        "walk-debug": "start#debug-a-long-run",
+        "walk-show": "start#show-the-savings",
+        "walk-tune": "start#tune-the-limits",
+    }
+)
 """Other names of pages and sections: a page's name, or `page#heading`."""
 
 LINK = re.compile(r"\[([^\]]+)\]\([^)]*\)")

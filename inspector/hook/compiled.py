@@ -105,8 +105,8 @@ def _why_left_out(strategy: Strategy) -> str:
     if isinstance(strategy, TrimAtInsertion | CapAtInsertion | _STORING):
         return ""
     if strategy.name in AT_INSERTION:
-        return f"{AT_INSERTION[strategy.name]}; it runs there, or in an adapter (docs/adapters.md)"
-    return "it changes results the model has seen, which a hook cannot; an adapter can (docs/adapters.md)"
+        return f"{AT_INSERTION[strategy.name]}; it runs there, or in an adapter (inspector help adapters)"
+    return "it changes results the model has seen, which a hook cannot; an adapter can (inspector help adapters)"
 
 
 def _cuts(strategy: Strategy, tool: str) -> list[Cut | Store]:

@@ -20,7 +20,7 @@ TIMEOUT_SECONDS = 10
 class SettingsError(InspectorError):
     """An agent's settings cannot be changed safely; the message has the file and the reason."""
 
-    advice = "mend the settings file, or write the hook into it by hand as docs/hook.md shows"
+    advice = "mend the settings file, or write the hook into it by hand: inspector help hook.md"
 
 
 class SettingsChange(NamedTuple):

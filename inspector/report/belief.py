@@ -29,7 +29,7 @@ EXPERIMENTS: Final = (
     f"turns changed by {_signed(MASKING.turns.middle, 1)} ({_signed(MASKING.turns.low, 1)} to "
     f"{_signed(MASKING.turns.high, 1)}); "
     f"{MASKING.lost} tasks were lost and {MASKING.won} won. With a model that was not among them, turns may change by "
-    f"{turns_words()}: docs/belief.md."
+    f"{turns_words()}: docs/evidence.md."
 )
 """Evidence behind the line, for places with more room."""
 

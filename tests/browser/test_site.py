@@ -24,7 +24,7 @@ pytestmark = pytest.mark.long
 
 pytest.importorskip("mkdocs")
 
-PAGES = ("index", "start", "walk-debug", "strategies", "readme")
+PAGES = ("index", "start", "strategies", "strategies/insertion", "readme")
 
 DESKTOP = {"width": 1280, "height": 800}
 PHONE = {"width": 390, "height": 844}

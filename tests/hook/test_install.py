@@ -128,7 +128,7 @@ def test_settings_that_are_not_understood_are_left_alone(plan: Path, settings: P
 def test_what_a_hook_cannot_do_is_said_with_where_it_can_run(tmp_path: Path, settings: Path) -> None:
     outcome = install("careful", "--yes")
     assert "tiered-stale is not applied by the hook: it changes results the model has seen" in outcome.err
-    assert "docs/adapters.md" in outcome.err
+    assert "inspector help adapters" in outcome.err
     retroactive = tmp_path / "stale.toml"
     retroactive.write_text('[[strategies]]\nname = "tiered-stale"\n')
     refused = install(retroactive, "--yes")

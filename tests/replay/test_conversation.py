@@ -6,6 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from inspector import Conversation, Plan, compact
+from inspector.cli.help import section
 from inspector.strategies.registry import STRATEGIES
 from tests.examples import examples
 from tests.strategies.odd_lists import lists
@@ -72,8 +73,9 @@ def test_every_strategy_can_be_held(name):
 def test_the_examples_in_the_documents_run(monkeypatch, capsys):
     monkeypatch.chdir(ROOT)
     scope: dict = {}
-    blocks = re.findall(r"```python\n(.*?)```", (ROOT / "docs" / "library.md").read_text(encoding="utf-8"), re.DOTALL)
+    page = section((ROOT / "docs" / "apply.md").read_text(encoding="utf-8"), "python")
+    blocks = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
     assert len(blocks) == 3
     for block in blocks:
-        exec(compile(block, "docs/library.md", "exec"), scope)  # noqa: S102  our own text
+        exec(compile(block, "docs/apply.md", "exec"), scope)  # noqa: S102  our own text
     assert "calibrated" in capsys.readouterr().out

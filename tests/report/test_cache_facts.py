@@ -286,7 +286,8 @@ def test_the_documents_say_of_every_cause_what_it_means_and_what_prevents_it() -
     }
 
     for cause in MissCause:
-        *_, meaning, prevention, _, _ = rows[cause.value]
+        *_, meaning, prevention, evidence, _ = rows[cause.value]
+        assert evidence
         assert meaning == cause.label
         assert prevention.startswith(cause.prevention or "nothing")
         assert ("expected" in prevention) == cause.is_expected

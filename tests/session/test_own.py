@@ -42,7 +42,7 @@ def said(role: str, content: Any = "words", **rest: Any) -> dict[str, Any]:
 
 
 def example() -> bytes:
-    text = (ROOT / "docs" / "own-lines.md").read_text(encoding="utf-8")
+    text = (ROOT / "docs" / "formats.md").read_text(encoding="utf-8")
     found = re.search(r"```jsonl\n(.*?)```", text, re.DOTALL)
     assert found is not None
     return found[1].encode()
@@ -58,7 +58,7 @@ def test_the_example_is_of_the_form_and_is_read_as_the_page_says(tmp_path: Path)
     assert session.diagnostics == ()
     assert (session.identifier, session.title, session.agent, session.window) == (
         "run-7",
-        "Mend the parser",
+        "Fix the parser",
         "my-agent 0.3",
         200_000,
     )

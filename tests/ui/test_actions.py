@@ -259,13 +259,13 @@ ROW = '''
         named=Named("Go five calls back", "The prompt of five calls before", has_outcome),
     ),
 )
-"""Every key that works'''
+"""'''
 
 LOOK = """
 import asyncio, json, sys
 from pathlib import Path
 sys.path.insert(0, "scripts")
-from keys import key_sections
+from keys import key_groups
 from inspector.ui.headless import running_session
 from inspector.ui.help.keymap_check import problems_with_keymap
 from inspector.ui.help.key_listing import help_sections
@@ -284,8 +284,8 @@ async def look(session):
         await pilot.press("Z")
         await pilot.pause()
         seen["done"] = str(screen.query_one("#chart-pane").border_subtitle)
-    sections = await key_sections(session)
-    seen["documents"] = [(row.keys, row.text) for section in sections for row in section.rows]
+    groups = await key_groups(session)
+    seen["documents"] = [(row.keys, row.text) for group in groups for row in group.section.rows]
     seen["keymap"] = [problems_with_keymap({"call.five-back": key}) for key in ("f9", "z")]
     return seen
 
@@ -300,7 +300,7 @@ def test_a_row_added_to_the_table_is_a_key_a_hint_a_line_of_help_a_command_a_lin
         shutil.copytree(ROOT / folder, tmp_path / folder, ignore=shutil.ignore_patterns("samples"))
     table = tmp_path / "inspector" / "ui" / "actions" / "main_screen.py"
     before = table.read_text(encoding="utf-8")
-    table.write_text(before.replace(')\n"""Every key that works', ROW.removeprefix("\n")), encoding="utf-8")
+    table.write_text(before.replace('\n)\n"""', ROW), encoding="utf-8")
     sample = ROOT / "sample_sessions" / "coding-agent.jsonl"
 
     done = subprocess.run(

@@ -1,4 +1,4 @@
-"""Every question of `docs/questions.md` is answered on the screen by the keys it names, with the right figures."""
+"""Every question of `docs/keys.md` is answered on the screen by the keys it names, with the right figures."""
 
 import json
 import re
@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from inspector import open_session, replay_session
+from inspector.cli.help import section
 from inspector.replay.analysis.cache_misses import cache_misses
 from inspector.replay.engine.replay import Replay
 from inspector.replay.pricing.prices import Pricing
@@ -29,7 +30,7 @@ from tests.ui.studies import Tune, table_on_top
 ROOT = Path(__file__).resolve().parents[2]
 ROWS = [
     [cell.strip() for cell in line.strip("|").split(" | ")]
-    for line in (ROOT / "docs" / "questions.md").read_text(encoding="utf-8").splitlines()
+    for line in section((ROOT / "docs" / "keys.md").read_text(encoding="utf-8"), "questions").splitlines()
     if line.startswith("| ") and "---" not in line
 ][1:]
 SAMPLE = ROOT / "sample_sessions" / "coding-agent.jsonl"
@@ -129,7 +130,7 @@ async def shows(run: Any, *words: str) -> str:
     return run.line_with(*words)
 
 
-@answers("What did a compaction do", "How many tokens does each prompt")
+@answers("How large was the context", "How many tokens does each prompt")
 @pytest.mark.parametrize("size", [NARROW, (120, 36)])
 async def test_what_a_compaction_did_and_what_a_prompt_and_a_result_take(running, sample, counter, size) -> None:
     compaction = next(each for each in sample.compactions if not each.is_partial)
@@ -157,7 +158,7 @@ async def test_what_a_compaction_did_and_what_a_prompt_and_a_result_take(running
         await shows(run, f" R {sample.blocks[result].tool_name}", f" {counted:,} ")
 
 
-@answers("What is eating my context window", "How large is the window really")
+@answers("Which parts fill", "How large is the window really")
 async def test_what_fills_the_window_and_how_large_it_is(running, sample) -> None:
     async with running(SAMPLE, size=(80, 32)) as run:
         await run.press("end", "left_square_bracket")
@@ -182,7 +183,7 @@ async def test_what_fills_the_window_and_how_large_it_is(running, sample) -> Non
     "How much of the bill is reading",
     "Do the numbers agree",
     "Is usage counted twice",
-    "What did this session cost",
+    "How much did this session cost",
 )
 async def test_what_of_the_cost_is_reading_again_and_what_the_provider_counted(running, corpus) -> None:
     path = corpus / "claude-code" / "e92f5a0b-1b9e-4913-98b3-c319b4d5e90b.jsonl"
@@ -215,7 +216,7 @@ async def test_what_of_the_cost_is_reading_again_and_what_the_provider_counted(r
 
 
 @answers(
-    "What if the threshold",
+    "How much would another limit",
     "Does pruning really save anything",
     "At which call would a plan have acted first",
     "Which of two plans is better here",
@@ -276,7 +277,7 @@ async def test_what_the_agent_can_apply_and_what_that_saves(running) -> None:
         await shows(run, "Claude Code cannot apply it")
 
 
-@answers("What exactly was pruned", "What do I tell my agent", "How do I show this", "What does the raw message")
+@answers("Which text was pruned", "How do I give the plan", "How do I show this", "Where is the raw message")
 async def test_what_was_cut_why_and_what_the_record_is(running, sample, tiered, counter, tmp_path) -> None:
     replay, end = replayed(tiered), len(sample.calls)
     results = [block for block in replay.history.results.tolist() if block_in(replay, block, end)]
@@ -336,7 +337,7 @@ async def test_why_a_call_cost_so_much_and_what_would_have_prevented_it(running,
         await shows(run, "expired (5 min)", f"{miss.tokens:,}", ON_SCREEN.dollars(miss.extra_usd.value))
 
 
-@answers("What would have been needed later")
+@answers("Which cut text was needed later")
 async def test_what_was_needed_later_and_where(running, sample, tiered) -> None:
     replay = replayed(tiered)
     async with running(SAMPLE, size=NARROW) as run:
@@ -383,7 +384,7 @@ async def test_a_session_shows_rows_while_it_is_counted_follows_what_is_added_an
         await run.tap("g", "space")
 
 
-@answers("What did a subagent do")
+@answers("Where is a subagent's work")
 async def test_what_a_subagent_did_and_who_started_it(running, tmp_path: Path) -> None:
     path = claude_parent(tmp_path)
     child = claude_child(tmp_path / SESSION / "subagents" / "agent-a1b2.jsonl")

@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from inspector.cli.help import section
 from inspector.ui.controller.saved_state import state_path
 from inspector.ui.help.keymap_check import problems_with_keymap
 from inspector.ui.settings import Settings, load_settings, save_setting, settings_path, with_line
@@ -141,7 +142,8 @@ async def test_a_keymap_that_does_nothing_is_told_on_the_screen(running, session
 
 
 def test_the_file_in_the_documents_is_one(tmp_path: Path) -> None:
-    text = (Path(__file__).resolve().parents[2] / "docs" / "settings.md").read_text(encoding="utf-8")
+    page = (Path(__file__).resolve().parents[2] / "docs" / "commands.md").read_text(encoding="utf-8")
+    text = section(page, "settings")
     path = tmp_path / "settings.toml"
     path.write_text("\n".join(line[4:] for line in text.splitlines() if line.startswith("    ")), encoding="utf-8")
 

@@ -89,7 +89,7 @@ def settings_finding() -> Finding:
         return Finding("settings", f"none: {path} is not there, all are the defaults")
     problems = load_settings(path).problems
     if problems:
-        return Finding("settings", str(path), "; ".join(problems), "docs/settings.md says what each setting takes")
+        return Finding("settings", str(path), "; ".join(problems), "see: inspector help settings")
     return Finding("settings", f"{path}, understood")
 
 

@@ -2,7 +2,7 @@
 
 A replay keeps the recorded responses. Only running the same tasks with and without cuts shows whether a model then
 takes more turns or fewer. A public experiment did this: 500 tasks each way with five model settings.
-`scripts/paired_experiments.py` computes these numbers from the published table; docs/belief.md names its source.
+`scripts/paired_experiments.py` computes these numbers from the published table; docs/evidence.md names its source.
 """
 
 from __future__ import annotations

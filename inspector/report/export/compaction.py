@@ -1,6 +1,6 @@
 """Compaction thresholds of coding agents: their settings and defaults.
 
-The meaning of settings was read in the agents' own sources and schemas; docs/compaction.md lists the versions.
+The meaning of settings was read in the agents' own sources and schemas; docs/development/described-systems.md lists the versions.
 """
 
 from __future__ import annotations

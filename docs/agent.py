@@ -1,16 +1,7 @@
-# An agent of your own, before and after
+"""An agent with two tools and a scripted model: `python agent.py FOLDER [PLAN]`.
 
-A whole round with an agent small enough to read: its sessions are recorded, the best plan for them is found, put before
-the agent's calls by an adapter, and what became of it is measured on new sessions. The tools are real, the model is a
-script, and nothing goes over a network; the tests run this page as it stands.
-
-## The agent
-
-`agent.py` looks into the logs of a build. Each call is written to its session's file as the request that was sent and
-the response, which is one of the forms that [inspector reads](formats.md).
-
-```python
-"""An agent with two tools and a scripted model: python agent.py FOLDER [PLAN]"""
+It searches the logs of a build and writes each call to its session file as request and response.
+"""
 
 import json
 import re
@@ -36,14 +27,16 @@ TOOLS = {"read_log": read_log, "search": search}
 
 
 class Model:
-    """Reads a log, looks for the symbol its error names, and so on; a prompt's tokens are its characters by four."""
+    """Scripted model: it reads a log, then searches for the symbol in its error. A token is four characters."""
 
     def __init__(self, logs):
         self.logs, self.calls, self.before = logs, 0, ""
 
     def respond(self, messages):
         prompt = json.dumps(messages)
-        cached = next((at for at, (one, two) in enumerate(zip(prompt, self.before)) if one != two), len(self.before))
+        cached = next(
+            (at for at, (one, two) in enumerate(zip(prompt, self.before, strict=False)) if one != two), len(self.before)
+        )
         self.calls, self.before = self.calls + 1, prompt
         log = str(self.logs[self.calls // 2 % len(self.logs)])
         seen = re.search(r"symbol_\w+", json.dumps(messages[-1]["content"]))
@@ -104,45 +97,3 @@ folder.mkdir()
 for number in range(SESSIONS):
     gate = PlanGate(Plan.from_toml(Path(sys.argv[2]).read_text()), diagnostics=True) if len(sys.argv) > 2 else None
     run(folder / f"build-{number}.jsonl", write_logs(Path("logs") / f"b{number}", number), gate)
-```
-
-## Before
-
-    python agent.py before
-    inspector why before/build-0.jsonl
-
-## The best plan, in the agent's terms
-
-    inspector tune before --strategy trim-at-insertion -o tuned.toml
-    inspector export --plan tuned.toml --to hermes
-
-`tune` tries the limits on all six sessions and writes the plan:
-
-    set        trim-at-insertion:threshold=3000,head=0,tail=120
-    saves      ~$2.53 (~94.7 %) after recoveries, $2.53 before
-    risks      no later call needed what it cuts
-
-It keeps the end of a log, because that is where the model found what it looked for next. `export` says it in the words
-of the system that the strategy comes from. This agent needs no export: its adapter takes the plan itself.
-
-## After
-
-    python agent.py after tuned.toml
-
-`PlanGate` is what every [adapter](adapters.md) stands on: it takes the whole conversation before each call and gives what
-to send. With `diagnostics`, each call at which the plan acts leaves a line on standard error:
-
-    Note: Call 2: tuned changed 1 block — 84 of 6,020 tokens sent
-
-## What became of it
-
-    inspector why after/build-0.jsonl
-    inspector compare --before before --after after
-
-The first shows a new session, the second both sets: what a session costs now, what it cost, and how sure the difference
-is.
-
-    After costs 94.7 % less per session (93.6 to 95.5 %).
-
-That is what `tune` said it would be, because a script makes the same calls whatever it is sent. A model need not: what a
-plan makes of its way of working is what this comparison is for.
