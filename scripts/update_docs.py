@@ -103,8 +103,8 @@ def family(name: str) -> str:
 
 
 def members(page: str) -> Iterator[str]:
-    """Yield the strategies of a page, in the order of the registry."""
-    yield from (name for name in STRATEGIES if family(name) == page)
+    """Yield the strategies of a page."""
+    yield from FAMILIES.get(page) or (name for name in STRATEGIES if family(name) == page)
 
 
 def commands() -> str:
