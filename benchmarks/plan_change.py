@@ -27,7 +27,7 @@ LIMITS_MS = {10_000: 30, 100_000: 50}
 LIMIT_OF_REAL_MS = 30
 RUNS = 40
 TIER = "data"
-FRAMES_A_SECOND = 60
+FRAMES_PER_SECOND = 60
 DRAGS = 40
 MOVES = 40
 SHORTEST_PAUSE, LONGEST_PAUSE = 0.003, 0.012
@@ -82,7 +82,7 @@ def _changes(bench: Workbench, of: str, path: Path, limit: float) -> Iterator[Me
         yield pace.at_most(PROMISE, f"{what}, {of}", runs.median * 1e3, limit, beside=beside)
     case = f"moved by a key, all that is worked out from it, {of}"
     yield Measurement(PROMISE, case, Runs(worked_out).milliseconds())
-    yield at_most(PROMISE, f"frames a second while dragging, {of}", max(frames), FRAMES_A_SECOND + 5, "")
+    yield at_most(PROMISE, f"frames a second while dragging, {of}", max(frames), FRAMES_PER_SECOND + 5, "")
 
 
 def _go_to_slider(terminal: Terminal) -> None:

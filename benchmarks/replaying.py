@@ -102,8 +102,8 @@ def _fastest(inputs: ReplayInputs, name: str, runs: int) -> float:
 
 def inputs_of_file(path: Path) -> ReplayInputs:
     """Read a session, count it, and work out what replays start from."""
+    from inspector.replay.calibration_source import calibration_source_of
     from inspector.replay.engine.inputs import ReplayInputs
-    from inspector.replay.lenders import lender_of
     from inspector.session.open import open_session
     from inspector.strategies.history.history import History
     from inspector.tokens.counter import load_counter
@@ -112,4 +112,4 @@ def inputs_of_file(path: Path) -> ReplayInputs:
     session = open_session(path)
     *_, table = count_session(session, load_counter())
     history = History.of(session)
-    return ReplayInputs.of(history, table, lender=lender_of(history, table))
+    return ReplayInputs.of(history, table, lender=calibration_source_of(history, table))

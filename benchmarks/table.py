@@ -21,7 +21,7 @@ COLUMNS = ("promise", "case", "measured", "promised", "kept")
 
 INTRODUCTION = """# What was measured
 
-Every promise the project makes about time, memory and accuracy, as `python -m benchmarks --write docs/development/benchmarks.md`
+All promises about time, memory and accuracy, as `python -m benchmarks --write docs/development/benchmarks.md`
 found it; the names of its parts (`python -m benchmarks --help`) measure some of it. Figures that explain others promise
 nothing and are kept by nothing. Nothing here is asserted by a test: machines differ, and so does what else they do."""
 

@@ -48,7 +48,7 @@ class NotShownError(Exception):
     """What was waited for did not come."""
 
 
-class Seen(NamedTuple):
+class ToolResultEvent(NamedTuple):
     """A text that was waited for.
 
     Attributes:
@@ -73,7 +73,7 @@ class Frame(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Moment:
+class CallContext:
     """What became of the screen after something was done.
 
     Attributes:
@@ -145,7 +145,7 @@ class Terminal:
         os.write(self._child.child_fd, data)
         return at
 
-    def wait_for(self, marker: bytes | re.Pattern[bytes], seconds: float = 30.0) -> Seen:
+    def wait_for(self, marker: bytes | re.Pattern[bytes], seconds: float = 30.0) -> ToolResultEvent:
         """Read until a text has been written, in one piece, behind what was waited for before.
 
         Args:
@@ -163,7 +163,7 @@ class Terminal:
                 raise NotShownError(f"{pattern.pattern!r} did not come; the screen:\n" + "\n".join(self.screen()))
             self._read(0.2)
         self._unseen = self._unseen[found.end() :]
-        return Seen(self._last, found[0])
+        return ToolResultEvent(self._last, found[0])
 
     def forget(self) -> None:
         """Wait from now on for what is written from now on."""
@@ -197,7 +197,7 @@ class Terminal:
 
     def time(
         self, act: Callable[[], float], watch: Callable[[list[str]], object], quiet: float = 0.15, seconds: float = 30.0
-    ) -> Moment:
+    ) -> CallContext:
         """Do something and find out when what is watched had become what it stayed.
 
         Args:
@@ -218,7 +218,7 @@ class Terminal:
             found = self._find_change(before, watch)
             if found is not None:
                 written = self._frames[first : found + 1]
-                return Moment(
+                return CallContext(
                     at,
                     self._frames[found].time - at,
                     sum(_FRAME_ENDS in frame.data for frame in written),

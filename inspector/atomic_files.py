@@ -42,7 +42,7 @@ def replacing(path: Path, mode: int = 0o600) -> Iterator[IO[bytes]]:
         OSError: It cannot be written; the old file is unchanged.
     """
     if not path.parent.is_dir():
-        with _naming_what_is_no_folder(path.parent):
+        with _reporting_non_folder(path.parent):
             path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     part = path.with_name(f"new-{os.urandom(8).hex()}{UNFINISHED_SUFFIX}")
     descriptor = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
@@ -56,7 +56,7 @@ def replacing(path: Path, mode: int = 0o600) -> Iterator[IO[bytes]]:
         raise
 
 
-def write_whole(path: Path, text: str) -> None:
+def write_atomic(path: Path, text: str) -> None:
     """Write a user's text file atomically. An existing file keeps its mode, and a link stays a link.
 
     Raises:
@@ -65,7 +65,7 @@ def write_whole(path: Path, text: str) -> None:
     _write(path.resolve(), text.encode(), 0o600)
 
 
-def write_as_asked(path: Path, data: bytes) -> None:
+def write_user_file(path: Path, data: bytes) -> None:
     """Write a file to a path given by the user, atomically; devices and pipes are written directly.
 
     A new file gets default permissions. An existing one keeps its mode, and a link stays a link.
@@ -89,7 +89,7 @@ def _write(path: Path, data: bytes, mode: int) -> None:
 
 
 @contextmanager
-def _naming_what_is_no_folder(folder: Path) -> Iterator[None]:
+def _reporting_non_folder(folder: Path) -> Iterator[None]:
     """Report a file in the place of a folder as such, rather than as an existing file."""
     try:
         yield

@@ -6,9 +6,9 @@ import argparse
 from pathlib import Path
 
 from inspector import __version__
+from inspector.cli.app_dirs import CACHES
 from inspector.cli.commands import COMMANDS, command_parser, screen_parser
 from inspector.cli.help import pages
-from inspector.cli.own_files import CACHES
 from inspector.cli.variables import VARIABLES
 
 ROOT = Path(__file__).resolve().parent.parent

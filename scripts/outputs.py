@@ -5,12 +5,16 @@ from __future__ import annotations
 import os
 import re
 import shlex
+import shutil
 import subprocess
 import sys
 import tempfile
 from functools import cache
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
 
 ROOT = Path(__file__).resolve().parent.parent
 SAMPLE = "sample_sessions/coding-agent.jsonl"
@@ -22,7 +26,7 @@ class Output(NamedTuple):
     """A command and the lines of its output that are shown.
 
     Attributes:
-        command: Arguments of `inspector`, as typed.
+        command: Command as typed, without `inspector` in `OUTPUTS`.
         parts: Beginnings of excerpts, each a pattern of its first line (None: the first line) and a number of lines.
     """
 
@@ -45,38 +49,86 @@ OUTPUTS = {
 }
 
 
+AGENT = ROOT / "docs" / "agent.py"
+
+ROUND = {
+    None: Output("python agent.py before"),
+    "round-tune": Output("inspector tune before --strategy trim-at-insertion -o tuned.toml", ((None, 7),)),
+    "round-export": Output("inspector export --plan tuned.toml --to hermes"),
+    "round-note": Output("python agent.py after tuned.toml", ((r"Note: Call 2", 1),)),
+    "round-compare": Output("inspector compare --before before --after after", ((None, 7),)),
+}
+"""Commands of the example in `docs/apply.md`, in order, by the name of the part that shows them."""
+
+SESSIONS = {
+    "sessions-tune": Output("inspector tune sessions/", ((None, 9),)),
+    "sessions-compaction": Output("inspector tune --compaction sessions/", ((None, 8),)),
+}
+"""Commands on a folder of real sessions."""
+
+
+def slow_outputs(sessions: Path) -> dict[str, str]:
+    """Run the commands of `ROUND` and `SESSIONS`, and return the parts by name; takes minutes.
+
+    Args:
+        sessions: Folder for the commands of `SESSIONS`.
+    """
+    starts = {"python": (sys.executable,), "inspector": (sys.executable, "-m", "inspector")}
+    found = {}
+    with tempfile.TemporaryDirectory() as folder:
+        workspace = Path(folder)
+        shutil.copy(AGENT, workspace)
+        (workspace / "sessions").symlink_to(sessions.resolve())
+        for name, (command, parts) in (*ROUND.items(), *SESSIONS.items()):
+            program, *arguments = shlex.split(command)
+            done = run([*starts[program], *arguments], workspace, workspace / "home")
+            text = done.stdout if program == "inspector" else done.stderr
+            if name:
+                found[name] = excerpt(command, tuple(text.rstrip("\n").split("\n")), parts)
+    return found
+
+
+def run(command: Sequence[str], folder: Path, home: Path) -> subprocess.CompletedProcess[str]:
+    """Run a command in a folder with an own home."""
+    kept = {name: value for name, value in os.environ.items() if name in ("PATH", "LANG", "LC_ALL")}
+    return subprocess.run(
+        command,
+        cwd=folder,
+        env={**kept, "PYTHONPATH": str(ROOT), "HOME": str(home), "PYTHONUTF8": "1", "TZ": "UTC"},
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+
+
 @cache
 def printed(command: str) -> tuple[str, ...]:
     """Return the lines a command prints, in an empty home."""
     with tempfile.TemporaryDirectory() as home:
-        kept = {name: value for name, value in os.environ.items() if name in ("PATH", "LANG", "LC_ALL")}
-        done = subprocess.run(
-            [sys.executable, "-m", "inspector", *shlex.split(command)],
-            cwd=ROOT,
-            env={**kept, "PYTHONPATH": str(ROOT), "HOME": home, "PYTHONUTF8": "1", "TZ": "UTC"},
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            check=True,
-        )
+        done = run([sys.executable, "-m", "inspector", *shlex.split(command)], ROOT, Path(home))
     return tuple(done.stdout.rstrip("\n").split("\n"))
 
 
 def output(name: str) -> str:
-    """Return a command and the excerpts of its output as a block of code.
+    """Return a command of `OUTPUTS` and excerpts of its output as a block of code."""
+    command, parts = OUTPUTS[name]
+    return excerpt(f"inspector {command}", printed(command), parts)
+
+
+def excerpt(command: str, lines: Sequence[str], parts: Iterable[tuple[str | None, int]]) -> str:
+    """Return a command and excerpts of its output as a block of code.
 
     Raises:
         ValueError: No line begins as an excerpt should.
     """
-    command, parts = OUTPUTS[name]
-    lines = printed(command)
-    shown, end = [f"$ inspector {command}"], 0
+    shown, end = [f"$ {command}"], 0
     for pattern, count in parts:
         start = 0
         if pattern is not None:
             found = [place for place in range(end, len(lines)) if re.match(pattern, lines[place])]
             if not found:
-                raise ValueError(f"inspector {command}: no line begins with {pattern!r}")
+                raise ValueError(f"{command}: no line begins with {pattern!r}")
             start = found[0]
         shown += [ELLIPSIS] if start > end else []
         shown += lines[start : start + count]

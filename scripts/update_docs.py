@@ -1,19 +1,23 @@
 """Write the generated parts of the documentation: `python scripts/update_docs.py`.
 
+With `--sessions FOLDER` also the outputs of slow commands, some of them on real sessions; otherwise these stay.
+
 A part is the text between `<!-- begin NAME -->` and `<!-- end NAME -->`. The rest of a page is written by hand.
 """
 
 from __future__ import annotations
 
+import argparse
 import asyncio
 import re
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from cache_cases import HEAD, rows
 from keys import key_groups
 from miss_causes import CAUSE_HEAD, cause_rows
-from outputs import OUTPUTS, output
+from outputs import OUTPUTS, ROUND, SESSIONS, output, slow_outputs
 from strategy_pictures import effect, picture
 
 from inspector.cli.commands import COMMANDS
@@ -21,7 +25,7 @@ from inspector.cli.variables import VARIABLES
 from inspector.hook.compiled import left_out
 from inspector.report import catalogue
 from inspector.report.export import TARGETS
-from inspector.report.export.ways import HOOK, OF_AGENTS
+from inspector.report.export.apply_methods import HOOK, OF_AGENTS
 from inspector.session.registry import all_formats, format_named
 from inspector.strategies.core.batching import GROUP as BATCHING
 from inspector.strategies.core.batching import Batching
@@ -34,7 +38,7 @@ from inspector.ui.settings import SETTINGS
 from inspector.ui.themes import THEME_WORDS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from inspector.strategies.core.parameters import Parameter
     from inspector.ui.help.key_listing import HelpRow
@@ -42,7 +46,9 @@ if TYPE_CHECKING:
 ROOT = Path(__file__).resolve().parent.parent
 DOCS = ROOT / "docs"
 
-PART = re.compile(r"(?P<begin><!-- begin (?P<name>[a-z0-9-]+) -->\n).*?(?P<end><!-- end (?P=name) -->)", re.DOTALL)
+PART = re.compile(
+    r"(?P<begin><!-- begin (?P<name>[a-z0-9-]+) -->\n)(?P<text>.*?)(?P<end><!-- end (?P=name) -->)", re.DOTALL
+)
 
 FAMILIES: dict[str, tuple[str, ...]] = {
     "insertion": (
@@ -281,20 +287,34 @@ PARTS: dict[str, Callable[[], str]] = {
 FILES = (ROOT / "README.md", *sorted(DOCS.glob("*.md")), *sorted(DOCS.glob("strategies/*.md")))
 
 
-def current(text: str) -> str:
+def current(text: str, slow: Mapping[str, str] = MappingProxyType({})) -> str:
     """Return a document with its generated parts up to date.
+
+    Args:
+        text: The document.
+        slow: Outputs of slow commands by part; parts of `ROUND` and `SESSIONS` that are missing here stay.
 
     Raises:
         KeyError: The document has a part with an unknown name.
     """
-    return PART.sub(lambda part: f"{part['begin']}{PARTS[part['name']]()}{part['end']}", text)
+
+    def updated(part: re.Match[str]) -> str:
+        name = part["name"].removeprefix("output-")
+        text = slow.get(name, part["text"]) if name in ROUND or name in SESSIONS else PARTS[part["name"]]()
+        return f"{part['begin']}{text}{part['end']}"
+
+    return PART.sub(updated, text)
 
 
 def main() -> None:
     """Update the documents."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--sessions", type=Path, metavar="FOLDER", help="run slow commands, too")
+    sessions = parser.parse_args().sessions
+    slow = slow_outputs(sessions) if sessions else {}
     for path in FILES:
         before = path.read_text(encoding="utf-8")
-        after = current(before)
+        after = current(before, slow)
         if after != before:
             path.write_text(after, encoding="utf-8")
         print(f"{path.relative_to(ROOT)}: {'updated' if after != before else 'current'}")

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from inspector.cli.before_after import _Read
     from inspector.cli.folder_report import Done
-    from inspector.cli.kept_results import ReadFrom
+    from inspector.cli.result_cache import ResultInputs
     from inspector.cli.session_tasks import SessionTask
     from inspector.replay.tuning.compaction_costs import CompactionTerms, ThresholdCosts
     from inspector.replay.tuning.trial import Trial, TrialTerms
@@ -39,7 +39,9 @@ def replayed(task: SessionTask) -> Done:
     return replayed_for_folder(task)
 
 
-def tried(task: SessionTask, plans: tuple[Plan, ...], terms: TrialTerms) -> tuple[list[Trial | None], ReadFrom | None]:
+def tried(
+    task: SessionTask, plans: tuple[Plan, ...], terms: TrialTerms
+) -> tuple[list[Trial | None], ResultInputs | None]:
     """What a search has done, with such sessions among them."""
     perish(task.path)
     return tuning_pool._tried(task, plans, terms)

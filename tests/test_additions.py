@@ -1,4 +1,4 @@
-"""Whoever adds something touches what docs/development/architecture.md says, and nothing else: added to a copy, it arrives."""
+"""An addition touches the files that docs/development/architecture.md lists; added to a copy, it works."""
 
 import json
 import os

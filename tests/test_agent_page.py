@@ -27,10 +27,9 @@ COMPARISON = ROOT / "docs" / "compare.md"
 def test_the_page_does_what_it_says(tmp_path: Path) -> None:
     text = section(PAGE.read_text(encoding="utf-8"), "before-and-after")
     shutil.copy(AGENT, tmp_path)
-    lines = re.findall(r"^    (.+)$", text, re.MULTILINE)
-    shown = re.findall(r"^    (.+)$", COMPARISON.read_text(encoding="utf-8").partition("…")[0], re.MULTILINE)
-    assert len(shown) > 5
-    lines += [line for line in shown if line.strip() and not line.startswith("$ ")]
+    text += COMPARISON.read_text(encoding="utf-8").partition("…")[0]
+    lines = [line for line in re.findall(r"^    (\S.*|  .+)$", text, re.MULTILINE) if line[0] not in "$…"]
+    assert len(lines) > 20
     starts = {"python": (sys.executable,), "inspector": COMMAND}
     commands = [shlex.split(line) for line in lines if line.split()[0] in starts]
     assert len(commands) == 7

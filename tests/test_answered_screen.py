@@ -5,10 +5,10 @@ from textual.events import Resize
 from textual.geometry import Size
 from textual.screen import Screen
 
-from inspector.ui.toolkit.answered_screen import AnsweredScreen
+from inspector.ui.toolkit.single_result_screen import SingleResultScreen
 
 
-class Told(AnsweredScreen[None]):
+class Told(SingleResultScreen[None]):
     """Counts how often it is told that it is in front."""
 
     def __init__(self) -> None:
@@ -16,9 +16,9 @@ class Told(AnsweredScreen[None]):
         self.resumes = self.layouts = 0
 
     def on_mount(self) -> None:
-        self.screen_layout_refresh_signal.subscribe(self, self.laid_out)
+        self.screen_layout_refresh_signal.subscribe(self, self.format_json)
 
-    def laid_out(self, _: object) -> None:
+    def format_json(self, _: object) -> None:
         self.layouts += 1
 
     def on_screen_resume(self) -> None:

@@ -8,7 +8,7 @@ from typing import IO
 
 import pytest
 
-from inspector.atomic_files import make_room, replacing, write_whole
+from inspector.atomic_files import make_room, replacing, write_atomic
 
 
 def test_a_file_takes_the_place_of_another_when_it_was_written(tmp_path: Path) -> None:
@@ -71,11 +71,11 @@ def test_what_a_killed_process_left_half_written_goes_in_any_case(tmp_path: Path
 
 def test_a_text_is_written_whole_through_a_link_and_keeps_its_mode(tmp_path: Path) -> None:
     real, link = tmp_path / "real" / "settings.toml", tmp_path / "settings.toml"
-    write_whole(real, "one = 1\n")
+    write_atomic(real, "one = 1\n")
     real.chmod(0o640)
     link.symlink_to(real)
 
-    write_whole(link, "two = 2\n")
+    write_atomic(link, "two = 2\n")
 
     assert link.is_symlink()
     assert real.read_text(encoding="utf-8") == "two = 2\n"
@@ -85,14 +85,14 @@ def test_a_text_is_written_whole_through_a_link_and_keeps_its_mode(tmp_path: Pat
 
 def test_a_text_that_cannot_be_written_leaves_what_was_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "plan.toml"
-    write_whole(path, "whole\n")
+    write_atomic(path, "whole\n")
 
     def full(*_: object) -> None:
         raise OSError(errno.ENOSPC, "No space left on device")
 
     monkeypatch.setattr(os, "fchmod", full)
     with pytest.raises(OSError, match="No space"):
-        write_whole(path, "half")
+        write_atomic(path, "half")
 
     assert path.read_text(encoding="utf-8") == "whole\n"
     assert [each.name for each in tmp_path.iterdir()] == ["plan.toml"]

@@ -9,7 +9,7 @@ import pexpect
 import pytest
 
 from inspector.cli.demo import sample_named, samples
-from inspector.cli.fake_agent import FakeAgent, made_at
+from inspector.cli.fake_agent import FakeAgent, shift_timestamps
 from inspector.session.open import open_session
 from tests.program import COMMAND, environment, run_program
 from tests.terminal import kill
@@ -48,19 +48,19 @@ def test_a_growing_copy_ends_up_as_the_whole_sample(tmp_path: Path):
 def test_a_growing_copy_can_have_been_made_just_now_with_the_pauses_that_were_recorded(tmp_path: Path):
     source = sample_named("coding-agent").path
     now = datetime.now(UTC)
-    with FakeAgent(source, beginning=1.0, makes_anew=True) as copy:
+    with FakeAgent(source, beginning=1.0, restamps=True) as copy:
         moved, recorded = open_session(copy.path), open_session(source)
     pauses = [[later.time - each.time for each, later in pairwise(session.calls)] for session in (moved, recorded)]
     assert pauses[0] == pytest.approx(pauses[1], abs=0.002)
     assert 0 <= time.time() - moved.calls[-1].time < 100
     assert [call.usage for call in moved.calls] == [call.usage for call in recorded.calls]
-    epoch = made_at([b'{"timestamp":1793173200.0,"text":"\\"timestamp\\": 1793173200"}\n'], now)
+    epoch = shift_timestamps([b'{"timestamp":1793173200.0,"text":"\\"timestamp\\": 1793173200"}\n'], now)
     assert epoch == [b'{"timestamp":%s,"text":"\\"timestamp\\": 1793173200"}\n' % str(now.timestamp()).encode()]
 
 
 def test_what_is_added_to_a_copy_made_anew_was_made_when_it_was_written():
     before = time.time()
-    with FakeAgent(sample_named("coding-agent").path, beginning=0.9, seconds=0.2, makes_anew=True) as copy:
+    with FakeAgent(sample_named("coding-agent").path, beginning=0.9, seconds=0.2, restamps=True) as copy:
         wait_until(
             lambda: len(open_session(copy.path).calls) == len(open_session(sample_named("coding-agent").path).calls)
         )

@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING
 import pytest
 
 import inspector
+from inspector.cli.app_dirs import CACHES
 from inspector.cli.checkup import machine
 from inspector.cli.checkup.finding import Finding
 from inspector.cli.doctor import findings_text
 from inspector.cli.optional_parts import OPTIONAL_PARTS
-from inspector.cli.own_files import CACHES
 from inspector.cli.variables import VARIABLES
 from tests.conftest import ROOT
 from tests.permissions import without_inotify, without_privileges

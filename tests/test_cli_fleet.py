@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from inspector.cli import cluster_executor, folder_report, tune, tuning_pool
-from inspector.cli.executors import ENDED, TOO_LITTLE_MEMORY, HereExecutor, Job, ProcessExecutor
+from inspector.cli.executors import ENDED, TOO_LITTLE_MEMORY, InProcessExecutor, Job, ProcessExecutor
 from inspector.cli.exit_codes import CommandError
 from inspector.cli.fleet import LITTLE, executor_of
 from tests import fleet_work
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from inspector.cli.executors import SessionExecutor
 
 JSON = ("--format", "json", "--no-kept-results")
-MAKES = {"here": HereExecutor, "processes": partial(ProcessExecutor, 2)}
+MAKES = {"here": InProcessExecutor, "processes": partial(ProcessExecutor, 2)}
 
 
 @pytest.fixture(scope="module")
@@ -101,7 +101,7 @@ def test_a_session_that_needs_too_much_memory_is_lost_and_no_other(make: Callabl
 
 def test_ctrl_c_in_the_middle_of_a_session_leaves_those_that_are_done() -> None:
     jobs = [Job(Path(str(number)), fleet_work.interrupting, (number,)) for number in range(6)]
-    with HereExecutor() as executor:
+    with InProcessExecutor() as executor:
         assert dict(executor.finished(jobs)) == {0: 0, 1: 1, 2: 2}
         assert executor.ended == "ctrl-c"
         assert dict(executor.finished(jobs)) == {}
@@ -205,7 +205,7 @@ def test_no_process_is_started_for_little_work_unless_it_is_asked_for() -> None:
         with executor_of(options, 9, *work) as executor:
             return type(executor)
 
-    assert made(None, LITTLE - 1) is made(0) is HereExecutor
+    assert made(None, LITTLE - 1) is made(0) is InProcessExecutor
     assert made(None, LITTLE) is made(None) is made(2, 1) is ProcessExecutor
 
 
@@ -347,7 +347,7 @@ def test_a_cluster_that_is_there_is_joined_and_left(capsys: pytest.CaptureFixtur
 def test_workers_of_another_program_are_told_and_do_nothing(
     cluster: ClusterExecutor, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(cluster_executor, "made_by", lambda: ("inspector 0", "Python 2"))
+    monkeypatch.setattr(cluster_executor, "code_versions", lambda: ("inspector 0", "Python 2"))
     with pytest.raises(CommandError, match="install the same version"):
         list(cluster.finished([Job(Path(), fleet_work.squared, (2,))]))
 

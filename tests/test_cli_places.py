@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from inspector.atomic_files import write_as_asked
+from inspector.atomic_files import write_user_file
 from inspector.report.charts.drawing import ADDRESS_SPACE_NEEDED
 from tests.conftest import ROOT
 from tests.permissions import IS_ADMINISTRATOR, NOBODY, without_privileges
@@ -35,7 +35,7 @@ LINES = [
 ]
 """The last lists this machine's sessions, of which there are none."""
 HOMES = ("HOME", "XDG_CACHE_HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME")
-NO_ROOM = "File too large"
+DISK_FULL_ERRNOS = "File too large"
 """What the system says to who may not write as much; of a full disk it says so in the same place."""
 
 
@@ -128,7 +128,7 @@ def test_without_room_a_file_stays_as_it_was_and_a_line_says_why(
         with room(16):
             outcome = run_here(capsys, *words, "-o", str(target))
         assert outcome.code == 1
-        assert outcome.complaint == f"inspector: {target}: cannot be written: {NO_ROOM}"
+        assert outcome.complaint == f"inspector: {target}: cannot be written: {DISK_FULL_ERRNOS}"
     assert old.read_text() == "old"
     assert list(tmp_path.iterdir()) == [old]
 
@@ -183,7 +183,7 @@ def test_without_room_a_picture_of_points_stays_as_it_was(tmp_path: Path) -> Non
     pytest.importorskip("vl_convert")
     target = tmp_path / "screen.png"
     done = limited("-f 1", "screenshot", str(SAMPLE), "-o", str(target))
-    assert (done.returncode, done.stderr) == (1, f"inspector: {target}: cannot be written: {NO_ROOM}\n")
+    assert (done.returncode, done.stderr) == (1, f"inspector: {target}: cannot be written: {DISK_FULL_ERRNOS}\n")
     assert list(tmp_path.iterdir()) == []
 
 
@@ -219,10 +219,10 @@ def test_what_is_no_file_is_written_to_and_not_replaced(tmp_path: Path) -> None:
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
     with subprocess.Popen(["cat", str(pipe)], stdout=subprocess.PIPE) as reader:
-        write_as_asked(pipe, b"said")
+        write_user_file(pipe, b"said")
         assert reader.communicate(timeout=60)[0] == b"said"
     assert pipe.is_fifo()
-    write_as_asked(Path(os.devnull), b"said")
+    write_user_file(Path(os.devnull), b"said")
     assert not Path(os.devnull).is_file()
 
 
@@ -230,14 +230,14 @@ def test_a_file_a_person_names_gets_the_mode_that_files_get(tmp_path: Path) -> N
     made, usual, kept = tmp_path / "made", tmp_path / "usual", tmp_path / "kept"
     usual.touch()
     kept.touch(mode=0o640)
-    write_as_asked(made, b"new")
-    write_as_asked(kept, b"new")
+    write_user_file(made, b"new")
+    write_user_file(kept, b"new")
     assert made.stat().st_mode == usual.stat().st_mode
     assert kept.stat().st_mode & 0o777 == 0o640
     with pytest.raises(FileNotFoundError):
-        write_as_asked(tmp_path / "no" / "folder", b"new")
+        write_user_file(tmp_path / "no" / "folder", b"new")
     with pytest.raises(NotADirectoryError):
-        write_as_asked(made / "file", b"new")
+        write_user_file(made / "file", b"new")
 
 
 def leave(program: TerminalProgram, key: str = "q") -> None:

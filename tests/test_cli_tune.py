@@ -154,7 +154,7 @@ def test_the_front_and_the_curves_are_drawn(tuned: tuple[TuneReport, Path]) -> N
 
     assert set(drawn) == {"front-1", *(f"curve-1-{index + 1}" for index in range(len(group.curves)))}
     assert len(drawn["front-1"]["data"]["values"]) == len(group.front)
-    assert "<svg" in tune_written(tuned[0], "html", answers_pointer=False)
+    assert "<svg" in tune_written(tuned[0], "html", is_interactive=False)
     assert all(plain_svg(chart).count("<title>") > 1 for chart in drawn.values())
 
 

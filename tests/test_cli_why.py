@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from inspector.cli import main
-from inspector.report.belief import BELIEF
 from inspector.report.numbers import IN_TEXT
+from inspector.report.uncertainty import REPLAY_CAVEAT
 from inspector.safe_text import cell_width
 from inspector.session.open import open_session
 from tests.conftest import ROOT
@@ -44,7 +44,7 @@ def test_it_says_what_a_session_cost_and_why_on_one_screen(capsys) -> None:
     assert "to prevent come back sooner, or have the prompt cached for an hour (call 18)" in said
     assert "costliest results $0.15 Bash, message 9: 6,983 tokens, sent 21 times" in said
     assert "best plan cozempic-trim saves $0.31 (17.6 %), 1 later call needed cut text: net ~$0.28" in said
-    assert BELIEF in said
+    assert REPLAY_CAVEAT in said
     assert "1-hour cache would have cost ~$0.10 more: 1 fewer miss" in said
     assert (
         "next call ~$0.21 once the cache is cold (from 2026-09-14 08:25 UTC), ~$0.017 before (97 of 100 read it)"

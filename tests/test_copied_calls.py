@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from inspector.cli import main
-from inspector.session.duplicate_calls import call_keys, counted_elsewhere, counted_here, without_calls
+from inspector.session.duplicate_calls import call_keys, calls_counted_elsewhere, without_calls, without_copied_calls
 from inspector.session.model import LinkKind
 from inspector.session.open import open_session
 from inspector.session.related import locate
@@ -100,7 +100,7 @@ def test_a_subagents_calls_count_once_in_its_own_file_and_in_forks(
     ended = 0.0 if is_forks_first else 1.0
 
     ends = [ended if "fork" in path.parent.name else 0.5 for path in paths]
-    elsewhere = counted_elsewhere([*zip(ends, keys, strict=True)])
+    elsewhere = calls_counted_elsewhere([*zip(ends, keys, strict=True)])
 
     left = [without_calls(session, gone).calls for session, gone in zip(sessions, elsewhere, strict=True)]
     assert sum(map(len, left)) == 5
@@ -220,7 +220,7 @@ def test_a_branch_of_hermes_says_what_was_copied_and_from_where(tmp_path: Path) 
     assert (link.kind, link.identifier) == (LinkKind.CONTINUED, "s1")
     assert locate(branch, link) == path.with_name("state.db#s1")
     assert len(branch.calls) == 3
-    assert len(counted_here(branch).calls) == 1
+    assert len(without_copied_calls(branch).calls) == 1
 
 
 def test_a_branch_of_hermes_whose_origin_was_deleted_counts_whole(tmp_path: Path) -> None:
@@ -234,7 +234,7 @@ def test_a_branch_of_hermes_whose_origin_was_deleted_counts_whole(tmp_path: Path
     branch = open_session(path)
 
     assert branch.links == ()
-    assert len(counted_here(branch).calls) == 1
+    assert len(without_copied_calls(branch).calls) == 1
 
 
 def test_the_same_words_at_other_times_are_other_calls(tmp_path: Path) -> None:
@@ -249,7 +249,7 @@ def test_the_same_words_at_other_times_are_other_calls(tmp_path: Path) -> None:
         path.write_bytes(script.lines())
         keys.append(call_keys(open_session(path)))
     assert keys[0] != keys[1]
-    assert counted_elsewhere([(1.0, keys[0]), (2.0, keys[1])]) == [frozenset(), frozenset()]
+    assert calls_counted_elsewhere([(1.0, keys[0]), (2.0, keys[1])]) == [frozenset(), frozenset()]
 
 
 @pytest.mark.parametrize("differs", ["id", "model"])
@@ -279,7 +279,7 @@ def test_a_session_without_its_copied_calls_keeps_those_behind_them(tmp_path: Pa
         path.write_bytes(script.lines())
         sessions.append(open_session(path))
     keys = [call_keys(session) for session in sessions]
-    _, elsewhere = counted_elsewhere([(1.0, keys[0]), (2.0, keys[1])])
+    _, elsewhere = calls_counted_elsewhere([(1.0, keys[0]), (2.0, keys[1])])
 
     left = without_calls(sessions[1], elsewhere)
 

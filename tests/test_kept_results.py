@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from inspector.atomic_files import cache_folder
-from inspector.cli.kept_results import FileSeen, KeptResults, ReadFrom, is_as_seen, source_of
+from inspector.cli.result_cache import FileSeen, ResultCache, ResultInputs, is_unchanged, source_of
 from inspector.session.open import open_session
 from tests.program import run_here
 from tests.replay.test_borrowed_fits import family
@@ -172,15 +172,15 @@ def test_requests_beside_a_session_that_came_since_are_read(tmp_path: Path) -> N
     until_settled(tmp_path)
     source = source_of(open_session(path), time.time_ns(), 0.0)
     assert source is not None
-    assert is_as_seen(source)
+    assert is_unchanged(source)
     beside.mkdir(parents=True)
-    assert not is_as_seen(source)
+    assert not is_unchanged(source)
     until_settled(beside.parent)
     source = source_of(open_session(path), time.time_ns(), 0.0)
     assert source is not None
-    assert is_as_seen(source)
+    assert is_unchanged(source)
     (beside / "agent-acompact-1.jsonl").write_text(json.dumps(line) + "\n", encoding="utf-8")
-    assert not is_as_seen(source)
+    assert not is_unchanged(source)
 
 
 def test_a_result_on_a_borrowed_scale_counts_as_long_as_the_lender_is_as_it_was(tmp_path: Path) -> None:
@@ -191,15 +191,15 @@ def test_a_result_on_a_borrowed_scale_counts_as_long_as_the_lender_is_as_it_was(
     session = open_session(path)
     source = source_of(session, time.time_ns(), 0.0)
     assert source is not None
-    assert is_as_seen(source)
+    assert is_unchanged(source)
     with parent.open("ab") as file:
         file.write(b"\n")
-    assert not is_as_seen(source)
+    assert not is_unchanged(source)
     until_settled(tmp_path)
     source = source_of(session, time.time_ns(), 0.0)
     assert source is not None
     parent.unlink()
-    assert not is_as_seen(source)
+    assert not is_unchanged(source)
 
 
 def test_other_plans_and_prices_are_worked_out_anew(capsys: pytest.CaptureFixture[str], folder: Path) -> None:
@@ -271,8 +271,8 @@ def test_the_oldest_results_of_a_session_go_where_there_are_many(tmp_path: Path)
     path.write_bytes(b"text")
     status = path.stat()
     seen = FileSeen(os.fsencode(path), 4, status.st_mtime_ns, status.st_ctime_ns, status.st_ino)
-    results = KeptResults(tmp_path / "results")
-    source = ReadFrom((seen,), b"content", (), (), 0)
+    results = ResultCache(tmp_path / "results")
+    source = ResultInputs((seen,), b"content", (), (), 0)
     for number in range(20):
         results.keep(path, bytes([number]), b"result", source)
     assert [results.kept(path, bytes([number])) for number in (0, 7)] == [None, None]

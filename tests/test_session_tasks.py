@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 from inspector.cli.session_tasks import SessionTask, SessionTerms
-from inspector.replay.analysis.invariants import broken_in_replay
+from inspector.replay.analysis.invariants import violations_in_replay
 from inspector.replay.engine.replay import replay
 from inspector.replay.figure import HowKnown
 from inspector.replay.pricing.prices import Pricing
-from inspector.session.duplicate_calls import call_keys, counted_elsewhere, without_calls
+from inspector.session.duplicate_calls import call_keys, calls_counted_elsewhere, without_calls
 from inspector.session.open import open_session
 from inspector.strategies.plan import Plan
 from tests.replay.test_borrowed_fits import RATIO, conversation
@@ -34,13 +34,13 @@ def test_a_fork_is_measured_by_what_its_copied_calls_report_and_billed_for_its_o
         line["sessionId"] = FORK
     path = script.write(tmp_path / f"{FORK}.jsonl")
     whole = open_session(path)
-    _, elsewhere = counted_elsewhere([(1.0, call_keys(origin)), (2.0, call_keys(whole))])
+    _, elsewhere = calls_counted_elsewhere([(1.0, call_keys(origin)), (2.0, call_keys(whole))])
     session = without_calls(whole, elsewhere)
     assert (len(whole.calls), len(session.calls)) == (34, 4)
 
     task = SessionTask(path, SessionTerms(Pricing()), elsewhere)
     everything = task.inputs(whole)
-    inputs = task.inputs_of_own(everything, session)
+    inputs = task.inputs_without_copies(everything, session)
     baseline = replay(inputs, Plan())
 
     assert inputs.scale.known is HowKnown.CALIBRATED
@@ -50,5 +50,5 @@ def test_a_fork_is_measured_by_what_its_copied_calls_report_and_billed_for_its_o
     assert inputs.scale.prompt[-1] == everything.scale.prompt[-1]
     assert baseline.figures.calls.value == 4
     assert baseline.figures.prompt_tokens.value == everything.recorded.prompt[30:].sum()
-    assert broken_in_replay(baseline) == ()
-    assert task.inputs_of_own(everything, whole) is everything
+    assert violations_in_replay(baseline) == ()
+    assert task.inputs_without_copies(everything, whole) is everything

@@ -60,7 +60,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     prepare_streams()
     try:
         _refuse_other_systems()
-        _settle_home()
+        _ensure_home()
         return _run(arguments)
     except CommandError as error:
         narrate(error.message)
@@ -93,7 +93,7 @@ def _refuse_other_systems() -> None:
         raise CommandError(ON_WINDOWS, ExitCode.WRONG_USAGE)
 
 
-def _settle_home() -> None:
+def _ensure_home() -> None:
     """Point HOME at a non-existent folder if the user has none (containers).
 
     Nothing is found or stored there, which is reported where it matters. Without this, every search for sessions,
@@ -109,7 +109,7 @@ def _settle_home() -> None:
 
 def _run(arguments: Sequence[str]) -> int:
     from inspector.cli.commands import command_parser, find_command, screen_parser
-    from inspector.cli.memory import collect_seldom, make_do, too_little_memory
+    from inspector.cli.memory import limit_blas_threads, too_little_memory, tune_gc
     from inspector.cli.output import write
 
     command, rest = find_command(arguments)
@@ -121,11 +121,11 @@ def _run(arguments: Sequence[str]) -> int:
         return ending.code if isinstance(ending.code, int) else ExitCode.FINE
     if told := too_little_memory():
         raise CommandError(told, ExitCode.UNREADABLE)
-    make_do()
+    limit_blas_threads()
     if options.no_color:
         os.environ["NO_COLOR"] = "1"
     if command is not None:
-        collect_seldom()
+        tune_gc()
         return command.load().run(options)
     from inspector.cli import screen
 

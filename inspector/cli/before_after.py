@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from inspector.cli.executors import Job, Lost
+from inspector.cli.executors import Job, JobLost
 from inspector.cli.exit_codes import CommandError, ExitCode
 from inspector.cli.fleet import executor_of, missing
 from inspector.cli.output import ProgressLine, narrate
-from inspector.cli.reading import pricing_of, read_session, terms_of
+from inspector.cli.reading import parse_billing_terms, pricing_of, read_session
 from inspector.cli.resolve_paths import is_list
 from inspector.cli.session_tasks import SessionTask, SessionTerms
 from inspector.replay.engine.replay import replay
@@ -23,7 +23,7 @@ from inspector.report.numbers import IN_TEXT
 from inspector.report.path_redaction import shown_name, shown_path
 from inspector.report.set_session import SetSession, began, set_session
 from inspector.session.discovery import describe_folder, found_in
-from inspector.session.duplicate_calls import call_keys, counted_elsewhere, counted_here, without_calls
+from inspector.session.duplicate_calls import call_keys, calls_counted_elsewhere, without_calls, without_copied_calls
 from inspector.session.files import Locator
 from inspector.strategies.plan import Plan
 
@@ -160,13 +160,13 @@ def _sessions_at(place: Path) -> list[Path]:
 
 def _read_all(paths: Sequence[Path], options: Namespace) -> tuple[dict[Path, _Read], str]:
     """Read every session with the calls that no other session counts; return the reason if the work ended early."""
-    asked = terms_of(options)
+    asked = parse_billing_terms(options)
     terms = SessionTerms(pricing_of(asked, options.price_file), asked.cache, asked.window)
     executor = executor_of(options, len(paths), sum(map(_size, paths)))
     with ProgressLine("reading sessions", estimates=True) as progress, executor:
         done = _run(executor, [SessionTask(path, terms) for path in paths], progress)
         read = [path for path in paths if path in done and done[path].row]
-        elsewhere = counted_elsewhere([(done[path].ended, done[path].keys) for path in read])
+        elsewhere = calls_counted_elsewhere([(done[path].ended, done[path].keys) for path in read])
         again = [SessionTask(path, terms, keys) for path, keys in zip(read, elsewhere, strict=True) if keys]
         for task in again:
             del done[task.path]
@@ -187,7 +187,7 @@ def _run(executor: SessionExecutor, tasks: Sequence[SessionTask], progress: Prog
     found = {}
     for count, (index, outcome) in enumerate(executor.finished([Job(each.path, _read, (each,)) for each in tasks]), 1):
         path = tasks[index].path
-        if isinstance(outcome, Lost):
+        if isinstance(outcome, JobLost):
             outcome = _Read(problem=f"{shown_path(path)}: {outcome.problem}")
         found[path] = outcome
         progress(count, len(tasks))
@@ -198,9 +198,9 @@ def _read(task: SessionTask) -> _Read:
     """Return a session's figures, or the reason why there are none."""
     try:
         every = read_session(task.path)
-        session = without_calls(counted_here(every), task.elsewhere)
+        session = without_calls(without_copied_calls(every), task.elsewhere)
         of_whole = task.inputs(every)
-        inputs = task.inputs_of_own(of_whole, session)
+        inputs = task.inputs_without_copies(of_whole, session)
         baseline = replay(inputs, Plan())
         # The cause of a cache miss may be in calls counted for another session.
         whole = baseline if session is every else replay(of_whole, Plan())

@@ -70,8 +70,8 @@ def run(options: Namespace) -> int:
 
 def _checked(options: Namespace, thresholds: Thresholds, failed: list[Path]) -> Iterator[SessionValidation]:
     """Check one session after another; unreadable ones are reported, added to `failed` and skipped."""
-    from inspector.replay.analysis.invariants import broken_in_file, broken_in_replay
-    from inspector.replay.analysis.unrecorded import blank_prompts
+    from inspector.replay.analysis.invariants import violations_in_file, violations_in_replay
+    from inspector.replay.analysis.prompt_overhead import blank_prompts
     from inspector.replay.analysis.validation import validate
     from inspector.replay.engine.replay import replay
     from inspector.report.validation import session_validation
@@ -88,7 +88,7 @@ def _checked(options: Namespace, thresholds: Thresholds, failed: list[Path]) -> 
                 failed.append(path)
                 narrate(error.message)
                 continue
-            broken = (*broken_in_file(session), *broken_in_replay(replay(inputs, Plan())))
+            broken = (*violations_in_file(session), *violations_in_replay(replay(inputs, Plan())))
             blank = int(blank_prompts(inputs).sum())
             yield session_validation(_shown(path), session, validate(inputs), thresholds, broken, blank)
 

@@ -5,15 +5,15 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING
 
+from inspector.cli.app_dirs import CACHES, content_of
 from inspector.cli.exit_codes import CommandError, ExitCode
 from inspector.cli.output import is_terminal, narrate, write
-from inspector.cli.own_files import CACHES, content_of
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
     from collections.abc import Sequence
 
-    from inspector.cli.own_files import CacheContent
+    from inspector.cli.app_dirs import CacheContent
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -57,8 +57,8 @@ def _listing(found: Sequence[CacheContent]) -> str:
         size = file_size(content.size) if content.files else "empty"
         lines.append(f"{content.cache.name:<9}{len(content.files):>7,} {_files(len(content.files)):<6}{size:>8}")
         lines[-1] += f"  {content.cache.text}: {one_line(shown_path(content.folder))}"
-        if content.strangers:
-            lines.append(f"{'':<9}{content.strangers:>7,} there are not the program's own and stay")
+        if content.foreign_entries:
+            lines.append(f"{'':<9}{content.foreign_entries:>7,} there are not the program's own and stay")
     total = sum(content.size for content in found)
     count = sum(len(content.files) for content in found)
     lines.append(f"{'in all':<9}{count:>7,} {_files(count):<6}{file_size(total) if count else 'empty':>8}")

@@ -18,15 +18,15 @@ from inspector.cli.executors import (
     ENDED,
     LOOK_SECONDS,
     Job,
-    Lost,
-    Raised,
+    JobError,
+    JobLost,
     SessionExecutor,
     Worked,
     outcome_of,
     without_ctrl_c,
 )
 from inspector.cli.exit_codes import CommandError
-from inspector.cli.kept_results import made_by
+from inspector.cli.result_cache import code_versions
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -41,7 +41,7 @@ CONNECT_SECONDS: Final = 20
 AHEAD: Final = 4
 """Jobs per worker thread, including the running one, so that it never idles."""
 
-COUNTED_SECONDS: Final = 2.0
+COUNT_INTERVAL: Final = 2.0
 """Interval for counting workers."""
 
 RESULT_SECONDS: Final = 10
@@ -50,7 +50,7 @@ RESULT_SECONDS: Final = 10
 WITHOUT_WORKERS_SECONDS: Final = 60.0
 """Seconds without any worker before the work ends; a crashed worker restarts within a few."""
 
-DEATHS: Final = 1
+ALLOWED_DEATHS: Final = 1
 """Worker deaths under a job of a local cluster before it is retried alone."""
 
 TRIES_ALONE: Final = 2
@@ -59,7 +59,7 @@ TRIES_ALONE: Final = 2
 LOST_WORKER_SECONDS: Final = 3600
 
 OWN_CLUSTER: Final = {
-    "distributed.scheduler.allowed-failures": DEATHS,
+    "distributed.scheduler.allowed-failures": ALLOWED_DEATHS,
     # The nanny restarts a dead worker, which on a busy machine takes longer than the default timeout before both are
     # given up.
     "distributed.deploy.lost-worker-timeout": LOST_WORKER_SECONDS,
@@ -87,7 +87,7 @@ class ClusterExecutor(SessionExecutor):
         self._settings = settings or ExitStack()
         self._home: dict[Path, str] = {}
         self._threads: dict[str, int] = {}
-        self._counted = -COUNTED_SECONDS
+        self._counted = -COUNT_INTERVAL
         self._seen = time.monotonic()
 
     @classmethod
@@ -138,14 +138,14 @@ class ClusterExecutor(SessionExecutor):
 
     def _outcomes(
         self, jobs: Sequence[Job[Worked]], until: float, *, stays: bool
-    ) -> Iterator[tuple[int, Worked | Lost | Raised]]:
+    ) -> Iterator[tuple[int, Worked | JobLost | JobError]]:
         waiting, alone = deque(range(len(jobs))), deque[int]()
         tried_alone: Counter[int] = Counter()
         running: dict[Any, _Sent] = {}
         done: queue.SimpleQueue[Any] = queue.SimpleQueue()
         self._seen = time.monotonic()
         try:
-            while (waiting or alone or running) and not self._is_given_up(until) and self._has_workers():
+            while (waiting or alone or running) and not self._is_past_grace(until) and self._has_workers():
                 waiting.extendleft(self._left_behind(running))
                 if self._is_over(until):
                     waiting.clear()
@@ -191,7 +191,7 @@ class ClusterExecutor(SessionExecutor):
         home = self._home.get(jobs[index].path) if stays else None
         home = home if home in self._threads else None
         where = {} if home is None else {"workers": [home], "allow_other_workers": True}
-        future = self._client.submit(_worked, jobs[index], made_by(), pure=False, **where)
+        future = self._client.submit(_worked, jobs[index], code_versions(), pure=False, **where)
         running[future] = _Sent(index, home)
         future.add_done_callback(done.put)
 
@@ -231,7 +231,7 @@ class ClusterExecutor(SessionExecutor):
         except Exception as error:  # noqa: BLE001  any failure of a different installation
             raise self._strange(f"{type(error).__name__}: {error}") from None
         if made is not None:
-            theirs = ", ".join(each for each in made if each not in made_by())
+            theirs = ", ".join(each for each in made if each not in code_versions())
             raise self._strange(theirs or "an older or newer version")
         self._home[path] = address
         return (outcome,)
@@ -244,7 +244,7 @@ class ClusterExecutor(SessionExecutor):
 
     def _has_workers(self) -> bool:
         now = time.monotonic()
-        if now < self._counted + COUNTED_SECONDS:
+        if now < self._counted + COUNT_INTERVAL:
             return True
         self._counted = now
         try:
@@ -284,8 +284,8 @@ def _worked(job: Job[Any], asker: tuple[str, ...]) -> tuple[Any, str, tuple[str,
     from distributed import get_worker
 
     address = get_worker().address
-    if made_by() != asker:
-        return None, address, made_by()
+    if code_versions() != asker:
+        return None, address, code_versions()
     with _one_at_a_time:
         return outcome_of(job), address, None
 

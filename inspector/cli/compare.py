@@ -24,7 +24,7 @@ ORDERS = ("saved", "net", "tokens", "peak", "cost", "changed", "applied", "risks
 FORMER_ORDERS = {"at-least": "net", "breaks": "changed", "fires": "applied"}
 """Former names that scripts may still use."""
 
-OF_ONE_SESSION = ("sort", "runs_per_day", "next_calls", "model_uncertainty")
+SINGLE_SESSION_OPTIONS = ("sort", "runs_per_day", "next_calls", "model_uncertainty")
 """Options of the strategy comparison on one session only."""
 
 MOST_EFFECT = 10.0
@@ -129,7 +129,7 @@ def _check_sets(options: Namespace) -> None:
         problem = "--at divides one folder, and --before and --after name two sets: give the one or the others"
     elif options.at is not None and options.path is None:
         problem = "--at divides a folder of sessions: name it"
-    for name in OF_ONE_SESSION:
+    for name in SINGLE_SESSION_OPTIONS:
         if getattr(options, name) not in {None, False}:
             problem = problem or f"--{name.replace('_', '-')} is for one session, and two sets of them are compared"
     if problem:

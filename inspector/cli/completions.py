@@ -10,10 +10,10 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from inspector.cli.app_dirs import CACHES
 from inspector.cli.commands import COMMANDS, screen_parser
 from inspector.cli.exit_codes import ExitCode
 from inspector.cli.output import write
-from inspector.cli.own_files import CACHES
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace

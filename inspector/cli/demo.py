@@ -47,7 +47,7 @@ def run(options: Namespace) -> int:
     others = [sample.path for sample in samples() if sample != first]
     with ExitStack() as stack:
         # Old records would look like a finished session, which is not followed.
-        growing = FakeAgent(first.path, makes_anew=True) if first.grows else None
+        growing = FakeAgent(first.path, restamps=True) if first.grows else None
         shown = first.path if growing is None else stack.enter_context(growing).path
         return open_screen([shown], listed=others)
 

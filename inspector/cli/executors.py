@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from multiprocessing import connection, get_context, resource_tracker
 from typing import TYPE_CHECKING, Any, Final, Generic, Self, TypeVar
 
-from inspector.cli.memory import collect_seldom
+from inspector.cli.memory import tune_gc
 from inspector.cli.output import ProgressLine
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ MOST_TRIES: Final = 3
 LOOK_SECONDS: Final = 0.1
 """Seconds between checks for Ctrl-C while waiting for results."""
 
-LINGER_SECONDS: Final = 10.0
+GRACE_SECONDS: Final = 10.0
 """Seconds to wait for running jobs after the time limit: killing a process loses its cached sessions."""
 
 CTRL_C: Final = "ctrl-c"
@@ -59,7 +59,7 @@ class Job(Generic[Worked]):
 
 
 @dataclass(frozen=True, slots=True)
-class Lost:
+class JobLost:
     """A session that cannot be processed because it kills its process.
 
     Attributes:
@@ -70,15 +70,15 @@ class Lost:
 
 
 @dataclass(frozen=True, slots=True)
-class Raised:
+class JobError:
     """Exception of a job, sent to the requesting process."""
 
     error: Exception
     place: str
 
 
-TOO_LITTLE_MEMORY: Final = Lost("needs more memory than there is; where `ulimit -v` limits it, raise the limit")
-ENDED: Final = Lost(f"the process that read it ended in the middle, {MOST_TRIES} times; is there too little memory?")
+TOO_LITTLE_MEMORY: Final = JobLost("needs more memory than there is; where `ulimit -v` limits it, raise the limit")
+ENDED: Final = JobLost(f"the process that read it ended in the middle, {MOST_TRIES} times; is there too little memory?")
 
 
 class SessionExecutor(ABC):
@@ -110,7 +110,7 @@ class SessionExecutor(ABC):
 
     def finished(
         self, jobs: Sequence[Job[Worked]], until: float = math.inf, *, stays: bool = False
-    ) -> Iterator[tuple[int, Worked | Lost]]:
+    ) -> Iterator[tuple[int, Worked | JobLost]]:
         """Run jobs.
 
         Args:
@@ -123,7 +123,7 @@ class SessionExecutor(ABC):
             or the work ended; `ended` distinguishes the two.
         """
         for index, outcome in self._outcomes(jobs, until, stays=stays):
-            if isinstance(outcome, Raised):
+            if isinstance(outcome, JobError):
                 outcome.error.add_note(outcome.place)
                 raise outcome.error
             yield index, outcome
@@ -131,7 +131,7 @@ class SessionExecutor(ABC):
     @abstractmethod
     def _outcomes(
         self, jobs: Sequence[Job[Worked]], until: float, *, stays: bool
-    ) -> Iterator[tuple[int, Worked | Lost | Raised]]: ...
+    ) -> Iterator[tuple[int, Worked | JobLost | JobError]]: ...
 
     @abstractmethod
     def _close(self) -> None:
@@ -140,9 +140,9 @@ class SessionExecutor(ABC):
     def _is_over(self, until: float) -> bool:
         return bool(self.ended) or time.monotonic() >= until
 
-    def _is_given_up(self, until: float) -> bool:
+    def _is_past_grace(self, until: float) -> bool:
         """Return True if running jobs are no longer waited for either."""
-        return self._is_over(until if self.ended else until + LINGER_SECONDS)
+        return self._is_over(until if self.ended else until + GRACE_SECONDS)
 
     def _interrupted(self, number: int, frame: FrameType | None) -> None:  # noqa: ARG002  signal handler signature
         self._interrupts += 1
@@ -151,12 +151,12 @@ class SessionExecutor(ABC):
             raise KeyboardInterrupt
 
 
-class HereExecutor(SessionExecutor):
+class InProcessExecutor(SessionExecutor):
     """Execution in this process, one session after another. A crash ends the program."""
 
     def _outcomes(
         self, jobs: Sequence[Job[Worked]], until: float, *, stays: bool
-    ) -> Iterator[tuple[int, Worked | Lost | Raised]]:
+    ) -> Iterator[tuple[int, Worked | JobLost | JobError]]:
         del stays
         for index, job in enumerate(jobs):
             if self._is_over(until):
@@ -186,20 +186,20 @@ class ProcessExecutor(SessionExecutor):
             processes: Number of processes, at least 1.
         """
         super().__init__()
-        self._lanes = [_Lane() for _ in range(max(processes, 1))]
-        self._home: dict[Path, _Lane] = {}
+        self._lanes = [_Worker() for _ in range(max(processes, 1))]
+        self._home: dict[Path, _Worker] = {}
 
     def _outcomes(
         self, jobs: Sequence[Job[Worked]], until: float, *, stays: bool
-    ) -> Iterator[tuple[int, Worked | Lost | Raised]]:
+    ) -> Iterator[tuple[int, Worked | JobLost | JobError]]:
         waiting = _Waiting([job.path for job in jobs], self._lanes, self._home if stays else None)
         tries = [0] * len(jobs)
-        running: dict[_Lane, int] = {}
+        running: dict[_Worker, int] = {}
         try:
             while True:
                 if not self._is_over(until):
                     self._hand_out(jobs, waiting, running)
-                if not running or self._is_given_up(until):
+                if not running or self._is_past_grace(until):
                     return
                 for lane in _ready(running, LOOK_SECONDS):
                     index = running.pop(lane)
@@ -215,7 +215,7 @@ class ProcessExecutor(SessionExecutor):
             for lane in running:
                 lane.end()
 
-    def _hand_out(self, jobs: Sequence[Job[Worked]], waiting: _Waiting, running: dict[_Lane, int]) -> None:
+    def _hand_out(self, jobs: Sequence[Job[Worked]], waiting: _Waiting, running: dict[_Worker, int]) -> None:
         for lane in self._lanes:
             while lane not in running and (index := waiting.next(lane)) is not None:
                 if lane.sent(jobs[index]):
@@ -231,16 +231,16 @@ class ProcessExecutor(SessionExecutor):
 class _Waiting:
     """Pending jobs, as indices."""
 
-    def __init__(self, paths: Sequence[Path], lanes: Sequence[_Lane], home: dict[Path, _Lane] | None) -> None:
+    def __init__(self, paths: Sequence[Path], lanes: Sequence[_Worker], home: dict[Path, _Worker] | None) -> None:
         self._paths = paths
         self._home = home
         self._anywhere: deque[int] = deque()
-        self._at: dict[_Lane, deque[int]] = {lane: deque() for lane in lanes}
+        self._at: dict[_Worker, deque[int]] = {lane: deque() for lane in lanes}
         for index, path in enumerate(paths):
             at = None if home is None else home.get(path)
             (self._anywhere if at is None else self._at[at]).append(index)
 
-    def next(self, lane: _Lane) -> int | None:
+    def next(self, lane: _Worker) -> int | None:
         """Return a process's next job; None if there is none for it."""
         if self._at[lane]:
             return self._at[lane].popleft()
@@ -253,17 +253,17 @@ class _Waiting:
             self._at[home].append(index)
         return None
 
-    def put_back(self, index: int, lane: _Lane) -> None:
+    def put_back(self, index: int, lane: _Worker) -> None:
         """Return a job to its process as the next one."""
         self._at[lane].appendleft(index)
 
 
-def _ready(running: dict[_Lane, int], seconds: float) -> list[_Lane]:
+def _ready(running: dict[_Worker, int], seconds: float) -> list[_Worker]:
     found = connection.wait([lane.pipe for lane in running if lane.pipe is not None], max(seconds, 0))
     return [lane for lane in running if lane.pipe in found]
 
 
-class _Lane:
+class _Worker:
     """A process that is started on demand, and restarted after it died."""
 
     def __init__(self) -> None:
@@ -324,13 +324,13 @@ def without_ctrl_c() -> Iterator[None]:
 def _serve(pipe: Connection[Any, Any]) -> None:
     """Run one job after another until the other process is gone."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    collect_seldom()
+    tune_gc()
     with suppress(EOFError, BrokenPipeError, ConnectionResetError):
         while True:
             pipe.send((outcome_of(pipe.recv()),))
 
 
-def outcome_of(job: Job[Worked]) -> Worked | Lost | Raised:
+def outcome_of(job: Job[Worked]) -> Worked | JobLost | JobError:
     """Return the result, loss or exception of a job."""
     shown, ProgressLine.is_shown = ProgressLine.is_shown, False
     try:
@@ -338,6 +338,6 @@ def outcome_of(job: Job[Worked]) -> Worked | Lost | Raised:
     except MemoryError:
         return TOO_LITTLE_MEMORY
     except Exception as error:  # noqa: BLE001  raised again in the requesting process
-        return Raised(error, traceback.format_exc())
+        return JobError(error, traceback.format_exc())
     finally:
         ProgressLine.is_shown = shown

@@ -27,7 +27,7 @@ _TIME = re.compile(rb'"timestamp": ?(?:"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)
 """A record's timestamp, in the two formats of the samples. In texts within records the quotation marks are escaped."""
 
 
-def made_at(lines: list[bytes], now: datetime) -> list[bytes]:
+def shift_timestamps(lines: list[bytes], now: datetime) -> list[bytes]:
     """Shift the timestamps of records so that the last is `now`, a time with time zone; intervals are unchanged."""
     made = [found for line in lines for found in _TIME.finditer(line)]
     if not made:
@@ -59,7 +59,7 @@ class FakeAgent:
         beginning: Share of its lines copied before the context is entered.
         seconds: Approximate seconds for the other lines.
         seed: Random seed of the pauses.
-        makes_anew: Set each record's timestamp to the time it is written, and shift those of the initial records
+        restamps: Set each record's timestamp to the time it is written, and shift those of the initial records
             accordingly; otherwise timestamps are unchanged.
     """
 
@@ -70,14 +70,14 @@ class FakeAgent:
         seconds: float = SECONDS,
         seed: int = 1,
         *,
-        makes_anew: bool = False,
+        restamps: bool = False,
     ) -> None:
         self._lines = source.read_bytes().splitlines(keepends=True)
         self._first = max(1, round(len(self._lines) * beginning))
         self._pauses = random.Random(seed)  # noqa: S311  not security relevant
         self._mean = seconds / max(1, len(self._lines) - self._first)
         self._source = source
-        self._makes_anew = makes_anew
+        self._makes_anew = restamps
         self._folder = ExitStack()
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._grow, name="growing sample", daemon=True)
@@ -100,7 +100,7 @@ class FakeAgent:
         self._folder.close()
 
     def _written(self, lines: list[bytes]) -> list[bytes]:
-        return made_at(lines, datetime.now(UTC)) if self._makes_anew else lines
+        return shift_timestamps(lines, datetime.now(UTC)) if self._makes_anew else lines
 
     def _grow(self) -> None:
         try:

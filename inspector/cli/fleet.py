@@ -6,7 +6,7 @@ import math
 from argparse import ArgumentTypeError
 from typing import TYPE_CHECKING, Final
 
-from inspector.cli.executors import HereExecutor, ProcessExecutor
+from inspector.cli.executors import InProcessExecutor, ProcessExecutor
 from inspector.cli.exit_codes import CommandError, ExitCode
 from inspector.session.reading_process import processors
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection
 
     from inspector.cli.executors import SessionExecutor
-    from inspector.cli.kept_results import KeptResults
+    from inspector.cli.result_cache import ResultCache
 
 MOST_PROCESSES: Final = 1000
 LITTLE: Final = 1_000_000
@@ -55,12 +55,12 @@ def add_fleet_arguments(parser: ArgumentParser) -> None:
     )
 
 
-def kept_results(options: Namespace) -> KeptResults:
+def kept_results(options: Namespace) -> ResultCache:
     """Return the cache of results, disabled by options or settings."""
-    from inspector.cli.kept_results import KeptResults
+    from inspector.cli.result_cache import ResultCache
     from inspector.ui.settings import load_settings
 
-    return KeptResults(is_on=not options.no_kept_results and load_settings().keep_results)
+    return ResultCache(is_on=not options.no_kept_results and load_settings().keep_results)
 
 
 def executor_of(options: Namespace, sessions: int, size: float = math.inf) -> SessionExecutor:
@@ -84,7 +84,7 @@ def executor_of(options: Namespace, sessions: int, size: float = math.inf) -> Se
             else ClusterExecutor.local(options.workers)
         )
     if options.processes == 0 or (options.processes is None and size < LITTLE):
-        return HereExecutor()
+        return InProcessExecutor()
     return ProcessExecutor(min(options.processes or processors(), sessions))
 
 

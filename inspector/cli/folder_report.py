@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from inspector.cli.executors import Job, Lost
+from inspector.cli.executors import Job, JobLost
 from inspector.cli.exit_codes import CommandError, ExitCode
 from inspector.cli.fleet import executor_of, kept_results, missing
-from inspector.cli.kept_results import source_of
 from inspector.cli.output import ProgressLine
 from inspector.cli.plans import plan_of
 from inspector.cli.reading import read_session
+from inspector.cli.result_cache import source_of
 from inspector.cli.session_tasks import SessionTask, SessionTerms
 from inspector.replay.engine.recorded_calls import is_reported_in_full
 from inspector.replay.engine.replay import replay
@@ -23,7 +23,7 @@ from inspector.report.options import ReportOptions
 from inspector.report.path_redaction import shown_name, shown_path
 from inspector.report.session_report import report_of
 from inspector.session.discovery import describe_folder, found_in
-from inspector.session.duplicate_calls import call_keys, counted_elsewhere, counted_here, without_calls
+from inspector.session.duplicate_calls import call_keys, calls_counted_elsewhere, without_calls, without_copied_calls
 from inspector.strategies.plan import Plan
 
 if TYPE_CHECKING:
@@ -32,11 +32,11 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from inspector.cli.executors import SessionExecutor
-    from inspector.cli.kept_results import KeptResults, ReadFrom
+    from inspector.cli.result_cache import ResultCache, ResultInputs
     from inspector.report.folder import FolderReport
     from inspector.session.discovery import Header
 
-OF_ONE_SESSION = ("ledger", "compare", "explain", "include_text", "next_calls", "runs_per_day")
+SINGLE_SESSION_OPTIONS = ("ledger", "compare", "explain", "include_text", "next_calls", "runs_per_day")
 """Options that only the report on one session supports."""
 
 
@@ -56,7 +56,7 @@ class Done:
     problem: str = ""
     ended: float = 0.0
     keys: Sequence[bytes] = ()
-    source: ReadFrom | None = None
+    source: ResultInputs | None = None
 
     def written(self) -> bytes:
         """Serialize the result of a readable session."""
@@ -81,17 +81,17 @@ def report_on_folder(options: Namespace) -> tuple[FolderReport, bool]:
     Raises:
         CommandError: The folder holds no session, or an option does not apply to many sessions.
     """
-    for name in OF_ONE_SESSION:
+    for name in SINGLE_SESSION_OPTIONS:
         if getattr(options, name):
             option = f"--{name.replace('_', '-')}"
             message = f"{option} is for one session; {options.path} is a folder of them"
             raise CommandError(message, ExitCode.WRONG_USAGE)
     results = kept_results(options)
     terms = replace(SessionTerms.of(options), is_kept=results.is_on)
-    known = results.looked_into(options.path)
+    known = results.sniffed_files(options.path)
     before = len(known)
     found = list(found_in(options.path, known))
-    results.keep_looked_into(options.path, known, before)
+    results.store_sniffed_files(options.path, known, before)
     if all(header.problem for header in found):
         raise CommandError(describe_folder(options.path))
     names = [_name(options, index) for index in range(len(options.plans))]
@@ -120,7 +120,7 @@ class _Replays:
     """Replay of a folder's sessions."""
 
     def __init__(
-        self, found: Sequence[Header], terms: SessionTerms, executor: SessionExecutor, results: KeptResults
+        self, found: Sequence[Header], terms: SessionTerms, executor: SessionExecutor, results: ResultCache
     ) -> None:
         self._sizes = {header.path: header.size for header in found}
         self._formats = {header.path: header.format for header in found}
@@ -135,7 +135,7 @@ class _Replays:
             tasks = {path: SessionTask(path, self._terms, format=self._formats[path]) for path in order}
             self._replay([*tasks.values()], progress)
             read = [path for path in order if path in self.done and self.done[path].row]
-            elsewhere = counted_elsewhere([(self.done[path].ended, self.done[path].keys) for path in read])
+            elsewhere = calls_counted_elsewhere([(self.done[path].ended, self.done[path].keys) for path in read])
             again = [replace(tasks[path], elsewhere=keys) for path, keys in zip(read, elsewhere, strict=True) if keys]
             for task in again:
                 del self.done[task.path]
@@ -158,7 +158,7 @@ class _Replays:
             progress(behind, total)
         for index, outcome in self._executor.finished(jobs):
             path = jobs[index].path
-            if isinstance(outcome, Lost):
+            if isinstance(outcome, JobLost):
                 outcome = Done(problem=f"{shown_path(path)}: {outcome.problem}")
             self._results.keep(path, keys[index], outcome.written(), outcome.source)
             self.done[path] = outcome
@@ -171,12 +171,12 @@ def replayed(task: SessionTask) -> Done:
     began = time.time_ns()
     try:
         whole = read_session(task.path, known=task.format, keeps_texts=True)
-        session = without_calls(counted_here(whole), task.elsewhere)
+        session = without_calls(without_copied_calls(whole), task.elsewhere)
         plans = [plan_of(request, session) for request in task.terms.plans]
         terms = task.terms
         is_counted = bool(terms.plans) or terms.cache is not None or not is_reported_in_full(whole)
         of_whole = task.inputs(whole, is_counted=is_counted)
-        inputs = task.inputs_of_own(of_whole, session)
+        inputs = task.inputs_without_copies(of_whole, session)
         report = report_of(inputs, plans, ReportOptions(details=False))
         # The cause of a cache miss may be in calls counted for another session.
         baseline = replay(of_whole, Plan())

@@ -27,7 +27,7 @@ def run(options: Namespace) -> int:
     from inspector.session.registry import all_formats
 
     if options.schema:
-        from inspector.session.formats.own.records import schema
+        from inspector.session.formats.native.records import schema
 
         write_json(schema())
         return ExitCode.FINE

@@ -44,16 +44,16 @@ def add_arguments(parser: ArgumentParser) -> None:
 def run(options: Namespace) -> int:
     if options.what == "stats":
         return _stats(options)
-    from inspector.hook.install import SettingsError, home_of, hook_words, with_hook, without_hook
+    from inspector.hook.install import SettingsError, home_of, hook_command, install_changes, uninstall_changes
 
     folder = (options.settings or home_of(options.agent)).absolute()
     try:
         if options.what == "uninstall":
-            changes = without_hook(options.agent, folder)
+            changes = uninstall_changes(options.agent, folder)
             return _make(changes, options, "there is no hook of inspector's in it")
         plan = _checked_plan(options)
-        words = hook_words(options.agent, plan, keeps_originals=not options.no_originals)
-        done = _make(with_hook(options.agent, folder, words), options, "the hook is there already")
+        words = hook_command(options.agent, plan, keeps_originals=not options.no_originals)
+        done = _make(install_changes(options.agent, folder, words), options, "the hook is there already")
         if shutil.which("inspector") is None:
             narrate("notices may name `inspector recall`, and no program `inspector` is on the PATH: put it there")
         return done
@@ -65,8 +65,8 @@ def run(options: Namespace) -> int:
 
 def _checked_plan(options: Namespace) -> str:
     """Read the plan once to validate it; return its value for the hook, with notes on its unsupported parts."""
-    from inspector.hook.compiled import applied_in_part, cuts_of, left_out, read_plan
-    from inspector.hook.kept_plans import cuts_for
+    from inspector.hook.compiled import cuts_of, left_out, partly_applied, read_plan
+    from inspector.hook.plan_cache import cuts_for
     from inspector.recall.originals import state_folder
     from inspector.strategies.plan import PlanError
     from inspector.strategies.presets import PRESETS
@@ -84,7 +84,7 @@ def _checked_plan(options: Namespace) -> str:
         raise CommandError(f"--plan {options.plan}: cannot be read ({why}); give a file or a ready plan") from None
     for name, reason in left_out(plan):
         narrate(f"{name} is not applied by the hook: {reason}")
-    for name, reason in applied_in_part(plan):
+    for name, reason in partly_applied(plan):
         narrate(f"{name} is applied by the hook in part: {reason}")
     if not cuts_of(plan, "Bash"):
         raise CommandError(
@@ -98,7 +98,7 @@ def _checked_plan(options: Namespace) -> str:
 
 
 def _make(changes: list[SettingsChange], options: Namespace, nothing: str) -> int:
-    from inspector.atomic_files import write_whole
+    from inspector.atomic_files import write_atomic
     from inspector.safe_text import safe_text
 
     needed = [change for change in changes if change.is_needed]
@@ -115,14 +115,14 @@ def _make(changes: list[SettingsChange], options: Namespace, nothing: str) -> in
             stamp = time.strftime("%Y%m%d-%H%M%S", time.gmtime())
             backup = change.path.with_name(f"{change.path.name}.before-inspector-{stamp}")
             if not backup.exists():
-                write_whole(backup, change.before)
+                write_atomic(backup, change.before)
                 narrate(f"as it was: {backup}")
         if change.after is None:
             change.path.unlink()
             narrate(f"removed: {change.path}")
         else:
             change.path.parent.mkdir(parents=True, exist_ok=True)
-            write_whole(change.path, change.after)
+            write_atomic(change.path, change.after)
             narrate(f"written: {change.path}")
     return ExitCode.FINE
 

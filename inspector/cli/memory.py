@@ -53,13 +53,13 @@ def _told(limit: int, enough: int, what: str) -> str:
     )
 
 
-def make_do() -> None:
+def limit_blas_threads() -> None:
     """Limit numpy to one thread if memory is limited: each thread reserves memory."""
     if address_space_limit() is not None:
         os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 
-def collect_seldom() -> None:
+def tune_gc() -> None:
     """Raise the threshold of the garbage collector, in a process that belongs to this program.
 
     Nearly all objects of a session live as long as the session: Python's default collection after every 700 objects

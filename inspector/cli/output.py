@@ -8,7 +8,7 @@ import sys
 import time
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Protocol, Self, TextIO, TypeVar
 
-from inspector.atomic_files import write_as_asked
+from inspector.atomic_files import write_user_file
 from inspector.cli.exit_codes import CommandError, ExitCode
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ PLAIN: Final = {
 """Replacements for special characters that an encoding lacks."""
 
 
-def _plainly(error: UnicodeError) -> tuple[str | bytes, int]:
+def _replace_unencodable(error: UnicodeError) -> tuple[str | bytes, int]:
     """Return the replacement of characters that an encoding lacks: the plain form, or the code point."""
     if not isinstance(error, UnicodeEncodeError):
         raise error
@@ -50,11 +50,11 @@ def prepare_streams() -> None:
             os.fstat(number)
         except OSError:
             os.set_inheritable(os.open(os.devnull, os.O_RDWR), True)  # takes the lowest free number
-    codecs.register_error(_plainly.__name__, _plainly)
+    codecs.register_error(_replace_unencodable.__name__, _replace_unencodable)
     for stream in (sys.stdout, sys.stderr):
         reconfigure = getattr(stream, "reconfigure", None)
         if reconfigure is not None:
-            reconfigure(errors=_plainly.__name__)
+            reconfigure(errors=_replace_unencodable.__name__)
 
 
 def write(text: str) -> None:
@@ -187,7 +187,7 @@ def save(target: Path, content: str | bytes) -> None:
     """
     data = content.encode("utf-8", "backslashreplace") if isinstance(content, str) else content
     try:
-        write_as_asked(target, data)
+        write_user_file(target, data)
     except OSError as error:
         raise CommandError(f"{target}: cannot be written: {error.strerror or error}") from None
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from inspector.cli.exit_codes import CommandError
 from inspector.cli.output import ProgressLine
-from inspector.session.files import why_not_opened
+from inspector.session.files import open_error_message
 
 if TYPE_CHECKING:
     from argparse import Namespace
@@ -74,12 +74,12 @@ def read_text(path: Path) -> str:
     try:
         return path.read_text(encoding="utf-8")
     except OSError as error:
-        raise CommandError(why_not_opened(path, error)) from None
+        raise CommandError(open_error_message(path, error)) from None
     except UnicodeDecodeError as error:
         raise CommandError(f"{path}: not a text file (byte {error.start} is no UTF-8)") from None
 
 
-def terms_of(options: Namespace) -> Assumptions:
+def parse_billing_terms(options: Namespace) -> Assumptions:
     """Return the pricing and cache assumptions from the arguments of `inspector.cli.arguments`."""
     from inspector.replay.assumptions import Assumptions
     from inspector.replay.projection_terms import DAYS_PER_MONTH, NEXT_CALLS
@@ -144,8 +144,8 @@ def counted_inputs(
         window: The context window in tokens; None for the recorded or listed one.
         counts: Persistent count cache; defaults to the user's cache folder.
     """
+    from inspector.replay.calibration_source import calibration_source_of
     from inspector.replay.engine.inputs import ReplayInputs
-    from inspector.replay.lenders import lender_of
     from inspector.strategies.history.history import History
     from inspector.tokens.token_table import count_session
 
@@ -153,7 +153,7 @@ def counted_inputs(
         # Only the last table is needed; a list would hold a copy for every tenth of a second.
         table = deque(count_session(session, shared_counter(), progress=progress, cache=counts), maxlen=1).pop()
     history = History.of(session)
-    lender = lender_of(history, table)
+    lender = calibration_source_of(history, table)
     return ReplayInputs.of(history, table, pricing=pricing, cache=cache, window=window, lender=lender)
 
 
@@ -171,4 +171,4 @@ def _counter(load: Callable[[], Counter]) -> Counter:
 
 def priced_inputs(session: Session, options: Namespace) -> ReplayInputs:
     """Count a session's tokens with the prices and cache of the command line."""
-    return replay_inputs(session, terms_of(options), price_file=options.price_file)
+    return replay_inputs(session, parse_billing_terms(options), price_file=options.price_file)

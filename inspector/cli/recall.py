@@ -26,7 +26,7 @@ MOST_LINES = 10**9
 USUAL_HITS = 10
 NO_INDEX = "INSPECTOR_NO_INDEX"
 """If set to anything in the environment, searches store no index."""
-MOST_TOLD = 8
+MOST_MATCHES = 8
 """Maximum matches listed for an ambiguous id."""
 
 
@@ -122,13 +122,13 @@ def _drop_index() -> int:
 
 def _search(options: Namespace, paths: list[Path]) -> int:
     from inspector.recall.find import sessions_at
-    from inspector.recall.text_index import index_path, opened_index
+    from inspector.recall.text_index import index_path, open_index
 
     if not options.search.strip():
         raise CommandError("--search needs a word to look for", ExitCode.WRONG_USAGE)
     headers = sessions_at(paths)
     is_kept = not options.no_index and not os.environ.get(NO_INDEX)
-    with opened_index(index_path() if is_kept else None) as index:
+    with open_index(index_path() if is_kept else None) as index:
         with ProgressLine("reading sessions") as progress:
             unread = index.update(headers, progress)
         found = index.search(options.search, headers, options.limit)
@@ -206,10 +206,10 @@ def _recall_original(options: Namespace) -> bool:
         CommandError: Several sessions have different originals under that id.
     """
     from inspector.recall.names import asked_for
-    from inspector.recall.originals import originals_asked_for
+    from inspector.recall.originals import find_originals
 
     asked = asked_for(options.id)
-    found = originals_asked_for(asked)
+    found = find_originals(asked)
     if not found:
         return False
     if len({text for _, text in found}) > 1:
@@ -234,8 +234,8 @@ def _what_is_kept(about: Mapping[str, object], text: str) -> str:
 
 
 def _some_of(listed: list[str]) -> str:
-    more = len(listed) - MOST_TOLD
-    return "; ".join([*listed[:MOST_TOLD], *([f"and {more} more"] if more > 0 else [])])
+    more = len(listed) - MOST_MATCHES
+    return "; ".join([*listed[:MOST_MATCHES], *([f"and {more} more"] if more > 0 else [])])
 
 
 def _print_text(text: str, what: str) -> None:

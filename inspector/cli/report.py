@@ -103,7 +103,7 @@ def run(options: Namespace) -> int:
 def _text_on_session(options: Namespace) -> str:
     """Write the report on one session, or return an earlier run's if all its inputs are unchanged."""
     # Help does not need these slow imports.
-    from inspector.cli.kept_results import source_of, version_of
+    from inspector.cli.result_cache import source_of, version_of
     from inspector.cli.session_tasks import SessionTask, SessionTerms
 
     results, wanted = kept_results(options), _report_options(options)
@@ -115,7 +115,7 @@ def _text_on_session(options: Namespace) -> str:
     began = time.time_ns()
     session = read_session(options.path, keeps_texts=True)
     report = _worked_out(session, options, wanted)
-    as_text = partial(written, form=options.format, rows=options.rows, answers_pointer=not options.no_script)
+    as_text = partial(written, form=options.format, rows=options.rows, is_interactive=not options.no_script)
     text = text_of(report, options, as_text)
     # Session texts are not cached, nor results that more time would have improved.
     if results.is_on and not wanted.texts and (report.best_plan is None or report.best_plan.is_complete):
@@ -137,7 +137,7 @@ def _worked_out(session: Session, options: Namespace, wanted: ReportOptions) -> 
 def _report_on_folder(options: Namespace) -> int:
     from inspector.cli.folder_report import report_on_folder
 
-    form = partial(folder_written, form=options.format, answers_pointer=not options.no_script)
+    form = partial(folder_written, form=options.format, is_interactive=not options.no_script)
     report, is_partial = report_on_folder(options)
     if is_partial:
         narrate(report.warnings[0])

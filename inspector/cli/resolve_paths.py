@@ -53,7 +53,7 @@ def resolve_targets(paths: Sequence[Path], *, waits: bool = False) -> ScreenTarg
         return ScreenTargets()
     sessions, folders = [], []
     for path in dict.fromkeys(paths):
-        if waits and is_named_early(path):
+        if waits and may_appear_later(path):
             sessions.append(path)
         elif is_list(path):
             _require_files(path)
@@ -63,14 +63,14 @@ def resolve_targets(paths: Sequence[Path], *, waits: bool = False) -> ScreenTarg
     return ScreenTargets(tuple(sessions), tuple(folders) or None)
 
 
-def is_named_early(path: Path) -> bool:
+def may_appear_later(path: Path) -> bool:
     """Return True if a session may yet appear at a path, and the path does not look like a typo.
 
     A single word may be a mistyped command, and a name similar to a neighboring file a mistyped name.
     """
-    from inspector.session.awaiting import is_awaited
+    from inspector.session.awaiting import may_appear
 
-    if not is_awaited(path):
+    if not may_appear(path):
         return False
     file = Locator.of(path).file
     if os.path.lexists(file):
@@ -117,9 +117,9 @@ def is_list(path: Path) -> bool:
     try:
         os.lstat(Locator.of(path).file)
     except PermissionError as error:
-        from inspector.session.files import why_not_opened
+        from inspector.session.files import open_error_message
 
-        raise CommandError(why_not_opened(path, error)) from error
+        raise CommandError(open_error_message(path, error)) from error
     except (OSError, ValueError):
         near = difflib.get_close_matches(str(path), COMMANDS, n=1, cutoff=LIKE_A_COMMAND)
         meant = f"Did you mean the command {near[0]}?" if near else "Check the path, or see: inspector --help"

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 MOST_LISTED = 1000
 """Maximum sessions in a plain list, newest first."""
 
-FRAMES_A_SECOND = "240"
+FRAMES_PER_SECOND = "240"
 """Frame rate at which Textual checks for changes; a missed frame waits for the next one."""
 
 WEB_DRIVER = "textual.drivers.web_driver:WebDriver"
@@ -50,7 +50,7 @@ def print_list(folders: Sequence[Path] | None) -> int:
     from inspector.replay.pricing.price_file import PriceFileError
     from inspector.replay.pricing.prices import Pricing
     from inspector.report.session_listings import sessions_text
-    from inspector.report.session_summary import summarise
+    from inspector.report.session_summary import summarize
     from inspector.session.discovery import list_sessions, places
 
     found = [header for batch in list_sessions(places(folders)) for header in batch]
@@ -62,7 +62,7 @@ def print_list(folders: Sequence[Path] | None) -> int:
     rows = []
     with ProgressLine("reading") as progress:
         for place, header in enumerate(found[:MOST_LISTED]):
-            summary = summarise(header.path, pricing)
+            summary = summarize(header.path, pricing)
             if summary.format or header.is_sniffed or summary.is_unreadable:
                 rows.append((header, summary))
             progress(place + 1, min(len(found), MOST_LISTED))
@@ -106,7 +106,7 @@ def open_screen(paths: Sequence[Path], *, folders: Sequence[Path] | None = None,
         raise CommandError(told)
     process = ReadingProcess.begin(paths[0]) if paths else None
     # Read by Textual at import.
-    os.environ.setdefault("TEXTUAL_FPS", FRAMES_A_SECOND)
+    os.environ.setdefault("TEXTUAL_FPS", FRAMES_PER_SECOND)
     # Imported objects are permanent: the collector would scan all of them during startup, before the first paint, and
     # again later. The application collects when it is idle.
     gc.disable()

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING
 
-from inspector.cli.kept_results import key_of
 from inspector.cli.plans import PlanRequest, settled
-from inspector.cli.reading import counted_inputs, pricing_of, terms_of
+from inspector.cli.reading import counted_inputs, parse_billing_terms, pricing_of
+from inspector.cli.result_cache import key_of
 from inspector.report.path_redaction import shown_path
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ class SessionTerms:
         Raises:
             CommandError: One of them is invalid.
         """
-        terms = terms_of(options)
+        terms = parse_billing_terms(options)
         plans = tuple(settled(request) for request in options.plans)
         return cls(pricing_of(terms, options.price_file), terms.cache, terms.window, plans)
 
@@ -68,7 +68,7 @@ class SessionTask:
     format: str = ""
 
     def key(self, kind: str, *asked: object) -> bytes:
-        """Build the key of a result in `KeptResults`.
+        """Build the key of a result in `ResultCache`.
 
         Args:
             kind: Kind of result.
@@ -99,7 +99,7 @@ class SessionTask:
             History.of(session), table, pricing=terms.pricing, cache=terms.cache, window=terms.window
         )
 
-    def inputs_of_own(self, whole: ReplayInputs, session: Session) -> ReplayInputs:
+    def inputs_without_copies(self, whole: ReplayInputs, session: Session) -> ReplayInputs:
         """Return the replay inputs of a session without the calls counted for other sessions.
 
         Copied calls are not counted twice, but their usage reports are still valid for calibration.

@@ -13,7 +13,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from inspector.cli.output import ProgressLine
-from inspector.cli.tuning_pool import without_lost
+from inspector.cli.tuning_pool import retry_without_lost
 from inspector.replay.tuning.choice import has_enough
 from inspector.replay.tuning.fleet import TunedGroup
 from inspector.replay.tuning.search import CHOICE, COARSE, FIRST, SEARCH, GroupSearch, Stage
@@ -66,12 +66,12 @@ class SharedSearch:
         found: dict[int, TunedGroup] = {}
         order = sorted(left, key=lambda at: sum(_calls(groups[at])))
         searched = [at for at in order if has_enough(_calls(groups[at]))]
-        for search in (self._coarsely, self._further):
+        for search in (self._search_coarsely, self._search_fully):
             for number, at in enumerate(searched):
                 now = time.monotonic()
                 share = now + max(until - now, 0) / (len(searched) - number)
                 said = f", group {number + 1} of {len(searched)}" if len(searched) > 1 else ""
-                told = without_lost(left[at], problems, partial(search, share, said)) if at in left else None
+                told = retry_without_lost(left[at], problems, partial(search, share, said)) if at in left else None
                 if told is None:
                     left.pop(at, None)
                 else:
@@ -81,13 +81,13 @@ class SharedSearch:
             found[at] = TunedGroup.of(groups[at], nothing, nothing, nothing)
         return [found[at] for at in sorted(left)]
 
-    def _coarsely(self, until: float, said: str, group: FleetGroup) -> TunedGroup:
+    def _search_coarsely(self, until: float, said: str, group: FleetGroup) -> TunedGroup:
         """Run the coarse search, and try its best results on all sessions."""
         now = time.monotonic()
         coarse = self._coarse(group, now + PART * (until - now), said)
         return TunedGroup.of(group, self._first(group, coarse, until, said), coarse, self._prepared(group, SEARCH))
 
-    def _further(self, until: float, said: str, group: FleetGroup) -> TunedGroup:
+    def _search_fully(self, until: float, said: str, group: FleetGroup) -> TunedGroup:
         """Run the full search, which reuses the trials of the coarse one."""
         now = time.monotonic()
         coarse = self._coarse(group, now, said)

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
     from collections.abc import Sequence
 
-    from inspector.cli.kept_results import KeptResults
+    from inspector.cli.result_cache import ResultCache
     from inspector.replay.tuning.fleet import FleetGroup, FleetSession, TunedGroup
     from inspector.report.tuning import TuneReport
 
@@ -121,7 +121,7 @@ def run(options: Namespace) -> int:
     form = partial(
         tune_written,
         form=options.format,
-        answers_pointer=not options.no_script,
+        is_interactive=not options.no_script,
         plan_file="" if plan_file is None else shown_path(plan_file),
     )
     deliver(report, options, form)
@@ -169,27 +169,27 @@ def _check_compaction(options: Namespace) -> None:
         raise CommandError("--configured is for --compaction", ExitCode.WRONG_USAGE)
 
 
-def _found(paths: Sequence[Path], results: KeptResults) -> dict[Path, int]:
+def _found(paths: Sequence[Path], results: ResultCache) -> dict[Path, int]:
     """Return the sessions with their file sizes in bytes, without those started by other sessions."""
-    from inspector.session.discovery import header_of, list_sessions, places, sessions_in
+    from inspector.session.discovery import list_sessions, places, read_header, sessions_in
 
     if not paths:
         resolve_targets(())
-        known = results.looked_into(None)
+        known = results.sniffed_files(None)
         before = len(known)
         with ProgressLine("looking for sessions"):
             listed = [header for batch in list_sessions(places(), known) for header in batch]
-        results.keep_looked_into(None, known, before)
+        results.store_sniffed_files(None, known, before)
         return {header.path: header.size for header in listed if header.parent is None and not header.problem}
     found: dict[Path, int] = {}
     for path in dict.fromkeys(paths):
         if is_list(path):
-            known = results.looked_into(path)
+            known = results.sniffed_files(path)
             before = len(known)
             found.update({header.path: header.size for header in sessions_in(path, known)})
-            results.keep_looked_into(path, known, before)
+            results.store_sniffed_files(path, known, before)
         else:
-            header = header_of(path)
+            header = read_header(path)
             found[path] = header.size if header is not None else 0
     if not found:
         from inspector.session.discovery import describe_folder
@@ -199,7 +199,7 @@ def _found(paths: Sequence[Path], results: KeptResults) -> dict[Path, int]:
 
 
 def _tuned(
-    sizes: dict[Path, int], options: Namespace, results: KeptResults
+    sizes: dict[Path, int], options: Namespace, results: ResultCache
 ) -> tuple[TuneReport, list[TunedGroup], bool]:
     from inspector.cli.session_tasks import SessionTerms
     from inspector.cli.shared_search import SharedSearch

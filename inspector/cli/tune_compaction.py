@@ -10,7 +10,7 @@ from inspector.cli.exit_codes import CommandError, ExitCode
 from inspector.cli.fleet import executor_of, missing
 from inspector.cli.output import narrate
 from inspector.cli.session_tasks import SessionTerms
-from inspector.cli.tuning_pool import TuningPool, left_out_warnings, without_lost
+from inspector.cli.tuning_pool import TuningPool, left_out_warnings, retry_without_lost
 from inspector.replay.tuning.compaction_choice import (
     choose_threshold,
     compaction_terms,
@@ -28,11 +28,11 @@ if TYPE_CHECKING:
     from argparse import Namespace
     from pathlib import Path
 
-    from inspector.cli.kept_results import KeptResults
+    from inspector.cli.result_cache import ResultCache
     from inspector.replay.tuning.fleet import FleetGroup
 
 
-def compaction_report(sizes: dict[Path, int], options: Namespace, results: KeptResults) -> tuple[TuneReport, bool]:
+def compaction_report(sizes: dict[Path, int], options: Namespace, results: ResultCache) -> tuple[TuneReport, bool]:
     """Try thresholds on sessions.
 
     Args:
@@ -64,7 +64,7 @@ def compaction_report(sizes: dict[Path, int], options: Namespace, results: KeptR
         useful = [session for session in sessions if session.calls and not math.isnan(session.cost)]
         unseen -= len(sessions) + len(problems)
         for group in grouped(useful):
-            told = without_lost(group, problems, partial(_group, pool, options))
+            told = retry_without_lost(group, problems, partial(_group, pool, options))
             if told is not None:
                 found.append(told)
             elif executor.ended:

@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Final, NamedTuple, TypeVar
 
 import msgspec
 
-from inspector.cli.executors import ENDED, Job, Lost
+from inspector.cli.executors import ENDED, Job, JobLost
 from inspector.cli.exit_codes import CommandError
-from inspector.cli.kept_results import is_as_seen, number, source_of
 from inspector.cli.output import ProgressLine
 from inspector.cli.reading import read_session
+from inspector.cli.result_cache import is_unchanged, number, source_of
 from inspector.cli.session_tasks import SessionTask
 from inspector.errors import InspectorError
 from inspector.replay.figure import HowKnown
@@ -23,7 +23,7 @@ from inspector.replay.tuning.compaction_costs import compacted_session, threshol
 from inspector.replay.tuning.fleet import FleetSession
 from inspector.replay.tuning.trial import PreparedSession, Trial
 from inspector.report.numbers import IN_TEXT
-from inspector.session.duplicate_calls import call_keys, counted_elsewhere, counted_here, without_calls
+from inspector.session.duplicate_calls import call_keys, calls_counted_elsewhere, without_calls, without_copied_calls
 from inspector.strategies.plan import Plan, PlanError
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from inspector.cli.executors import SessionExecutor
-    from inspector.cli.kept_results import KeptResults, ReadFrom
+    from inspector.cli.result_cache import ResultCache, ResultInputs
     from inspector.cli.session_tasks import SessionTerms
     from inspector.replay.tuning.compaction_costs import CompactedSession, CompactionTerms, ThresholdCosts
     from inspector.replay.tuning.fleet import FleetGroup
@@ -65,7 +65,7 @@ class ReadSession:
     problem: str = ""
     ended: float = 0.0
     keys: tuple[bytes, ...] = ()
-    source: ReadFrom | None = None
+    source: ResultInputs | None = None
 
     def written(self) -> bytes:
         """Serialize the result; empty if it could not be read."""
@@ -111,7 +111,7 @@ class _Ready(NamedTuple):
 
     task: SessionTask
     prepared: PreparedSession
-    source: ReadFrom | None
+    source: ResultInputs | None
 
 
 _ready: OrderedDict[tuple[Path, frozenset[bytes]], _Ready] = OrderedDict()
@@ -123,8 +123,8 @@ def _kept_ready(task: SessionTask) -> _Ready:
     if key not in _ready or _ready[key].task != task:
         began = time.time_ns()
         whole = read_session(task.path)
-        own = without_calls(counted_here(whole), task.elsewhere)
-        prepared = PreparedSession.of(task.inputs_of_own(task.inputs(whole), own))
+        own = without_calls(without_copied_calls(whole), task.elsewhere)
+        prepared = PreparedSession.of(task.inputs_without_copies(task.inputs(whole), own))
         _ready[key] = _Ready(task, prepared, source_of(whole, began, task.terms.pricing.today))
     _ready.move_to_end(key)
     while (
@@ -144,16 +144,18 @@ def _read(task: SessionTask) -> ReadSession:
     return ReadSession(FleetSession.of(task.path, prepared), "", ended, tuple(call_keys(session)), source)
 
 
-def _bases(task: SessionTask) -> tuple[tuple[Plan, ...], ReadFrom | None]:
+def _bases(task: SessionTask) -> tuple[tuple[Plan, ...], ResultInputs | None]:
     ready = _kept_ready(task)
     return ready.prepared.bases(), ready.source
 
 
-def _tried(task: SessionTask, plans: tuple[Plan, ...], terms: TrialTerms) -> tuple[list[Trial | None], ReadFrom | None]:
+def _tried(
+    task: SessionTask, plans: tuple[Plan, ...], terms: TrialTerms
+) -> tuple[list[Trial | None], ResultInputs | None]:
     ready = _kept_ready(task)
     trials = list(ready.prepared.trials(plans, terms))
     # Texts are read again when a plan cuts them.
-    return trials, ready.source if ready.source is not None and is_as_seen(ready.source) else None
+    return trials, ready.source if ready.source is not None and is_unchanged(ready.source) else None
 
 
 def _compacted(task: SessionTask) -> CompactedSession:
@@ -168,7 +170,7 @@ class TuningPool:
     """Many sessions, and the results of plans tried on them."""
 
     def __init__(
-        self, sizes: Mapping[Path, int], terms: SessionTerms, executor: SessionExecutor, results: KeptResults
+        self, sizes: Mapping[Path, int], terms: SessionTerms, executor: SessionExecutor, results: ResultCache
     ) -> None:
         """Prepare the pool.
 
@@ -185,7 +187,7 @@ class TuningPool:
         order = sorted(sizes, key=lambda path: -sizes[path])
         self._tasks = {path: SessionTask(path, terms) for path in order}
         self._trials: dict[Path, _Trials] = {}
-        self._sources: dict[Path, ReadFrom | None] = {}
+        self._sources: dict[Path, ResultInputs | None] = {}
         """Inputs of sessions with new trials."""
 
     @property
@@ -202,7 +204,7 @@ class TuningPool:
         with ProgressLine("reading sessions", estimates=True) as progress:
             done = self._read_all(list(self._tasks), progress)
             found = [path for path in self._tasks if path in done and done[path].session is not None]
-            elsewhere = counted_elsewhere([(done[path].ended, done[path].keys) for path in found])
+            elsewhere = calls_counted_elsewhere([(done[path].ended, done[path].keys) for path in found])
             again = [path for path, keys in zip(found, elsewhere, strict=True) if keys]
             for path, keys in zip(found, elsewhere, strict=True):
                 self._tasks[path] = SessionTask(path, self._tasks[path].terms, keys)
@@ -225,7 +227,7 @@ class TuningPool:
         if kept:
             return kept
         for _, outcome in self._executor.finished([Job(path, _bases, (task,))], stays=True):
-            if isinstance(outcome, Lost):
+            if isinstance(outcome, JobLost):
                 raise LostSessionError(path)
             plans, source = outcome
             written = msgspec.msgpack.encode([plan.to_toml() for plan in plans])
@@ -262,7 +264,7 @@ class TuningPool:
         try:
             for count, (index, outcome) in enumerate(finished, start=1):
                 path = jobs[index].path
-                if isinstance(outcome, Lost):
+                if isinstance(outcome, JobLost):
                     raise LostSessionError(path)
                 self._take(path, asked[index], *outcome)
                 progress(count, len(jobs))
@@ -302,7 +304,7 @@ class TuningPool:
         """Return the result of every job, in order; empty if the work ended before all were done."""
         found: dict[int, Worked] = {}
         for index, outcome in self._executor.finished(jobs, stays=True):
-            if isinstance(outcome, Lost):
+            if isinstance(outcome, JobLost):
                 raise LostSessionError(jobs[index].path)
             found[index] = outcome
             progress(len(found), len(jobs))
@@ -314,7 +316,9 @@ class TuningPool:
             self._trials[path] = {} if kept is None else _trials_in(kept)
         return self._trials[path]
 
-    def _take(self, path: Path, keys: Sequence[bytes], trials: Sequence[Trial | None], source: ReadFrom | None) -> None:
+    def _take(
+        self, path: Path, keys: Sequence[bytes], trials: Sequence[Trial | None], source: ResultInputs | None
+    ) -> None:
         self._trials[path].update(zip(keys, trials, strict=True))
         before = self._sources.get(path, source)
         is_same = before is not None and source is not None and before.content == source.content
@@ -330,9 +334,9 @@ class TuningPool:
 
     def _jobs(
         self, plans: Sequence[Plan], keys: Sequence[bytes], paths: Sequence[Path], terms: TrialTerms
-    ) -> tuple[list[Job[tuple[list[Trial | None], ReadFrom | None]]], list[list[bytes]]]:
+    ) -> tuple[list[Job[tuple[list[Trial | None], ResultInputs | None]]], list[list[bytes]]]:
         """Return the missing trials as jobs, and the keys of each job's plans."""
-        jobs: list[Job[tuple[list[Trial | None], ReadFrom | None]]] = []
+        jobs: list[Job[tuple[list[Trial | None], ResultInputs | None]]] = []
         asked: list[list[bytes]] = []
         for first in range(0, len(plans), AT_ONCE):
             part = range(first, min(first + AT_ONCE, len(plans)))
@@ -361,7 +365,7 @@ class TuningPool:
         jobs = [Job(path, _read, (self._tasks[path],)) for path in new]
         for index, outcome in self._executor.finished(jobs, stays=True):
             path = new[index]
-            if isinstance(outcome, Lost):
+            if isinstance(outcome, JobLost):
                 outcome = ReadSession(None, problem=f"{path}: {outcome.problem}")
             self._results.keep(path, self._tasks[path].key("session"), outcome.written(), outcome.source)
             found[path] = outcome
@@ -381,7 +385,9 @@ def left_out_warnings(sessions: Sequence[FleetSession]) -> list[str]:
     return [sentence for count, sentence in said if count]
 
 
-def without_lost(group: FleetGroup, problems: dict[Path, str], work: Callable[[FleetGroup], Worked]) -> Worked | None:
+def retry_without_lost(
+    group: FleetGroup, problems: dict[Path, str], work: Callable[[FleetGroup], Worked]
+) -> Worked | None:
     """Work on the sessions of a group that can be processed to the end.
 
     Args:

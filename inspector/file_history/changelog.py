@@ -80,11 +80,11 @@ def generate_changelog(history: FileHistory, path: str | None = None) -> tuple[C
     files = [history.find(path)] if path is not None else list(history.events)
     events = [event for file in files for event in history.events[file] if event.kind.changes and event.is_certain]
     events.sort(key=lambda event: (event.call_block, event.path))
-    said = SaidBefore(history.session, (event.call_turn for event in events))
+    said = PrecedingText(history.session, (event.call_turn for event in events))
     return tuple(_change(history, event, said) for event in events)
 
 
-def _change(history: FileHistory, event: FileEvent, said: SaidBefore) -> ChangelogEntry:
+def _change(history: FileHistory, event: FileEvent, said: PrecedingText) -> ChangelogEntry:
     difference = _Difference(event, *history.before_and_after(event))
     what, source = shortened(event.intent), ChangeSource.INTENT
     if not what:
@@ -94,12 +94,12 @@ def _change(history: FileHistory, event: FileEvent, said: SaidBefore) -> Changel
     return ChangelogEntry(event, what, source, difference.added, difference.removed)
 
 
-def difference_in_words(event: FileEvent) -> str:
+def describe_difference(event: FileEvent) -> str:
     """Describe a change from the recorded call only, without the file's content."""
     return _Difference(event, FileContent(), FileContent()).in_words()
 
 
-class SaidBefore:
+class PrecedingText:
     """Finds the agent's text before a change."""
 
     def __init__(self, session: Session, turns: Iterable[int]) -> None:

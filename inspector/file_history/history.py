@@ -16,17 +16,17 @@ from typing import TYPE_CHECKING
 from inspector.errors import InspectorError
 from inspector.file_history.content import ContradictionError, FileContent
 from inspector.file_history.operations import (
-    Arrival,
     Deletion,
     FileOperation,
     Patching,
     Read,
+    RenameTarget,
     Replacement,
-    Unclear,
+    UnknownChange,
     Writing,
-    deeds_of,
+    call_effects,
 )
-from inspector.file_history.results import NOTICES, shown_by_notice
+from inspector.file_history.results import NOTICES, parse_notice
 from inspector.session.model import BlockKind, TextUnavailableError
 
 if TYPE_CHECKING:
@@ -267,7 +267,7 @@ def _after(content: FileContent, event: FileEvent) -> tuple[FileContent, str]:
                 shown = operation.shown
                 if content.differs(shown.lines, shown.first, total=shown.total):
                     problem = "it is not as it was known: something else had changed it"
-            if isinstance(operation, Unclear):
+            if isinstance(operation, UnknownChange):
                 problem = operation.why
             content = operation.applied(content)
         except ContradictionError:
@@ -324,7 +324,7 @@ class _Collector:
         tool = blocks[call].tool_name
         try:
             text = session.text(blocks[result])
-            deeds = deeds_of(tool, session.text(blocks[call]), text, is_error=blocks[result].is_error)
+            deeds = call_effects(tool, session.text(blocks[call]), text, is_error=blocks[result].is_error)
         except TextUnavailableError:
             self._unread += 1
             return
@@ -339,7 +339,7 @@ class _Collector:
         for path, operations in by_path.items():
             self._add(replace(event, path=path, kind=kind_of(operations), operations=tuple(operations)))
         for old, new in moves.items():
-            arrival = Arrival(new, content=self._contents[old][-1])
+            arrival = RenameTarget(new, content=self._contents[old][-1])
             self._add(replace(event, path=old, kind=FileEventKind.DELETE, operations=(Deletion(old),)))
             self._add(replace(event, path=new, kind=FileEventKind.EDIT, operations=(arrival,)))
         if deeds.may_change:
@@ -349,7 +349,7 @@ class _Collector:
 
     def _take_notice(self, index: int, message: int) -> None:
         try:
-            noticed = shown_by_notice(self._session.text(self._session.all_blocks[index]))
+            noticed = parse_notice(self._session.text(self._session.all_blocks[index]))
         except TextUnavailableError:
             self._unread += 1
             return
@@ -359,7 +359,7 @@ class _Collector:
         operations: tuple[FileOperation, ...] = (Read(shown.path, shown=shown),)
         if is_modified:
             operations = (
-                Unclear(shown.path, why="the user or a linter changed it"),
+                UnknownChange(shown.path, why="the user or a linter changed it"),
                 *(operations if shown.lines else ()),
             )
         path = self._path(operations[0], "")
@@ -392,7 +392,7 @@ class _Collector:
 def kind_of(operations: Sequence[FileOperation]) -> FileEventKind:
     """Return the kind of a call with these operations on one file."""
     for operation in operations:
-        if isinstance(operation, Unclear):
+        if isinstance(operation, UnknownChange):
             return FileEventKind.UNCLEAR
         if isinstance(operation, Deletion):
             return FileEventKind.DELETE

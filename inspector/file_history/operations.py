@@ -13,26 +13,26 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from inspector.file_history.content import FileContent
-from inspector.file_history.patches import BEGIN, Hunk, parsed_patch, parsed_search_replace, patched
+from inspector.file_history.patches import BEGIN, Hunk, parse_patch, parse_search_replace, patched
 from inspector.file_history.results import (
     ShownLines,
     current_directory,
     first_line_asked,
     has_failed,
     numbered,
+    parse_edit_result,
+    parse_read_result,
     shell_output,
-    shown_by_edit,
-    shown_by_read,
     shown_windows,
     whole_text,
 )
-from inspector.file_history.shell import shell_deeds
+from inspector.file_history.shell import shell_effects
 from inspector.session.json.codec import decode_json
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from inspector.file_history.shell import Printed, ShellDeeds
+    from inspector.file_history.shell import Printed, ShellEffects
 
 _PATHS = (
     "file_path",
@@ -170,7 +170,7 @@ class Deletion(FileOperation):
 
 
 @dataclass(frozen=True)
-class Arrival(FileOperation):
+class RenameTarget(FileOperation):
     """Another file was renamed to this one, which now has its content."""
 
     content: FileContent = field(default_factory=FileContent)
@@ -180,7 +180,7 @@ class Arrival(FileOperation):
 
 
 @dataclass(frozen=True)
-class Unclear(FileOperation):
+class UnknownChange(FileOperation):
     """The file was changed in an unrecorded way."""
 
     why: str = ""
@@ -190,7 +190,7 @@ class Unclear(FileOperation):
 
 
 @dataclass(frozen=True)
-class CallDeeds:
+class CallEffects:
     """Effects of a tool call on files.
 
     Attributes:
@@ -204,10 +204,10 @@ class CallDeeds:
     may_change: str = ""
 
 
-NOTHING = CallDeeds()
+NOTHING = CallEffects()
 
 
-def deeds_of(tool: str, arguments_text: str, result: str | None, *, is_error: bool = False) -> CallDeeds:
+def call_effects(tool: str, arguments_text: str, result: str | None, *, is_error: bool = False) -> CallEffects:
     """Parse the effects of a call on files.
 
     Args:
@@ -220,21 +220,21 @@ def deeds_of(tool: str, arguments_text: str, result: str | None, *, is_error: bo
         return NOTHING
     name = re.split(r"__|\.", tool)[-1]
     if arguments_text.lstrip().startswith(BEGIN):
-        return CallDeeds(tuple(_patching(arguments_text, "")))
+        return CallEffects(tuple(_patching(arguments_text, "")))
     arguments = decode_json(arguments_text.encode("utf-8", "replace"))[0]
     if not isinstance(arguments, dict):
         return NOTHING
     intent = _first(arguments, _INTENTS)
     windows = shown_windows(result)
     if windows:
-        return CallDeeds(tuple(_of_windows(name, arguments, windows)), intent)
+        return CallEffects(tuple(_of_windows(name, arguments, windows)), intent)
     operations = tuple(_of_files(name, arguments, result))
     if operations:
-        return CallDeeds(operations, intent)
-    deeds = shell_deeds(arguments) if _SHELLS.search(name) else None
+        return CallEffects(operations, intent)
+    deeds = shell_effects(arguments) if _SHELLS.search(name) else None
     if deeds is None:
         return NOTHING
-    return CallDeeds(
+    return CallEffects(
         tuple(_of_shell(deeds, result)),
         _first(arguments, (*_INTENTS, "description")),
         deeds.command if deeds.may_change else "",
@@ -270,7 +270,7 @@ def _of_files(name: str, arguments: dict[str, Any], result: str) -> Iterator[Fil
         elif _READS.match(name):
             yield from _reading(path, arguments, result)
         elif _EDITS.search(name):
-            yield Unclear(path, why=f"what {name} made of it is not recorded")
+            yield UnknownChange(path, why=f"what {name} made of it is not recorded")
 
 
 def _replacing(name: str, several: list[Any]) -> Iterator[FileOperation]:
@@ -290,11 +290,11 @@ def _changes(name: str, path: str, arguments: dict[str, Any], result: str) -> It
         return
     difference = arguments.get("diff")
     if isinstance(difference, str):
-        blocks = parsed_search_replace(difference)
+        blocks = parse_search_replace(difference)
         if blocks:
             yield Replacement(path, edits=tuple((old, new, False) for old, new in blocks))
         else:
-            yield Unclear(path, why=f"the change that {name} made cannot be read")
+            yield UnknownChange(path, why=f"the change that {name} made cannot be read")
         return
     content, new = _text(arguments, _CONTENTS), _text(arguments, _NEW)
     line = arguments.get("insert_line", arguments.get("line") if name == "insert_content" else None)
@@ -364,24 +364,24 @@ def _of_editor_command(command: str, path: str, arguments: Mapping[str, Any], re
         if isinstance(line, int) and text is not None:
             yield Insertion(path, line=line, text=text)
     else:
-        yield Unclear(path, why="an edit was taken back")
+        yield UnknownChange(path, why="an edit was taken back")
 
 
 def _left_behind(path: str, result: str) -> Iterator[FileOperation]:
-    shown = shown_by_edit(result)
+    shown = parse_edit_result(result)
     if shown is not None:
         yield Read(path, shown=shown, of_change=True)
 
 
 def _reading(path: str, arguments: Mapping[str, Any], result: str) -> Iterator[FileOperation]:
     asks_for_part = any(arguments.get(name) is not None for name in _PARTS)
-    shown = shown_by_read(result, asks_for_part=asks_for_part, first_asked=first_line_asked(arguments))
+    shown = parse_read_result(result, asks_for_part=asks_for_part, first_asked=first_line_asked(arguments))
     if shown is not None:
         yield Read(path, shown=shown)
 
 
 def _patching(text: str, folder: str) -> Iterator[FileOperation]:
-    for each in parsed_patch(text):
+    for each in parse_patch(text):
         if each.added is not None:
             yield Writing(each.path, folder, text=each.added)
         elif each.is_deletion:
@@ -426,7 +426,7 @@ def _replaced_in_python(code: str) -> tuple[str, str, bool] | None:
     return None
 
 
-def _of_shell(deeds: ShellDeeds, result: str) -> Iterator[FileOperation]:
+def _of_shell(deeds: ShellEffects, result: str) -> Iterator[FileOperation]:
     folder = deeds.folder or current_directory(result)
     for written in deeds.written:
         yield Writing(written.path, folder, text=written.text, appends=written.appends)

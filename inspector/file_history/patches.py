@@ -74,7 +74,7 @@ class FilePatch:
     moved_to: str = ""
 
 
-def parsed_patch(text: str) -> tuple[FilePatch, ...]:
+def parse_patch(text: str) -> tuple[FilePatch, ...]:
     """Parse a patch file by file; empty if the text contains none."""
     begin = text.find(BEGIN)
     if begin < 0:
@@ -137,7 +137,7 @@ def _hunks(body: list[str]) -> tuple[Hunk, ...]:
     return tuple(hunks)
 
 
-def parsed_search_replace(text: str) -> tuple[tuple[str, str], ...]:
+def parse_search_replace(text: str) -> tuple[tuple[str, str], ...]:
     """Parse SEARCH/REPLACE blocks (Cline's `replace_in_file`, Roo's `apply_diff`) into old and new texts."""
     return tuple((match["old"], match["new"]) for match in _SEARCH_REPLACE.finditer(text))
 

@@ -99,7 +99,7 @@ def numbered(text: str, manner: int | None = None) -> tuple[int, list[str], int]
     return None
 
 
-def shown_by_read(text: str, *, asks_for_part: bool, first_asked: int | None = None) -> ShownLines | None:
+def parse_read_result(text: str, *, asks_for_part: bool, first_asked: int | None = None) -> ShownLines | None:
     """Parse the result of a read; return None if it shows no lines, or their position is unknown.
 
     Args:
@@ -218,7 +218,7 @@ def whole_text(text: str) -> ShownLines:
     return ShownLines(lines, 1, len(lines), text.endswith("\n"))
 
 
-def shown_by_edit(text: str) -> ShownLines | None:
+def parse_edit_result(text: str) -> ShownLines | None:
     """Parse numbered lines in the result of an edit; return None if there are none."""
     at = text.find("`cat -n`")
     if at < 0:
@@ -342,7 +342,7 @@ NOTICES = ("was modified, either by the user or by a linter", "Called the Read t
 """Texts in Claude Code's notices about files that were changed or attached."""
 
 
-def shown_by_notice(text: str) -> tuple[ShownLines, bool] | None:
+def parse_notice(text: str) -> tuple[ShownLines, bool] | None:
     """Parse the file lines in a notice, and whether it reports an outside change; None for other texts."""
     modified = _MODIFIED.search(text[:2_000])
     if modified is not None:
@@ -358,7 +358,7 @@ def shown_by_notice(text: str) -> tuple[ShownLines, bool] | None:
         return None
     fields = decode_json(attached["input"].encode("utf-8", "replace"))[0]
     path = fields.get("file_path") if isinstance(fields, dict) else None
-    shown = shown_by_read(attached["text"], asks_for_part=False)
+    shown = parse_read_result(attached["text"], asks_for_part=False)
     if not isinstance(path, str) or shown is None or len(shown.lines) >= MOST_LINES_UNASKED:
         return None
     return replace(shown, path=path), False

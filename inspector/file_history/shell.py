@@ -67,7 +67,7 @@ class Printed(NamedTuple):
     is_numbered: bool
 
 
-class ShellDeeds(NamedTuple):
+class ShellEffects(NamedTuple):
     """Certain effects of a command on files.
 
     Attributes:
@@ -99,18 +99,18 @@ class ShellDeeds(NamedTuple):
         return paths.pop() if len(paths) == 1 and not (self.rest or self.patch or self.removed) else ""
 
 
-def shell_deeds(arguments: Mapping[str, Any]) -> ShellDeeds | None:
+def shell_effects(arguments: Mapping[str, Any]) -> ShellEffects | None:
     """Parse the command in a call's arguments; return None if there is none."""
     folder = next((value for name in _FOLDER_ARGUMENTS if isinstance(value := arguments.get(name), str)), "")
     for name in _COMMAND_ARGUMENTS:
         value = arguments.get(name)
         if isinstance(value, list) and value and all(isinstance(word, str) for word in value):
             if posixpath.basename(value[0]) in ("apply_patch", "applypatch") and len(value) == 2:
-                return ShellDeeds(folder, patch=value[1], command=" ".join(value))
+                return ShellEffects(folder, patch=value[1], command=" ".join(value))
             is_script = len(value) == 3 and value[1] in ("-c", "-lc")
-            return _deeds(value[2] if is_script else shlex.join(value), folder)
+            return _file_effects(value[2] if is_script else shlex.join(value), folder)
         if isinstance(value, str) and value.strip():
-            return _deeds(value, folder)
+            return _file_effects(value, folder)
     return None
 
 
@@ -134,11 +134,11 @@ def _without_cd(command: str) -> tuple[str, str]:
     return command, folder
 
 
-def _deeds(command: str, folder: str) -> ShellDeeds:
+def _file_effects(command: str, folder: str) -> ShellEffects:
     rest, into = _without_cd(command)
     folder = posixpath.join(folder, into) if into else folder
     written, rest = _heredocs(rest)
-    deeds = ShellDeeds(folder, written, command=command, rest=rest.strip())
+    deeds = ShellEffects(folder, written, command=command, rest=rest.strip())
     patch = _PATCH.match(rest)
     if patch is not None:
         body, found, after = _until(rest[patch.end() :], patch[2])

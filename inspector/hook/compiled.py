@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from inspector.strategies.core.measures import CHARACTERS_PER_TOKEN
-from inspector.strategies.core.operations import CutText, CutTokens, cut_in
+from inspector.strategies.core.operations import CutText, CutTokens, make_cut
 from inspector.strategies.core.parameters import CHARACTERS, TOKENS
-from inspector.strategies.history.tools import meaning_mask
+from inspector.strategies.history.tools import tool_kind_mask
 from inspector.strategies.library.deepagents import DeepagentsEvict
 from inspector.strategies.library.gemini_results import GeminiTruncate
 from inspector.strategies.library.opencode import OpenCodeTruncate
@@ -78,7 +78,7 @@ def left_out(plan: Plan) -> list[UnusedStrategy]:
     ]
 
 
-def applied_in_part(plan: Plan) -> list[UnusedStrategy]:
+def partly_applied(plan: Plan) -> list[UnusedStrategy]:
     """Return the strategies of a plan that the hook applies in part, with reasons."""
     parts = []
     for strategy in plan.strategies:
@@ -122,7 +122,7 @@ def _cuts(strategy: Strategy, tool: str) -> list[Cut | Store]:
     operation = strategy.decision(strategy.profile_or_exempt(tool)).operation
     if isinstance(operation, TrimText):
         kept = operation.threshold, operation.head, operation.tail
-        trim = cut_in(operation.unit, *kept, operation.marker, numbered=True)
+        trim = make_cut(operation.unit, *kept, operation.marker, numbered=True)
         return [_cut(trim, _adaptive(strategy)), _cut(hard_cap(operation.cap, operation.unit))]
     if not isinstance(operation, CutText | CutTokens):
         return []
@@ -134,7 +134,7 @@ def _stores(strategy: StoreLarge | DeepagentsEvict | OpenCodeTruncate | GeminiTr
     if isinstance(strategy, GeminiTruncate):
         is_meant = bool(strategy.limit) and (strategy.applies_to == "all" or bool(strategy.chosen((tool,))[0]))
         return [_store(strategy.name, strategy.limit)] if is_meant else []
-    if meaning_mask((tool,), (), strategy.exempt_tools)[0]:
+    if tool_kind_mask((tool,), (), strategy.exempt_tools)[0]:
         return []
     if isinstance(strategy, StoreLarge):
         limit = budgets_for_window(strategy.window, strategy.limit, strategy.batch_budget).result

@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from inspector.errors import InspectorError
+from inspector.hook.events import CLAUDE_CODE_MATCHER
 from inspector.hook.plugins import plugin_files
-from inspector.hook.shapes import CLAUDE_CODE_MATCHER
 
 TIMEOUT_SECONDS = 10
 
@@ -46,7 +46,7 @@ class SettingsChange(NamedTuple):
         return "".join(unified_diff(before, after, old, new))
 
 
-def hook_words(agent: str, plan: str, *, keeps_originals: bool = True) -> list[str]:
+def hook_command(agent: str, plan: str, *, keeps_originals: bool = True) -> list[str]:
     """Return the words of the hook's command, with the full path of the program."""
     program = shutil.which("inspector")
     start = [str(Path(program).absolute())] if program else [sys.executable, "-m", "inspector"]
@@ -62,7 +62,7 @@ def home_of(agent: str) -> Path:
     return Path(os.environ.get("XDG_CONFIG_HOME") or home / ".config") / "opencode"
 
 
-def with_hook(agent: str, folder: Path, words: list[str]) -> list[SettingsChange]:
+def install_changes(agent: str, folder: Path, words: list[str]) -> list[SettingsChange]:
     """Return the changes that install the hook.
 
     Raises:
@@ -83,8 +83,8 @@ def with_hook(agent: str, folder: Path, words: list[str]) -> list[SettingsChange
     return [SettingsChange(path, before, _written(settings))]
 
 
-def without_hook(agent: str, folder: Path) -> list[SettingsChange]:
-    """Return the changes that remove the hook; see `with_hook`. The text of an equal backup is restored."""
+def uninstall_changes(agent: str, folder: Path) -> list[SettingsChange]:
+    """Return the changes that remove the hook; see `install_changes`. The text of an equal backup is restored."""
     if agent != "claude-code":
         files = [folder / name for name in plugin_files(agent, [])]
         return [SettingsChange(path, before, None) for path in files if (before := _read(path)) is not None]

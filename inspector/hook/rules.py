@@ -13,7 +13,7 @@ from typing import NamedTuple, TypedDict, final
 TOKENS = "tokens"
 """Same value as in the strategies."""
 
-USUAL_WINDOW = 200_000
+DEFAULT_WINDOW = 200_000
 """Same value as in the strategies, in tokens."""
 
 _TAIL_BYTES = 512 << 10
@@ -161,7 +161,7 @@ def _preview(text: str, whole: int, cut: Store, result: Result) -> str | None:
         hint = cut["hint"].replace("{path}", path)
         parts = previews.lines_within(text, head, limit, hint, from_end=cut["from_end"])
     elif rule == "gemini-truncate":
-        parts = previews.both_ends(text, limit, path)
+        parts = previews.head_and_tail(text, limit, path)
     return None if parts is None else previews.joined(text, parts)
 
 
@@ -186,7 +186,7 @@ def _ends(length: int, tokens: int, head: int, tail: int, *, is_whole: bool) -> 
 
 
 def _most(adaptive: Adaptive, transcript: str) -> int:
-    window = adaptive["window"] or USUAL_WINDOW
+    window = adaptive["window"] or DEFAULT_WINDOW
     taken = prompt_tokens(transcript) if adaptive["by"] == "remaining" else 0
     return max(int(max(window - taken, 0) * adaptive["share"]), adaptive["least"])
 

@@ -10,11 +10,11 @@ import os
 import sys
 from typing import TYPE_CHECKING, NamedTuple
 
-from inspector.hook.kept_plans import cuts_for
+from inspector.hook.events import AGENTS
+from inspector.hook.plan_cache import cuts_for
 from inspector.hook.records import record_error, record_trim
 from inspector.hook.rules import Result, trimmed, version_of
-from inspector.hook.shapes import AGENTS
-from inspector.recall.originals import keep, make_room_for_originals, state_folder, stored_path
+from inspector.recall.originals import evict_originals, keep, state_folder, stored_path
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -57,7 +57,7 @@ def main(arguments: Sequence[str]) -> int:
             sys.stdout.buffer.write(answer)
             sys.stdout.buffer.flush()
             if os.urandom(1)[0] % _ROOM_ASKED_EVERY == 0:
-                make_room_for_originals(folder)
+                evict_originals(folder)
     except BaseException as error:  # noqa: BLE001  an error must never lose a result
         _note(folder, error)
     return 0

@@ -9,7 +9,7 @@ from bisect import bisect_right
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, NamedTuple
 
-from inspector.recall.names import asked_for, blocks_named, near, unanswered
+from inspector.recall.names import asked_for, matching_blocks, near, unanswered
 from inspector.session.discovery import list_sessions, places
 from inspector.session.errors import SessionError
 from inspector.session.files import Locator, is_folder
@@ -115,7 +115,7 @@ def find_in(
             return replace(search, is_clear=len({place.session.path for place in search.found}) == 1)
 
     def named(session: Session) -> list[int]:
-        return blocks_named(session, asked)
+        return matching_blocks(session, asked)
 
     unread: tuple[str, ...] = ()
     for needle in _needles(asked):

@@ -40,7 +40,7 @@ def names_of(block: Block) -> set[str]:
     return {safe, f"{tool or 'unknown_tool'}_{safe}", *(_stem(name) for name in saved)}
 
 
-def blocks_named(session: Session, asked: str) -> list[int]:
+def matching_blocks(session: Session, asked: str) -> list[int]:
     """Return the tool results matching an id, a notice, a file named in one, or the beginning of an id.
 
     Args:

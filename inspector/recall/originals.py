@@ -93,7 +93,7 @@ def _write(path: str, *texts: bytes) -> None:
         raise
 
 
-def make_room_for_originals(folder: str, room: int = ROOM_BYTES) -> None:
+def evict_originals(folder: str, room: int = ROOM_BYTES) -> None:
     """Evict the oldest originals beyond the size limit."""
     from contextlib import suppress
     from pathlib import Path
@@ -109,7 +109,7 @@ def has_original(identifier: str, session: str, folder: str) -> bool:
     return os.path.exists(f"{folder}/{FOLDER}/{_name_of(identifier)}.{_name_of(session)}")  # noqa: PTH110
 
 
-def kept_originals(identifier: str, folder: str | None = None) -> list[tuple[dict[str, object], str]]:
+def stored_originals(identifier: str, folder: str | None = None) -> list[tuple[dict[str, object], str]]:
     """Return metadata and texts of the originals stored for a tool call's id, newest first."""
     import json
 
@@ -141,23 +141,23 @@ def kept_originals(identifier: str, folder: str | None = None) -> list[tuple[dic
 
 def original_of(identifier: str, session: str) -> str | None:
     """Return the original of a session's tool call before trimming, or None if not stored."""
-    return next((text for about, text in kept_originals(identifier) if about.get("session") == session), None)
+    return next((text for about, text in stored_originals(identifier) if about.get("session") == session), None)
 
 
-def originals_asked_for(asked: str, folder: str | None = None) -> list[tuple[dict[str, object], str]]:
-    """Return the originals stored for a tool call's id, or for `SESSION:ID`; see `kept_originals`.
+def find_originals(asked: str, folder: str | None = None) -> list[tuple[dict[str, object], str]]:
+    """Return the originals stored for a tool call's id, or for `SESSION:ID`; see `stored_originals`.
 
     A file named in a notice of the hook matches its own original.
     """
     folder = folder or state_folder()
-    found = kept_originals(asked, folder)
+    found = stored_originals(asked, folder)
     if found:
         return found
     if asked.startswith(f"{folder}/{RESULTS}/"):
         return [each for each in _of_file(asked, folder) if stored_path(folder, *_whose(each[0])) == asked]
     for colon in (index for index, character in enumerate(asked) if character == ":"):
         session = asked[:colon]
-        found = [each for each in kept_originals(asked[colon + 1 :], folder) if each[0].get("session") == session]
+        found = [each for each in stored_originals(asked[colon + 1 :], folder) if each[0].get("session") == session]
         if found:
             return found
     return []
@@ -176,4 +176,4 @@ def _of_file(path: str, folder: str) -> list[tuple[dict[str, object], str]]:
             about = json.loads(file.readline())
     except (OSError, ValueError):
         return []
-    return kept_originals(_whose(about)[0], folder) if isinstance(about, dict) else []
+    return stored_originals(_whose(about)[0], folder) if isinstance(about, dict) else []

@@ -125,7 +125,7 @@ def drop_index(path: Path | None = None) -> bool:
 
 
 @contextlib.contextmanager
-def opened_index(path: Path | None) -> Iterator[TextIndex]:
+def open_index(path: Path | None) -> Iterator[TextIndex]:
     """Open the index in a file, creating or rebuilding it if necessary; in memory without a path.
 
     Raises:

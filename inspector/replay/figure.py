@@ -35,12 +35,12 @@ class Figure:
     Attributes:
         value: The number; None if unknown, for example a cost without a price.
         known: Its confidence.
-        is_least: True for a lower bound, if a part is unknown.
+        is_lower_bound: True for a lower bound, if a part is unknown.
     """
 
     value: float | None
     known: HowKnown
-    is_least: bool = False
+    is_lower_bound: bool = False
 
     @classmethod
     def of(cls, value: float, known: HowKnown) -> Figure:

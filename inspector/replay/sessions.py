@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from inspector.replay.calibration_source import calibration_source_of
 from inspector.replay.engine.inputs import ReplayInputs
 from inspector.replay.engine.replay import replay
-from inspector.replay.lenders import lender_of
 from inspector.strategies.history.history import History
 from inspector.tokens.counter import load_counter
 from inspector.tokens.token_table import count_session
@@ -30,5 +30,5 @@ def replay_session(session: Session, plan: Plan, *, pricing: Pricing | None = No
     """
     *_, table = count_session(session, load_counter())
     history = History.of(session)
-    lender = lender_of(history, table)
+    lender = calibration_source_of(history, table)
     return replay(ReplayInputs.of(history, table, pricing=pricing, precise=precise, lender=lender), plan)

@@ -371,7 +371,11 @@ def _measure(measure: ComparedFigure, sets: Sequence[Sequence[Summed]], effect: 
         more_after=_count(found.more_after),
         answer=answer(found, measure.unit, effect),
         known={name: known[name].value for name, value in values.items() if value is not None},
-        at_least=[name for name, is_least in zip(SETS, least, strict=True) if is_least and values[name] is not None],
+        at_least=[
+            name
+            for name, is_lower_bound in zip(SETS, least, strict=True)
+            if is_lower_bound and values[name] is not None
+        ],
     )
 
 

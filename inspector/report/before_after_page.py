@@ -128,7 +128,7 @@ def _value(measure: MeasureFacts, steps: Sequence[Step], name: str) -> Cell:
         pointer(*steps, name),
         value,
         measure.known.get(name, ""),
-        is_least=name in measure.at_least,
+        is_lower_bound=name in measure.at_least,
     )
 
 

@@ -9,6 +9,7 @@ from inspector.replay.analysis.cache_misses import sum_of
 from inspector.replay.analysis.next_call import next_call_cost
 from inspector.replay.explain.miss_wording import told
 from inspector.replay.figure import Figure, HowKnown, weakest
+from inspector.report.build_report import measured
 from inspector.report.cache_document import (
     CacheMarksFacts,
     CacheMissesFacts,
@@ -20,7 +21,6 @@ from inspector.report.cache_document import (
     ModelSwitchFacts,
     NextCallCostFacts,
 )
-from inspector.report.facts import measured
 from inspector.report.ledger_facts import utc_time
 from inspector.report.numbers import rounded
 
@@ -28,8 +28,8 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from inspector.replay.analysis.cache_breakpoints import CacheBreakpoints
     from inspector.replay.analysis.cache_lifetime import LifetimeChange
-    from inspector.replay.analysis.cache_marks import CacheMarks
     from inspector.replay.analysis.cache_misses import CacheMiss, CacheMisses, CauseTotal
     from inspector.replay.analysis.model_switch import ModelSwitch
     from inspector.replay.analysis.next_call import NextCallCost
@@ -165,7 +165,7 @@ def model_switch_facts(switch: ModelSwitch) -> ModelSwitchFacts:
     )
 
 
-def cache_marks_facts(found: CacheMarks) -> list[CacheMarksFacts]:
+def cache_marks_facts(found: CacheBreakpoints) -> list[CacheMarksFacts]:
     """Convert the breakpoints of the recording and of every rule; empty if no provider uses breakpoints."""
 
     def projected(tokens: NDArray[np.int64]) -> Figure:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from inspector.report.belief import UNCERTAIN, turns_words
 from inspector.report.catalogue import quantity
 from inspector.report.compaction_tuning import (
     CompactedRow,
@@ -17,6 +16,7 @@ from inspector.report.layout import HEADING, LABEL, WARNING, capitalized, plain
 from inspector.report.numbers import ABOUT, IN_TEXT
 from inspector.report.pages.model import Chart, Code, Line, Section, note_line
 from inspector.report.tables import Cell, Table, name_cell, word
+from inspector.report.uncertainty import UNCERTAIN, describe_turn_range
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -193,7 +193,7 @@ def _curve(group: CompactionGroup) -> str:
 
 
 def _drawn(report: TuneReport) -> str:
-    others = f", and {UNCERTAIN}: {turns_words()} turns" if report.asked.model_uncertainty else ""
+    others = f", and {UNCERTAIN}: {describe_turn_range()} turns" if report.asked.model_uncertainty else ""
     return f"over sessions drawn anew{others}"
 
 

@@ -7,16 +7,16 @@ from typing import TYPE_CHECKING
 
 from rich.text import Text
 
-from inspector.report.belief import BELIEF
+from inspector.report.build_report import plan_of_facts
 from inspector.report.catalogue import FigureSet, NeededLaterFacts, PlanFacts, Saving, legend, quantity
 from inspector.report.export import NONE_THAT_SAVES_NET, answer_for
-from inspector.report.facts import plan_of_facts
 from inspector.report.layout import LABEL, LEFT, LOSS, RIGHT, WIDTH, Page
 from inspector.report.monthly_saving import saving_row
 from inspector.report.numbers import IN_TEXT, NOTHING
 from inspector.report.recovery_words import amount_words
-from inspector.report.text import heading, next_calls_rows, uncertainty_rows, worth_knowing
+from inspector.report.text import heading, next_calls_rows, uncertainty_rows, write_caveats
 from inspector.report.totals import marks_used
+from inspector.report.uncertainty import REPLAY_CAVEAT
 from inspector.strategies.plan import Plan
 
 if TYPE_CHECKING:
@@ -77,12 +77,12 @@ def comparison_text(report: Report, width: int = WIDTH, *, color: bool = False, 
     page.table(head, rows, LEFT + RIGHT * (len(head) - 1))
     marks = legend(marks_used(report))
     page.line()
-    page.line(BELIEF, LABEL, indent=2)
+    page.line(REPLAY_CAVEAT, LABEL, indent=2)
     if marks:
         page.line(marks, LABEL, indent=2)
     page.line()
     page.pairs([*_applicable(report), *_ahead(in_order(plans, sort)), *_words(sort, priced=priced)])
-    worth_knowing(page, report)
+    write_caveats(page, report)
     return page.text()
 
 
@@ -127,7 +127,7 @@ def _words(sort: str, *, priced: bool) -> list[tuple[str, str]]:
 
 def _figures(name: str, figures: FigureSet, sort: str, before: float | None = None) -> list[str | Text]:
     def shown(field: str, text: str) -> str:
-        return IN_TEXT.marked(text, figures.known.get(field, ""), is_least=field in figures.at_least)
+        return IN_TEXT.marked(text, figures.known.get(field, ""), is_lower_bound=field in figures.at_least)
 
     cost = IN_TEXT.cost_with_plan(before, figures.cost_usd)
     _, _, asked = ON_REQUEST.get(sort, "").rpartition("figures.")

@@ -11,7 +11,6 @@ from typing import Annotated, Literal
 
 from msgspec import Struct, field
 
-from inspector.report.belief import BELIEF
 from inspector.report.cache_document import (  # noqa: TC001  needed at run time for the schema
     CacheMarksFacts,
     CacheMissesFacts,
@@ -35,6 +34,7 @@ from inspector.report.catalogue import (
     about,
     figure,
 )
+from inspector.report.uncertainty import REPLAY_CAVEAT
 
 SCHEMA_VERSION: Literal[2] = 2
 
@@ -57,7 +57,7 @@ class Report(Struct, frozen=True, kw_only=True):
     altogether_usd: Annotated[
         float | None, about("Dollars recorded, those requests included; null without a price or without usage.")
     ] = None
-    belief: Annotated[str, about("How far savings can be believed, in a sentence.")] = BELIEF
+    belief: Annotated[str, about("How far savings can be believed, in a sentence.")] = REPLAY_CAVEAT
     prices: Annotated[PriceFacts | None, about("What calls were priced with.")] = None
     carried: Annotated[list[CarriedFacts], about("What fills the prompts without a plan, most first.")] = field(
         default_factory=list

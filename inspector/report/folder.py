@@ -15,7 +15,6 @@ from msgspec.structs import replace
 import inspector
 from inspector.replay.analysis.recoveries import recoveries_to_break_even
 from inspector.replay.figure import HowKnown, weakest
-from inspector.report.belief import BELIEF, uncertain_saving
 from inspector.report.cache_document import LifetimeFacts  # noqa: TC001  needed at run time for the schema
 from inspector.report.catalogue import (
     Count,
@@ -37,6 +36,7 @@ from inspector.report.folder_compactions import (
 )
 from inspector.report.folder_misses import FolderMissesFacts, SessionMissFacts, folder_misses, session_misses
 from inspector.report.numbers import DOLLAR_DIGITS, IN_TEXT, PERCENT_DIGITS
+from inspector.report.uncertainty import REPLAY_CAVEAT, uncertain_saving
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
@@ -64,7 +64,7 @@ class FolderReport(Struct, frozen=True, kw_only=True):
     ]
     unread: Annotated[list[UnreadSession], about("What could not be read, by path; part of no figure.")]
     warnings: Annotated[list[str], about("What to know before believing the figures, each in a sentence.")]
-    belief: Annotated[str, about("How far savings can be believed, in a sentence.")] = BELIEF
+    belief: Annotated[str, about("How far savings can be believed, in a sentence.")] = REPLAY_CAVEAT
     beside: Annotated[
         list[SideCallFacts],
         about("Requests of all sessions that are not a conversation's, by what they were for: in no figure above."),

@@ -9,7 +9,6 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from inspector.replay.cache.miss_causes import MissCause
-from inspector.report.belief import BELIEF, UNCERTAIN, uncertain_words
 from inspector.report.cache_document import MissCauseFacts
 from inspector.report.cache_text import CAUSE_COLUMNS, cause_name, dollars, lifetime_label
 from inspector.report.catalogue import (
@@ -31,6 +30,7 @@ from inspector.report.pages.model import Chart, Line, PageContent, Section, Tile
 from inspector.report.recovery_words import recovery_words
 from inspector.report.tables import NAME_WIDTH, Cell, FigureCells, Step, Table, name_cell, word
 from inspector.report.totals import marks_in, plan_letter
+from inspector.report.uncertainty import REPLAY_CAVEAT, UNCERTAIN, describe_uncertain_saving
 from inspector.safe_text import clip_cells
 
 if TYPE_CHECKING:
@@ -311,7 +311,7 @@ def _plan_sections(report: FolderReport, figures: FigureCells, index: int) -> li
     plan = report.plans[index]
     parts: list[Part] = [Line((Cell(plain(plan.name), is_code=True),), is_item=True)]
     if plan.uncertainty is not None:
-        parts.append(Line((Cell(f"With {UNCERTAIN}: {uncertain_words(plan.uncertainty)}."),)))
+        parts.append(Line((Cell(f"With {UNCERTAIN}: {describe_uncertain_saving(plan.uncertainty)}."),)))
     if plan.percent is not None:
         spread = plan.percent
         least, quarter, middle, most_quarter, most = (
@@ -390,7 +390,7 @@ def _notes(report: FolderReport) -> list[Section]:
         parts.append(Table("What could not be read", ("file", "why"), rows, words=2))
     plans = (part for plan in report.plans for part in (plan.figures, plan.saved, plan.needed_later))
     marks = legend(marks_in(report.baseline, report.cache_misses, *plans))
-    parts.append(Line((Cell(f"{BELIEF}.{f' {marks}.' if marks else ''}"),)))
+    parts.append(Line((Cell(f"{REPLAY_CAVEAT}.{f' {marks}.' if marks else ''}"),)))
     parts.append(
         Line(
             (

@@ -29,7 +29,7 @@ def written(
     *,
     rows: str = "calls",
     color: bool = False,
-    answers_pointer: bool = True,
+    is_interactive: bool = True,
     progress: Callable[[int, int], None] = lambda done, total: None,  # noqa: ARG005  no-op default
 ) -> str:
     """Write the report on one session in a format. A page notes if its charts could not be drawn.
@@ -39,7 +39,7 @@ def written(
         form: A name of `FORMS`.
         rows: Rows of csv: `calls` or `blocks`.
         color: Color the plain text, for a terminal.
-        answers_pointer: Make the page's charts interactive, which is most of its size.
+        is_interactive: Make the page's charts interactive, which is most of its size.
         progress: Called with the number of drawn charts and their total.
     """
     match form:
@@ -63,14 +63,14 @@ def written(
             from inspector.report.pages.html import html
 
             charts = report_charts(report, PAGE)
-            return html(page_content(report), charts, answers_pointer=answers_pointer, progress=progress)
+            return html(page_content(report), charts, is_interactive=is_interactive, progress=progress)
         case _:
             from inspector.report.text import report_text
 
             return report_text(report, color=color)
 
 
-def folder_written(report: FolderReport, form: str, *, color: bool = False, answers_pointer: bool = True) -> str:
+def folder_written(report: FolderReport, form: str, *, color: bool = False, is_interactive: bool = True) -> str:
     """Write the report on a folder of sessions in a format; see `written` for the arguments."""
     from inspector.report import folder_page
 
@@ -93,13 +93,13 @@ def folder_written(report: FolderReport, form: str, *, color: bool = False, answ
             from inspector.report.pages.html import html
 
             charts = folder_charts(report, PAGE)
-            return html(folder_page.folder_content(report), charts, answers_pointer=answers_pointer)
+            return html(folder_page.folder_content(report), charts, is_interactive=is_interactive)
         case _:
             return folder_page.folder_text(report, color=color)
 
 
 def tune_written(
-    report: TuneReport, form: str, *, color: bool = False, answers_pointer: bool = True, plan_file: str = ""
+    report: TuneReport, form: str, *, color: bool = False, is_interactive: bool = True, plan_file: str = ""
 ) -> str:
     """Write the tuning result in a format.
 
@@ -107,7 +107,7 @@ def tune_written(
         report: The result.
         form: One of `FORMS`.
         color: Color the plain text.
-        answers_pointer: Make the page's charts interactive with a script.
+        is_interactive: Make the page's charts interactive with a script.
         plan_file: The file the plan is written to; empty if it is not.
     """
     from inspector.report import tuning_page
@@ -131,7 +131,7 @@ def tune_written(
             from inspector.report.pages.html import html
 
             content = tuning_page.tune_content(report, plan_file)
-            return html(content, tuning_charts(report, PAGE), answers_pointer=answers_pointer)
+            return html(content, tuning_charts(report, PAGE), is_interactive=is_interactive)
         case _:
             return tuning_page.tune_text(report, color=color, plan_file=plan_file)
 

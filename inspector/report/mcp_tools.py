@@ -196,10 +196,10 @@ class SessionMemory:
         if not session.calls:
             raise MemoryQueryError(f"session {session.identifier} has no call yet")
         from inspector.replay.analysis.context_blocks import context_at, repeats_in
-        from inspector.replay.analysis.unrecorded import NOT_RECORDED
+        from inspector.replay.analysis.prompt_overhead import NOT_RECORDED
+        from inspector.replay.calibration_source import calibration_source_of
         from inspector.replay.engine.inputs import ReplayInputs
         from inspector.replay.engine.replay import replay as replayed
-        from inspector.replay.lenders import lender_of
         from inspector.strategies.history.history import History
         from inspector.strategies.plan import Plan
         from inspector.tokens.count_cache import CountCache
@@ -209,7 +209,7 @@ class SessionMemory:
         # A path that cannot exist: the server must not write anything, including the count cache.
         *_, table = count_session(session, load_counter(), cache=CountCache(Path(os.devnull)))
         history = History.of(session)
-        replay = replayed(ReplayInputs.of(history, table, lender=lender_of(history, table)), Plan())
+        replay = replayed(ReplayInputs.of(history, table, lender=calibration_source_of(history, table)), Plan())
         context = context_at(replay, replay.state(replay.history.call_count))
         sent = dict(zip(context.blocks.tolist(), context.sent.tolist(), strict=True))
         kinds: dict[str, float] = {}
@@ -264,10 +264,10 @@ class SessionMemory:
         return {**self._entry(place), **self._text_page(whole, offset)}
 
     def _found(self, headers: Sequence[Header], tool: str | None, text: str, limit: int, offset: int) -> dict[str, Any]:
-        from inspector.recall.text_index import index_path, opened_index
+        from inspector.recall.text_index import index_path, open_index
 
         most = MOST_ENTRIES if tool is not None else min(offset + limit + 1, 1_000)
-        with opened_index(None if os.environ.get(NO_INDEX) else index_path()) as index:
+        with open_index(None if os.environ.get(NO_INDEX) else index_path()) as index:
             index.update(headers)
             found = index.search(text, headers, most)
         hits = [

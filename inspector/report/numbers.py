@@ -64,17 +64,17 @@ class NumberFormat(Struct, frozen=True):
     digits: int
     is_full: bool
 
-    def marked(self, text: str, known: str, *, is_least: bool = False) -> str:
+    def marked(self, text: str, known: str, *, is_lower_bound: bool = False) -> str:
         """Add the mark of certainty: `~$14.32` for an estimate or a projection, `≥ $14.32` for a lower bound.
 
         Args:
             text: The number as written; words and empty text get no mark.
             known: Certainty: `exact`, `calibrated`, `estimated` or `projected`; empty for words.
-            is_least: The figure is a lower bound.
+            is_lower_bound: The figure is a lower bound.
         """
         if not any(character in "123456789" for character in text):
             return text
-        if is_least:
+        if is_lower_bound:
             return f"{AT_LEAST} {text}"
         return f"{ABOUT}{text}" if known in INEXACT else text
 

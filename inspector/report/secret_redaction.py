@@ -73,7 +73,7 @@ class _DetectorPattern:
 
 
 @dataclass(frozen=True, slots=True)
-class _DrawnWords:
+class _RandomWords:
     """Random-looking words in quotes, including shorter ones than our rules match."""
 
     kind: str
@@ -163,6 +163,6 @@ def _detector(*, is_needed: bool) -> Iterator[Finder]:
         raise DetectorMissingError(message) from None
     for kind, plugin in get_mapping_from_secret_type_to_class().items():
         if kind == DRAWN:
-            yield _DrawnWords(kind, plugin())
+            yield _RandomWords(kind, plugin())
         elif issubclass(plugin, RegexBasedDetector) and kind not in OWN_IS_WIDER:
             yield from (_DetectorPattern(kind, pattern) for pattern in plugin().denylist)

@@ -11,18 +11,18 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
-from inspector.report.readings import readings
+from inspector.report.decoded_views import readings
 from inspector.report.secret_masks import Found
 from inspector.report.secret_values import (
     is_card_number,
     is_code,
-    is_drawn,
     is_hexadecimal_secret,
     is_mixed,
     is_placeholder,
     is_random_word,
     is_recovery_phrase,
     is_value,
+    looks_random,
 )
 
 if TYPE_CHECKING:
@@ -351,7 +351,7 @@ def _is_argument(match: re.Match[str]) -> bool:
         return False
     if match["name"] is None or _OF_PASSWORDS.match(match["name"]):
         return value[0] not in "/~."
-    return is_mixed(value) or is_drawn(value)
+    return is_mixed(value) or looks_random(value)
 
 
 def _is_login(match: re.Match[str]) -> bool:
@@ -369,7 +369,7 @@ def _is_piped(match: re.Match[str]) -> bool:
 
 
 def _is_long(match: re.Match[str]) -> bool:
-    return is_drawn(match["value"]) or is_hexadecimal_secret(match["value"])
+    return looks_random(match["value"]) or is_hexadecimal_secret(match["value"])
 
 
 def _is_cookie(match: re.Match[str]) -> bool:

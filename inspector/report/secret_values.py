@@ -77,7 +77,7 @@ _NO_WORD_OF_PHRASES = re.compile(
 """Words of prose and programs that are not among the 2,048 words of recovery phrases."""
 
 
-def is_drawn(value: str) -> bool:
+def looks_random(value: str) -> bool:
     """Return True if a word of letters and digits looks random."""
     kinds = value[:JUDGED].translate(_CLASSES).replace(" ", "")
     if len(kinds) < 2:
@@ -101,7 +101,7 @@ def is_placeholder(value: str) -> bool:
 
 def is_code(value: str) -> bool:
     """Return True for a name, call, path or option of a program."""
-    return bool(_CODE.fullmatch(value)) and not is_drawn(value)
+    return bool(_CODE.fullmatch(value)) and not looks_random(value)
 
 
 def is_value(value: str, *, is_password: bool, is_quoted: bool) -> bool:
@@ -136,7 +136,7 @@ def is_random_word(value: str) -> bool:
     signs = sum(map(value.count, "-_/"))
     if signs and (signs * 10 > len(value) or not set(value[:JUDGED].translate(_CLASSES)) >= _THREE):
         return False
-    return is_drawn(value) and not (_PUBLIC_WORD.match(value) or _UUID.search(value))
+    return looks_random(value) and not (_PUBLIC_WORD.match(value) or _UUID.search(value))
 
 
 def is_card_number(value: str) -> bool:

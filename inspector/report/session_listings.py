@@ -145,7 +145,9 @@ def _row(header: Header, summary: SessionSummary) -> tuple[str, ...]:
         summary.model,
         f"{summary.calls:,}" if summary.format else "",
         IN_TEXT.short(summary.tokens) if summary.tokens is not None else "",
-        IN_TEXT.marked(IN_TEXT.dollars(summary.usd), "", is_least=summary.is_least) if summary.usd is not None else "",
+        IN_TEXT.marked(IN_TEXT.dollars(summary.usd), "", is_lower_bound=summary.is_lower_bound)
+        if summary.usd is not None
+        else "",
         "yes" if (summary.parent or header.parent) is not None else "",
         title if len(title) <= LONGEST_TITLE else f"{title[: LONGEST_TITLE - 1]}…",
         str(header.path),

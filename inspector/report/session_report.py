@@ -10,21 +10,17 @@ from typing import TYPE_CHECKING
 import inspector
 from inspector.replay.analysis.best_plan import BestPlanSearch
 from inspector.replay.analysis.breakdown import Breakdown
-from inspector.replay.analysis.cache_marks import cache_marks
+from inspector.replay.analysis.cache_breakpoints import cache_marks
 from inspector.replay.analysis.cache_misses import cache_misses
 from inspector.replay.analysis.compaction_totals import compaction_totals
 from inspector.replay.analysis.comparison import plans_to_compare
 from inspector.replay.analysis.model_switch import model_switch
 from inspector.replay.analysis.reuse import ReuseScan, find_reuse
-from inspector.replay.analysis.side_calls import altogether, side_spending
+from inspector.replay.analysis.side_requests import cost_with_side_requests, side_spending
 from inspector.replay.engine.replay import replay
 from inspector.replay.explain.totals import overhead_explanation, replay_explanations
 from inspector.replay.figure import HowKnown
-from inspector.report.cache_facts import cache_marks_facts, cache_misses_facts, hour_facts, model_switch_facts
-from inspector.report.catalogue import CarriedBlockFacts, FigureSet
-from inspector.report.document import SCHEMA_VERSION, CalibrationFacts, Report, SessionFacts, SideCallFacts, TokenFacts
-from inspector.report.export import part_of
-from inspector.report.facts import (
+from inspector.report.build_report import (
     best_plan_facts,
     carried_facts,
     compaction_totals_facts,
@@ -36,6 +32,10 @@ from inspector.report.facts import (
     price_facts,
     recorded_figures,
 )
+from inspector.report.cache_facts import cache_marks_facts, cache_misses_facts, hour_facts, model_switch_facts
+from inspector.report.catalogue import CarriedBlockFacts, FigureSet
+from inspector.report.document import SCHEMA_VERSION, CalibrationFacts, Report, SessionFacts, SideCallFacts, TokenFacts
+from inspector.report.export import part_of
 from inspector.report.ledger_facts import ledger_facts, utc_time
 from inspector.report.numbers import DOLLAR_DIGITS, IN_TEXT, rounded
 from inspector.report.options import ReportOptions
@@ -119,7 +119,9 @@ def report_of(
         plans=[plan_facts(each, baseline, uses, options) for each in planned],
         warnings=[*caveats(inputs), *([] if redactor is None else [_about_masks(redactor)])],
         beside=beside,
-        altogether_usd=rounded(altogether(None if recorded is None else recorded.cost_usd.value, spent), DOLLAR_DIGITS),
+        altogether_usd=rounded(
+            cost_with_side_requests(None if recorded is None else recorded.cost_usd.value, spent), DOLLAR_DIGITS
+        ),
         prices=price_facts(inputs),
         carried=[] if carried is None else carried_facts(carried),
         heaviest=heaviest,

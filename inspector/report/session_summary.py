@@ -24,7 +24,7 @@ import numpy as np
 from inspector.atomic_files import cache_folder, replacing
 from inspector.replay.cache.prompt_usage import PromptUsage
 from inspector.replay.pricing.prices import Pricing
-from inspector.session.duplicate_calls import counted_here
+from inspector.session.duplicate_calls import without_copied_calls
 from inspector.session.errors import SessionError, UnreadableFileError
 from inspector.session.model import BlockKind, Role
 from inspector.session.open import open_reader
@@ -75,7 +75,7 @@ class SessionSummary:
         tokens: Tokens of all reported prompts; None without reports.
         context: Tokens of the last reported prompt and its response; None without reports.
         usd: Cost of the reported tokens; None without reports, or if a model has no price.
-        is_least: The cost is a lower bound: some call reported nothing, or a stream's placeholder for its response.
+        is_lower_bound: The cost is a lower bound: some call reported nothing, or only a placeholder response.
         prompt: The first user prompt, as recorded.
         last: The last assistant text, as recorded.
         parent: Path that opens the session that started it; None if the user started it.
@@ -97,7 +97,7 @@ class SessionSummary:
     tokens: int | None = None
     context: int | None = None
     usd: float | None = None
-    is_least: bool = False
+    is_lower_bound: bool = False
     prompt: str = ""
     last: str = ""
     parent: Path | None = None
@@ -105,7 +105,7 @@ class SessionSummary:
     is_unreadable: bool = False
 
 
-def summarise(
+def summarize(
     path: Path,
     pricing: Pricing | None = None,
     *,
@@ -141,7 +141,7 @@ def summary_of(session: Session, pricing: Pricing | None = None, *, is_whole: bo
         is_whole: True if it is the whole session.
     """
     # A session that only has copied calls is shown with its copied calls, unless their original is available.
-    own = session.own_calls or counted_here(session).calls
+    own = session.own_calls or without_copied_calls(session).calls
     reported = [call for call in own if call.usage is not None and call.usage.prompt]
     usages = [call.usage for call in reported if call.usage is not None]
     parent = parent_of(session)
@@ -159,7 +159,7 @@ def summary_of(session: Session, pricing: Pricing | None = None, *, is_whole: bo
         tokens=sum(usage.prompt for usage in usages) if usages else None,
         context=usages[-1].prompt + usages[-1].output if usages else None,
         usd=_cost(reported, pricing or Pricing.load()) if reported else None,
-        is_least=len(reported) < len(own) or any(usage.output_is_placeholder for usage in usages),
+        is_lower_bound=len(reported) < len(own) or any(usage.output_is_placeholder for usage in usages),
         prompt=first_prompt(session),
         last=_last_answer(session),
         parent=locate(session, parent) if parent is not None else None,

@@ -11,8 +11,8 @@ from msgspec import Struct
 
 from inspector.replay.analysis.cache_misses import cache_misses
 from inspector.replay.analysis.compaction_aftermath import compaction_aftermaths, rereads_of_calls
+from inspector.report.build_report import measured
 from inspector.report.catalogue import Count, FigureSet, Unit, about, figure
-from inspector.report.facts import measured
 from inspector.report.ledger_facts import utc_time
 from inspector.report.numbers import DOLLAR_DIGITS
 from inspector.report.path_redaction import shown_path

@@ -11,7 +11,7 @@ from inspector.report.layout import HEADING, LABEL, LEFT, RIGHT, WIDTH, WRAPPED,
 from inspector.report.numbers import IN_TEXT
 from inspector.session.model import BlockKind
 from inspector.strategies.core.parameters import ParameterKind
-from inspector.strategies.history.tools import Meaning, meaning_of
+from inspector.strategies.history.tools import ToolKind, tool_kind
 from inspector.strategies.library.tiered_stale import TieredStale
 from inspector.strategies.presets import PRESETS
 
@@ -161,7 +161,7 @@ class ClassedTool:
     name: str
     calls: int
     results: int
-    meaning: Meaning
+    meaning: ToolKind
     tier: str
 
 
@@ -175,7 +175,7 @@ def classed_tools(session: Session) -> tuple[ClassedTool, ...]:
             name,
             counts[name, BlockKind.TOOL_CALL],
             counts[name, BlockKind.TOOL_RESULT],
-            meaning_of(name),
+            tool_kind(name),
             tiers.tier_of(name),
         )
         for name in names
@@ -191,7 +191,7 @@ def tools_text(session: Session, width: int = WIDTH, *, color: bool = False) -> 
         return page.text()
     rows = [(tool.name, tool.meaning.value, tool.tier, f"{tool.calls:,}", f"{tool.results:,}") for tool in tools]
     page.table(("tool", "taken to", "tier", "calls", "results"), rows, LEFT + LEFT + LEFT + RIGHT + RIGHT)
-    unknown = [tool.name for tool in tools if tool.meaning is Meaning.OTHER]
+    unknown = [tool.name for tool in tools if tool.meaning is ToolKind.OTHER]
     page.line()
     if unknown:
         page.line(f"{IN_TEXT.plural(len(unknown), 'tool')} not known: {', '.join(unknown)}", HEADING)

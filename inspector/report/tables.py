@@ -36,7 +36,7 @@ class Cell:
         known: Certainty of the figure; empty for words.
         is_loss: The figure is an extra cost.
         is_code: Text to type or paste.
-        is_least: The figure is a lower bound.
+        is_lower_bound: The figure is a lower bound.
     """
 
     text: str
@@ -45,7 +45,7 @@ class Cell:
     known: str = ""
     is_loss: bool = False
     is_code: bool = False
-    is_least: bool = False
+    is_lower_bound: bool = False
 
     @property
     def mark(self) -> str:
@@ -55,7 +55,7 @@ class Cell:
     @property
     def shown(self) -> str:
         """Text with its mark."""
-        return IN_TEXT.marked(self.text, self.known, is_least=self.is_least)
+        return IN_TEXT.marked(self.text, self.known, is_lower_bound=self.is_lower_bound)
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +112,7 @@ class FigureCells:
             value,
             hows.get(str(name), "") if value is not None else "",
             is_loss=entry is not None and entry.is_loss(value),
-            is_least=str(name) in getattr(holder, "at_least", ()),
+            is_lower_bound=str(name) in getattr(holder, "at_least", ()),
         )
 
     def cost_with_plan(self, before: float | None, *steps: Step) -> Cell:

@@ -8,8 +8,7 @@ from rich.text import Text
 
 from inspector.replay.analysis.breakdown import part_label
 from inspector.replay.analysis.hazards import hazard_label
-from inspector.replay.analysis.unrecorded import UNRECORDED
-from inspector.report.belief import BELIEF, UNCERTAIN, uncertain_words
+from inspector.replay.analysis.prompt_overhead import UNRECORDED
 from inspector.report.cache_document import MissCauseFacts
 from inspector.report.cache_text import (
     CAUSE_COLUMNS,
@@ -65,6 +64,7 @@ from inspector.report.totals import (
     session_heading,
     totals_rows,
 )
+from inspector.report.uncertainty import REPLAY_CAVEAT, UNCERTAIN, describe_uncertain_saving
 from inspector.safe_text import clip_cells
 
 if TYPE_CHECKING:
@@ -116,10 +116,10 @@ def report_text(report: Report, width: int = WIDTH, *, color: bool = False) -> s
     page.line()
     _totals(page, report)
     model_costs_table(page, report)
-    beside_table(page, report.beside, None if report.recorded is None else report.recorded.cost_usd)
+    side_requests_table(page, report.beside, None if report.recorded is None else report.recorded.cost_usd)
     marks = legend(marks_used(report))
     page.line()
-    page.line(BELIEF, LABEL, indent=2)
+    page.line(REPLAY_CAVEAT, LABEL, indent=2)
     if marks:
         page.line(marks, LABEL, indent=2)
     for index, plan in enumerate(report.plans):
@@ -130,7 +130,7 @@ def report_text(report: Report, width: int = WIDTH, *, color: bool = False) -> s
     explanations(page, "How the baseline's figures are calculated", report.explain)
     for index, plan in enumerate(report.plans):
         explanations(page, f"How the figures of plan {plan_letter(index)} are calculated", plan.explain)
-    worth_knowing(page, report)
+    write_caveats(page, report)
     return page.text()
 
 
@@ -202,7 +202,7 @@ def _totals(page: Page, report: Report) -> None:
         )
 
 
-def beside_table(page: Page, beside: Sequence[SideCallFacts], recorded: float | None = None) -> None:
+def side_requests_table(page: Page, beside: Sequence[SideCallFacts], recorded: float | None = None) -> None:
     """Write the requests outside the conversation, and the total cost with them if known."""
     if not beside:
         return
@@ -331,7 +331,7 @@ def _findings(plan: PlanFacts) -> list[tuple[str, str]]:
 
 def uncertainty_rows(plan: PlanFacts) -> list[tuple[str, str]]:
     """Describe the saving if the model answers differently, if requested."""
-    return [] if plan.uncertainty is None else [(UNCERTAIN, uncertain_words(plan.uncertainty))]
+    return [] if plan.uncertainty is None else [(UNCERTAIN, describe_uncertain_saving(plan.uncertainty))]
 
 
 def needed_rows(plan: PlanFacts) -> list[tuple[str, str]]:
@@ -509,7 +509,7 @@ def input_text(given: InputFacts) -> str:
     return "not known" if given.value is None or given.value == "" else IN_TEXT.quantity(given.value, given.unit)
 
 
-def worth_knowing(page: Page, report: Report) -> None:
+def write_caveats(page: Page, report: Report) -> None:
     """Write all caveats."""
     if report.warnings:
         page.line()

@@ -197,10 +197,10 @@ def marks_used(report: Report) -> set[str]:
 
 def marks_in(*facts: Struct | None) -> set[str]:
     """Return the certainties in some parts of a report, and `LEAST` if some are lower bounds."""
-    return set().union(*(_marks_in(each) for each in facts if each is not None))
+    return set().union(*(_breakpoints_in(each) for each in facts if each is not None))
 
 
-def _marks_in(facts: Struct) -> set[str]:
+def _breakpoints_in(facts: Struct) -> set[str]:
     used: set[str] = set()
     for name in facts.__struct_fields__:
         value = getattr(facts, name)
@@ -210,5 +210,5 @@ def _marks_in(facts: Struct) -> set[str]:
             used |= {LEAST} if value else set()
         elif name != "explain":
             parts = value if isinstance(value, list) else [value]
-            used = used.union(*(_marks_in(part) for part in parts if isinstance(part, Struct)))
+            used = used.union(*(_breakpoints_in(part) for part in parts if isinstance(part, Struct)))
     return used

@@ -17,13 +17,13 @@ from inspector.replay.figure import HowKnown
 from inspector.replay.tuning.choice import LEAST_CALLS, LEAST_SESSIONS, Verdict
 from inspector.replay.tuning.search import curves_through
 from inspector.replay.tuning.trial_table import PER, Constraints, front
-from inspector.report.belief import BELIEF
 from inspector.report.catalogue import Count, Known, Unit, about, figure
 from inspector.report.compaction_tuning import CompactionGroup, Configuration
 from inspector.report.export import TARGETS, Exported, ExportError, export_plan
 from inspector.report.folder import UnreadSession  # noqa: TC001  needed at run time for the schema
 from inspector.report.numbers import DOLLAR_DIGITS, IN_TEXT, PERCENT_DIGITS
 from inspector.report.path_redaction import shown_path
+from inspector.report.uncertainty import REPLAY_CAVEAT
 from inspector.session.registry import format_named
 from inspector.strategies.registry import SYSTEMS
 
@@ -53,7 +53,7 @@ class TuneReport(Struct, frozen=True, kw_only=True):
     groups: Annotated[list[TunedGroupFacts], about("Sessions of one agent and model each, the costliest first.")]
     unread: Annotated[list[UnreadSession], about("What could not be read, by path; part of no figure.")]
     warnings: Annotated[list[str], about("What to know before believing the figures, each in a sentence.")]
-    belief: Annotated[str, about("How far savings can be believed, in a sentence.")] = BELIEF
+    belief: Annotated[str, about("How far savings can be believed, in a sentence.")] = REPLAY_CAVEAT
     compaction: Annotated[
         list[CompactionGroup], about("When each group had best compact, the costliest first; empty unless asked for.")
     ] = field(default_factory=list)

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 
 from rich.text import Text
 
-from inspector.report.belief import BELIEF, EXPERIMENTS, UNCERTAIN, turns_words
 from inspector.report.catalogue import legend, quantity
 from inspector.report.compaction_page import (
     ABOUT_COMPACTION,
@@ -35,6 +34,7 @@ from inspector.report.numbers import ABOUT, IN_TEXT
 from inspector.report.pages.model import Chart, Code, Line, PageContent, Section, Tile, note_line
 from inspector.report.tables import Cell, FigureCells, Table, name_cell, word
 from inspector.report.tuning import CurvePoint, FrontPoint, TunedSession, lacking
+from inspector.report.uncertainty import EXPERIMENTS, REPLAY_CAVEAT, UNCERTAIN, describe_turn_range
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -256,7 +256,7 @@ def _method(report: TuneReport) -> Section:
     if report.unread:
         rows = tuple((name_cell(each.path), word(each.problem)) for each in report.unread)
         parts.append(Table("What could not be read", ("file", "why"), rows, words=2))
-    parts.append(Line((Cell(f"{BELIEF}. {EXPERIMENTS}"),)))
+    parts.append(Line((Cell(f"{REPLAY_CAVEAT}. {EXPERIMENTS}"),)))
     parts += [Line((Cell(RECOVERIES),))] if report.groups else []
     parts.append(Line((Cell(f"Written by inspector {report.inspector}, schema {report.schema}."),)))
     return Section("method", "How far to believe it", tuple(parts))
@@ -320,7 +320,7 @@ def _left(group: TunedGroupFacts) -> str:
 
 def _drawn(report: TuneReport) -> str:
     """Describe the population of the saving's band."""
-    others = f", and {UNCERTAIN}: {turns_words()} turns" if report.asked.model_uncertainty else ""
+    others = f", and {UNCERTAIN}: {describe_turn_range()} turns" if report.asked.model_uncertainty else ""
     return f"over sessions drawn anew{others}"
 
 
@@ -425,7 +425,7 @@ def _footer(page: Page, report: TuneReport) -> None:
     if len(report.unread) > 3:
         page.line(f"Not read either: {len(report.unread) - 3:,} more.", indent=2)
     marks = legend({"estimated"} if report.groups else {"projected"})
-    page.line(f"{BELIEF}; {marks}", LABEL, indent=2)
+    page.line(f"{REPLAY_CAVEAT}; {marks}", LABEL, indent=2)
 
 
 def _value(value: float) -> str:

@@ -13,7 +13,7 @@ from inspector.report.numbers import DOLLAR_DIGITS, rounded
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from inspector.replay.analysis.invariants import Broken
+    from inspector.replay.analysis.invariants import Violation
     from inspector.replay.analysis.recorded_cuts import RecordedCut
     from inspector.replay.analysis.validation import LearnedCaches, Prediction, PromptFit, Validation
     from inspector.session.model import Session
@@ -201,7 +201,7 @@ def session_validation(
     session: Session,
     found: Validation | None,
     thresholds: Thresholds,
-    broken: Sequence[Broken] = (),
+    broken: Sequence[Violation] = (),
     unknown_prompts: int = 0,
 ) -> SessionValidation:
     models = list(session.models)

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 from rich.cells import cell_len
 from rich.text import Text
 
-from inspector.report.belief import BELIEF
 from inspector.report.cache_text import (
     DEAREST,
     SWITCH_LABEL,
@@ -30,8 +29,9 @@ from inspector.report.export import NONE_THAT_SAVES_NET, answer_for
 from inspector.report.layout import HEADING, LABEL, LEFT, RIGHT, WIDTH, WRAPPED, Page, plain
 from inspector.report.numbers import IN_TEXT, UNKNOWN
 from inspector.report.recovery_words import amount_words, needed_words, net_words
-from inspector.report.text import models_named, worth_knowing
+from inspector.report.text import models_named, write_caveats
 from inspector.report.totals import marks_in
+from inspector.report.uncertainty import REPLAY_CAVEAT
 from inspector.safe_text import clip_cells
 from inspector.strategies.plan import Plan
 
@@ -63,7 +63,7 @@ def why_text(report: Report, width: int = WIDTH, *, color: bool = False) -> str:
     page = Page(width, color=color)
     session, cost = report.session, report.baseline
     written = quantity(FigureSet, "cost_usd").written(cost.cost_usd)
-    amount = IN_TEXT.marked(written, cost.known.get("cost_usd", ""), is_least="cost_usd" in cost.at_least)
+    amount = IN_TEXT.marked(written, cost.known.get("cost_usd", ""), is_lower_bound="cost_usd" in cost.at_least)
     name = session.title or session.id
     page.line(f"Why {name} cost {amount}" if cost.cost_usd is not None else f"Why {name} cost what it cost", HEADING)
     calls, when = f"{IN_TEXT.plural(session.calls, 'call')} of {models_named(report)}", when_text(session)
@@ -77,7 +77,7 @@ def why_text(report: Report, width: int = WIDTH, *, color: bool = False) -> str:
         most = max(len(label) for label, _, _ in rows)
         page.pairs((label.ljust(most), said) for label, said in _ways(report))
         if _tells_savings(report):
-            page.line(BELIEF, LABEL, indent=2)
+            page.line(REPLAY_CAVEAT, LABEL, indent=2)
         page.line(MORE, LABEL, indent=2)
         marks = legend(
             marks_in(
@@ -88,7 +88,7 @@ def why_text(report: Report, width: int = WIDTH, *, color: bool = False) -> str:
         )
         if marks:
             page.line(marks, LABEL, indent=2)
-    worth_knowing(page, report)
+    write_caveats(page, report)
     return page.text()
 
 
@@ -113,7 +113,7 @@ def _bill(report: Report) -> list[Row]:
     shares = IN_TEXT.shares_of_parts([value / total.cost_usd if total.cost_usd else None for _, value in parts])
     rows: list[Row] = []
     for (name, _), text, share in zip(parts, written, shares, strict=True):
-        marked = IN_TEXT.marked(text, found.known.get(name, ""), is_least=name in found.at_least)
+        marked = IN_TEXT.marked(text, found.known.get(name, ""), is_lower_bound=name in found.at_least)
         rows.append((quantity(CostParts, name).label, marked, share if rows else f"{share} of the bill"))
     return rows
 
@@ -128,7 +128,7 @@ def _by_model(report: Report) -> list[Row]:
     rows: list[Row] = []
     for each, text, share in zip(found, written, shares, strict=True):
         name = clip_cells(plain(each.model or "model not named"), NAME_WIDTH)
-        marked = IN_TEXT.marked(text, each.known.get("usd", ""), is_least="usd" in each.at_least)
+        marked = IN_TEXT.marked(text, each.known.get("usd", ""), is_lower_bound="usd" in each.at_least)
         said = f"{share}{'' if rows else ' of the bill'}: {name}, {IN_TEXT.plural(each.calls, 'call')}"
         rows.append(("" if rows else "by model", marked, said))
     return rows

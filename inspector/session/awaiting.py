@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
-def is_awaited(path: Path) -> bool:
+def may_appear(path: Path) -> bool:
     """Return whether a session may still appear at a path: it is an empty file, or missing from an existing folder."""
     file = Locator.of(path).file
     try:
@@ -26,7 +26,7 @@ def is_awaited(path: Path) -> bool:
     return stat.S_ISREG(status.st_mode) and status.st_size == 0
 
 
-def why_still_awaited(path: Path) -> str:
+def why_not_ready(path: Path) -> str:
     """Return a short reason why an awaited path cannot be opened yet, or an empty string once it can.
 
     A new file may hold half a line at first, and a new folder no files, so unrecognized content is waited for too.

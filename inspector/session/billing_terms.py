@@ -75,7 +75,7 @@ class BillingTerms(NamedTuple):
     @property
     def code(self) -> str:
         """The terms as one string, stored with a call; empty for the defaults."""
-        if self == USUAL_TERMS:
+        if self == DEFAULT_TERMS:
             return ""
         media = "+".join(f"{kind}.{served}.{tokens}" for kind, served, tokens in self.media)
         return f"{self.speed}/{self.tier}/{self.region}/{self.web_searches}/{self.code_runs}/{media}"
@@ -100,27 +100,27 @@ class BillingTerms(NamedTuple):
     def of_code(cls, code: str) -> BillingTerms:
         """Parse the terms from `code`."""
         if not code:
-            return USUAL_TERMS
+            return DEFAULT_TERMS
         speed, tier, region, searches, runs, media = code.split("/")
         parts = (each.split(".") for each in media.split("+") if each)
         told = tuple(MediaTokens(kind, served, int(tokens)) for kind, served, tokens in parts)
         return cls(speed, tier, region, int(searches), int(runs), told)
 
 
-USUAL_TERMS = BillingTerms()
+DEFAULT_TERMS = BillingTerms()
 
 
-def terms_of(usage: object, service_tier: object = None) -> BillingTerms:
+def parse_billing_terms(usage: object, service_tier: object = None) -> BillingTerms:
     """Return the terms in a response's usage and in its separate service tier."""
     said: Mapping[str, Any] = usage if isinstance(usage, dict) else {}
     tools = said.get("server_tool_use")
     tools = tools if isinstance(tools, dict) else {}
     return BillingTerms(
-        word_of(said.get("speed")),
-        word_of(said.get("service_tier")) or word_of(service_tier),
-        word_of(said.get("inference_geo")),
-        uses_of(tools.get("web_search_requests")),
-        uses_of(tools.get("code_execution_requests")),
+        normalized_value(said.get("speed")),
+        normalized_value(said.get("service_tier")) or normalized_value(service_tier),
+        normalized_value(said.get("inference_geo")),
+        use_count(tools.get("web_search_requests")),
+        use_count(tools.get("code_execution_requests")),
         media_of(said),
     )
 
@@ -160,12 +160,12 @@ def _tokens(value: object) -> int:
     return value if isinstance(value, int) and not isinstance(value, bool) and 0 < value <= _MOST_TOKENS else 0
 
 
-def word_of(value: object) -> str:
+def normalized_value(value: object) -> str:
     """Normalize a value for comparison; return an empty string for a default or a non-string."""
     word = _NOT_IN_WORDS.sub("-", value.strip().lower())[:LONGEST_WORD] if isinstance(value, str) else ""
     return "" if word in USUAL else word
 
 
-def uses_of(value: object) -> int:
+def use_count(value: object) -> int:
     """Return the number of uses of a provider's tool, or 0 if the value is implausible."""
     return value if isinstance(value, int) and not isinstance(value, bool) and 0 < value <= MOST_USES else 0

@@ -6,7 +6,7 @@ import os
 from typing import TYPE_CHECKING, Any
 
 from inspector.session.errors import SessionError
-from inspector.session.files import BROKEN_SECONDS, FileState, open_for_reading, why_not_opened
+from inspector.session.files import SETTLE_SECONDS, FileState, open_error_message, open_for_reading
 from inspector.session.json.codec import lenient_json
 from inspector.session.model import Diagnostic, TextUnavailableError
 from inspector.session.reader import FileChange, ReadingProgress, Record
@@ -73,7 +73,7 @@ class DirectoryReader:
         try:
             names = self._look()
         except OSError as error:
-            raise SessionError(why_not_opened(self._folder, error)) from error
+            raise SessionError(open_error_message(self._folder, error)) from error
         self._note_sidecar()
         for start in range(0, len(names), FILES_AT_ONCE):
             yield ReadingProgress(start, len(names))
@@ -135,7 +135,7 @@ class DirectoryReader:
                 return False
             value, problem = lenient_json(data)
             if not isinstance(value, dict):
-                if age < BROKEN_SECONDS:
+                if age < SETTLE_SECONDS:
                     self._waiting = name
                     return False
                 self._interpreter.builder.diagnose(f"{name}: {problem or 'not a JSON object'}", 0, 0, skipped=True)

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from inspector.session.errors import SessionError, UnreadableFileError
-from inspector.session.files import Locator, exists, is_folder, why_not_opened
+from inspector.session.files import Locator, exists, is_folder, open_error_message
 from inspector.session.registry import all_formats, detect
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ MOST_DOCUMENT_BYTES = 1 << 26
 LINES_SUFFIX = ".jsonl"
 """Suffix of files that should hold a session; documents (`.json`) hold all kinds of data."""
 
-OTHER_PROGRAMS = frozenset(
+SKIPPED_FOLDERS = frozenset(
     {".git", ".hg", ".svn", ".tox", ".venv", "__pycache__", "node_modules", "site-packages", "venv"}
 )
 
@@ -133,7 +133,7 @@ def describe_folder(folder: Path) -> str:
     try:
         os.scandir(folder).close()
     except OSError as error:
-        return why_not_opened(folder, error)
+        return open_error_message(folder, error)
     all_found = list(found_in(folder))
     found = [header for header in all_found if not header.problem]
     if not found:
@@ -208,7 +208,7 @@ def format_of_name(name: str, home_of: Format | None = None) -> Format | None:
     return None
 
 
-def header_of(path: Path) -> Header | None:
+def read_header(path: Path) -> Header | None:
     """Inspect one session and return its header, or None if it is not readable as a session."""
     try:
         status, found = Locator.of(path).file.stat(), detect(path)
@@ -290,7 +290,7 @@ def files_below(folder: str, depth: int, passed_over: AbstractSet[str]) -> Itera
     if any(signs <= names for format_ in all_formats() for signs in format_.session_folders):
         yield from _folder(folder, entries)
         return
-    here = OTHER_PROGRAMS | passed_over | (PIECES if names >= PIECES | {"session"} else frozenset())
+    here = SKIPPED_FOLDERS | passed_over | (PIECES if names >= PIECES | {"session"} else frozenset())
     for entry in entries:
         try:
             if entry.is_dir(follow_symlinks=False):

@@ -26,7 +26,7 @@ NO_CALL = b""
 KEY_BYTES = 16
 
 
-def counted_here(session: Session) -> Session:
+def without_copied_calls(session: Session) -> Session:
     """Return a session without the calls copied from another session, if that one still exists.
 
     For sums over many sessions: a resume or fork begins with calls that were billed to the earlier session.
@@ -42,7 +42,7 @@ def call_keys(session: Session) -> list[bytes]:
     """Return a key for every call, equal to the key of its copies; `NO_CALL` if it cannot be identified."""
     keys = [_key(call) for call in session.calls]
     places = [place for place, call in enumerate(session.calls) if not keys[place] and call.time is not None]
-    for place, key in zip(places, _keys_of_what_was_said(session, places), strict=True):
+    for place, key in zip(places, _content_keys(session, places), strict=True):
         keys[place] = key
     return keys
 
@@ -54,7 +54,7 @@ def without_calls(session: Session, keys: Collection[bytes]) -> Session:
     return session if len(own) == len(session.calls) else replace(session, calls=own)
 
 
-def counted_elsewhere(keys_of_sessions: Sequence[tuple[float, Sequence[bytes]]]) -> list[frozenset[bytes]]:
+def calls_counted_elsewhere(keys_of_sessions: Sequence[tuple[float, Sequence[bytes]]]) -> list[frozenset[bytes]]:
     """Return the calls of each session that are counted in another one: the one that ended first.
 
     Args:
@@ -80,7 +80,7 @@ def _key(call: Call) -> bytes:
     return _digest(call.identifier, call.time, call.model, call.usage)
 
 
-def _keys_of_what_was_said(session: Session, places: Sequence[int]) -> list[bytes]:
+def _content_keys(session: Session, places: Sequence[int]) -> list[bytes]:
     """Return keys of calls by their prompts and responses.
 
     Everything else in a call's record is the same in its copies. In databases a copy is another row with a new name,

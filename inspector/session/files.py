@@ -33,10 +33,10 @@ LIVE_SECONDS = 300.0
 COPIED_SECONDS = 3600.0
 """A file modified this long after its newest record is assumed to have been copied, not written by an agent."""
 
-NO_ROOM = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
+DISK_FULL_ERRNOS = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
 """Error numbers for a full disk or an exceeded quota."""
 
-BROKEN_SECONDS = 2.0
+SETTLE_SECONDS = 2.0
 """Invalid JSON is treated as still being written until the file has not changed for this long."""
 
 
@@ -107,7 +107,7 @@ class FileState(NamedTuple):
         return self if self.age > CLOCK_SECONDS else self._replace(modified=0)
 
 
-def time_of_writing(changed: float, recorded: float | None) -> float:
+def last_written(changed: float, recorded: float | None) -> float:
     """Return when an agent last wrote to a session; copying a file may change its modification time.
 
     Args:
@@ -121,7 +121,7 @@ def is_live(written: float | None, now: float) -> bool:
     """Return whether a session counts as live; used by the header, tabs and lists.
 
     Args:
-        written: Result of `time_of_writing`; None if unknown.
+        written: Result of `last_written`; None if unknown.
         now: Seconds since the epoch.
     """
     return written is not None and now - written <= LIVE_SECONDS
@@ -139,9 +139,9 @@ def open_for_reading(path: Path) -> BinaryIO:
         if stat.S_ISREG(status.st_mode):
             return os.fdopen(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), "rb", buffering=0)
     except PermissionError as error:
-        raise UnreadableFileError(why_not_opened(path, error)) from error
+        raise UnreadableFileError(open_error_message(path, error)) from error
     except (OSError, ValueError) as error:
-        raise SessionError(why_not_opened(path, error)) from error
+        raise SessionError(open_error_message(path, error)) from error
     what = "a directory" if stat.S_ISDIR(status.st_mode) else "not a regular file"
     raise SessionError(f"{path}: {what}. Give the path of a session file.")
 
@@ -163,7 +163,7 @@ def temporary_folder() -> Iterator[Path]:
         try:
             yield Path(name)
         except OSError as error:
-            if error.errno in NO_ROOM:
+            if error.errno in DISK_FULL_ERRNOS:
                 raise _no_temporary_file(error) from error
             raise
 
@@ -173,7 +173,7 @@ def _no_temporary_file(error: OSError) -> TemporaryFolderError:
     return TemporaryFolderError(f"no temporary file can be written ({reason}): {TemporaryFolderError.advice}")
 
 
-def why_not_opened(path: Path, error: OSError | ValueError) -> str:
+def open_error_message(path: Path, error: OSError | ValueError) -> str:
     """Return a one-line error message for a file that cannot be opened."""
     match error:
         case FileNotFoundError():
@@ -202,7 +202,7 @@ def is_folder(path: Path) -> bool:
     return stat.S_ISDIR(_mode(path))
 
 
-def found_by(folder: Path, pattern: str) -> list[Path]:
+def glob_sorted(folder: Path, pattern: str) -> list[Path]:
     """Return sorted paths that match a glob pattern in a folder; empty if it is not accessible."""
     try:
         return sorted(folder.glob(pattern))

@@ -10,13 +10,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from inspector.session.awaiting import is_awaited, why_still_awaited
+from inspector.session.awaiting import may_appear, why_not_ready
 from inspector.session.errors import SessionError
 from inspector.session.files import FileState, Locator, is_link
 from inspector.session.loading import load_in_parts
 from inspector.session.open import open_reader
 from inspector.session.reader import FileChange
-from inspector.session.watching import wake_ups
+from inspector.session.watching import watch_folders
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Iterator
@@ -109,7 +109,7 @@ class Follower:
         if process is not None:
             with closing(process.parts()) as parts:
                 for part in parts:
-                    loading = part.taken_up_by(self._reader)
+                    loading = part.resume_with(self._reader)
                     if loading is None:
                         break
                     yield loading
@@ -237,8 +237,8 @@ async def follow(
 
 async def _appears(path: Path, stop: asyncio.Event) -> bool:
     """Wait until a session appears at an awaited path; return False if stopped."""
-    if await asyncio.to_thread(is_awaited, path):
-        while await asyncio.to_thread(why_still_awaited, path):
+    if await asyncio.to_thread(may_appear, path):
+        while await asyncio.to_thread(why_not_ready, path):
             with suppress(TimeoutError):
                 await asyncio.wait_for(stop.wait(), AWAITED_SECONDS)
             if stop.is_set():
@@ -248,7 +248,7 @@ async def _appears(path: Path, stop: asyncio.Event) -> bool:
 
 async def follow_loaded(follower: Follower, stop_event: asyncio.Event | None = None) -> AsyncIterator[Update]:
     """Follow a session that has been loaded; yields the updates of `follow` after the first."""
-    async for _ in wake_ups(follower.watched(), stop_event or asyncio.Event()):
+    async for _ in watch_folders(follower.watched(), stop_event or asyncio.Event()):
         await asyncio.to_thread(follower.poll)
         if follower.change:
             yield Update(follower.session, follower.change, follower.notice)

@@ -31,7 +31,7 @@ LONG_AGO = 1_000_000_000
 """Modification time of a file that has not changed for a long time."""
 
 
-def difference_when_followed(path: Path) -> str:
+def compare_followed(path: Path) -> str:
     """Compare a session with one that is followed while its file or folder of events is written in steps.
 
     The copy grows in a temporary folder. Documents and databases are skipped because they are reread on each change.

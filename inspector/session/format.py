@@ -122,7 +122,7 @@ class Format(ABC):
     session_folders: tuple[frozenset[str], ...] = ()
 
     @abstractmethod
-    def recognise(self, sample: Sample) -> str:
+    def recognize(self, sample: Sample) -> str:
         """Return the reason why a sample is of this format, for display, or an empty string."""
 
     @abstractmethod

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from inspector.session.builder import SessionBuilder
 from inspector.session.errors import SessionError
-from inspector.session.files import BROKEN_SECONDS, FileState, Locator, is_file, open_for_reading
+from inspector.session.files import SETTLE_SECONDS, FileState, Locator, is_file, open_for_reading
 from inspector.session.json.codec import is_whole_json
 from inspector.session.json.nodes import FileNode
 from inspector.session.jsonl_reader import JsonlReader
@@ -88,7 +88,7 @@ class JsonReader:
             are_sidecars_same = not [one for one in self._sidecars if one.changed()]
             if state == self._state and are_sidecars_same and not self._linked.changed():
                 return FileChange.NONE
-            if state.size == 0 or not self._linked.are_settled(BROKEN_SECONDS):
+            if state.size == 0 or not self._linked.are_settled(SETTLE_SECONDS):
                 return FileChange.UNREADABLE
             file = open_for_reading(self._path)
             data = file.read()
@@ -104,7 +104,7 @@ class JsonReader:
         if found not in (self._format, ""):
             return FileChange.REPLACED
         if not found or not is_whole_json(data):
-            return FileChange.UNREADABLE if state.age < BROKEN_SECONDS else FileChange.REPLACED
+            return FileChange.UNREADABLE if state.age < SETTLE_SECONDS else FileChange.REPLACED
         before = self.snapshot()
         self._file, self._state = file, state.settled()
         try:

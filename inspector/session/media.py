@@ -7,7 +7,7 @@ import struct
 from typing import TYPE_CHECKING
 
 from inspector.session.model import Media
-from inspector.session.pdf import MOST_BYTES, pages_of_pdf
+from inspector.session.pdf import MOST_BYTES, count_pdf_pages
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -32,7 +32,7 @@ def media_of_base64(media_type: str, data: bytes, detail: str = "") -> Media:
     padding = len(data) - len(data.rstrip(b"="))
     size = max(len(data) * 3 // 4 - padding, 0)
     if media_type == PDF or data.startswith(PDF_BASE64):
-        return Media(media_type or PDF, size, pages=pages_of_pdf(_decoded(data)) if size <= MOST_BYTES else 0)
+        return Media(media_type or PDF, size, pages=count_pdf_pages(_decoded(data)) if size <= MOST_BYTES else 0)
     width, height = dimensions(_decoded(data[:HEADER_CHARACTERS]))
     if not width and data.startswith(b"/9j/"):
         width, height = dimensions(_decoded(data[:JPEG_CHARACTERS]))

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Protocol
 from msgspec import Struct
 
 from inspector.errors import InspectorError
-from inspector.session.snapshot_list import said_of_parts
+from inspector.session.snapshot_list import map_chunks
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -215,7 +215,7 @@ class ReportedMiss(Struct, frozen=True, gc=False):
     tokens: int | None = None
 
 
-class RecordedMark(Struct, frozen=True, gc=False):
+class RecordedBreakpoint(Struct, frozen=True, gc=False):
     """A cache breakpoint set by a request (`cache_control` of Anthropic's API).
 
     Attributes:
@@ -259,7 +259,7 @@ class Call(Struct, frozen=True, gc=False):
     thinking: str = ""
     betas: str | None = None
     terms: str = ""
-    marks: tuple[RecordedMark, ...] | None = None
+    marks: tuple[RecordedBreakpoint, ...] | None = None
     copied_as: str = ""
 
 
@@ -482,13 +482,13 @@ class Session:
     @cached_property
     def copied_calls(self) -> int:
         """Number of calls copied from an earlier session that was billed for them."""
-        inherits = said_of_parts(self.messages, "inherits", lambda some: any(each.is_inherited for each in some))
+        inherits = map_chunks(self.messages, "inherits", lambda some: any(each.is_inherited for each in some))
         return len(self.calls) - len(self.own_calls) if any(inherits) else 0
 
     @cached_property
     def models(self) -> tuple[str, ...]:
         """All models that answered a call, in order of first use."""
-        return tuple(dict.fromkeys(chain.from_iterable(said_of_parts(self.calls, "models", _models_of))))
+        return tuple(dict.fromkeys(chain.from_iterable(map_chunks(self.calls, "models", _models_of))))
 
     @property
     def last_recorded(self) -> float | None:

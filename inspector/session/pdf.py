@@ -38,7 +38,7 @@ _STREAM = re.compile(rb"stream\r?\n")
 _HEADER_BYTES = 1 << 10
 
 
-def pages_of_pdf(data: bytes) -> int:
+def count_pdf_pages(data: bytes) -> int:
     """Return the number of pages of a PDF, or 0 if it is unknown or the data is not a PDF.
 
     The root has the largest `Count` of all page tree nodes (ISO 32000, 7.7.3.2). Newer files store the tree in object

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol
 
 from inspector.session.builder import SessionBuilder
 from inspector.session.json.lines import ObjectDecoder
-from inspector.session.json.nodes import objects_among
+from inspector.session.json.nodes import object_nodes
 from inspector.session.model import Origin
 
 if TYPE_CHECKING:
@@ -150,5 +150,5 @@ class RecordInterpreter(Interpreter):
 
     def take_document(self, document: Node) -> None:
         """Add the records of a document that is a list."""
-        for item, value in objects_among(document.items(), self.record_name, self.builder):
+        for item, value in object_nodes(document.items(), self.record_name, self.builder):
             self.take(Record(value, item.raw(), item.offset))

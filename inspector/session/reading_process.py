@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Generator
     from pathlib import Path
 
-    from inspector.session.sent_session import SentPart
+    from inspector.session.transfer import TransferPart
 
 LEAST_BYTES: Final = 32 << 20
 """Minimum file size: smaller files are read within 0.2 s, and starting a process takes half of that."""
@@ -26,7 +26,7 @@ PIPE_BYTES: Final = 1 << 20
 PROGRAM: Final = """\
 import sys
 sys.path[:] = sys.argv[2:]
-from inspector.session.sent_session import send_session
+from inspector.session.transfer import send_session
 send_session(sys.argv[1])
 """
 
@@ -67,14 +67,14 @@ class ReadingProcess:
                 return cls(path)
         return None
 
-    def parts(self) -> Generator[SentPart, None, None]:
+    def parts(self) -> Generator[TransferPart, None, None]:
         """Yield partial sessions and finally the complete one; the process has then ended. Call it once.
 
         The complete session is missing if it could not be read, for any reason.
         """
         from msgspec import DecodeError
 
-        from inspector.session.sent_session import decoded_parts
+        from inspector.session.transfer import decoded_parts
 
         try:
             if self._process.stdout is not None:

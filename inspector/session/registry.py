@@ -90,7 +90,7 @@ def detect(path: Path, *, most_document_bytes: int | None = None) -> Detection:
     """
     sample = Sample(Locator.of(path).file, most_document_bytes)
     for candidate in formats():
-        if reason := candidate.recognise(sample):
+        if reason := candidate.recognize(sample):
             return Detection(candidate, reason)
     raise _not_a_session(sample)
 

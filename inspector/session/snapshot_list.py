@@ -44,8 +44,8 @@ class ListSnapshot(Sequence[Item_co]):
         made._chunks, made._count, made._said = tuple(chunks), count, said
         return made
 
-    def said_of_chunks(self, what: str, say: Callable[[tuple[Item_co, ...]], Said]) -> Iterator[Said]:
-        """Yield the result of `say` for every chunk, in order; see `said_of_parts`."""
+    def map_own_chunks(self, what: str, say: Callable[[tuple[Item_co, ...]], Said]) -> Iterator[Said]:
+        """Yield the result of `say` for every chunk, in order; see `map_chunks`."""
         for place, chunk in enumerate(self._chunks):
             of, said = self._said.get((what, place), (None, None))
             if of is not chunk:
@@ -53,7 +53,7 @@ class ListSnapshot(Sequence[Item_co]):
                 self._said[what, place] = chunk, said
             yield said
 
-    def same_until(self, other: ListSnapshot[object]) -> int:
+    def common_prefix_length(self, other: ListSnapshot[object]) -> int:
         """Return the number of leading items that are the same objects in another snapshot."""
         alike = 0
         for one, another in zip(self._chunks, other._chunks, strict=False):
@@ -179,7 +179,7 @@ class SnapshotList(list[Item]):
         self[:] = sorted(self, **how)
 
 
-def said_of_parts(entries: Sequence[Item], what: str, say: Callable[[tuple[Item, ...]], Said]) -> Iterator[Said]:
+def map_chunks(entries: Sequence[Item], what: str, say: Callable[[tuple[Item, ...]], Said]) -> Iterator[Said]:
     """Yield results per chunk of a list, in order; results of chunks shared with other snapshots are cached.
 
     Args:
@@ -187,13 +187,13 @@ def said_of_parts(entries: Sequence[Item], what: str, say: Callable[[tuple[Item,
         what: Cache key; one key must always belong to the same function.
         say: Computes the result from the items of a chunk.
     """
-    return entries.said_of_chunks(what, say) if isinstance(entries, ListSnapshot) else iter((say(tuple(entries)),))
+    return entries.map_own_chunks(what, say) if isinstance(entries, ListSnapshot) else iter((say(tuple(entries)),))
 
 
 def unchanged(after: Sequence[object], before: Sequence[object]) -> int:
     """Return the number of leading items that are the same objects."""
     if isinstance(after, ListSnapshot) and isinstance(before, ListSnapshot):
-        return after.same_until(before)
+        return after.common_prefix_length(before)
     return _same_until(after, before)
 
 

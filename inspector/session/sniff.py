@@ -7,7 +7,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from inspector.session.errors import SessionError
-from inspector.session.files import is_folder, open_for_reading, why_not_opened
+from inspector.session.files import is_folder, open_error_message, open_for_reading
 from inspector.session.json.codec import BLANKS, decode_json
 from inspector.session.json.lines import line_bounds
 from inspector.session.zstd import is_zstd, unpacked_beginning
@@ -56,7 +56,7 @@ class Sample:
         try:
             self.is_directory = is_folder(path)
         except (OSError, ValueError) as error:
-            raise SessionError(why_not_opened(path, error)) from error
+            raise SessionError(open_error_message(path, error)) from error
         self.size = 0
         self.head = b""
         self._unpacked = b""
@@ -81,7 +81,7 @@ class Sample:
         try:
             return os.pread(descriptor, count, 0)
         except OSError as error:
-            raise SessionError(why_not_opened(self.path, error)) from error
+            raise SessionError(open_error_message(self.path, error)) from error
 
     @cached_property
     def records(self) -> tuple[dict[str, Any], ...]:

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 Found = TypeVar("Found")
 
-LINGER_SECONDS = 0.3
+GRACE_SECONDS = 0.3
 """Idle time after which a connection for small reads is closed, since it prevents a closing writer from cleaning up."""
 
 BUSY_SECONDS = 2.0
@@ -192,12 +192,12 @@ class LingeringConnection:
                 raise DatabaseUnreadableError(str(error)) from error
 
     def _start_timer(self) -> None:
-        timer = threading.Timer(LINGER_SECONDS, self._give_up_unused)
+        timer = threading.Timer(GRACE_SECONDS, self._give_up_unused)
         timer.daemon = True
         timer.start()
 
     def _give_up_unused(self) -> None:
-        if time.monotonic() - self._used < LINGER_SECONDS:
+        if time.monotonic() - self._used < GRACE_SECONDS:
             self._start_timer()
         else:
             self.give_up()
@@ -302,7 +302,7 @@ def row_of(names: Sequence[str], values: Sequence[Any]) -> Row:
     }
 
 
-class KnownRows(Generic[Made]):
+class RowCache(Generic[Made]):
     """Cache of objects built from rows: unchanged rows are not processed again."""
 
     def __init__(self, make: Callable[[Row], Made]) -> None:

@@ -18,7 +18,7 @@ DEBOUNCE_MILLISECONDS = 20
 STEP_MILLISECONDS = 5
 """Appends are detected after eight milliseconds with these values; after seventy with the library's defaults."""
 
-SWEEP_MILLISECONDS = 1000
+POLL_MILLISECONDS = 1000
 """Polling interval in case events are lost; checking a file takes a few microseconds."""
 
 STAT_SECONDS = 0.1
@@ -34,7 +34,7 @@ SILENT_FILE_SYSTEMS = frozenset(
 """File systems changed by other machines, so the local kernel has no events for them."""
 
 
-async def wake_ups(folders: tuple[Path, ...], stop: asyncio.Event) -> AsyncIterator[None]:
+async def watch_folders(folders: tuple[Path, ...], stop: asyncio.Event) -> AsyncIterator[None]:
     """Yield when something changes in one of the folders, and at least every second, until `stop` is set.
 
     Folders are watched, not files: a watch on a file stops working once the file is replaced or deleted. On file
@@ -61,7 +61,7 @@ async def _events(folders: tuple[Path, ...], stop: asyncio.Event) -> AsyncIterat
         debounce=DEBOUNCE_MILLISECONDS,
         step=STEP_MILLISECONDS,
         stop_event=stop,
-        rust_timeout=SWEEP_MILLISECONDS,
+        rust_timeout=POLL_MILLISECONDS,
         yield_on_timeout=True,
         # The library's own poller compares whole seconds and misses the second of two quick appends.
         force_polling=False,

@@ -28,8 +28,8 @@ import tomli_w
 from inspector.errors import InspectorError
 from inspector.strategies import registry
 from inspector.strategies.core.parameters import ParameterError, ParameterKind
-from inspector.strategies.core.parametrized import USUAL_WINDOW
-from inspector.strategies.core.strategy import WaitingStrategy
+from inspector.strategies.core.parametrized import DEFAULT_WINDOW
+from inspector.strategies.core.strategy import TriggeredStrategy
 from inspector.strategies.specification import SpecificationError, read_specification, write_specification
 
 if TYPE_CHECKING:
@@ -124,8 +124,8 @@ class Plan:
         found = {
             Trigger(round(tokens), index, entry.strategy.name)
             for index, entry in enumerate(self.entries)
-            if entry.enabled and isinstance(entry.strategy, WaitingStrategy)
-            for tokens in entry.strategy.triggers(window or USUAL_WINDOW)
+            if entry.enabled and isinstance(entry.strategy, TriggeredStrategy)
+            for tokens in entry.strategy.triggers(window or DEFAULT_WINDOW)
             if tokens >= 1
         }
         return tuple(sorted(found))

@@ -69,7 +69,7 @@ class PromptContents(NamedTuple):
     media: NDArray[np.int64]
 
 
-class LentFit(NamedTuple):
+class BorrowedCalibration(NamedTuple):
     """Coefficients fitted for one model and used for a related one with too few reports.
 
     Attributes:
@@ -77,14 +77,14 @@ class LentFit(NamedTuple):
         coefficients: Its coefficients.
         reading: Its reading.
         calls: Number of calls used for the fit.
-        is_elsewhere: True if the calls are another session's.
+        is_from_other_session: True if the calls are another session's.
     """
 
     model: str
     coefficients: Coefficients
     reading: Reading
     calls: int
-    is_elsewhere: bool = False
+    is_from_other_session: bool = False
 
     def scaled_to(self, model: str) -> Coefficients:
         """Return the coefficients for another model of the family, scaled by their typical ratios."""
@@ -127,8 +127,8 @@ class Calibration:
     main: Coefficients
     main_model: str
     readings: Mapping[str, Reading]
-    own_fits: tuple[LentFit, ...]
-    borrowed: Mapping[str, LentFit]
+    own_fits: tuple[BorrowedCalibration, ...]
+    borrowed: Mapping[str, BorrowedCalibration]
     shifts: tuple[Shift, ...]
     call_ratio: Floats
     call_overhead: Floats
@@ -140,7 +140,7 @@ class Calibration:
         return self.readings.get(self.main_model, Reading.SIGNATURES)
 
     @property
-    def main_borrowed(self) -> LentFit | None:
+    def main_borrowed(self) -> BorrowedCalibration | None:
         """Borrowed fit of the model with the most calls; None if it is fitted or typical."""
         return self.borrowed.get(self.main_model)
 
@@ -150,7 +150,7 @@ def calibrate(
     contexts: NDArray[np.integer],
     contents: Mapping[Reading, PromptContents],
     reported: Integers,
-    lent: Sequence[LentFit] = (),
+    lent: Sequence[BorrowedCalibration] = (),
 ) -> Calibration:
     """Fit local counts to the reported usage. All columns are per call, in call order, for any number of contexts.
 
@@ -176,14 +176,16 @@ def calibrate(
         mine = {reading: each[own] for reading, each in features.items()}
         typical = typical_coefficients(model)
         readings[model] = best_reading(typical, contexts[own], mine, values[own])
-        expected = typical_on(readings[model], typical)
+        expected = typical_for_reading(readings[model], typical)
         parts[model] = calibrate_model(expected, contexts[own], mine[readings[model]], values[own])
     fitted = {name: calls for name, calls in zip(names, usable.tolist(), strict=True) if parts[name].is_fitted}
-    ours = [LentFit(name, parts[name].coefficients, readings[name], calls) for name, calls in fitted.items()]
+    ours = [
+        BorrowedCalibration(name, parts[name].coefficients, readings[name], calls) for name, calls in fitted.items()
+    ]
     ours.sort(key=lambda fit: -fit.calls)
-    borrowed: dict[str, LentFit] = {}
+    borrowed: dict[str, BorrowedCalibration] = {}
     for number, (model, own) in enumerate(zip(names, rows, strict=True)):
-        lender = _lender(model, ours, lent) if usable[number] < LEAST_CALLS else None
+        lender = _borrowed_fit(model, ours, lent) if usable[number] < LEAST_CALLS else None
         if lender is None:
             continue
         borrowed[model], coefficients = lender, lender.scaled_to(model)
@@ -227,7 +229,9 @@ def calibrate(
     )
 
 
-def _lender(model: str, ours: Sequence[LentFit], lent: Sequence[LentFit]) -> LentFit | None:
+def _borrowed_fit(
+    model: str, ours: Sequence[BorrowedCalibration], lent: Sequence[BorrowedCalibration]
+) -> BorrowedCalibration | None:
     """Return the fit that a model borrows; fits are sorted by calls, descending."""
     name, family = parse_model_name(model).name, tokenizer_family(model)
     same_model = (fit for fit in lent if name and parse_model_name(fit.model).name == name)
@@ -256,12 +260,12 @@ def best_reading(
         if any(np.array_equal(each, other) for other in tried):
             continue
         tried.append(each)
-        error = growth_error(typical_on(reading, typical), contexts, each, values)
+        error = growth_error(typical_for_reading(reading, typical), contexts, each, values)
         if error < _BETTER * least or (not np.isfinite(least) and np.isfinite(error)):
             best, least = reading, error
     return best
 
 
-def typical_on(reading: Reading, typical: Coefficients) -> Coefficients:
+def typical_for_reading(reading: Reading, typical: Coefficients) -> Coefficients:
     """Return the typical coefficients of a family under a reading: a reported token counts as one."""
     return typical if reading is Reading.SIGNATURES else typical._replace(per_signature_character=1.0)

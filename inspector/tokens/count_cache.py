@@ -63,7 +63,7 @@ class CountCache:
         except Exception:  # noqa: BLE001  any error the archive and array readers raise for a damaged file
             return
         texts.add_counted([row.tobytes() for row in digests], tokens.astype(np.int64), lengths)
-        texts.tokens_kept = len(lengths)
+        texts.tokens_cached = len(lengths)
         with contextlib.suppress(OSError):  # postpone eviction of a file in use
             os.utime(path)
 
@@ -73,8 +73,8 @@ class CountCache:
             return
         columns = texts.columns()
         token_count = int(columns.first_token[-1])
-        new = token_count - texts.tokens_kept
-        if not new or (texts.tokens_kept and new < max(_WORTH_SAVING_TOKENS, token_count // 20)):
+        new = token_count - texts.tokens_cached
+        if not new or (texts.tokens_cached and new < max(_WORTH_SAVING_TOKENS, token_count // 20)):
             return
         digests = texts.digests()[: len(columns.first_token) - 1]
         wanted = {block.digest for block in session.blocks}
@@ -94,7 +94,7 @@ class CountCache:
             make_room(self.folder, most_bytes=self.room_bytes)
         except OSError:
             return
-        texts.tokens_kept = token_count
+        texts.tokens_cached = token_count
 
     def _path(self, session: Session, texts: CountedTexts) -> Path:
         place = f"{VERSION}\n{texts.counter.name}\n{session.format}\n{os.path.realpath(session.path)}"

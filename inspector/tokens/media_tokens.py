@@ -211,7 +211,7 @@ class GeminiTiles(NamedTuple):
         return PageTokens(258, 258, 258)
 
 
-class SameForAll(NamedTuple):
+class FlatRate(NamedTuple):
     """Constant tokens per image, depending on the resolution setting but not on the image size.
 
     Attributes:
@@ -290,7 +290,7 @@ def image_rule(model: str) -> ImageRule:
     if is_openai(name):
         return next((rule for start, rule in _OPENAI_RULES if name.startswith(start)), _OPENAI_NEWER)
     if of_gemini := model_version(name, "gemini"):
-        return SameForAll(1120, 560) if of_gemini >= (3, 0) else GeminiTiles()
+        return FlatRate(1120, 560) if of_gemini >= (3, 0) else GeminiTiles()
     return OTHERS
 
 

@@ -176,12 +176,12 @@ class CountedTexts:
 
     Attributes:
         counter: Counts the texts.
-        tokens_kept: Number of tokens already in the on-disk cache.
+        tokens_cached: Number of tokens already in the on-disk cache.
     """
 
     def __init__(self, counter: Counter) -> None:
         self.counter = counter
-        self.tokens_kept = 0
+        self.tokens_cached = 0
         self._lock = Lock()
         self._rows: dict[bytes, int] = {}
         # Counted but not yet in the columns: adding many texts at once costs little more than adding one.

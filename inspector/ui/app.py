@@ -20,18 +20,18 @@ from textual.screen import Screen
 from inspector.safe_text import one_line
 from inspector.session.files import is_live
 from inspector.ui.main.screen import InspectScreen
-from inspector.ui.performance.forgetting_executor import ForgettingExecutor
+from inspector.ui.performance.clean_context_executor import CleanContextExecutor
 from inspector.ui.performance.frame_batching import PaintingApp, after_frame
 from inspector.ui.performance.memory import CollectingApp
 from inspector.ui.performance.mouse_throttle import DraggingApp
 from inspector.ui.sessions.tabs import HOME, SessionTabs, Tab, Tabs, TabTitle
 from inspector.ui.settings import Settings, load_settings, save_setting
-from inspector.ui.terminal_end import EndingApp
+from inspector.ui.terminal_loss import EndingApp
 from inspector.ui.themes import DARK, THEME_WORDS, THEMES, ThemedApp
-from inspector.ui.toolkit.answered_screen import run_dialog
 from inspector.ui.toolkit.corner_notice import CornerNotice
 from inspector.ui.toolkit.header import SessionHeader
 from inspector.ui.toolkit.input_gate import GatedApp
+from inspector.ui.toolkit.single_result_screen import run_dialog
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -98,7 +98,7 @@ class InspectorApp(ThemedApp, EndingApp, GatedApp, DraggingApp, CollectingApp, P
         settings: Settings | None = None,
         folders: Sequence[Path] | None = None,
         listed: Sequence[Path] = (),
-        keeps_state: bool = True,
+        saves_state: bool = True,
         process: ReadingProcess | None = None,
         driver: type[Driver] | None = None,
     ) -> None:
@@ -110,7 +110,7 @@ class InspectorApp(ThemedApp, EndingApp, GatedApp, DraggingApp, CollectingApp, P
             settings: Settings to use instead of the user's.
             folders: Folders to list sessions from; None for the agents' own folders on this machine.
             listed: Sessions that come first in the list.
-            keeps_state: Restore the view state of each session and save it on exit.
+            saves_state: Restore the view state of each session and save it on exit.
             process: Process that is already reading the first session.
             driver: Textual driver; None for the default of the terminal.
         """
@@ -121,7 +121,7 @@ class InspectorApp(ThemedApp, EndingApp, GatedApp, DraggingApp, CollectingApp, P
         self._folders = None if folders is None else tuple(folders)
         self._listed = tuple(listed)
         self._plan = plan
-        self._keeps_state = keeps_state
+        self._keeps_state = saves_state
         self._process = process
         self.settings = settings or load_settings()
         if not self._use_theme(self.settings.theme):
@@ -152,7 +152,7 @@ class InspectorApp(ThemedApp, EndingApp, GatedApp, DraggingApp, CollectingApp, P
 
     def _screen_of(self, path: Path) -> InspectScreen:
         process, self._process = self._process, None
-        return InspectScreen(path, self.settings, self._plan, keeps_state=self._keeps_state, process=process)
+        return InspectScreen(path, self.settings, self._plan, saves_state=self._keeps_state, process=process)
 
     def sessions_screen(self) -> Screen[None]:
         """Build the session list from the named sessions and the folders (by default the agents' own)."""
@@ -259,8 +259,8 @@ class InspectorApp(ThemedApp, EndingApp, GatedApp, DraggingApp, CollectingApp, P
         has_news = heading is not None and heading.state == "live" and is_live(heading.changed, time())
         return TabTitle(tab.mode, title, tab.mode == self.current_mode, has_news)
 
-    @on(InspectScreen.BesideWanted)
-    def _beside_wanted(self, event: InspectScreen.BesideWanted) -> None:
+    @on(InspectScreen.NewTabRequested)
+    def _beside_wanted(self, event: InspectScreen.NewTabRequested) -> None:
         self.open_session(event.path)
 
     @on(SessionTabs.Picked)
@@ -290,10 +290,10 @@ class InspectorApp(ThemedApp, EndingApp, GatedApp, DraggingApp, CollectingApp, P
         """Apply the keymap, install signal handlers, and show the first screen."""
         loop = asyncio.get_running_loop()
         # Each open session occupies a thread to follow it; asyncio's default pool would run out.
-        loop.set_default_executor(ForgettingExecutor(MOST_THREADS, "work"))
+        loop.set_default_executor(CleanContextExecutor(MOST_THREADS, "work"))
         for name in ENDINGS & {each.name for each in signal.Signals}:
             with suppress(NotImplementedError, RuntimeError):  # unsupported on this platform or in this thread
-                loop.add_signal_handler(signal.Signals[name], self.leave_for_good)
+                loop.add_signal_handler(signal.Signals[name], self.exit_saving_state)
         self.set_keymap(dict(self.settings.keymap))
         self.call_later(self._show_first_screen)
         self.set_interval(1, self.show_tabs)
@@ -323,7 +323,7 @@ class InspectorApp(ThemedApp, EndingApp, GatedApp, DraggingApp, CollectingApp, P
             await self.remove_mode(START)
         await self._open_others()
 
-    def leave_for_good(self) -> None:
+    def exit_saving_state(self) -> None:
         """Save how sessions were left, then exit. Called when the terminal is closed or a signal arrives."""
         for stack in self._screen_stacks.values():
             for screen in stack[:1]:
@@ -379,11 +379,11 @@ class InspectorApp(ThemedApp, EndingApp, GatedApp, DraggingApp, CollectingApp, P
         self.keep_setting(event.name, event.value)
 
     def action_help(self) -> None:
-        from inspector.ui.help.key_listing import belonging, help_groups, help_sections
+        from inspector.ui.help.key_listing import group_of_focused_pane, help_groups, help_sections
         from inspector.ui.help.screen import HelpScreen
 
         if not isinstance(self.screen, HelpScreen):
-            self.push_screen(HelpScreen(help_groups(help_sections(self), belonging(self))))
+            self.push_screen(HelpScreen(help_groups(help_sections(self), group_of_focused_pane(self))))
 
     def action_command_palette(self) -> None:
         from inspector.ui.help.palette import CommandFinder
@@ -425,10 +425,10 @@ class InspectorApp(ThemedApp, EndingApp, GatedApp, DraggingApp, CollectingApp, P
         Args:
             screen: The screen below the palette.
         """
+        from inspector.ui.analysis_screen import AnalysisScreen
         from inspector.ui.help.commands import PaletteCommand, app_commands, key_commands
-        from inspector.ui.study import StudyScreen
 
-        if isinstance(screen, InspectScreen | StudyScreen):
+        if isinstance(screen, InspectScreen | AnalysisScreen):
             yield from screen.commands()
         yield from key_commands(screen)
         for name, words in THEME_WORDS.items():

@@ -27,7 +27,7 @@ def file_stem(session: Path) -> str:
     return stem if len(stem) <= LONGEST_STEM else whole_words or stem[:LONGEST_STEM]
 
 
-def told_path(path: Path) -> str:
+def display_path(path: Path) -> str:
     """Return the path with the home folder shortened to `~`."""
     from inspector.report.path_redaction import without_home
 

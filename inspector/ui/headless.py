@@ -22,7 +22,7 @@ SCREEN_SIZE = (120, 36)
 """Columns and rows."""
 
 SECONDS_BETWEEN_LOOKS = 0.02
-MOST_LOOKS = 15_000
+MAX_POLLS = 15_000
 """Polls before giving up on a session: five minutes."""
 
 
@@ -42,7 +42,7 @@ async def running_session(
         SessionError: The session cannot be read.
         TimeoutError: The session was not ready in time.
     """
-    app = InspectorApp(session, plan=plan, settings=settings or Settings(), keeps_state=False)
+    app = InspectorApp(session, plan=plan, settings=settings or Settings(), saves_state=False)
     async with app.run_test(size=size) as pilot:
         await settled(pilot)
         yield pilot
@@ -55,7 +55,7 @@ async def settled(pilot: Pilot[None]) -> None:
         SessionError: The session cannot be read.
         TimeoutError: The session was not ready in time.
     """
-    for _ in range(MOST_LOOKS):
+    for _ in range(MAX_POLLS):
         await pilot.pause(SECONDS_BETWEEN_LOOKS)
         screen = next((each for each in pilot.app.screen_stack if isinstance(each, InspectScreen)), None)
         if screen is None:

@@ -28,7 +28,7 @@ class Outcome:
         first_change: First call that the plan changes; None if it changes none.
         state: State of every block at the selected call.
         terms: Assumptions about prices and the service of calls; None for those recorded.
-        missed_anyway: Per call, True if it missed the prompt cache with nothing cut, bool; None if no plan was replayed
+        missed_without_plan: Per call, True if it missed the cache with nothing cut, bool; None if no plan was replayed
             yet on this state of the session.
         missed_by_edits: Calls that miss the cache because of the plan's edits, ascending.
     """
@@ -40,7 +40,7 @@ class Outcome:
     first_change: int | None
     state: ContextState
     terms: Assumptions | None = None
-    missed_anyway: NDArray[np.bool_] | None = None
+    missed_without_plan: NDArray[np.bool_] | None = None
     missed_by_edits: tuple[int, ...] = ()
 
     @property

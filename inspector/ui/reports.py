@@ -9,7 +9,7 @@ from datetime import datetime
 from functools import partial
 from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
-from inspector.atomic_files import APPLICATION, write_as_asked
+from inspector.atomic_files import APPLICATION, write_user_file
 from inspector.errors import InspectorError
 from inspector.safe_text import cell_width, one_line
 from inspector.session.files import expanded, is_file, is_folder
@@ -17,7 +17,7 @@ from inspector.session.overwrite_guard import problem_with_target
 from inspector.ui.actions.action import bindings
 from inspector.ui.actions.screens import REPORT
 from inspector.ui.dialogs.save_dialog import SaveChoice, SaveDialog
-from inspector.ui.download import deliver_in_browser, file_stem, told_path
+from inspector.ui.download import deliver_in_browser, display_path, file_stem
 from inspector.ui.saved_page import open_in_browser, why_not_shown
 
 if TYPE_CHECKING:
@@ -281,7 +281,7 @@ class ReportWriter:
 
     def _tell_progress(self, fraction: float | None) -> None:
         self.is_writing = fraction is not None
-        self._controller.tell_progress("writing the report", fraction, "esc stops")
+        self._controller.report_progress("writing the report", fraction, "esc stops")
 
     def _take(self, form: ReportForm, path: Path, found: ReportProgress | ReportWritten) -> None:
         if isinstance(found, ReportProgress):
@@ -296,17 +296,17 @@ class ReportWriter:
         else:
             try:
                 path.parent.mkdir(parents=True, exist_ok=True)
-                write_as_asked(path, found.text.encode())
+                write_user_file(path, found.text.encode())
             except OSError as error:
-                tell(f"{told_path(path)} could not be written: {error.strerror}", is_problem=True)
+                tell(f"{display_path(path)} could not be written: {error.strerror}", is_problem=True)
             else:
                 hint = ""
                 if form.name == PAGE:
                     self.page = path
                     hint = f"{KEYS_TO_OPEN} {'copies its path' if why_not_shown(os.environ) else 'opens it'}"
-                tell(f"report saved{f', {hint},' if hint else ''} in {told_path(path.parent)}: {path.name}")
+                tell(f"report saved{f', {hint},' if hint else ''} in {display_path(path.parent)}: {path.name}")
                 # The path may not fit in one line, and the user may want to copy it.
-                where = "\n".join(filter(None, (_in_lines(told_path(path), self._app.size.width), hint)))
+                where = "\n".join(filter(None, (_in_lines(display_path(path), self._app.size.width), hint)))
                 self._app.notify(where, title="Report saved", timeout=SECONDS_OF_PATH, markup=False)
 
     def open_page(self) -> None:
@@ -315,7 +315,7 @@ class ReportWriter:
         if page is None:
             host.tell("no page was saved here yet: w w saves one")
         elif not is_file(page):
-            host.tell(f"{told_path(page)} is not there any more: w w saves it again", is_problem=True)
+            host.tell(f"{display_path(page)} is not there any more: w w saves it again", is_problem=True)
         else:
 
             def work(post: Post[str], is_cancelled: IsCancelled) -> None:  # noqa: ARG001  soon done
@@ -329,7 +329,7 @@ class ReportWriter:
             tell(f"opened in the browser: {page.name}")
         else:
             self._app.copy_to_clipboard(one_line(str(page.absolute())))
-            tell(f"{reason}; copied, if the terminal allows it: {told_path(page)}")
+            tell(f"{reason}; copied, if the terminal allows it: {display_path(page)}")
 
 
 def _in_lines(path: str, width: int) -> str:

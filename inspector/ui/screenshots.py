@@ -15,13 +15,13 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from textual.widget import Widget
 
-from inspector.atomic_files import APPLICATION, write_as_asked
+from inspector.atomic_files import APPLICATION, write_user_file
 from inspector.session.files import expanded
 from inspector.session.overwrite_guard import problem_with_target
 from inspector.ui.actions.action import bindings
 from inspector.ui.actions.screens import PICTURE
 from inspector.ui.dialogs.save_dialog import SaveChoice, SaveDialog
-from inspector.ui.download import deliver_in_browser, file_stem, told_path
+from inspector.ui.download import deliver_in_browser, display_path, file_stem
 from inspector.ui.picture_masking import Area, masked_picture
 
 if TYPE_CHECKING:
@@ -273,8 +273,8 @@ async def save_a_picture(app: App[Any]) -> str:
     if deliver_in_browser(app, picture, path, "image/svg+xml"):
         return "picture sent to the browser"
     path.parent.mkdir(parents=True, exist_ok=True)
-    write_as_asked(path, picture.encode())
-    return f"picture saved to {told_path(path)}"
+    write_user_file(path, picture.encode())
+    return f"picture saved to {display_path(path)}"
 
 
 def _best_redactor() -> SecretRedactor:

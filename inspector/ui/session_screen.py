@@ -18,10 +18,10 @@ from inspector.report.numbers import ON_SCREEN
 from inspector.safe_text import clip_cells, one_line
 from inspector.ui.actions.menus import MENUS
 from inspector.ui.help.key_listing import help_sections, key_hints
-from inspector.ui.toolkit.answered_screen import open_over, run_dialog
 from inspector.ui.toolkit.failures import Failure
 from inspector.ui.toolkit.header import Heading, SessionHeader
 from inspector.ui.toolkit.screen_jobs import JobResult, ScreenJobs
+from inspector.ui.toolkit.single_result_screen import open_over, run_dialog
 from inspector.ui.toolkit.status_bar import StatusBar
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from difflib import get_close_matches
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from inspector.atomic_files import APPLICATION, write_whole
+from inspector.atomic_files import APPLICATION, write_atomic
 from inspector.replay.projection_terms import ASSUMED_RUNS, RunsPerDay
 
 if TYPE_CHECKING:
@@ -240,7 +240,7 @@ def save_setting(settings: Settings, name: str, value: str | float | bool) -> Se
     if settings.path is None or settings.problems:
         return changed
     text = settings.path.read_text(encoding="utf-8") if settings.path.exists() else ""
-    write_whole(settings.path, with_line(text, name, value))
+    write_atomic(settings.path, with_line(text, name, value))
     return changed
 
 

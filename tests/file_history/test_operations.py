@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from inspector.file_history.content import FileContent
-from inspector.file_history.operations import Deletion, Read, Unclear, Writing, deeds_of
-from inspector.file_history.patches import parsed_patch, patched
+from inspector.file_history.operations import Deletion, Read, UnknownChange, Writing, call_effects
+from inspector.file_history.patches import parse_patch, patched
 from inspector.file_history.results import has_failed
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ BEFORE = "a\nb\nc\n"
 
 
 def operations(tool: str, arguments: dict[str, Any], result: str = "Done.") -> tuple[FileOperation, ...]:
-    return deeds_of(tool, json.dumps(arguments), result).operations
+    return call_effects(tool, json.dumps(arguments), result).operations
 
 
 def after(tool: str, arguments: dict[str, Any], result: str = "Done.") -> str:
@@ -181,21 +181,21 @@ def test_what_failed_or_shows_no_file_tells_nothing(tool: str, arguments: dict[s
 def test_arguments_of_any_shape_are_no_error() -> None:
     for text in ("", "[]", "null", '"x"', "{", '{"path": 3}', '{"file_path": "x", "edits": [3]}', "*** Begin Patch"):
         for tool in ("Edit", "Read", "Bash", "apply_patch", "str_replace_editor", "run_ipython"):
-            deeds_of(tool, text, "[File: x (3 lines total)]\n")
-            assert deeds_of(tool, text, None).operations == ()
+            call_effects(tool, text, "[File: x (3 lines total)]\n")
+            assert call_effects(tool, text, None).operations == ()
 
 
 def test_a_change_nobody_recorded_is_said_to_be_unclear() -> None:
     (unclear,) = operations("edit_file", {"target_file": "x.py", "code_edit": "// ... existing code ..."})
-    assert isinstance(unclear, Unclear)
+    assert isinstance(unclear, UnknownChange)
     (notebook,) = operations("NotebookEdit", {"notebook_path": "x.ipynb", "new_source": "1"})
-    assert isinstance(notebook, Unclear)
+    assert isinstance(notebook, UnknownChange)
 
 
 def test_a_patch_adds_deletes_and_renames() -> None:
     update = "*** Update File: x.py\n*** Move to: y.py\n-b\n+B\n"
     patch = f"*** Begin Patch\n*** Add File: n.py\n+x\n*** Delete File: o.py\n{update}*** End Patch"
-    added, deleted, moved = deeds_of("apply_patch", patch, "Success.").operations
+    added, deleted, moved = call_effects("apply_patch", patch, "Success.").operations
     assert isinstance(added, Writing)
     assert added.text == "x\n"
     assert isinstance(deleted, Deletion)
@@ -203,7 +203,7 @@ def test_a_patch_adds_deletes_and_renames() -> None:
 
 
 def test_a_hunk_is_placed_as_codex_places_it() -> None:
-    (update,) = parsed_patch("*** Begin Patch\n*** Update File: x\n@@ def g():\n-    pass\n+    go()\n*** End Patch")
+    (update,) = parse_patch("*** Begin Patch\n*** Update File: x\n@@ def g():\n-    pass\n+    go()\n*** End Patch")
     content = FileContent.of_text("def f():\n    pass\ndef g():\n    pass  \n")
     assert patched(content, update.hunks).text() == "def f():\n    pass\ndef g():\n    go()\n"
 
@@ -216,9 +216,9 @@ def test_exit_codes_tell_of_failures() -> None:
 
 def test_an_editor_s_window_and_a_shell_say_where_a_relative_path_is() -> None:
     state = "(Open file: /testbed/src/x.py)\n(Current directory: /testbed/src)\nbash-$"
-    (read,) = deeds_of("open", '{"path": "x.py"}', f"[File: x.py (1 lines total)]\n1:a\n{state}").operations
+    (read,) = call_effects("open", '{"path": "x.py"}', f"[File: x.py (1 lines total)]\n1:a\n{state}").operations
     assert read.path == "/testbed/src/x.py"
-    (other,) = deeds_of("open", '{"path": "y.py"}', f"[File: y.py (1 lines total)]\n1:a\n{state}").operations
+    (other,) = call_effects("open", '{"path": "y.py"}', f"[File: y.py (1 lines total)]\n1:a\n{state}").operations
     assert other.path == "y.py"
-    (removal,) = deeds_of("bash", '{"command": "rm x.py"}', f"Your command ran.\n{state}").operations
+    (removal,) = call_effects("bash", '{"command": "rm x.py"}', f"Your command ran.\n{state}").operations
     assert (removal.folder, removal.path) == ("/testbed/src", "x.py")

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from inspector.file_history.operations import Read, Writing, deeds_of
-from inspector.file_history.shell import first_word, shell_deeds
+from inspector.file_history.operations import Read, Writing, call_effects
+from inspector.file_history.shell import first_word, shell_effects
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -30,7 +30,7 @@ WRITES = [
 def test_a_text_that_is_taken_as_written_is_what_a_shell_writes(tmp_path: Path, command: str) -> None:
     subprocess.run(["bash", "-c", command], cwd=tmp_path, check=True, capture_output=True)
     there = {file.relative_to(tmp_path).as_posix(): file.read_text() for file in tmp_path.rglob("*.txt")}
-    deeds = shell_deeds({"command": command})
+    deeds = shell_effects({"command": command})
     assert deeds is not None
     told: dict[str, str] = {}
     for path, text, appends in deeds.written:
@@ -55,7 +55,7 @@ def test_a_text_that_is_taken_as_written_is_what_a_shell_writes(tmp_path: Path, 
     ],
 )
 def test_what_depends_on_anything_else_is_not_certain(command: str) -> None:
-    deeds = shell_deeds({"command": command})
+    deeds = shell_effects({"command": command})
     assert deeds is not None
     assert not deeds.written
     assert not deeds.removed
@@ -76,7 +76,7 @@ def test_what_depends_on_anything_else_is_not_certain(command: str) -> None:
     ],
 )
 def test_a_command_that_prints_lines_of_one_file_reads_them(command: str, first: int, last: int | None) -> None:
-    deeds = shell_deeds({"cmd": command})
+    deeds = shell_effects({"cmd": command})
     assert deeds is not None
     assert deeds.printed is not None
     assert deeds.printed[:3] == ("a.py", first, last)
@@ -84,7 +84,7 @@ def test_a_command_that_prints_lines_of_one_file_reads_them(command: str, first:
 
 @pytest.mark.parametrize("command", ["cat a.py b.py", "cat a.py | grep x", "sed -n '1,5p;9p' a.py", "cat a.py && ls"])
 def test_a_command_that_prints_anything_else_reads_nothing(command: str) -> None:
-    deeds = shell_deeds({"cmd": command})
+    deeds = shell_effects({"cmd": command})
     assert deeds is not None
     assert deeds.printed is None
 
@@ -92,19 +92,19 @@ def test_a_command_that_prints_anything_else_reads_nothing(command: str) -> None
 def test_lines_count_only_where_all_of_them_were_recorded() -> None:
     arguments = '{"cmd": "sed -n \'1,3p\' a.py"}'
     head = "Exit code: 0\nWall time: 0 seconds\nOutput:\n"
-    (read,) = deeds_of("exec_command", arguments, f"{head}a\nb\n").operations
+    (read,) = call_effects("exec_command", arguments, f"{head}a\nb\n").operations
     assert isinstance(read, Read)
     assert (read.shown.lines, read.shown.total, read.shown.ends_with_newline) == (("a", "b"), 2, True)
     # Claude Code trims what a command prints, so fewer lines than asked need not be the file's last ones.
-    assert deeds_of("Bash", arguments.replace("cmd", "command"), "a\nb").operations == ()
-    assert deeds_of("exec_command", arguments, f"{head}a\n…12 tokens truncated…\nb\n").operations == ()
+    assert call_effects("Bash", arguments.replace("cmd", "command"), "a\nb").operations == ()
+    assert call_effects("exec_command", arguments, f"{head}a\n…12 tokens truncated…\nb\n").operations == ()
 
 
 def test_a_command_that_failed_wrote_nothing() -> None:
     arguments = '{"command": "echo x > a.txt"}'
-    assert deeds_of("shell", arguments, "Exit code: 1\nOutput:\nno space").operations == ()
-    assert deeds_of("Bash", arguments, "denied", is_error=True).operations == ()
-    (written,) = deeds_of("Bash", arguments, "").operations
+    assert call_effects("shell", arguments, "Exit code: 1\nOutput:\nno space").operations == ()
+    assert call_effects("Bash", arguments, "denied", is_error=True).operations == ()
+    (written,) = call_effects("Bash", arguments, "").operations
     assert isinstance(written, Writing)
     assert written.text == "x\n"
 

@@ -14,16 +14,16 @@ from pathlib import Path
 import pytest
 from platformdirs import user_state_path
 
+from inspector.hook.events import claude_code
 from inspector.hook.records import errors, record_trim, trims
 from inspector.hook.rules import prompt_tokens
 from inspector.hook.run import _recall_command
-from inspector.hook.shapes import claude_code
 from inspector.recall.originals import (
+    evict_originals,
+    find_originals,
     keep,
-    kept_originals,
-    make_room_for_originals,
-    originals_asked_for,
     state_folder,
+    stored_originals,
     stored_path,
 )
 from inspector.session.model import BlockKind, Role
@@ -137,7 +137,7 @@ def test_a_changed_plan_counts_at_once(plan: Path) -> None:
 def test_a_giant_output_is_trimmed(plan: Path) -> None:
     output = sent_output(run_hook(bash_event("y" * 30_000_000), plan).stdout)
     assert len(output["stdout"]) < 700
-    ((_, text),) = kept_originals("toolu_01HookTest")
+    ((_, text),) = stored_originals("toolu_01HookTest")
     assert len(text) == 30_000_000
 
 
@@ -163,7 +163,7 @@ def test_ten_at_once_all_get_theirs_and_all_are_counted(plan: Path) -> None:
         answers = list(pool.map(lambda event: run_hook(event, plan), events))
     for number, done in enumerate(answers):
         assert sent_output(done.stdout)["stdout"].startswith(f"{number}" * 300)
-        assert [text for _, text in kept_originals(f"toolu_{number}")] == [f"{number}" * 5_000]
+        assert [text for _, text in stored_originals(f"toolu_{number}")] == [f"{number}" * 5_000]
     found = trims(state_folder())
     assert {trim.identifier for trim in found} == {f"toolu_{number}" for number in range(10)}
     assert found[-1].cumulative == sum(trim.saved for trim in found)
@@ -196,17 +196,17 @@ def test_what_is_kept_is_for_its_owner_alone_and_has_a_limit(plan: Path, tmp_pat
     for number in range(5):
         keep(str(tmp_path), f"t{number}", "s", "x" * 10_000, {})
         os.utime(next((tmp_path / "originals").glob(f"t{number}.*")), (number, number))
-    make_room_for_originals(str(tmp_path), 25_000)
-    assert [number for number in range(5) if kept_originals(f"t{number}", str(tmp_path))] == [3, 4]
+    evict_originals(str(tmp_path), 25_000)
+    assert [number for number in range(5) if stored_originals(f"t{number}", str(tmp_path))] == [3, 4]
 
 
 def test_originals_hold_any_text_under_any_id(tmp_path: Path) -> None:
     for identifier, text in (("../../etc", "a\r\n\x00\ud800é"), ("", ""), ("x" * 500, "\n\n"), ("a.b", "c")):
         keep(str(tmp_path), identifier, "a/b", text, {"tool": "t"})
-        assert [found for _, found in kept_originals(identifier, str(tmp_path))] == [text]
+        assert [found for _, found in stored_originals(identifier, str(tmp_path))] == [text]
     keep(str(tmp_path), "a.b", "another", "d", {})
-    assert {text for _, text in kept_originals("a.b", str(tmp_path))} == {"c", "d"}
-    assert kept_originals("a", str(tmp_path)) == []
+    assert {text for _, text in stored_originals("a.b", str(tmp_path))} == {"c", "d"}
+    assert stored_originals("a", str(tmp_path)) == []
 
 
 def test_an_id_kept_of_two_sessions_is_answered_with_both_and_recalled_of_the_one_asked_for() -> None:
@@ -248,9 +248,9 @@ def test_a_stored_result_is_in_the_file_its_notice_names_and_recalled_by_id_and_
     assert stat.S_IMODE(Path(path).stat().st_mode) == 0o600
     assert run_program("recall", "toolu_01HookTest").raw == text.rstrip().encode()
     assert run_program("recall", path, "--lines", "3").out == "line 2\n"
-    make_room_for_originals(state_folder(), 0)
+    evict_originals(state_folder(), 0)
     assert not Path(path).exists()
-    assert originals_asked_for(path) == kept_originals("toolu_01HookTest") == []
+    assert find_originals(path) == stored_originals("toolu_01HookTest") == []
 
 
 def test_where_nothing_may_be_kept_a_result_is_not_stored_and_stays_whole(tmp_path: Path) -> None:

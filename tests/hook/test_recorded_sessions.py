@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from inspector.hook.events import claude_code
 from inspector.hook.run import Asked, respond
-from inspector.hook.shapes import claude_code
-from inspector.recall.originals import kept_originals, originals_asked_for, stored_path
+from inspector.recall.originals import find_originals, stored_originals, stored_path
 from inspector.replay.engine.inputs import ReplayInputs
 from inspector.replay.engine.replay import replay
 from inspector.replay.pricing.prices import Pricing
@@ -112,7 +112,7 @@ def assert_answers_are_what_is_sent(
             (named,) = set(re.findall(says_file, sent)) - set(re.findall(says_file, recorded))
             sent = sent.replace(named, str(file))
             assert file.read_bytes() == recorded.encode()
-            assert [text for _, text in originals_asked_for(str(file), str(tmp_path))] == [recorded]
+            assert [text for _, text in find_originals(str(file), str(tmp_path))] == [recorded]
         if not answer:
             assert sent == recorded
             continue
@@ -123,6 +123,6 @@ def assert_answers_are_what_is_sent(
         # The agent takes blank lines before the output of a shell away, and blanks at its end.
         assert again.text.strip() == sent.strip()
         assert seen.answer(sent) == json.loads(answer)
-        assert recorded in [text for _, text in kept_originals(event["tool_use_id"], str(tmp_path))]
+        assert recorded in [text for _, text in stored_originals(event["tool_use_id"], str(tmp_path))]
         trimmed += 1
     return trimmed

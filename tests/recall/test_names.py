@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from inspector.recall.find import find
-from inspector.recall.names import asked_for, blocks_named, call_of, near, unanswered
+from inspector.recall.names import asked_for, call_of, matching_blocks, near, unanswered
 from inspector.replay.engine.inputs import ReplayInputs
 from inspector.replay.engine.replay import replay
 from inspector.replay.pricing.prices import Pricing
@@ -80,14 +80,14 @@ def assert_notes_of_edits_lead_back(sessions: list[Session]) -> Counter[str]:
         notes = [text for text in sent.values() if text.startswith("[Edits to ")]
         said = [each for text in notes for line in text.splitlines()[1:-1] for each in line.split(", ")]
         for identifier in said:
-            found = blocks_named(session, asked_for(identifier))
+            found = matching_blocks(session, asked_for(identifier))
             assert len(found) == 1, (identifier, session.path)
             assert call_of(session, found[0]) in changed, (identifier, session.path)
             assert found[0] in changed, (identifier, session.path)
         # To look for one reads the whole file, so one of each session stands for the others.
         for identifier in said[:1]:
             there = find(identifier, [Locator.of(session.path).file]).found
-            assert [each.block for each in there if each.session.path == session.path] == blocks_named(
+            assert [each.block for each in there if each.session.path == session.path] == matching_blocks(
                 session, asked_for(identifier)
             )
         # Some agents record that they cleared results themselves.
@@ -100,7 +100,7 @@ def assert_said_leads_back(sessions: list[Session]) -> Counter[str]:
     seen: Counter[str] = Counter()
     for session in sessions:
         for said, block, name in said_of_results(session):
-            found = blocks_named(session, asked_for(said))
+            found = matching_blocks(session, asked_for(said))
             texts = {session.text(session.blocks[each]) for each in found}
             assert session.text(session.blocks[block]) in texts, (name, said, session.path)
             calls = [each for each in session.blocks if each.kind is BlockKind.TOOL_CALL]
@@ -145,14 +145,14 @@ def test_what_stands_around_an_id_is_no_part_of_it(around: str) -> None:
     session = open_session(ROOT / "sample_sessions" / "coding-agent.jsonl")
     block = next(index for index, each in enumerate(session.blocks) if each.kind is BlockKind.TOOL_RESULT)
     asked = around.format(session.blocks[block].tool_call_id)
-    assert blocks_named(session, asked_for(asked)) == [block]
+    assert matching_blocks(session, asked_for(asked)) == [block]
 
 
 def test_a_short_beginning_means_nothing_and_a_longer_one_all_that_begin_so() -> None:
     session = open_session(ROOT / "sample_sessions" / "coding-agent.jsonl")
     results = [index for index, each in enumerate(session.blocks) if each.kind is BlockKind.TOOL_RESULT]
-    assert blocks_named(session, "toolu") == []
-    assert blocks_named(session, "toolu_01") == [
+    assert matching_blocks(session, "toolu") == []
+    assert matching_blocks(session, "toolu_01") == [
         index for index in results if session.blocks[index].tool_call_id.startswith("toolu_01")
     ]
 

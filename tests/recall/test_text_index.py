@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from inspector.recall.find import sessions_at
-from inspector.recall.text_index import FILE_NAME, IndexUnavailableError, drop_index, opened_index
+from inspector.recall.text_index import FILE_NAME, IndexUnavailableError, drop_index, open_index
 from inspector.session.open import open_session
 from tests.conftest import ROOT
 from tests.session.claude_lines import Script
@@ -50,7 +50,7 @@ def write(path: Path, *texts: str) -> Path:
 
 def search(index: Path | None, asked: str, path: Path, limit: int = 10_000) -> TextSearch:
     headers = sessions_at([path])
-    with opened_index(index) as opened:
+    with open_index(index) as opened:
         opened.update(headers)
         return opened.search(asked, headers, limit)
 
@@ -67,7 +67,7 @@ def read_of(index: Path, path: Path, tell: Callable[[int], None] = lambda done: 
         totals.append(total)
         tell(done)
 
-    with opened_index(index) as opened:
+    with open_index(index) as opened:
         opened.update(sessions_at([path]), progress)
     return totals[-1]
 
@@ -182,7 +182,7 @@ def test_an_index_of_another_version_is_made_anew(index: Path, sessions: Path) -
 
 def test_where_none_can_be_kept_it_says_how_to_do_without(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("no folder", encoding="utf-8")
-    with pytest.raises(IndexUnavailableError) as raised, opened_index(tmp_path / "file" / FILE_NAME):
+    with pytest.raises(IndexUnavailableError) as raised, open_index(tmp_path / "file" / FILE_NAME):
         pass
     assert "--no-index" in raised.value.explanation
 
@@ -205,7 +205,7 @@ def sample_texts() -> tuple[str, ...]:
 @pytest.fixture(scope="module")
 def searched() -> Iterator[Callable[[str], TextSearch]]:
     headers = sessions_at([CODING])
-    with opened_index(None) as opened:
+    with open_index(None) as opened:
         opened.update(headers)
         yield lambda asked: opened.search(asked, headers, 10_000)
 

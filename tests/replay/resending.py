@@ -104,7 +104,7 @@ class Resent:
             seen.update(blocks)
             self.previous.append(last_call.get(thread, -1))
             for depth, layer in enumerate(layers):
-                moment = Moment(self, call, depth, arrived, last_context.get(thread) != context)
+                moment = CallContext(self, call, depth, arrived, last_context.get(thread) != context)
                 for block, decision in layer(moment):
                     self.decided[depth][block] = decision
             self.prompts.append([self.sent(block, len(layers)) for block in blocks])
@@ -122,7 +122,7 @@ class Resent:
         blanked = Decision(ReplaceText("[Old tool result content cleared]"), "recorded")
         blocks = self.session.blocks
 
-        def layer(moment: Moment) -> Iterator[tuple[int, Decision]]:
+        def layer(moment: CallContext) -> Iterator[tuple[int, Decision]]:
             response = self.session.calls[moment.call].response if moment.call < len(self.session.calls) else 1 << 30
             for compaction in self.session.compactions:
                 for identifier in compaction.cleared_tool_call_ids if compaction.message <= response else ():
@@ -138,7 +138,7 @@ class Resent:
         schedule = strategy.schedule(self.history)
         rows = list(zip(schedule.blocks.tolist(), schedule.calls.tolist(), schedule.decisions.tolist(), strict=True))
 
-        def layer(moment: Moment) -> Iterable[tuple[int, Decision]]:
+        def layer(moment: CallContext) -> Iterable[tuple[int, Decision]]:
             due = [row for row in rows if row[1] == moment.call or (row[1] < moment.call and row[0] in moment.arrived)]
             return [(block, schedule.table[decision]) for block, _, decision in sorted(due, key=lambda row: row[1])]
 
@@ -156,7 +156,7 @@ class Resent:
 
 
 @dataclass
-class Moment:
+class CallContext:
     """A call about to be made, every question answered from scratch."""
 
     resent: Resent

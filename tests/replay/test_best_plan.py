@@ -8,7 +8,7 @@ import pytest
 from inspector.replay.analysis import best_plan
 from inspector.replay.analysis.best_plan import BestPlan, BestPlanSearch
 from inspector.replay.analysis.comparison import compare, plans_to_compare
-from inspector.replay.analysis.hazards import HazardKind, leaves_out_words
+from inspector.replay.analysis.hazards import HazardKind, drops_text
 from inspector.replay.analysis.recoveries import recoveries
 from inspector.replay.analysis.reuse import ReuseScan, find_reuse
 from inspector.replay.engine.replay import Replay, replay
@@ -60,11 +60,11 @@ def test_a_plan_that_leaves_out_what_was_said_is_not_the_best_one() -> None:
     baseline = sample()
     window = replay(baseline.inputs, Plan.from_specs(["maf-window"]))
     results = replay(baseline.inputs, Plan.from_specs(["tiered-stale"]))
-    assert leaves_out_words(window)
-    assert not leaves_out_words(results)
+    assert drops_text(window)
+    assert not drops_text(results)
     best = found().best
     assert best is not None
-    assert not leaves_out_words(replay(baseline.inputs, best.plan))
+    assert not drops_text(replay(baseline.inputs, best.plan))
 
 
 def test_it_saves_most_of_those_that_are_compared_if_what_was_needed_is_got_back() -> None:
@@ -131,7 +131,7 @@ def test_the_best_that_the_agent_can_apply_is_told_beside_the_best_of_all() -> N
             continue
         planned = replay(sample().inputs, own)
         usd = recoveries(sample(), planned, evidence).band_low
-        assert usd is None or leaves_out_words(planned) or usd <= result.applicable.recoveries.band_low + 1e-9
+        assert usd is None or drops_text(planned) or usd <= result.applicable.recoveries.band_low + 1e-9
 
 
 def test_what_nobody_can_say_of_an_agent_is_no_plan_it_can_apply() -> None:

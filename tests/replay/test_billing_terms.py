@@ -17,7 +17,7 @@ from inspector.replay.engine.replay import replay
 from inspector.replay.pricing.price_file import PriceFileError, read_price_file
 from inspector.replay.pricing.prices import Pricing
 from inspector.report.session_report import caveats
-from inspector.session.billing_terms import BillingTerms, MediaTokens, terms_of
+from inspector.session.billing_terms import BillingTerms, MediaTokens, parse_billing_terms
 from inspector.session.open import open_session
 from inspector.strategies.history.history import History
 from inspector.strategies.plan import Plan
@@ -84,7 +84,7 @@ def test_searches_are_paid_for_one_by_one() -> None:
 
 
 def test_code_that_a_provider_runs_costs_what_no_response_says(tmp_path: Path) -> None:
-    said = terms_of({"server_tool_use": {"web_search_requests": 0, "code_execution_requests": 2}})
+    said = parse_billing_terms({"server_tool_use": {"web_search_requests": 0, "code_execution_requests": 2}})
     assert said.label == "2 code executions"
     assert rates(OPUS, code_runs=2).unpriced == ("code execution",)
     path = tmp_path / "prices.toml"
@@ -134,7 +134,7 @@ DETAILS = [
 
 @pytest.mark.parametrize(("usage", "expected"), DETAILS)
 def test_tokens_that_are_no_text_are_told_apart_as_providers_tell_them(usage: dict[str, Any], expected: Any) -> None:
-    terms = terms_of(usage)
+    terms = parse_billing_terms(usage)
     assert terms.media == expected
     assert BillingTerms.of_code(terms.code) == terms
 
@@ -227,12 +227,12 @@ def test_every_call_of_a_session_is_priced_under_its_own_terms(tmp_path: Path) -
 def test_a_cost_with_a_part_nobody_has_a_price_for_is_at_least_so_much_and_a_report_says_what(tmp_path: Path) -> None:
     inputs = inputs_of(tmp_path, [{}, {"speed": "turbo"}])
     figure = replay(inputs, Plan()).figures.cost_usd
-    assert figure.is_least
+    assert figure.is_lower_bound
     notes = " ".join(caveats(inputs))
     assert "1 call: turbo" in notes
     assert "nothing here has a price for turbo" in notes
     (less := tmp_path / "less").mkdir()
-    assert not replay(inputs_of(less, [{"service_tier": "flex"}]), Plan()).figures.cost_usd.is_least
+    assert not replay(inputs_of(less, [{"service_tier": "flex"}]), Plan()).figures.cost_usd.is_lower_bound
 
 
 def test_the_tier_an_openai_response_names_counts_and_not_the_one_its_request_asked_for(tmp_path: Path) -> None:
@@ -264,7 +264,7 @@ def test_the_tier_an_openai_response_names_counts_and_not_the_one_its_request_as
 )
 def test_whatever_stands_there_is_terms_or_nothing(value: object, name: str) -> None:
     for usage in (value, {name: value}, {"server_tool_use": {"web_search_requests": value}}):
-        found = terms_of(usage, value)
+        found = parse_billing_terms(usage, value)
         assert BillingTerms.of_code(found.code) == found
         pricing = Pricing(today=NOON)
         priced = pricing.call_rates([OPUS, OPUS], np.array([NOON, NOON]), ["", found.code])

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from inspector.cli.reading import counted_inputs
-from inspector.replay import lenders
-from inspector.replay.analysis.invariants import broken_in_replay
+from inspector.replay import calibration_source
+from inspector.replay.analysis.invariants import violations_in_replay
 from inspector.replay.engine.inputs import ReplayInputs
 from inspector.replay.explain.totals import scale_source
 from inspector.replay.figure import HowKnown
@@ -44,7 +44,7 @@ RATIO, AROUND = 1.35, 12
 
 @pytest.fixture(autouse=True)
 def _nothing_lent_before(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(lenders, "_LENT", type(lenders._LENT)())
+    monkeypatch.setattr(calibration_source, "_LENT", type(calibration_source._LENT)())
 
 
 def said(drawn: np.random.Generator) -> str:
@@ -88,7 +88,7 @@ def subagent(folder: Path, calls: int = 4, model: str = OPUS) -> Path:
 
 def inputs_of(path: Path) -> ReplayInputs:
     baseline = replay_session(open_session(path), Plan())
-    assert broken_in_replay(baseline) == ()
+    assert violations_in_replay(baseline) == ()
     return baseline.inputs
 
 
@@ -107,7 +107,7 @@ def test_a_subagents_file_opened_alone_borrows_its_parents_fit_and_says_so(tmp_p
 
 def test_a_subagent_with_calls_enough_is_fitted_to_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = family(tmp_path, calls=12)
-    monkeypatch.setattr(lenders, "_fitted", lambda *_: pytest.fail("nothing needs to be read"))
+    monkeypatch.setattr(calibration_source, "_fitted", lambda *_: pytest.fail("nothing needs to be read"))
     scale = inputs_of(path).scale
     assert (scale.known, scale.borrowed) == (HowKnown.CALIBRATED, "")
 
@@ -148,11 +148,11 @@ def test_few_calls_of_a_session_borrow_from_its_other_model_of_the_family(tmp_pa
 
 
 def test_no_more_than_the_beginning_of_a_huge_parent_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(lenders, "MOST_BYTES", 100_000)
+    monkeypatch.setattr(calibration_source, "MOST_BYTES", 100_000)
     path = conversation(600, 20_000).write(tmp_path / f"{SESSION}.jsonl")
     size = path.stat().st_size
     assert size > 3 << 20
-    beginning = lenders._beginning(path, size)
+    beginning = calibration_source._beginning(path, size)
     assert beginning is not None
     assert 10 < len(beginning.calls) < 400
     assert inputs_of(subagent(tmp_path)).scale.calibration.ratio == pytest.approx(RATIO, rel=0.01)
@@ -160,8 +160,10 @@ def test_no_more_than_the_beginning_of_a_huge_parent_is_read(tmp_path: Path, mon
 
 def test_nothing_is_looked_for_until_the_session_is_counted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     session = open_session(family(tmp_path))
-    monkeypatch.setattr(lenders, "_fitted", lambda *_: pytest.fail("first figures do not wait for another file"))
-    assert lenders.lender_of(History.of(session), TokenTable.estimated(session)) is None
+    monkeypatch.setattr(
+        calibration_source, "_fitted", lambda *_: pytest.fail("first figures do not wait for another file")
+    )
+    assert calibration_source.calibration_source_of(History.of(session), TokenTable.estimated(session)) is None
 
 
 def by_a_command(path: Path) -> TokenScale:
@@ -185,8 +187,8 @@ def test_whoever_makes_inputs_looks_for_the_lender(tmp_path: Path, scale_of: Cal
 def test_what_an_agent_asks_of_its_context_is_told_on_a_borrowed_fit(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    lent, fitted = [], lenders._fitted
-    monkeypatch.setattr(lenders, "_fitted", lambda *told: lent.append(told[0]) or fitted(*told))
+    lent, fitted = [], calibration_source._fitted
+    monkeypatch.setattr(calibration_source, "_fitted", lambda *told: lent.append(told[0]) or fitted(*told))
     path = family(tmp_path)
     SessionMemory([path], tmp_path, allow_secrets=True).context_report()
     assert lent == [tmp_path / f"{SESSION}.jsonl"]
@@ -198,10 +200,10 @@ def test_the_engine_borrows_what_it_is_handed_and_looks_for_nothing(
     session = open_session(family(tmp_path))
     *_, table = count_session(session, load_counter())
     history = History.of(session)
-    lender = lenders.lender_of(history, table)
+    lender = calibration_source.calibration_source_of(history, table)
     assert lender is not None
-    monkeypatch.setattr(lenders, "_fitted", lambda *_: pytest.fail("another file was read"))
-    monkeypatch.setattr(lenders, "_LENT", type(lenders._LENT)())
+    monkeypatch.setattr(calibration_source, "_fitted", lambda *_: pytest.fail("another file was read"))
+    monkeypatch.setattr(calibration_source, "_LENT", type(calibration_source._LENT)())
     assert ReplayInputs.of(history, table).scale.lender is None
     assert ReplayInputs.of(history, table, lender=lender).scale.calibration.ratio == pytest.approx(RATIO, rel=0.01)
 
@@ -209,8 +211,8 @@ def test_the_engine_borrows_what_it_is_handed_and_looks_for_nothing(
 def test_a_parent_is_read_once_though_it_grows_while_its_subagents_work(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    read, fitted = [], lenders._fitted
-    monkeypatch.setattr(lenders, "_fitted", lambda *told: read.append(told[0]) or fitted(*told))
+    read, fitted = [], calibration_source._fitted
+    monkeypatch.setattr(calibration_source, "_fitted", lambda *told: read.append(told[0]) or fitted(*told))
     path = family(tmp_path)
     parent = tmp_path / f"{SESSION}.jsonl"
     for _ in range(3):

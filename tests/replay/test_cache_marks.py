@@ -11,12 +11,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec import structs
 
-from inspector.replay.analysis.cache_marks import NOWHERE, CacheMarks, MarkedCalls, cache_marks
-from inspector.replay.cache.mark_rules import LOOK_BACK, MOST_MARKS, MarkRule
+from inspector.replay.analysis.cache_breakpoints import NOWHERE, BreakpointUsage, CacheBreakpoints, cache_marks
+from inspector.replay.cache.breakpoint_rules import LOOK_BACK, MAX_BREAKPOINTS, BreakpointRule
 from inspector.replay.figure import HowKnown
 from inspector.replay.pricing.prices import Pricing
 from inspector.replay.sessions import replay_session
-from inspector.session.model import BlockKind, RecordedMark, Role, Usage
+from inspector.session.model import BlockKind, RecordedBreakpoint, Role, Usage
 from inspector.session.open import open_session
 from inspector.strategies.plan import Plan
 from tests.conftest import ROOT
@@ -79,7 +79,7 @@ def talks(draw) -> Session:
     return talk.session()
 
 
-def marked(session: Session, rule: MarkRule, plan: Plan | None = None) -> MarkedCalls:
+def marked(session: Session, rule: BreakpointRule, plan: Plan | None = None) -> BreakpointUsage:
     return next(each for each in cache_marks(replayed(session, plan)).rules if each.rule is rule)
 
 
@@ -88,7 +88,7 @@ def test_a_call_reads_to_the_mark_of_the_call_before_and_writes_what_came_since(
     for _ in range(3):
         talk.ask()
         talk.answer()
-    found = marked(talk.session(), MarkRule.END)
+    found = marked(talk.session(), BreakpointRule.END)
 
     # Prompts of 1, 3 and 5 texts: the first is below the minimum of 1,024 tokens, and leaves nothing.
     assert found.tokens[:, 0].tolist() == [SIZE, 3 * SIZE, 5 * SIZE]
@@ -106,7 +106,7 @@ def test_what_stands_behind_the_last_mark_is_neither_read_nor_written() -> None:
     talk.answer()
     talk.add(Role.ASSISTANT, talk.block(BlockKind.ASSISTANT_TEXT, talk.text()))
     talk.answer()
-    found = marked(talk.session(), MarkRule.SWE_AGENT)
+    found = marked(talk.session(), BreakpointRule.SWE_AGENT)
 
     # The last prompt ends with a response: the marks stand behind both questions before it.
     assert found.blocks[2].tolist()[:2] == [1, 3]
@@ -123,7 +123,7 @@ def test_an_entry_is_found_nineteen_positions_before_a_mark_and_not_twenty() -> 
         for _ in range(texts):
             talk.add(Role.USER, talk.block(BlockKind.USER_TEXT, talk.text(40)))
         talk.answer()
-        return int(marked(talk.session(), MarkRule.END).read[1])
+        return int(marked(talk.session(), BreakpointRule.END).read[1])
 
     # The response to the first call is a position, too.
     assert read_after(18) == 2 * SIZE
@@ -136,7 +136,7 @@ def test_a_run_of_calls_and_a_run_of_results_are_a_position_each() -> None:
     talk.ask()
     talk.answer(calls=40)
     talk.answer()
-    assert marked(talk.session(), MarkRule.END).read[1] == 2 * SIZE
+    assert marked(talk.session(), BreakpointRule.END).read[1] == 2 * SIZE
 
 
 def test_an_earlier_mark_within_reach_finds_what_the_last_one_does_not() -> None:
@@ -148,9 +148,9 @@ def test_an_earlier_mark_within_reach_finds_what_the_last_one_does_not() -> None
         talk.add(Role.USER, talk.block(BlockKind.USER_TEXT, talk.text(40)))
     talk.answer()
     session = talk.session()
-    assert marked(session, MarkRule.END).found[1] == NOWHERE
-    assert marked(session, MarkRule.HERMES_19).found[1] == 1
-    assert marked(session, MarkRule.HERMES_19).read[1] == pytest.approx(2000, rel=0.1)
+    assert marked(session, BreakpointRule.END).found[1] == NOWHERE
+    assert marked(session, BreakpointRule.HERMES_19).found[1] == 1
+    assert marked(session, BreakpointRule.HERMES_19).read[1] == pytest.approx(2000, rel=0.1)
 
 
 @pytest.mark.parametrize(("pause", "read"), [(300.0, 2 * SIZE), (301.0, 0)])
@@ -161,7 +161,7 @@ def test_an_entry_is_found_for_as_long_as_the_provider_keeps_it(pause: float, re
     talk.answer()
     talk.ask()
     talk.answer(after=pause)
-    assert marked(talk.session(), MarkRule.END).read[1] == read
+    assert marked(talk.session(), BreakpointRule.END).read[1] == read
 
 
 def test_an_edit_of_the_plan_takes_what_was_kept_behind_it_and_leaves_what_stood_before() -> None:
@@ -178,11 +178,11 @@ def test_an_edit_of_the_plan_takes_what_was_kept_behind_it_and_leaves_what_stood
     rules = {each.rule: each for each in cache_marks(replay).rules}
 
     # The second call's prompt ends with the result, its fifth block, which is cut at the third.
-    assert rules[MarkRule.END].blocks[:2, 0].tolist() == [2, 5]
-    assert rules[MarkRule.END].found[2] == 2
-    assert rules[MarkRule.HERMES_19].blocks[1].tolist() == [1, 2, 4, 5]
-    assert rules[MarkRule.HERMES_19].found[2] == 4
-    assert marked(session, MarkRule.END).found[2] == 5
+    assert rules[BreakpointRule.END].blocks[:2, 0].tolist() == [2, 5]
+    assert rules[BreakpointRule.END].found[2] == 2
+    assert rules[BreakpointRule.HERMES_19].blocks[1].tolist() == [1, 2, 4, 5]
+    assert rules[BreakpointRule.HERMES_19].found[2] == 4
+    assert marked(session, BreakpointRule.END).found[2] == 5
 
 
 def test_a_compaction_leaves_what_both_prompts_begin_with() -> None:
@@ -194,8 +194,8 @@ def test_a_compaction_leaves_what_both_prompts_begin_with() -> None:
     talk.ask()
     talk.answer()
     session = talk.session()
-    assert marked(session, MarkRule.END).found[1] == NOWHERE
-    assert marked(session, MarkRule.HERMES_21).found[1] == 1
+    assert marked(session, BreakpointRule.END).found[1] == NOWHERE
+    assert marked(session, BreakpointRule.HERMES_21).found[1] == 1
 
 
 def test_another_model_finds_nothing_and_the_first_one_its_own_again() -> None:
@@ -207,7 +207,7 @@ def test_another_model_finds_nothing_and_the_first_one_its_own_again() -> None:
     talk.answer()
     talk.model = OPUS
     talk.answer()
-    assert marked(talk.session(), MarkRule.END).read.tolist() == [0, 0, 2 * SIZE]
+    assert marked(talk.session(), BreakpointRule.END).read.tolist() == [0, 0, 2 * SIZE]
 
 
 def test_marks_cost_what_the_prices_of_reads_and_writes_come_to() -> None:
@@ -216,7 +216,7 @@ def test_marks_cost_what_the_prices_of_reads_and_writes_come_to() -> None:
         talk.ask()
         talk.answer()
     session = talk.session()
-    found = marked(session, MarkRule.END)
+    found = marked(session, BreakpointRule.END)
     rates = Pricing().rates(OPUS, session.calls[0].time)
     assert rates is not None
     expected = SIZE * rates.input + 5 * SIZE * rates.cache_write_5m + 3 * SIZE * rates.cache_read
@@ -230,19 +230,19 @@ def test_caches_that_keep_what_they_choose_have_no_rules() -> None:
     talk.answer()
     found = cache_marks(replayed(talk.session()))
     assert found.rules == ()
-    assert not found.takes_marks.any()
+    assert not found.uses_breakpoints.any()
 
 
-def check(found: CacheMarks) -> None:
+def check(found: CacheBreakpoints) -> None:
     prompt = found.replay.ledger.prompt_tokens
     for each in found.rules:
         assert ((each.read >= 0) & (each.written >= 0) & (each.uncached >= 0)).all()
         sums = each.read + each.written + each.uncached
         assert (sums == np.where(each.covers, prompt, 0)).all()
         for call in range(len(prompt)):
-            marks = found.marks_at(each, call)
+            marks = found.breakpoints_at(each, call)
             tokens = [mark.tokens for mark in marks]
-            assert len(marks) <= MOST_MARKS
+            assert len(marks) <= MAX_BREAKPOINTS
             assert tokens == sorted(tokens)
             assert all(0 < count <= prompt[call] for count in tokens)
             blocks = set(found.replay.history.prompt(call).tolist())
@@ -254,7 +254,7 @@ def test_every_token_of_a_prompt_is_read_written_or_neither(session: Session) ->
     check(cache_marks(replayed(session)))
 
 
-def found_by_hand(found: MarkedCalls, session: Session, lifetime: float) -> list[int]:
+def found_by_hand(found: BreakpointUsage, session: Session, lifetime: float) -> list[int]:
     """Which entry every call reads, of whole prompts that are kept and searched block by block."""
     replay = replayed(session)
     entries: list[tuple[str, tuple[int, ...], float]] = []
@@ -296,7 +296,7 @@ def test_the_same_holds_of_long_prompts_and_wide_turns(session: Session) -> None
         assert each.found.tolist() == found_by_hand(each, session, 300.0)
 
 
-def with_marks(session: Session, *marks: tuple[RecordedMark, ...] | None) -> Session:
+def with_marks(session: Session, *marks: tuple[RecordedBreakpoint, ...] | None) -> Session:
     """The same session, whose calls had these marks in their requests; the rest of them none."""
     own = (*marks, *[()] * len(session.calls))
     calls = tuple(structs.replace(call, marks=found) for call, found in zip(session.calls, own, strict=False))
@@ -314,8 +314,10 @@ def grown(*pauses: float) -> Session:
 
 
 def test_recorded_marks_read_and_write_what_they_reach() -> None:
-    session = with_marks(grown(10.0, 10.0, 10.0), (RecordedMark(2),), (), (RecordedMark(2), RecordedMark(4)))
-    found = marked(session, MarkRule.RECORDED)
+    session = with_marks(
+        grown(10.0, 10.0, 10.0), (RecordedBreakpoint(2),), (), (RecordedBreakpoint(2), RecordedBreakpoint(4))
+    )
+    found = marked(session, BreakpointRule.RECORDED)
     assert found.blocks[:, :2].tolist() == [[2, NOWHERE], [NOWHERE, NOWHERE], [2, 4]]
     assert found.read.tolist() == pytest.approx([0, 0, 2 * SIZE], rel=0.02)
     assert found.written.tolist() == pytest.approx([2 * SIZE, 0, 2 * SIZE], rel=0.02)
@@ -324,9 +326,9 @@ def test_recorded_marks_read_and_write_what_they_reach() -> None:
 
 @pytest.mark.parametrize(("pause", "read"), [(3600.0, 2 * SIZE), (3601.0, 0)])
 def test_an_entry_that_a_mark_asks_an_hour_for_is_found_for_an_hour(pause: float, read: int) -> None:
-    whole = RecordedMark(2, "1h"), RecordedMark(4)
+    whole = RecordedBreakpoint(2, "1h"), RecordedBreakpoint(4)
     session = with_marks(grown(10.0, 10.0, pause), (whole[0],), whole, whole)
-    found = marked(session, MarkRule.RECORDED)
+    found = marked(session, BreakpointRule.RECORDED)
     assert found.read.tolist() == pytest.approx([0, 2 * SIZE, read], rel=0.02), "what was kept for five minutes is gone"
     rates = Pricing().rates(OPUS, session.calls[0].time)
     assert rates is not None
@@ -336,41 +338,41 @@ def test_an_entry_that_a_mark_asks_an_hour_for_is_found_for_an_hour(pause: float
 
 
 def test_calls_whose_request_nobody_recorded_are_not_among_those_of_recorded_marks() -> None:
-    session = with_marks(grown(10.0, 10.0), (RecordedMark(2),), None)
+    session = with_marks(grown(10.0, 10.0), (RecordedBreakpoint(2),), None)
     found = cache_marks(replayed(session))
     recorded = found.rules[0]
-    assert recorded.rule is MarkRule.RECORDED
+    assert recorded.rule is BreakpointRule.RECORDED
     assert (recorded.covers.tolist(), found.are_recorded.tolist()) == ([True, False], [True, False])
     assert recorded.read.tolist() == [0, 0]
-    assert (found.marks_at(recorded, 1), found.rules[1].covers.tolist()) == ((), [True, True])
+    assert (found.breakpoints_at(recorded, 1), found.rules[1].covers.tolist()) == ((), [True, True])
 
 
 def test_recorded_marks_have_no_rule_where_no_request_has_one() -> None:
     session = grown(10.0, 10.0)
-    assert MarkRule.RECORDED not in [each.rule for each in cache_marks(replayed(session)).rules]
+    assert BreakpointRule.RECORDED not in [each.rule for each in cache_marks(replayed(session)).rules]
     found = cache_marks(replayed(with_marks(session)))
-    assert MarkRule.RECORDED not in [each.rule for each in found.rules]
+    assert BreakpointRule.RECORDED not in [each.rule for each in found.rules]
     assert found.are_recorded.all()
 
 
 def test_the_lifetime_that_a_recorded_mark_names_is_said_of_it() -> None:
-    session = with_marks(grown(10.0), (RecordedMark(1, "1h"), RecordedMark(2)))
+    session = with_marks(grown(10.0), (RecordedBreakpoint(1, "1h"), RecordedBreakpoint(2)))
     found = cache_marks(replayed(session))
-    assert [mark.lifetime for mark in found.marks_at(found.rules[0], 0)] == ["1h", ""]
-    assert [mark.lifetime for mark in found.marks_at(found.rules[1], 0)] == [""]
+    assert [mark.lifetime for mark in found.breakpoints_at(found.rules[0], 0)] == ["1h", ""]
+    assert [mark.lifetime for mark in found.breakpoints_at(found.rules[1], 0)] == [""]
 
 
-@given(talks(), st.sampled_from([rule for rule in MarkRule if rule is not MarkRule.RECORDED]))
+@given(talks(), st.sampled_from([rule for rule in BreakpointRule if rule is not BreakpointRule.RECORDED]))
 def test_marks_that_were_recorded_where_a_rule_puts_them_hold_what_the_rule_s_do(
-    session: Session, rule: MarkRule
+    session: Session, rule: BreakpointRule
 ) -> None:
     placed = marked(session, rule)
     places = [[place for place in row if place > 0] for row in placed.blocks.tolist()]
-    same = with_marks(session, *(tuple(map(RecordedMark, row)) for row in places))
+    same = with_marks(session, *(tuple(map(RecordedBreakpoint, row)) for row in places))
     check(cache_marks(replayed(same)))
     if (placed.blocks == 0).any():
         return  # a mark behind what the file does not show
-    found = marked(same, MarkRule.RECORDED)
+    found = marked(same, BreakpointRule.RECORDED)
     for name in ("found", "read", "written", "uncached"):
         assert getattr(found, name).tolist() == getattr(placed, name).tolist()
 
@@ -384,7 +386,7 @@ def test_the_same_holds_of_sample_sessions_under_plans(spec: str) -> None:
 
 def test_marks_at_the_end_read_what_the_sample_s_provider_reported_where_nothing_was_missed() -> None:
     replay = replay_session(open_session(ROOT / "sample_sessions" / "coding-agent.jsonl"), Plan())
-    found = next(each for each in cache_marks(replay).rules if each.rule is MarkRule.END)
+    found = next(each for each in cache_marks(replay).rules if each.rule is BreakpointRule.END)
     reported = replay.ledger.cache_read
     growing = (
         replay.inputs.anchored & ~replay.inputs.restarts & (replay.inputs.previous_call >= 0) & (reported > 30_000)

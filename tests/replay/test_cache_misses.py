@@ -15,7 +15,7 @@ from inspector.replay.analysis.cache_lifetime import lifetime_change
 from inspector.replay.analysis.cache_misses import CacheMisses, cache_misses
 from inspector.replay.analysis.cache_reads import calls_missed_by_edits, missed_calls
 from inspector.replay.analysis.next_call import next_call_cost
-from inspector.replay.analysis.plan_outcome import recaching_costs
+from inspector.replay.analysis.plan_outcome import cache_rewrite_costs
 from inspector.replay.cache.cache_models import CACHE_MODELS
 from inspector.replay.cache.miss_causes import MissCause
 from inspector.replay.engine.inputs import ReplayInputs
@@ -564,7 +564,7 @@ def test_times_are_told_in_their_two_largest_units() -> None:
 def test_what_a_plan_makes_a_call_miss_is_no_more_than_its_edits_recache_there(name: str) -> None:
     session = open_session(ROOT / "sample_sessions" / "coding-agent.jsonl")
     planned = replay_session(session, Plan.from_specs([name]))
-    recached = recaching_costs(planned).resent
+    recached = cache_rewrite_costs(planned).resent
 
     missed = {miss.call: miss.tokens for miss in cache_misses(planned).all if miss.cause is MissCause.PLAN_EDIT}
     assert all(tokens <= recached[call] for call, tokens in missed.items()), (missed, recached)

@@ -23,9 +23,9 @@ from inspector.replay.cache.cache_odds import (
     PRIOR_CALLS,
     PRIOR_MISSES,
     TYPICAL,
+    CacheObservations,
     CacheOdds,
-    CacheSeen,
-    CallsAsked,
+    CallFeatures,
     ReadOdds,
     never_rising,
 )
@@ -58,10 +58,10 @@ class Row(NamedTuple):
     is_sibling: bool = False
 
 
-def seen(rows: list[Row]) -> CacheSeen:
+def seen(rows: list[Row]) -> CacheObservations:
     read, shared, gap, first, restart, written, kept, sibling = zip(*rows, strict=True) if rows else ((),) * 8
     most = [every if left is None else min(left, every) for left, every in zip(kept, shared, strict=True)]
-    return CacheSeen(
+    return CacheObservations(
         read=np.array(read, dtype=np.int64),
         shared=np.array(shared, dtype=np.int64),
         most_kept=np.array(most, dtype=np.int64),
@@ -213,7 +213,7 @@ def test_no_read_is_larger_than_what_is_shared_and_every_token_is_served_once(ca
 
 def read_odds(cache: CacheModel, odds: CacheOdds, gap: np.ndarray) -> ReadOdds:
     never = np.zeros(len(gap), dtype=np.bool_)
-    asked = CallsAsked(
+    asked = CallFeatures(
         gap=gap,
         most_kept=np.full(len(gap), 1 << 40),
         is_expired=gap > cache.lifetime,

@@ -11,8 +11,8 @@ from inspector.replay.analysis.compaction_totals import CompactionTotals, compac
 from inspector.replay.cache.miss_causes import MissCause
 from inspector.replay.figure import HowKnown
 from inspector.replay.sessions import replay_session
+from inspector.report.build_report import compaction_totals_facts
 from inspector.report.compaction_words import compactions_in_short, compactions_words
-from inspector.report.facts import compaction_totals_facts
 from inspector.report.numbers import ON_SCREEN
 from inspector.session.model import SideCall, Usage
 from inspector.session.open import open_session

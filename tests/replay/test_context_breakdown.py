@@ -17,8 +17,8 @@ from inspector.replay.analysis.context_breakdown import (
     Scope,
     context_breakdown,
 )
+from inspector.replay.analysis.prompt_overhead import AROUND_TEXTS, NOT_RECORDED, SYSTEM_AND_TOOLS
 from inspector.replay.analysis.resend_cost import resend_cost
-from inspector.replay.analysis.unrecorded import AROUND_TEXTS, NOT_RECORDED, SYSTEM_AND_TOOLS
 from inspector.replay.engine.replay import replay
 from inspector.replay.figure import HowKnown
 from inspector.replay.pricing.rates import RateColumn

@@ -143,7 +143,7 @@ def test_responses_of_which_a_placeholder_was_recorded_are_measured_by_their_tex
     as_reported = float(inputs.rates.cost(inputs.recorded, np.array([call.usage.output for call in calls])).sum())
     cost = baseline.figures.cost_usd
     assert cost.value == pytest.approx(as_reported + (measured - reported) * rate / 1e6)
-    assert (cost.known, cost.is_least) == (HowKnown.ESTIMATED, False)
+    assert (cost.known, cost.is_lower_bound) == (HowKnown.ESTIMATED, False)
     explained = replay_explanations(baseline)["output_tokens"]
     assert explained.known is HowKnown.ESTIMATED
     assert numbers(explained, "responses reported with the placeholder of a stream") == [168]

@@ -10,17 +10,17 @@ from msgspec import structs
 from inspector.replay.analysis import invariants
 from inspector.replay.analysis.context_blocks import context_at
 from inspector.replay.analysis.context_breakdown import Grouping, context_breakdown
-from inspector.replay.analysis.invariants import Invariant, broken_in_file, broken_in_replay
+from inspector.replay.analysis.invariants import Invariant, violations_in_file, violations_in_replay
+from inspector.replay.analysis.prompt_overhead import EARLIER, NOT_RECORDED, blank_prompts
 from inspector.replay.analysis.resend_cost import resend_cost
-from inspector.replay.analysis.unrecorded import EARLIER, NOT_RECORDED, blank_prompts
 from inspector.replay.engine.replay import Replay
 from inspector.replay.pricing.prices import Pricing
 from inspector.replay.sessions import replay_session
 from inspector.session.discovery import sessions_in
-from inspector.session.follow_check import difference_when_followed
+from inspector.session.follow_check import compare_followed
+from inspector.session.independent_usage import COUNTED, independent_totals, totals_of
 from inspector.session.model import BlockKind, Role, Session, Usage
 from inspector.session.open import open_session
-from inspector.session.plain_usage import COUNTED, plain_totals, totals_of
 from inspector.strategies.plan import Plan
 from tests.conftest import ROOT
 from tests.replay.synthetic import SessionBuilder
@@ -40,9 +40,9 @@ def test_they_hold_of_every_real_session(corpus: Path) -> None:
         if header.format == "transcripts":
             continue  # eighty of a few lines each, of which one does
         session = open_session(header.path)
-        assert broken_in_file(session) == (), header.path
-        assert broken_in_replay(baseline_of(session)) == (), header.path
-        if plain_totals(session) is not None:
+        assert violations_in_file(session) == (), header.path
+        assert violations_in_replay(baseline_of(session)) == (), header.path
+        if independent_totals(session) is not None:
             counted.add(session.format)
     made_ones = {"atif", "claude-tap", "deepseek-harness", "grok-build", "har", "inspector-lines"}
     made_ones |= {"kimi-cli", "kimi-code", "qwen-code", "vscode-chat"}
@@ -52,7 +52,7 @@ def test_they_hold_of_every_real_session(corpus: Path) -> None:
 def test_they_hold_of_the_samples() -> None:
     for header in sessions_in(ROOT / "sample_sessions"):
         session = open_session(header.path)
-        assert (*broken_in_file(session), *broken_in_replay(baseline_of(session))) == ()
+        assert (*violations_in_file(session), *violations_in_replay(baseline_of(session))) == ()
 
 
 @pytest.mark.parametrize("name", GROWING)
@@ -61,7 +61,7 @@ def test_they_hold_of_a_session_of_every_format(name: str, tmp_path: Path) -> No
     path = tmp_path / known.name
     known.write(path, 12)
     session = open_session(path)
-    assert (*broken_in_file(session), *broken_in_replay(baseline_of(session))) == ()
+    assert (*violations_in_file(session), *violations_in_replay(baseline_of(session))) == ()
 
 
 def said(*, prompts: tuple[int, ...], words: int) -> Session:
@@ -75,7 +75,7 @@ def said(*, prompts: tuple[int, ...], words: int) -> Session:
 
 def test_blocks_that_measure_more_than_their_prompt_are_brought_down_to_it() -> None:
     baseline = baseline_of(said(prompts=(40, 60, 90), words=400))
-    assert broken_in_replay(baseline) == ()
+    assert violations_in_replay(baseline) == ()
     for call in range(3):
         context = context_at(baseline, baseline.state(call))
         assert context.rest >= 0
@@ -95,26 +95,26 @@ def test_a_prompt_of_which_the_file_shows_nothing_is_called_unknown() -> None:
         names = {part.name for part in context_breakdown(baseline, baseline.state(call), resend, Grouping.ROLE).parts}
         assert EARLIER in names
         assert NOT_RECORDED not in names
-    assert broken_in_replay(baseline) == ()
+    assert violations_in_replay(baseline) == ()
 
 
 def test_figures_that_do_not_add_up_are_seen() -> None:
     baseline = baseline_of(said(prompts=(4_000, 4_100, 4_200), words=20))
-    assert broken_in_replay(baseline) == ()
+    assert violations_in_replay(baseline) == ()
     ledger = baseline.ledger
     off = replace(baseline, ledger=replace(ledger, uncached=ledger.uncached + np.array([0, 1, 0])))
-    assert {each.invariant for each in broken_in_replay(off)} == {Invariant.SUMS}
+    assert {each.invariant for each in violations_in_replay(off)} == {Invariant.SUMS}
     below = replace(ledger, uncached=ledger.uncached - np.array([0, 5_000, 0]))
-    assert Invariant.SHARES in {each.invariant for each in broken_in_replay(replace(baseline, ledger=below))}
+    assert Invariant.SHARES in {each.invariant for each in violations_in_replay(replace(baseline, ledger=below))}
 
 
 def test_usage_that_is_counted_twice_is_seen(tmp_path: Path) -> None:
     path = tmp_path / "s.jsonl"
     GROWING["pi"].write(path, 3)
     session = open_session(path)
-    assert plain_totals(session) == totals_of(session)
+    assert independent_totals(session) == totals_of(session)
     twice = structs.replace(session.calls[0], response=session.calls[1].response)
-    (broken,) = broken_in_file(replace(session, calls=(*session.calls, twice)))
+    (broken,) = violations_in_file(replace(session, calls=(*session.calls, twice)))
     assert broken.invariant is Invariant.USAGE
 
 
@@ -123,7 +123,7 @@ def test_a_session_that_ends_otherwise_when_it_is_followed_is_seen(
 ) -> None:
     path = tmp_path / "s.jsonl"
     GROWING["pi"].write(path, 3)
-    assert difference_when_followed(path) == ""
-    monkeypatch.setattr(invariants, "difference_when_followed", lambda _: "messages")
-    (broken,) = broken_in_file(open_session(path))
+    assert compare_followed(path) == ""
+    monkeypatch.setattr(invariants, "compare_followed", lambda _: "messages")
+    (broken,) = violations_in_file(open_session(path))
     assert (broken.invariant, broken.detail) == (Invariant.GROWTH, "messages differ")

@@ -69,7 +69,7 @@ def test_without_reports_the_cache_reads_what_two_prompts_share(data):
     ledger = replay(inputs, Plan((PlanEntry(Told(orders)),))).ledger
 
     ratio, beside = inputs.sizes.ratio, inputs.scale.beside
-    around = inputs.layout.beside_prompts
+    around = inputs.layout.uncounted_in_prompts
     overhead = inputs.sizes.whole - ratio * inputs.layout.whole_tokens - around
     prompts = sent_prompts(session, [orders])
 

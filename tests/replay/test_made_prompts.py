@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
-from inspector.replay.analysis.invariants import broken_in_replay
+from inspector.replay.analysis.invariants import violations_in_replay
 from inspector.replay.analysis.validation import prompt_fit
 from inspector.replay.explain.parts import block_explanation
 from inspector.replay.figure import HowKnown
@@ -104,7 +104,7 @@ def test_prompts_are_met_whatever_comes_and_goes_in_the_open(tmp_path: Path, wha
     assert fit.keeps()
     assert fit.held_out_median < 0.005
     assert baseline.inputs.scale.calibration.coefficients[OPUS].ratio == pytest.approx(RATIO, rel=0.02)
-    assert broken_in_replay(baseline) == ()
+    assert violations_in_replay(baseline) == ()
 
 
 def test_another_familys_few_calls_are_counted_as_is_typical_of_it(tmp_path: Path) -> None:
@@ -114,7 +114,7 @@ def test_another_familys_few_calls_are_counted_as_is_typical_of_it(tmp_path: Pat
 
     assert scale.calibration.coefficients[GPT].ratio == 1.0
     assert np.median(np.abs(scale.prompt[:-1] / reported - 1)[::5]) < 0.12
-    assert broken_in_replay(baseline) == ()
+    assert violations_in_replay(baseline) == ()
 
 
 PICTURES = {
@@ -140,7 +140,7 @@ def test_prompts_with_images_are_met_whoever_measures_them(tmp_path: Path, model
     assert fit.keeps(0.001, 0.001)
     assert fit.held_out_median < 0.002
     assert scale.calibration.main.per_media_token == pytest.approx(1, abs=0.03)
-    assert broken_in_replay(baseline) == ()
+    assert violations_in_replay(baseline) == ()
     blocks = [number for number, block in enumerate(baseline.history.session.blocks) if block.media]
     for block, (*_, taken) in zip(blocks, (one, other, one, other), strict=True):
         counted_text = baseline.table.tokens[block] - baseline.table.media[block]

@@ -6,7 +6,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from inspector.replay.cache.mark_rules import MOST_MARKS, EntryRole, MarkPlacer, MarkRule, PromptEntries
+from inspector.replay.cache.breakpoint_rules import (
+    MAX_BREAKPOINTS,
+    BreakpointPlacer,
+    BreakpointRule,
+    EntryRole,
+    PromptEntries,
+)
 from inspector.session.model import BlockKind
 
 S, U, A, T, C, R, I, X = (  # noqa: E741  the kinds of a picture are read as a word
@@ -24,49 +30,49 @@ RUN = [(S, 0), (U, 1), (A, 2), (C, 2), (C, 2), (R, 3), (R, 3), (A, 4), (U, 5), (
 """A system prompt, a question, two calls at once, their results, an answer, a question, a call and its result."""
 
 
-def placed(blocks: list[tuple[BlockKind, int]], rule: MarkRule, count: int | None = None) -> tuple[int, ...]:
+def placed(blocks: list[tuple[BlockKind, int]], rule: BreakpointRule, count: int | None = None) -> tuple[int, ...]:
     entries = PromptEntries.of([kind for kind, _ in blocks], [message for _, message in blocks])
-    return MarkPlacer(entries).marks(rule, len(blocks) if count is None else count)
+    return BreakpointPlacer(entries).marks(rule, len(blocks) if count is None else count)
 
 
 @pytest.mark.parametrize(
     ("rule", "marks"),
     [
-        (MarkRule.END, (12,)),
-        (MarkRule.SWE_AGENT, (9, 12)),
-        (MarkRule.HERMES_19, (1, 9, 11, 12)),
-        (MarkRule.HERMES_21, (1, 11, 12)),
-        (MarkRule.HERMES_21_TOOLS, (0, 1, 8, 12)),
+        (BreakpointRule.END, (12,)),
+        (BreakpointRule.SWE_AGENT, (9, 12)),
+        (BreakpointRule.HERMES_19, (1, 9, 11, 12)),
+        (BreakpointRule.HERMES_21, (1, 11, 12)),
+        (BreakpointRule.HERMES_21_TOOLS, (0, 1, 8, 12)),
     ],
 )
-def test_marks_of_a_whole_run_stand_where_each_agent_puts_them(rule: MarkRule, marks: tuple[int, ...]) -> None:
+def test_marks_of_a_whole_run_stand_where_each_agent_puts_them(rule: BreakpointRule, marks: tuple[int, ...]) -> None:
     assert placed(RUN, rule) == marks
 
 
 @pytest.mark.parametrize(
     ("rule", "marks"),
     [
-        (MarkRule.END, (7,)),
-        (MarkRule.SWE_AGENT, (6, 7)),
-        (MarkRule.HERMES_19, (1, 5, 6, 7)),
-        (MarkRule.HERMES_21, (1, 6, 7)),
-        (MarkRule.HERMES_21_TOOLS, (0, 1, 7)),
+        (BreakpointRule.END, (7,)),
+        (BreakpointRule.SWE_AGENT, (6, 7)),
+        (BreakpointRule.HERMES_19, (1, 5, 6, 7)),
+        (BreakpointRule.HERMES_21, (1, 6, 7)),
+        (BreakpointRule.HERMES_21_TOOLS, (0, 1, 7)),
     ],
 )
 def test_results_that_answer_calls_at_once_are_messages_of_their_own_and_one_turn(
-    rule: MarkRule, marks: tuple[int, ...]
+    rule: BreakpointRule, marks: tuple[int, ...]
 ) -> None:
     assert placed(RUN, rule, 7) == marks
 
 
 def test_a_question_ends_a_turn_only_while_nothing_follows_it() -> None:
-    assert placed(RUN, MarkRule.HERMES_21_TOOLS, 2) == (0, 1, 2)
-    assert placed(RUN, MarkRule.HERMES_21_TOOLS, 9) == (0, 1, 8, 9)
-    assert 9 not in placed(RUN, MarkRule.HERMES_21_TOOLS, 12)
+    assert placed(RUN, BreakpointRule.HERMES_21_TOOLS, 2) == (0, 1, 2)
+    assert placed(RUN, BreakpointRule.HERMES_21_TOOLS, 9) == (0, 1, 8, 9)
+    assert 9 not in placed(RUN, BreakpointRule.HERMES_21_TOOLS, 12)
 
 
 def test_where_the_file_holds_no_system_prompt_its_mark_stands_before_the_first_block() -> None:
-    assert placed(RUN[1:3], MarkRule.HERMES_19) == (0, 1, 2)
+    assert placed(RUN[1:3], BreakpointRule.HERMES_19) == (0, 1, 2)
 
 
 def test_pictures_go_with_the_result_that_shows_them_and_what_is_never_sent_is_no_entry() -> None:
@@ -77,7 +83,7 @@ def test_pictures_go_with_the_result_that_shows_them_and_what_is_never_sent_is_n
 
 
 def test_an_empty_prompt_has_no_messages_to_mark() -> None:
-    assert [placed([], rule) for rule in MarkRule] == [(), (0,), (), (0,), (0,), (0,)]
+    assert [placed([], rule) for rule in BreakpointRule] == [(), (0,), (), (0,), (0,), (0,)]
 
 
 @given(st.lists(st.tuples(st.sampled_from(BlockKind), st.booleans())), st.data())
@@ -86,10 +92,10 @@ def test_marks_rise_within_the_prompt_and_are_at_most_four(drawn, data) -> None:
     for _, is_new in drawn:
         message += is_new
         messages.append(message)
-    placer = MarkPlacer(PromptEntries.of([kind for kind, _ in drawn], messages))
+    placer = BreakpointPlacer(PromptEntries.of([kind for kind, _ in drawn], messages))
     count = data.draw(st.integers(0, len(drawn)))
-    for rule in MarkRule:
+    for rule in BreakpointRule:
         marks = placer.marks(rule, count)
-        assert len(marks) <= MOST_MARKS
+        assert len(marks) <= MAX_BREAKPOINTS
         assert list(marks) == sorted(set(marks))
         assert all(0 <= mark <= count for mark in marks)

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from inspector.replay.analysis.validation import prompt_fit
+from inspector.replay.engine.deduplicated_prompts import counted_twice, deduplicated_prompts
 from inspector.replay.engine.inputs import ReplayInputs
-from inspector.replay.engine.measured_prompts import counted_twice, measured_prompts
 from inspector.replay.engine.replay import replay
 from inspector.replay.pricing.prices import Pricing
 from inspector.session.model import BlockKind, Role, Session, Usage
@@ -46,7 +46,7 @@ def test_what_is_new_counted_twice_is_found_by_what_the_next_call_reads():
     history = History.of(session)
 
     assert np.flatnonzero(counted_twice(history)).tolist() == [3, 7, 8, 15]
-    assert measured_prompts(history) == pytest.approx(np.array(sizes), abs=1)
+    assert deduplicated_prompts(history) == pytest.approx(np.array(sizes), abs=1)
 
 
 def test_prompts_are_fitted_to_what_they_measured_and_cost_what_was_reported():

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from inspector.replay.analysis.breakdown import Breakdown
 from inspector.replay.analysis.context_blocks import context_at, prompt_at
 from inspector.replay.analysis.context_breakdown import Grouping, Scope, context_breakdown
+from inspector.replay.analysis.prompt_overhead import AROUND_TEXTS, SYSTEM_AND_TOOLS, system_by_call, system_tokens
 from inspector.replay.analysis.resend_cost import resend_cost
-from inspector.replay.analysis.unrecorded import AROUND_TEXTS, SYSTEM_AND_TOOLS, system_by_call, system_tokens
 from inspector.replay.engine.replay import replay
 from inspector.replay.sessions import replay_session
 from inspector.session.model import BlockKind, Role, Usage

@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from inspector.replay.analysis.breakdown import Breakdown
-from inspector.replay.analysis.plan_outcome import plan_outcome, recaching_costs
-from inspector.replay.analysis.unrecorded import AROUND_TEXTS, SYSTEM_AND_TOOLS, UNRECORDED
+from inspector.replay.analysis.plan_outcome import cache_rewrite_costs, plan_outcome
+from inspector.replay.analysis.prompt_overhead import AROUND_TEXTS, SYSTEM_AND_TOOLS, UNRECORDED
 from inspector.replay.cache.cache_models import CacheColumns, CacheModel
 from inspector.replay.engine.inputs import ReplayInputs
 from inspector.replay.engine.replay import replay
@@ -48,7 +48,7 @@ def test_a_break_resends_what_stood_behind_the_change_and_could_have_been_read(s
     outcome = replay(inputs_of(session), Plan((PlanEntry(strategy),)))
     resent = Resent(session, [strategy])
 
-    found = recaching_costs(outcome)
+    found = cache_rewrite_costs(outcome)
 
     for call, made in enumerate(session.calls):
         prompt, previous = resent.prompts[call], resent.previous[call]

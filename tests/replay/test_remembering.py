@@ -11,7 +11,7 @@ from tests.strategies.conversations import session_of, steps
 
 
 def test_blocks_rendered_under_earlier_limits_are_let_go_and_found_again_equal(monkeypatch):
-    monkeypatch.setattr(rendering, "MOST_REMEMBERED", 300)
+    monkeypatch.setattr(rendering, "MAX_CACHED", 300)
     session = session_of(steps(50))
     history = History.of(session)
     renderer = Renderer(history, TokenTable.estimated(session))

@@ -37,22 +37,22 @@ def test_a_placeholder_gives_way_to_what_texts_and_thinking_measure():
     assert found.ledger.output.tolist()[0] >= round(400 * ratio)
     assert found.figures.output_tokens.known is HowKnown.ESTIMATED
     assert found.figures.cost_usd.known is HowKnown.ESTIMATED
-    assert not found.figures.cost_usd.is_least
+    assert not found.figures.cost_usd.is_lower_bound
 
 
 def test_where_thinking_left_neither_text_nor_signature_the_cost_is_at_least_what_is_known():
     found = replayed(((BlockKind.THINKING, ""), (BlockKind.ASSISTANT_TEXT, "a" * 100)))
 
-    assert found.figures.output_tokens.is_least
-    assert found.figures.cost_usd.is_least
-    assert not found.figures.prompt_tokens.is_least
+    assert found.figures.output_tokens.is_lower_bound
+    assert found.figures.cost_usd.is_lower_bound
+    assert not found.figures.prompt_tokens.is_lower_bound
 
 
 def test_where_nothing_of_a_response_was_recorded_it_was_at_least_as_long_as_was_reported():
     found = replayed(())
 
     assert found.ledger.output.tolist() == [2]
-    assert found.figures.output_tokens == Figure(2, HowKnown.ESTIMATED, is_least=True)
+    assert found.figures.output_tokens == Figure(2, HowKnown.ESTIMATED, is_lower_bound=True)
 
 
 def test_a_reported_length_stands_whatever_the_texts_measure():

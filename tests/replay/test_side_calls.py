@@ -7,10 +7,10 @@ from msgspec import structs
 
 from inspector.cli.reading import replay_inputs
 from inspector.replay.analysis.plan_outcome import plan_outcome
-from inspector.replay.analysis.side_calls import made_before, side_spending
+from inspector.replay.analysis.side_requests import made_before, side_spending
 from inspector.replay.assumptions import Assumptions
 from inspector.replay.engine.replay import replay
-from inspector.replay.explain.cost_sheet import ALTOGETHER, cost_sheet
+from inspector.replay.explain.cost_sheet import WITH_SIDE_REQUESTS, cost_sheet
 from inspector.replay.explain.spending import spending_of
 from inspector.replay.explain.totals import side_explanation
 from inspector.replay.pricing.prices import Pricing
@@ -80,11 +80,11 @@ def test_the_screen_tells_them_below_the_totals_and_no_plan_changes_them():
     rows = {row.key: row.cells for row in table.rows}
     assert rows["beside", "condenser"]["before"].text == rows["beside", "condenser"]["after"].text == "$14.25"
     assert rows["beside", "title"]["before"].text == "$0.030"
-    total = sheet.explained["before", ALTOGETHER].value
+    total = sheet.explained["before", WITH_SIDE_REQUESTS].value
     assert total == pytest.approx(baseline.figures.cost_usd.value + 14.28)
     shown = [rows[key]["before"].text for key in ("cost_usd", ("beside", "condenser"), ("beside", "title"))]
     added = sum(float(text.removeprefix("$")) for text in shown)
-    assert rows[ALTOGETHER]["before"].text == ON_SCREEN.dollars(added)
+    assert rows[WITH_SIDE_REQUESTS]["before"].text == ON_SCREEN.dollars(added)
     assert spending_of(baseline).beside == (pytest.approx(14.25), pytest.approx(0.03))
 
 

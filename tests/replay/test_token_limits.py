@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from inspector.replay.engine.renderer import Renderer
-from inspector.strategies.core.operations import CutText, CutTokens, cut_in
+from inspector.strategies.core.operations import CutText, CutTokens, make_cut
 from inspector.strategies.core.rendition import Action, Slice
 from inspector.strategies.history.history import History
 from inspector.tokens.counter import load_counter
@@ -86,5 +86,5 @@ def test_a_text_that_was_cut_before_is_cut_to_about_so_many_tokens(counter):
 
 
 def test_the_unit_says_which_cut_is_made():
-    assert cut_in("tokens", 1, 1, 0, "~") == CutTokens(1, 1, 0, "~")
-    assert cut_in("characters", 1, 1, 0, "~") == CutText(1, 1, 0, "~")
+    assert make_cut("tokens", 1, 1, 0, "~") == CutTokens(1, 1, 0, "~")
+    assert make_cut("characters", 1, 1, 0, "~") == CutText(1, 1, 0, "~")

@@ -186,8 +186,8 @@ def test_plans_that_leave_out_what_was_said_have_to_be_asked_for() -> None:
     asked = searched(fleet(), "recent-events:max-events=5", terms=TrialTerms(may_forget=True))
 
     assert choose(held.table(), Constraints()).plan is None
-    assert (held.table().flaw == Flaw.FORGETS).any()
-    assert not (asked.table().flaw == Flaw.FORGETS).any()
+    assert (held.table().flaw == Flaw.DROPS_TEXT).any()
+    assert not (asked.table().flaw == Flaw.DROPS_TEXT).any()
 
 
 def test_limits_of_strategies_that_have_many_are_searched_from_several_starts() -> None:

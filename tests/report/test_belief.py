@@ -7,13 +7,13 @@ import pytest
 from inspector.replay.analysis.bootstrap import CostComparison
 from inspector.replay.analysis.model_uncertainty import TURNS_OF_A_MODEL, widened
 from inspector.replay.figure import Band
-from inspector.report.belief import BELIEF, uncertain_saving, uncertain_words
 from inspector.report.layout import WIDTH
 from inspector.report.numbers import MINUS
+from inspector.report.uncertainty import REPLAY_CAVEAT, describe_uncertain_saving, uncertain_saving
 
 
 def test_the_line_fits_a_report() -> None:
-    assert len(BELIEF) <= WIDTH - 2
+    assert len(REPLAY_CAVEAT) <= WIDTH - 2
 
 
 def test_a_saving_moves_by_what_the_plan_costs_more_or_less() -> None:
@@ -40,4 +40,4 @@ def test_without_a_price_nothing_is_said() -> None:
 def test_it_is_said_with_the_turns_it_stands_for() -> None:
     found = uncertain_saving(4.0, 10.0)
     assert found is not None
-    assert uncertain_words(found) == f"~$0.79 to ~$6.55 saved, if turns change by {MINUS}26 % to +32 %"
+    assert describe_uncertain_saving(found) == f"~$0.79 to ~$6.55 saved, if turns change by {MINUS}26 % to +32 %"

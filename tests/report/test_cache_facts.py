@@ -12,11 +12,11 @@ import pytest
 from msgspec import structs
 
 from inspector.cli.reading import read_session, replay_inputs
-from inspector.replay.analysis.cache_marks import cache_marks
+from inspector.replay.analysis.cache_breakpoints import cache_marks
 from inspector.replay.analysis.cache_misses import cache_misses
 from inspector.replay.analysis.model_switch import main_calls
 from inspector.replay.assumptions import Assumptions
-from inspector.replay.cache.mark_rules import MarkRule
+from inspector.replay.cache.breakpoint_rules import BreakpointRule
 from inspector.replay.cache.miss_causes import MissCause
 from inspector.replay.engine.replay import replay
 from inspector.replay.sessions import replay_session
@@ -34,7 +34,7 @@ from inspector.report.pages.markdown import escaped
 from inspector.report.session_report import report_of
 from inspector.report.why import why_text
 from inspector.session.discovery import found_in
-from inspector.session.model import RecordedMark
+from inspector.session.model import RecordedBreakpoint
 from inspector.session.open import open_session
 from inspector.strategies.plan import Plan
 from tests.conftest import ROOT
@@ -108,7 +108,7 @@ def hold_together(report: Report) -> None:
     text, markdown, why = (
         squeezed(each) for each in (written(report, "text"), written(report, "md"), why_text(report))
     )
-    page = Page(html(page_content(report), report_charts(report, PAGE), answers_pointer=False))
+    page = Page(html(page_content(report), report_charts(report, PAGE), is_interactive=False))
     shown = {pointer: (value, text) for pointer, value, text in page.figures}
     for index, row in enumerate(found.causes):
         how = row.known.get("extra_usd", "")
@@ -259,7 +259,7 @@ def test_a_session_without_a_call_has_nothing_to_tell(tmp_path: Path) -> None:
 def test_a_model_with_a_name_that_disturbs_terminals_is_told_safely(tmp_path: Path, model: str) -> None:
     report = reported(missing(tmp_path / "session.jsonl", model=model), cache="anthropic")
 
-    page = html(page_content(report), report_charts(report, PAGE), answers_pointer=False)
+    page = html(page_content(report), report_charts(report, PAGE), is_interactive=False)
     for form in (why_text(report), written(report, "text"), written(report, "md"), page):
         assert not DISTURBING.search(form.replace("\n", ""))
     assert misses_of(report).calls == 1
@@ -296,7 +296,9 @@ def test_the_documents_say_of_every_cause_what_it_means_and_what_prevents_it() -
 def test_what_marks_would_hold_is_told_of_every_rule_and_adds_up_to_the_prompts() -> None:
     baseline = replay_session(open_session(ROOT / "sample_sessions" / "coding-agent.jsonl"), Plan())
     facts = cache_marks_facts(cache_marks(baseline))
-    assert [each.rule for each in facts] == [rule.value for rule in MarkRule if rule is not MarkRule.RECORDED]
+    assert [each.rule for each in facts] == [
+        rule.value for rule in BreakpointRule if rule is not BreakpointRule.RECORDED
+    ]
     for each in facts:
         tokens = (each.read_tokens or 0) + (each.written_tokens or 0) + (each.uncached_tokens or 0)
         assert tokens == baseline.figures.prompt_tokens.value
@@ -305,9 +307,11 @@ def test_what_marks_would_hold_is_told_of_every_rule_and_adds_up_to_the_prompts(
 
 def test_marks_that_requests_had_come_first_with_the_calls_whose_requests_are_recorded() -> None:
     session = open_session(ROOT / "sample_sessions" / "coding-agent.jsonl")
-    marks = [(RecordedMark(call.prompt_messages),) if number else None for number, call in enumerate(session.calls)]
+    marks = [
+        (RecordedBreakpoint(call.prompt_messages),) if number else None for number, call in enumerate(session.calls)
+    ]
     calls = tuple(structs.replace(call, marks=own) for call, own in zip(session.calls, marks, strict=True))
     facts = cache_marks_facts(cache_marks(replay_session(replace(session, calls=calls), Plan())))
-    assert [each.rule for each in facts] == [rule.value for rule in MarkRule]
+    assert [each.rule for each in facts] == [rule.value for rule in BreakpointRule]
     assert [each.calls for each in facts[:2]] == [len(calls) - 1, len(calls)]
     assert facts[0].label == "recorded in the requests"

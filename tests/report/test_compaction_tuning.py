@@ -77,7 +77,7 @@ def test_every_form_says_it(found: CompactionGroup) -> None:
     assert json.loads(tune_written(report, "json"))["compaction"][0]["threshold"]["tokens"] == best.tokens
     (first, *_) = csv.DictReader(StringIO(tune_written(report, "csv")))
     assert (first["compact_at"], first["fired_median"]) == (str(best.tokens), str(found.rows[0].effective.median))
-    assert f"{best.tokens:,}" in tune_written(report, "html", answers_pointer=False)
+    assert f"{best.tokens:,}" in tune_written(report, "html", is_interactive=False)
     assert list(tuning_charts(report, PAGE)) == ["threshold-1"]
     assert "<circle" in plain_svg(tuning_charts(report, PAGE)["threshold-1"])
 

@@ -54,7 +54,7 @@ COUNTED_IN_THE_FILE = {
     "measured",
     "summaries",
 }
-ASKED_FOR = {"runs_per_day", "days_per_month"}
+REQUEST_EVENT = {"runs_per_day", "days_per_month"}
 """Numbers that are counts of what the file holds or what was asked for, and no figures."""
 
 
@@ -65,7 +65,7 @@ def test_every_figure_of_a_report_says_how_it_is_known(corpus: Path, capsys):
     assert len(parts) > 20
     for part in parts:
         numbers = {name for name, value in part.items() if isinstance(value, int | float) and value is not True}
-        numbers = {name for name in numbers if part[name] is not False} - COUNTED_IN_THE_FILE - ASKED_FOR
+        numbers = {name for name in numbers if part[name] is not False} - COUNTED_IN_THE_FILE - REQUEST_EVENT
         if "saved" in part and "tiers" not in part:
             continue
         assert numbers <= set(part["known"]), part

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from inspector.replay.analysis.plan_outcome import break_even_call, savings_of
 from inspector.replay.engine.ledger import Figures, Ledger
 from inspector.replay.figure import Figure, HowKnown
-from inspector.report.facts import saving
+from inspector.report.build_report import saving
 
 
 def ledger_costing(costs: list[float]) -> Ledger:

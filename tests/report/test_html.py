@@ -17,7 +17,6 @@ from msgspec import structs
 from inspector.cli import main
 from inspector.cli.reading import read_session, replay_inputs
 from inspector.replay.projection_terms import RunsPerDay
-from inspector.report.belief import HOLDS
 from inspector.report.catalogue import ProjectionFacts
 from inspector.report.charts.palette import PAGE
 from inspector.report.charts.specifications import HEIGHT, WORDS_HEIGHT, report_charts
@@ -36,6 +35,7 @@ from inspector.report.options import ReportOptions
 from inspector.report.pages.content import page_content
 from inspector.report.pages.html import html
 from inspector.report.session_report import report_of
+from inspector.report.uncertainty import HOLDS
 from inspector.strategies.plan import Plan
 from inspector.strategies.registry import strategy
 from tests.conftest import ROOT

@@ -16,7 +16,7 @@ from inspector.replay.analysis.reuse import find_reuse
 from inspector.replay.engine.replay import replay
 from inspector.replay.figure import Band
 from inspector.replay.projection_terms import ASSUMED_RUNS, DAYS_PER_MONTH, RunsPerDay
-from inspector.report.facts import plan_facts
+from inspector.report.build_report import plan_facts
 from inspector.report.monthly_saving import bands_of, between
 from inspector.report.numbers import IN_TEXT
 from inspector.report.options import ReportOptions

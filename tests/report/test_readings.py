@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from inspector.report.readings import MOST_READINGS, readings
+from inspector.report.decoded_views import MOST_READINGS, readings
 
 UNSEEN = (
     "\u200b",

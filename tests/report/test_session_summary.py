@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from inspector.replay.pricing.prices import Pricing
-from inspector.report.session_summary import summarise
+from inspector.report.session_summary import summarize
 from tests.program import run_here
 from tests.session.claude_lines import SESSION, Script
 
@@ -21,7 +21,7 @@ def test_a_summary_says_who_what_and_how_much(tmp_path: Path) -> None:
     script.prompt("look into it")
     script.text("m1", "Looking.", usage=usage(10, 100, 5))
     script.text("m2", "Found it.", usage=usage(20, 200, 7))
-    summary = summarise(script.write(tmp_path / f"{SESSION}.jsonl"))
+    summary = summarize(script.write(tmp_path / f"{SESSION}.jsonl"))
     assert (summary.title, summary.prompt, summary.last) == ("Find the guard", "look into it", "Found it.")
     assert (summary.identifier, summary.working_directory, summary.model) == (SESSION, "/project", "claude-opus-4-8")
     assert (summary.calls, summary.tokens, summary.context) == (2, 330, 227)
@@ -33,7 +33,7 @@ def test_calls_copied_from_another_session_are_counted_there(tmp_path: Path) -> 
     script.text("m1", usage=usage(10, 0, 5), sessionId="99999999-2222-4333-8444-555555555555")
     script.prompt("go on")
     script.text("m2", usage=usage(20, 0, 7))
-    summary = summarise(script.write(tmp_path / f"{SESSION}.jsonl"))
+    summary = summarize(script.write(tmp_path / f"{SESSION}.jsonl"))
     assert (summary.calls, summary.tokens) == (1, 20)
 
 
@@ -43,22 +43,22 @@ def test_a_session_that_only_took_over_calls_shows_them_while_their_own_session_
     script.lines.append({"type": "mode", "mode": "normal", "sessionId": SESSION})
     script.text("m1", usage=usage(10, 0, 5), sessionId=earlier)
     path = script.write(tmp_path / f"{SESSION}.jsonl")
-    assert (summarise(path).calls, summarise(path).tokens) == (1, 10)
+    assert (summarize(path).calls, summarize(path).tokens) == (1, 10)
     script.write(tmp_path / f"{earlier}.jsonl")
-    assert (summarise(path).calls, summarise(path).tokens) == (0, None)
+    assert (summarize(path).calls, summarize(path).tokens) == (0, None)
 
 
 def test_a_model_without_a_price_has_tokens_and_no_cost(tmp_path: Path) -> None:
     script = Script()
     message = {"id": "m1", "model": "nobody-knows-1", "content": [], "usage": usage(10, 0, 5)}
     script.add(type="assistant", message=message)
-    summary = summarise(script.write(tmp_path / "s.jsonl"))
+    summary = summarize(script.write(tmp_path / "s.jsonl"))
     assert (summary.tokens, summary.usd) == (10, None)
 
 
 def test_what_cannot_be_read_says_why(tmp_path: Path) -> None:
     (tmp_path / "x.json").write_text("{}")
-    summary = summarise(tmp_path / "x.json")
+    summary = summarize(tmp_path / "x.json")
     assert summary.format == ""
     assert "no known agent" in summary.problem
 
@@ -68,7 +68,7 @@ def test_a_long_session_can_be_read_in_part(tmp_path: Path) -> None:
     for number in range(2000):
         script.text(f"m{number}", "word " * 200, usage=usage(1, 1, 1))
     path = script.write(tmp_path / "s.jsonl")
-    part, whole = summarise(path, most_bytes=1 << 20), summarise(path)
+    part, whole = summarize(path, most_bytes=1 << 20), summarize(path)
     assert not part.is_whole
     assert 0 < part.calls < whole.calls == 2000
 
@@ -77,7 +77,7 @@ def test_a_long_session_can_be_read_in_part(tmp_path: Path) -> None:
 def test_the_cost_is_what_the_report_says_was_recorded(name: str, corpus: Path, capsys) -> None:
     path = corpus / name
     recorded = json.loads(run_here(capsys, "report", path, "--format", "json").out)["recorded"]
-    summary = summarise(path, Pricing.load())
+    summary = summarize(path, Pricing.load())
     assert summary.usd == pytest.approx(recorded["cost_usd"])
     assert summary.calls == recorded["calls"]
 

@@ -1,6 +1,6 @@
 from inspector.report.strategy_listings import classed_tools, tools_text
 from inspector.session.formats.plain.reader import read_conversation
-from inspector.strategies.history.tools import Meaning
+from inspector.strategies.history.tools import ToolKind
 
 
 def session_with(*tools: str):
@@ -15,10 +15,10 @@ def session_with(*tools: str):
 def test_tools_are_listed_by_calls_with_what_they_are_taken_for():
     found = classed_tools(session_with("Read", "Read", "mcp__files__read_file", "Bash", "frobnicate"))
     assert [(tool.name, tool.calls, tool.meaning) for tool in found] == [
-        ("Read", 2, Meaning.READ),
-        ("Bash", 1, Meaning.SHELL),
-        ("frobnicate", 1, Meaning.OTHER),
-        ("mcp__files__read_file", 1, Meaning.READ),
+        ("Read", 2, ToolKind.READ),
+        ("Bash", 1, ToolKind.SHELL),
+        ("frobnicate", 1, ToolKind.OTHER),
+        ("mcp__files__read_file", 1, ToolKind.READ),
     ]
 
 

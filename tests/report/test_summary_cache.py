@@ -16,7 +16,7 @@ from inspector.report.session_summary import (
     ReadSummary,
     SessionSummary,
     SummaryCache,
-    summarise,
+    summarize,
 )
 from inspector.ui.sessions.finder import SessionFinder
 from tests.examples import examples
@@ -109,12 +109,12 @@ def test_only_sessions_that_changed_are_read_in_another_run(
     monkeypatch.setattr("inspector.ui.sessions.finder.SECONDS_WORTH_KEEPING", 0.0)
     paths = sessions(tmp_path)
     first = listed(tmp_path)
-    assert first == {path: summarise(path, PRICING) for path in paths}
+    assert first == {path: summarize(path, PRICING) for path in paths}
     read: list[Path] = []
 
     def watched(path: Path, *arguments: object, **options: object) -> SessionSummary:
         read.append(path)
-        return summarise(path, *arguments, **options)  # type: ignore[arg-type]  # as they were given
+        return summarize(path, *arguments, **options)  # type: ignore[arg-type]  # as they were given
 
     monkeypatch.setattr("inspector.report.session_summary.summarise", watched)
     assert listed(tmp_path) == first

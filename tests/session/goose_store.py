@@ -48,7 +48,7 @@ FIRST_TABLES = (
     .replace(", provider_name TEXT, model_config_json TEXT", "")
 )
 
-GO_ON = "Your context was compacted. The previous message contains a summary of the conversation so far."
+CONTINUE_PREFIX = "Your context was compacted. The previous message contains a summary of the conversation so far."
 
 Message = dict[str, Any]
 
@@ -110,7 +110,7 @@ class GooseScript:
         for message in self.messages:
             message["metadata"] = {**message["metadata"], "agentVisible": False}
         self.user(summary, visible=(False, True))
-        self.answer(GO_ON, visible=(False, True))
+        self.answer(CONTINUE_PREFIX, visible=(False, True))
         if preserved:
             self.user(preserved)
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from inspector.session.duplicate_calls import counted_here
+from inspector.session.duplicate_calls import without_copied_calls
 from inspector.session.follow import Follower
 from inspector.session.model import LinkKind
 from inspector.session.open import open_session
@@ -96,9 +96,9 @@ def test_a_line_that_shows_a_copy_while_it_is_followed_marks_what_came_before(tm
 def test_copied_calls_count_once_among_sessions_that_are_still_there(tmp_path: Path) -> None:
     path = resumed().write(tmp_path / f"{SESSION}.jsonl")
     session = open_session(path)
-    assert len(session.calls) == len(counted_here(session).calls) == 2
+    assert len(session.calls) == len(without_copied_calls(session).calls) == 2
     (tmp_path / f"{EARLIER}.jsonl").write_bytes(b"".join(resumed().encoded()[:2]))
-    assert [call.identifier for call in counted_here(session).calls] == ["req_m2"]
+    assert [call.identifier for call in without_copied_calls(session).calls] == ["req_m2"]
     assert len(session.calls) == 2
 
 

@@ -14,7 +14,7 @@ from inspector.session.discovery import sessions_in
 from inspector.session.errors import SessionError
 from inspector.session.follow import Follower
 from inspector.session.formats.claude_tap import ClaudeTapFormat
-from inspector.session.model import BlockKind, ContextCause, RecordedMark, Usage
+from inspector.session.model import BlockKind, ContextCause, RecordedBreakpoint, Usage
 from inspector.session.open import open_session
 from tests.examples import examples
 from tests.session import databases, tap_store
@@ -89,7 +89,7 @@ def test_cache_entries_that_requests_ask_for_are_kept_in_every_form(tmp_path: Pa
     for made_one in made:
         made_one["request"]["body"]["tools"] = [{"name": "Bash", "cache_control": {"type": "ephemeral"}}]
     for session in (lines_of(made, tmp_path), in_database(made, tmp_path)):
-        assert [call.marks for call in session.calls] == [(RecordedMark(1),)] * 2
+        assert [call.marks for call in session.calls] == [(RecordedBreakpoint(1),)] * 2
 
 
 def test_a_stream_of_openais_api_was_put_together_with_counts_under_both_names(tmp_path: Path) -> None:

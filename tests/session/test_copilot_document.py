@@ -126,7 +126,7 @@ def test_a_document_written_anew_is_followed(tmp_path: Path) -> None:
 def test_other_documents_are_not_taken_for_one(tmp_path: Path, value: object) -> None:
     from inspector.session.sniff import Sample
 
-    assert copilot.CopilotFormat().recognise(Sample(write(tmp_path / "x.json", value))) == ""
+    assert copilot.CopilotFormat().recognize(Sample(write(tmp_path / "x.json", value))) == ""
 
 
 @pytest.mark.parametrize("bad", [None, 5, "x", [], {"role": None}, {"role": "tool", "content": {"a": 1}}])

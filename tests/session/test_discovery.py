@@ -11,9 +11,9 @@ from inspector.session.discovery import (
     describe_folder,
     format_of_name,
     found_in,
-    header_of,
     list_sessions,
     places,
+    read_header,
     sessions_in,
 )
 from inspector.session.registry import all_formats, detect, format_named
@@ -177,10 +177,10 @@ def test_a_name_alone_tells_an_agent() -> None:
 
 def test_what_is_no_session_has_no_header(tmp_path: Path) -> None:
     (tmp_path / "x.json").write_text("{}")
-    assert header_of(tmp_path / "x.json") is None
-    assert header_of(tmp_path / "missing") is None
+    assert read_header(tmp_path / "x.json") is None
+    assert read_header(tmp_path / "missing") is None
     path = session_at(tmp_path / SESSION / "subagents" / "agent-a1.jsonl")
-    header = header_of(path)
+    header = read_header(path)
     assert header is not None
     assert (header.format, header.parent) == ("claude-code", tmp_path / f"{SESSION}.jsonl")
 

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from inspector.cli.exit_codes import CommandError
 from inspector.cli.resolve_paths import resolve_targets
-from inspector.session.awaiting import is_awaited, why_still_awaited
+from inspector.session.awaiting import may_appear, why_not_ready
 from inspector.session.errors import SessionError
 from inspector.session.follow import Follower, Update, follow
 from inspector.session.model import TextUnavailableError
@@ -356,25 +356,25 @@ def rollout() -> Rollout:
 
 def test_a_session_is_awaited_until_there_is_one(tmp_path: Path) -> None:
     path = tmp_path / "later.jsonl"
-    assert is_awaited(path)
-    assert why_still_awaited(path) == "there is no such file yet"
+    assert may_appear(path)
+    assert why_not_ready(path) == "there is no such file yet"
     path.touch()
-    assert is_awaited(path)
-    assert why_still_awaited(path) == "the file is empty so far"
+    assert may_appear(path)
+    assert why_not_ready(path) == "the file is empty so far"
     path.write_bytes(rollout().encoded()[0][:30])
-    assert why_still_awaited(path) == "what is there is no session so far"
+    assert why_not_ready(path) == "what is there is no session so far"
     rollout().write(path)
-    assert why_still_awaited(path) == ""
-    assert not is_awaited(path)
+    assert why_not_ready(path) == ""
+    assert not may_appear(path)
 
 
 def test_a_folder_is_awaited_until_a_session_is_in_it(tmp_path: Path) -> None:
     folder = tmp_path / "later"
-    assert is_awaited(folder)
+    assert may_appear(folder)
     folder.mkdir()
-    assert why_still_awaited(folder)
+    assert why_not_ready(folder)
     rollout().write(folder / "rollout.jsonl")
-    assert why_still_awaited(folder) == ""
+    assert why_not_ready(folder) == ""
 
 
 async def test_a_session_that_is_not_there_yet_can_be_waited_for_and_followed(tmp_path: Path) -> None:
@@ -415,12 +415,12 @@ async def test_waiting_for_a_session_ends_when_told_and_a_slip_is_an_error(tmp_p
 
 
 def test_nothing_is_awaited_where_there_is_no_folder_or_something_else(tmp_path: Path) -> None:
-    assert not is_awaited(tmp_path / "nowhere" / "later.jsonl")
-    assert not is_awaited(tmp_path)
+    assert not may_appear(tmp_path / "nowhere" / "later.jsonl")
+    assert not may_appear(tmp_path)
     (tmp_path / "notes.txt").write_text("notes")
-    assert not is_awaited(tmp_path / "notes.txt")
-    assert not is_awaited(tmp_path / "notes.txt" / "later.jsonl")
-    assert not is_awaited(tmp_path / ("x" * 5000))
+    assert not may_appear(tmp_path / "notes.txt")
+    assert not may_appear(tmp_path / "notes.txt" / "later.jsonl")
+    assert not may_appear(tmp_path / ("x" * 5000))
 
 
 def test_the_screen_waits_for_a_named_path_but_not_for_a_slip(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

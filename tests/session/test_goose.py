@@ -22,8 +22,8 @@ from inspector.session.registry import detect
 from tests.examples import examples
 from tests.session.databases import change_rows, row_changes, run
 from tests.session.goose_store import (
+    CONTINUE_PREFIX,
     FIRST_TABLES,
-    GO_ON,
     GooseScript,
     create,
     request,
@@ -134,15 +134,15 @@ def test_a_compaction_hides_what_it_sums_up(read: Callable[[GooseScript], Sessio
     script.compact("summed up twice")
     script.answer("third")
     found = read(script)
-    assert now(found) == ["summed up twice", GO_ON, "third"]
+    assert now(found) == ["summed up twice", CONTINUE_PREFIX, "third"]
     assert [texts(found, context.members) for context in found.contexts[:2]] == [
         ["one", "first"],
-        ["summed up once", GO_ON, "one", "second", "two"],
+        ["summed up once", CONTINUE_PREFIX, "one", "second", "two"],
     ]
     assert [context.cause for context in found.contexts[1:]] == [ContextCause.COMPACTION] * 2
     assert [found.messages[made.message].is_summary for made in found.compactions] == [True, True]
     assert len(found.calls) == 3
-    assert prompt(found, 1) == ["summed up once", GO_ON, "one"]
+    assert prompt(found, 1) == ["summed up once", CONTINUE_PREFIX, "one"]
     assert found.messages[3].is_meta
 
 
@@ -395,7 +395,7 @@ def test_a_followed_session_stays_while_its_rows_are_written_anew(tmp_path: Path
         run(connection, *script.replaced("s1"))
         follower.poll()
         assert follower.session == open_session(path)
-        assert now(follower.session) == ["summary", GO_ON]
+        assert now(follower.session) == ["summary", CONTINUE_PREFIX]
         run(connection, ("DELETE FROM sessions WHERE id = 's1'", ()))
         follower.poll()
         assert follower.state == "vanished"

@@ -13,9 +13,9 @@ from inspector.session.errors import SessionError
 from inspector.session.follow import Follower
 from inspector.session.formats.grok import GrokFormat
 from inspector.session.formats.grok.log import MOST_BYTES
+from inspector.session.independent_usage import independent_totals, totals_of
 from inspector.session.model import BlockKind, LinkKind, Role, Usage
 from inspector.session.open import open_session
-from inspector.session.plain_usage import plain_totals, totals_of
 from tests.examples import examples
 from tests.session.grok_lines import GrokScript, grok
 from tests.session.mutations import mutated
@@ -252,7 +252,7 @@ def reasons(session: Session) -> list[tuple[str, bool]]:
     return [(note.reason.removeprefix("logs/unified.jsonl: "), note.skipped) for note in session.diagnostics]
 
 
-UNTOLD = ("which of several responses it counts cannot be told", True)
+UNMATCHED = ("which of several responses it counts cannot be told", True)
 
 
 def test_what_reports_leave_out_is_read_from_the_log_of_all_sessions(tmp_path: Path) -> None:
@@ -263,7 +263,7 @@ def test_what_reports_leave_out_is_read_from_the_log_of_all_sessions(tmp_path: P
     assert uncached(session) == [100, 101, 102, 103, 104]
     assert session.calls[0].time == 1_750_000_000 + 3.5
     assert (session.diagnostics, session.side_calls) == ((), ())
-    assert plain_totals(session) == totals_of(session)
+    assert independent_totals(session) == totals_of(session)
 
 
 def test_a_log_that_begins_later_counts_the_responses_it_has(tmp_path: Path) -> None:
@@ -280,7 +280,7 @@ def test_logged_responses_that_cannot_be_told_apart_are_counted_and_given_to_no_
     script.logged = kept
     session = logged(tmp_path, script)
     assert uncached(session) == [100, None, None, 103]
-    assert reasons(session) == [UNTOLD]
+    assert reasons(session) == [UNMATCHED]
     assert session.skipped_records == 1
     where = session.diagnostics[0]
     lines = (tmp_path / "logs" / "unified.jsonl").read_bytes().splitlines(keepends=True)

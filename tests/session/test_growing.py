@@ -15,7 +15,7 @@ import pytest
 from inspector.session.follow import Follower
 from inspector.session.open import open_session
 from inspector.session.registry import all_formats
-from inspector.session.sqlite import LINGER_SECONDS
+from inspector.session.sqlite import GRACE_SECONDS
 from tests.session.growing import GROWING, Growing, remove
 from tests.session.soundness import assert_sound
 
@@ -276,7 +276,7 @@ def test_a_database_whose_log_is_emptied_and_taken_away_is_followed_on(tmp_path:
     until = time.monotonic() + PATIENCE
     while log.exists() and time.monotonic() < until:
         # The follower still reads, and may not write: only a writer that closes last takes the log away.
-        time.sleep(LINGER_SECONDS / 4)
+        time.sleep(GRACE_SECONDS / 4)
         with closing(sqlite3.connect(follower.path)) as last:
             last.execute("SELECT count(*) FROM sqlite_master").fetchall()
     assert not log.exists(), "the last to close takes it away"

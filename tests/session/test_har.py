@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from inspector.session.errors import SessionError
 from inspector.session.formats.har import HarFormat
-from inspector.session.model import BlockKind, RecordedMark, Usage
+from inspector.session.model import BlockKind, RecordedBreakpoint, Usage
 from inspector.session.open import open_session
 from tests.examples import examples
 from tests.session.run_files import Record, encoded, stream
@@ -126,7 +126,7 @@ def test_cache_entries_that_a_request_asks_for_are_kept_of_its_call(tmp_path: Pa
         archive([entry(asked, json.dumps(answer), 0, BEDROCK.replace("invoke-with-response-stream", "invoke"))]),
         tmp_path,
     )
-    assert session.calls[0].marks == (RecordedMark(1, "1h"),)
+    assert session.calls[0].marks == (RecordedBreakpoint(1, "1h"),)
 
 
 def test_what_separates_lines_in_texts_does_not_end_an_event(tmp_path: Path) -> None:
@@ -345,8 +345,8 @@ def test_requests_to_the_converse_api_are_read_with_their_usage_and_marks(tmp_pa
     assert [call.model for call in session.calls] == ["us.anthropic.claude-x-v1:0"] * 2
     assert {call.thinking for call in session.calls} == {"enabled, 2,000 tokens"}
     # Tools and two system texts, a question with a picture, an answer in three blocks, and a result.
-    first = (RecordedMark(1), RecordedMark(2))
-    assert [call.marks for call in session.calls] == [first, (*first, RecordedMark(9, "1h"))]
+    first = (RecordedBreakpoint(1), RecordedBreakpoint(2))
+    assert [call.marks for call in session.calls] == [first, (*first, RecordedBreakpoint(9, "1h"))]
     thought, call, result = session.messages[2].blocks[0], session.messages[2].blocks[2], session.messages[3].blocks[0]
     assert (thought.kind, thought.signature_characters) == (BlockKind.THINKING, 3)
     assert (call.tool_name, result.tool_name, result.tool_call_id, result.is_error) == ("Bash", "Bash", "t1", True)

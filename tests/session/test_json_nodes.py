@@ -9,7 +9,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from inspector.session.json.codec import lenient_json
-from inspector.session.json.nodes import FileNode, events_inside, inside_string, sound_of_same_length, unescaped
+from inspector.session.json.nodes import FileNode, events_inside, parse_inner_json, repair_in_place, unescaped
 
 HALVES = [rb"\ud83d", rb"\uDE00", rb"\ud83d\ud83d", rb"\\ud83d", rb"\ud83d\ude00", b"\xff", b"\xed\xa0\xbd", b"NaN"]
 
@@ -37,7 +37,7 @@ def test_numbers_that_python_alone_writes_do_not_hide_what_stands_beside_them() 
 
 def test_words_in_strings_that_look_like_such_numbers_stay() -> None:
     data = rb'["a NaN", "\" Infinity", NaN, "-Infinity", "cut NaN'
-    assert sound_of_same_length(data) == rb'["a NaN", "\" Infinity", 0  , "-Infinity", "cut NaN'
+    assert repair_in_place(data) == rb'["a NaN", "\" Infinity", 0  , "-Infinity", "cut NaN'
 
 
 def test_what_is_no_json_at_all_has_no_parts() -> None:
@@ -48,7 +48,7 @@ def test_what_is_no_json_at_all_has_no_parts() -> None:
 
 @given(data=st.lists(st.sampled_from([*HALVES, b'"', b"\\", b"a", b"Infinity", "é".encode()])).map(b"".join))
 def test_a_text_made_sound_keeps_its_length(data: bytes) -> None:
-    assert len(sound_of_same_length(data)) == len(data)
+    assert len(repair_in_place(data)) == len(data)
 
 
 @given(st.text(), st.booleans(), st.booleans())
@@ -57,7 +57,7 @@ def test_a_text_made_sound_keeps_its_length(data: bytes) -> None:
 def test_a_value_inside_a_string_is_read_again_from_its_place_in_the_file(text: str, inner: bool, outer: bool) -> None:
     body = json.dumps({"before": text, "text": text}, ensure_ascii=inner)
     file = json.dumps({"body": body}, ensure_ascii=outer).encode()
-    found = inside_string(FileNode(file, 0).fields()["body"])
+    found = parse_inner_json(FileNode(file, 0).fields()["body"])
     assert found is not None
     node = found.fields()["text"]
     assert node.value() == text
@@ -80,5 +80,5 @@ def test_events_inside_a_string_are_read_from_their_places(text: str, ascii_only
 
 @pytest.mark.parametrize("broken", [b'"{\\u"', b'"{\\u12"', b'"{\\uZZZZ}"', b'"{\\x}"', b'"{\xff\\u"', b'"', b'"\\"'])
 def test_a_string_with_broken_escapes_holds_nothing(broken: bytes) -> None:
-    assert inside_string(FileNode(broken, 0)) is None
+    assert parse_inner_json(FileNode(broken, 0)) is None
     assert events_inside(FileNode(broken, 0)) == []

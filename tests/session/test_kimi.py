@@ -14,10 +14,10 @@ from inspector.session.discovery import list_sessions, sessions_in
 from inspector.session.duplicate_calls import call_keys
 from inspector.session.follow import Follower
 from inspector.session.formats.kimi import KimiCliFormat, KimiCodeFormat
+from inspector.session.independent_usage import independent_totals, totals_of
 from inspector.session.json.codec import is_whole_json
 from inspector.session.model import BlockKind, ContextCause, LinkKind, Role
 from inspector.session.open import open_session
-from inspector.session.plain_usage import plain_totals, totals_of
 from inspector.session.related import locate, parent_of, subagent_of
 from inspector.strategies.history.history import History
 from tests.examples import examples
@@ -427,7 +427,7 @@ def test_cli_subagents_with_files_of_their_own_are_sessions_and_counted_once(tmp
     assert len(session.calls) == 1
     assert session.record_counts["SubagentEvent of a file of its own"] == 6
     assert started(session) == [("s1:agent-c1", "c1"), ("s1:a2", "c2")]
-    assert plain_totals(session) == totals_of(session)
+    assert independent_totals(session) == totals_of(session)
     link = subagent_of(session, "c1")
     assert link is not None
     sub = open_session(link.path or tmp_path)

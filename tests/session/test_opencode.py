@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from inspector.session.discovery import places, sessions_in
-from inspector.session.duplicate_calls import call_keys, counted_elsewhere, without_calls
+from inspector.session.duplicate_calls import call_keys, calls_counted_elsewhere, without_calls
 from inspector.session.errors import SessionError
 from inspector.session.follow import Follower
 from inspector.session.formats import opencode
@@ -597,5 +597,5 @@ def test_what_a_fork_copied_is_inherited_and_its_calls_are_those_of_the_session_
     assert [call.usage.prompt for call in copied.own_calls if call.usage] == [400]
     keys = [call_keys(session) for session in (origin, copied)]
     assert keys[1][:2] == keys[0]
-    (_, elsewhere) = counted_elsewhere([(1.0, keys[0]), (2.0, keys[1])])
+    (_, elsewhere) = calls_counted_elsewhere([(1.0, keys[0]), (2.0, keys[1])])
     assert without_calls(copied, elsewhere).calls == copied.own_calls

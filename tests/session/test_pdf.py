@@ -16,7 +16,7 @@ from inspector.session.formats.chat import media_of_part
 from inspector.session.media import media_of_base64, media_of_data_url
 from inspector.session.model import Media
 from inspector.session.open import open_session
-from inspector.session.pdf import MOST_BYTES, pages_of_pdf
+from inspector.session.pdf import MOST_BYTES, count_pdf_pages
 from tests.session import run_files
 from tests.session.run_files import encoded
 
@@ -54,23 +54,23 @@ def packed(text: bytes) -> bytes:
 def test_pages_are_those_of_the_root_of_the_page_tree(pages: int, noise: bytes, is_packed: bool) -> None:
     written = tree(pages)
     picture = b"8 0 obj << /Length 60 >> stream\n" + noise.replace(b">>", b"") + b"\nendstream endobj\n"
-    assert pages_of_pdf(HEAD + picture + (packed(written) if is_packed else written) + TAIL) == pages
+    assert count_pdf_pages(HEAD + picture + (packed(written) if is_packed else written) + TAIL) == pages
 
 
 def test_pages_without_a_tree_are_counted() -> None:
     written = b"".join(b"%d 0 obj<</Type/Page>>endobj " % at for at in range(7))
-    assert pages_of_pdf(HEAD + written) == 7
-    assert pages_of_pdf(HEAD) == 0
+    assert count_pdf_pages(HEAD + written) == 7
+    assert count_pdf_pages(HEAD) == 0
 
 
 @pytest.mark.parametrize("data", [b"", b"no PDF", tree(3), b"x" * 2_000 + HEAD + tree(3), HEAD + packed(tree(3))[:-90]])
 def test_what_is_none_or_is_cut_has_no_pages(data: bytes) -> None:
-    assert pages_of_pdf(data) == 0
+    assert count_pdf_pages(data) == 0
 
 
 @given(data=st.binary(max_size=400))
 def test_any_bytes_are_taken(data: bytes) -> None:
-    assert pages_of_pdf(HEAD + data) >= 0
+    assert count_pdf_pages(HEAD + data) >= 0
     media_of_base64("application/pdf", data)
 
 
@@ -79,12 +79,12 @@ def test_any_bytes_are_taken(data: bytes) -> None:
 )
 def test_what_is_made_to_take_long_does_not(unit: bytes) -> None:
     began = time.process_time()
-    pages_of_pdf(HEAD + unit * (2_000_000 // len(unit)))
+    count_pdf_pages(HEAD + unit * (2_000_000 // len(unit)))
     assert time.process_time() - began < 5
 
 
 def test_a_large_one_is_not_looked_into() -> None:
-    assert pages_of_pdf(HEAD + tree(2) + bytes(MOST_BYTES)) == 0
+    assert count_pdf_pages(HEAD + tree(2) + bytes(MOST_BYTES)) == 0
 
 
 def test_the_pages_of_a_document_are_known_wherever_its_data_stands() -> None:

@@ -19,7 +19,7 @@ from inspector.session.jsonl_reader import JsonlReader, ReadPlace
 from inspector.session.model import Session
 from inspector.session.open import open_reader, open_session
 from inspector.session.reading_process import ReadingProcess
-from inspector.session.sent_session import EncodedSession, SentPart, resumes
+from inspector.session.transfer import EncodedSession, TransferPart, resumes
 from tests.examples import examples
 from tests.session.claude_lines import Script
 from tests.session.following import assert_same_objects, settle
@@ -54,25 +54,25 @@ def read_by(process: ReadingProcess) -> Follower:
     return follower
 
 
-def handed_over(path: Path) -> Follower:
+def plugin_event(path: Path) -> Follower:
     """A follower that goes on where another reader is, as it does after a process, without the process."""
     reader = open_reader(path)
     assert resumes(reader)
     for _ in reader.load():
         pass
-    encoded = msgpack.encode(SentPart(1, 1, EncodedSession.of(reader.snapshot()), reader.place))
-    part = msgpack.decode(encoded, type=SentPart)
+    encoded = msgpack.encode(TransferPart(1, 1, EncodedSession.of(reader.snapshot()), reader.place))
+    part = msgpack.decode(encoded, type=TransferPart)
     return read_by(Sending(path, part))  # type: ignore[arg-type]  as much of a process as is used
 
 
 class Sending:
     """In the place of a process: sends these parts."""
 
-    def __init__(self, path: Path, *parts: SentPart) -> None:
+    def __init__(self, path: Path, *parts: TransferPart) -> None:
         self.path = path
         self._parts = parts
 
-    def parts(self) -> Iterator[SentPart]:
+    def parts(self) -> Iterator[TransferPart]:
         yield from self._parts
 
 
@@ -130,7 +130,7 @@ def test_a_process_sends_what_it_has_read_so_far(path: Path, monkeypatch: pytest
 def test_a_file_is_not_read_again_before_something_is_added(
     talk: Script, path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    follower = handed_over(path)
+    follower = plugin_event(path)
     taken: list[int] = []
     take = JsonlReader._take
     monkeypatch.setattr(JsonlReader, "_take", lambda reader, data: (taken.append(len(data)), take(reader, data)))
@@ -156,7 +156,7 @@ def test_a_session_read_elsewhere_grows_like_one_that_was_read_here(
     start = max(len(lines[0]), int(min(cuts) * len(data)))
     path.write_bytes(data[:start])
     settle(path)
-    follower = handed_over(path)
+    follower = plugin_event(path)
     assert follower.session == open_session(path)
     done = start
     for cut in [*sorted(start + int(cut * (len(data) - start)) for cut in cuts), len(data)]:
@@ -176,7 +176,7 @@ def test_every_format_of_lines_goes_on_from_where_a_process_was(name: str, tmp_p
     growing, path = GROWING[name], tmp_path / GROWING[name].name
     growing.write(path, 6)
     # A format that keeps more than the lines of one file is read here.
-    follower = handed_over(path) if resumes(open_reader(path)) else read_by(ReadingProcess(path))
+    follower = plugin_event(path) if resumes(open_reader(path)) else read_by(ReadingProcess(path))
     growing.write(path, 9)
     settle(path)
 
@@ -189,7 +189,7 @@ def test_every_format_of_lines_goes_on_from_where_a_process_was(name: str, tmp_p
 def test_a_last_line_that_was_not_complete_is_taken_when_it_is(talk: Script, path: Path) -> None:
     whole = path.read_bytes()
     path.write_bytes(whole[:-20])
-    follower = handed_over(path)
+    follower = plugin_event(path)
     assert follower.session.skipped_records == 1
     with path.open("ab") as file:
         file.write(whole[-20:])
@@ -201,7 +201,7 @@ def test_a_last_line_that_was_not_complete_is_taken_when_it_is(talk: Script, pat
 
 
 def test_a_file_that_was_written_anew_is_read_anew(path: Path) -> None:
-    follower = handed_over(path)
+    follower = plugin_event(path)
     other = Script()
     other.prompt("something else")
     path.unlink()
@@ -215,11 +215,11 @@ def test_a_file_that_was_written_anew_is_read_anew(path: Path) -> None:
 
 def test_a_file_replaced_while_a_process_read_it_is_read_here(path: Path) -> None:
     follower = Follower(path, load=False)
-    stale = msgpack.encode(SentPart(1, 1, *_sent(path)))
-    part = msgpack.decode(stale, type=SentPart)
+    stale = msgpack.encode(TransferPart(1, 1, *_sent(path)))
+    part = msgpack.decode(stale, type=TransferPart)
     assert part.place is not None
     other = part.place.state._replace(inode=part.place.state.inode + 1)
-    moved = SentPart(1, 1, part.session, part.place._replace(state=other))
+    moved = TransferPart(1, 1, part.session, part.place._replace(state=other))
 
     for _ in follower.load(Sending(path, moved)):  # type: ignore[arg-type]  as much of a process as is used
         pass

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from inspector.replay.analysis.cache_marks import cache_marks
-from inspector.replay.cache.mark_rules import MarkRule
+from inspector.replay.analysis.cache_breakpoints import cache_marks
+from inspector.replay.cache.breakpoint_rules import BreakpointRule
 from inspector.replay.sessions import replay_session
-from inspector.session.model import BlockKind, RecordedMark
+from inspector.session.model import BlockKind, RecordedBreakpoint
 from inspector.session.open import open_session
 from inspector.strategies.plan import Plan
 from tests.session import run_files
@@ -71,7 +71,7 @@ def test_marks_in_the_query_of_a_step_are_those_of_its_call(tmp_path: Path, is_c
     assert marks(session) == [[1, 2], [2, 3 + answer], [3 + answer, 4 + 2 * answer]]
     kinds = [session.blocks[blocks - 1].kind for blocks in (3 + answer, 4 + 2 * answer)]
     assert kinds == [BlockKind.TOOL_RESULT] * 2
-    assert cache_marks(replay_session(session, Plan())).rules[0].rule is MarkRule.RECORDED
+    assert cache_marks(replay_session(session, Plan())).rules[0].rule is BreakpointRule.RECORDED
 
 
 @pytest.mark.parametrize("is_text", [False, True], ids=["document", "text of one"])
@@ -113,7 +113,7 @@ def test_lifetimes_of_marks_in_a_query_are_kept(tmp_path: Path) -> None:
     run["trajectory"][0]["query"][-1]["content"][0]["cache_control"] = HOUR
     session = opened(tmp_path / "r.traj", run)
 
-    assert session.calls[0].marks == (RecordedMark(1), RecordedMark(2, "1h"))
+    assert session.calls[0].marks == (RecordedBreakpoint(1), RecordedBreakpoint(2, "1h"))
 
 
 def inspect_sample(turns: int) -> Record:
@@ -163,7 +163,7 @@ def test_marks_in_a_recorded_request_of_inspect_are_those_of_its_call(tmp_path: 
 
     assert marks(session) == [[1, 2, 3], [1, 2, 3, 6], [1, 2, 6, 9]]
     found = cache_marks(replay_session(session, Plan()))
-    assert found.rules[0].rule is MarkRule.RECORDED
+    assert found.rules[0].rule is BreakpointRule.RECORDED
     assert found.are_recorded.tolist() == [True] * 3
 
 
@@ -219,4 +219,4 @@ def test_a_request_that_is_not_the_prompt_or_is_not_recorded_says_nothing_of_mar
     session = opened(tmp_path / "l.json", log(sample))
 
     assert marks(session) == [None, None, [], [12]]
-    assert session.calls[3].marks == (RecordedMark(12, "1h"),)
+    assert session.calls[3].marks == (RecordedBreakpoint(12, "1h"),)

@@ -12,7 +12,7 @@ import pytest
 
 from inspector.session.errors import SessionError
 from inspector.session.follow import Follower
-from inspector.session.model import BlockKind, RecordedMark
+from inspector.session.model import BlockKind, RecordedBreakpoint
 from inspector.session.open import open_session
 from inspector.session.registry import detect
 from tests.session import run_files
@@ -161,7 +161,7 @@ def test_cache_marks_of_a_running_evaluation_are_those_of_the_requests_its_datab
     for number, event in enumerate(sample["events"]):
         running.log(sample, {**event, "call": call}, f"e{number}")
     (made,) = open_session(running.path).calls
-    assert made.marks == (RecordedMark(1, "1h"),)
+    assert made.marks == (RecordedBreakpoint(1, "1h"),)
 
 
 def test_a_log_that_has_no_sample_yet_is_read_from_its_database_in_either_form(tmp_path: Path, home: Path) -> None:

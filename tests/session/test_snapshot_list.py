@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
 from inspector.session import snapshot_list
-from inspector.session.snapshot_list import CHUNK, ListSnapshot, SnapshotList, said_of_parts, unchanged
+from inspector.session.snapshot_list import CHUNK, ListSnapshot, SnapshotList, map_chunks, unchanged
 
 numbers = st.lists(st.integers(0, 5), max_size=8)
 bounds = st.none() | st.integers(-10, 10)
@@ -110,7 +110,7 @@ class Changes(RuleBasedStateMachine):
         assert self.list == self.like
         for state, wanted in self.states:
             assert list(state) == wanted
-            assert [*chain.from_iterable(said_of_parts(state, "itself", tuple))] == wanted
+            assert [*chain.from_iterable(map_chunks(state, "itself", tuple))] == wanted
         if self.states:
             before = self.states[-1][1]
             kept = self.list.unchanged
@@ -155,10 +155,10 @@ def test_of_parts_that_another_state_shares_it_is_said_once():
         return max(items)
 
     items = SnapshotList(range(8))
-    assert list(said_of_parts(items.snapshot(), "largest", largest)) == [2, 5, 7]
+    assert list(map_chunks(items.snapshot(), "largest", largest)) == [2, 5, 7]
     items.append(8)
-    assert list(said_of_parts(items.snapshot(), "largest", largest)) == [2, 5, 8]
+    assert list(map_chunks(items.snapshot(), "largest", largest)) == [2, 5, 8]
     items[0] = 9
-    assert list(said_of_parts(items.snapshot(), "largest", largest)) == [9, 5, 8]
-    assert list(said_of_parts((3, 1), "largest", largest)) == [3]
+    assert list(map_chunks(items.snapshot(), "largest", largest)) == [9, 5, 8]
+    assert list(map_chunks((3, 1), "largest", largest)) == [3]
     assert looked_at[:4] == [3, 3, 2, 3]

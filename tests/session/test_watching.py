@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from inspector.session.watching import file_system_in, has_events, is_silent, wake_ups
+from inspector.session.watching import file_system_in, has_events, is_silent, watch_folders
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -48,7 +48,7 @@ async def test_a_folder_that_does_not_exist_is_looked_for(tmp_path: Path) -> Non
     stop = asyncio.Event()
     count = 0
     async with asyncio.timeout(60):
-        async for _ in wake_ups((tmp_path / "not yet",), stop):
+        async for _ in watch_folders((tmp_path / "not yet",), stop):
             count += 1
             if count == 3:
                 stop.set()
@@ -58,5 +58,5 @@ async def test_a_folder_that_does_not_exist_is_looked_for(tmp_path: Path) -> Non
 async def test_waking_ends_when_told(tmp_path: Path) -> None:
     stop = asyncio.Event()
     async with asyncio.timeout(60):
-        async for _ in wake_ups((tmp_path,), stop):
+        async for _ in watch_folders((tmp_path,), stop):
             stop.set()

@@ -143,8 +143,8 @@ def test_with_an_idle_gate_a_warm_cache_is_never_broken(data):
 
 
 def test_a_strategy_at_rest_is_not_batched():
-    assert not TieredStale().holds_back
-    assert TieredStale(batch_calls=25).holds_back
+    assert not TieredStale().delays_edits
+    assert TieredStale(batch_calls=25).delays_edits
 
 
 @pytest.mark.parametrize("name", [name for name, kind in STRATEGIES.items() if issubclass(kind, Batching)])

@@ -17,7 +17,7 @@ import pytest
 from inspector import apply_once
 from inspector.strategies.library.hermes import lean_tail
 from inspector.strategies.library.hermes_tail import (
-    HermesRow,
+    MessageFacts,
     Speaker,
     demoted_line,
     old_results,
@@ -156,7 +156,7 @@ def test_a_demoted_result_says_how_it_is_found_in_the_session() -> None:
 
 
 def test_results_that_follow_one_another_are_one_round() -> None:
-    tool, answer = HermesRow(Speaker.TOOL), HermesRow(Speaker.ASSISTANT, makes_calls=True)
+    tool, answer = MessageFacts(Speaker.TOOL), MessageFacts(Speaker.ASSISTANT, makes_calls=True)
     rows = [answer, tool, tool, answer, tool, answer, tool, tool, tool]
     assert [list(old_results(rows, 0, count)) for count in (0, 1, 2, 3)] == [
         [1, 2, 4, 6, 7, 8],

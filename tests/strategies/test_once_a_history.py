@@ -1,14 +1,14 @@
 """What follows from a session alone is worked out once for each state of it and each setting."""
 
 from inspector.strategies.history.history import History
-from inspector.strategies.history.memo import once_a_history
+from inspector.strategies.history.memo import cached_per_history
 from tests.strategies.conversations import session_of, steps
 
 
 def test_it_is_worked_out_once_for_each_setting_and_anew_for_another_history():
     asked = []
 
-    @once_a_history
+    @cached_per_history
     def longest(history: History, least: int, *, doubled: bool = False) -> int:
         asked.append((history, least, doubled))
         return max(int(history.characters.max()), least) * (2 if doubled else 1)

@@ -24,7 +24,7 @@ def test_none_changes_nothing():
 def test_presets_of_ours_never_send_more_than_was_recorded_and_the_careful_one_waits():
     stale = {name: PRESETS[name].plan().strategies[-1] for name in ("careful", "aggressive")}
     assert all(strategy.never_longer for strategy in stale.values())
-    assert stale["careful"].holds_back
+    assert stale["careful"].delays_edits
 
 
 STAND_ALONE = {

@@ -2,7 +2,7 @@ import json
 
 import pytest
 
-from inspector.recall.names import blocks_named
+from inspector.recall.names import matching_blocks
 from inspector.replay.engine.inputs import ReplayInputs
 from inspector.replay.engine.replay import replay
 from inspector.session.model import BlockKind
@@ -182,7 +182,7 @@ def test_every_id_leads_to_the_result_and_the_call():
     sent = Sent(session, SmartDiffCompression(line="{ids}", marker=""))
     for line in notes(sent)[0].splitlines()[1:-1]:
         for identifier in line.split(", "):
-            (found,) = blocks_named(session, identifier)
+            (found,) = matching_blocks(session, identifier)
             assert session.blocks[found].tool_call_id == identifier
             arguments = json.loads(session.text(session.blocks[int(sent.history.call_block[found])]))
             assert arguments["new_str"].startswith("y")

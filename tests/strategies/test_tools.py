@@ -7,10 +7,10 @@ from inspector.strategies.history.arguments import path_of
 from inspector.strategies.history.tools import (
     AGENT_TOOLS,
     DOCUMENT_TIERS,
-    TIER_OF_MEANING,
-    Meaning,
-    meaning_mask,
-    meaning_of,
+    TIER_OF_KIND,
+    ToolKind,
+    tool_kind,
+    tool_kind_mask,
     tool_set_for,
 )
 from tests.strategies.conversations import Texts, block, session_of
@@ -19,30 +19,30 @@ from tests.strategies.conversations import Texts, block, session_of
 @pytest.mark.parametrize(
     ("tool", "meaning"),
     [
-        ("Read", Meaning.READ),
-        ("read_file", Meaning.READ),
-        ("Bash", Meaning.SHELL),
-        ("exec_command", Meaning.SHELL),
-        ("run_shell_command", Meaning.SHELL),
-        ("terminal", Meaning.SHELL),
-        ("apply_patch", Meaning.EDIT),
-        ("replace_in_file", Meaning.EDIT),
-        ("write_to_file", Meaning.WRITE),
-        ("Grep", Meaning.SEARCH),
-        ("WebFetch", Meaning.WEB),
-        ("TodoWrite", Meaning.CONFIRMATION),
-        ("unfocus", Meaning.LIGHT),
-        ("Task", Meaning.AGENT),
-        ("execute_trade", Meaning.ACTION),
-        ("mcp__files__read_file", Meaning.READ),
-        ("functions.exec_command", Meaning.SHELL),
-        ("GREP", Meaning.SEARCH),
-        ("mcp__linear-server__create_issue", Meaning.OTHER),
-        ("", Meaning.OTHER),
+        ("Read", ToolKind.READ),
+        ("read_file", ToolKind.READ),
+        ("Bash", ToolKind.SHELL),
+        ("exec_command", ToolKind.SHELL),
+        ("run_shell_command", ToolKind.SHELL),
+        ("terminal", ToolKind.SHELL),
+        ("apply_patch", ToolKind.EDIT),
+        ("replace_in_file", ToolKind.EDIT),
+        ("write_to_file", ToolKind.WRITE),
+        ("Grep", ToolKind.SEARCH),
+        ("WebFetch", ToolKind.WEB),
+        ("TodoWrite", ToolKind.CONFIRMATION),
+        ("unfocus", ToolKind.LIGHT),
+        ("Task", ToolKind.AGENT),
+        ("execute_trade", ToolKind.ACTION),
+        ("mcp__files__read_file", ToolKind.READ),
+        ("functions.exec_command", ToolKind.SHELL),
+        ("GREP", ToolKind.SEARCH),
+        ("mcp__linear-server__create_issue", ToolKind.OTHER),
+        ("", ToolKind.OTHER),
     ],
 )
 def test_a_tool_s_meaning_is_known_by_its_name(tool, meaning):
-    assert meaning_of(tool) is meaning
+    assert tool_kind(tool) is meaning
 
 
 def test_agents_agree_on_what_a_name_means():
@@ -54,7 +54,7 @@ def test_agents_agree_on_what_a_name_means():
 
 
 def test_every_meaning_has_a_tier_and_the_document_names_twenty_three_tools():
-    assert set(TIER_OF_MEANING) == set(Meaning)
+    assert set(TIER_OF_KIND) == set(ToolKind)
     assert sum(map(len, DOCUMENT_TIERS.values())) == 23
 
 
@@ -66,7 +66,7 @@ def test_known_tools_decide_which_classification_fits():
 
 
 def test_a_mask_is_false_for_blocks_without_a_tool():
-    mask = meaning_mask(("Read", "Bash", "mine"), (Meaning.READ,), ("mine",))
+    mask = tool_kind_mask(("Read", "Bash", "mine"), (ToolKind.READ,), ("mine",))
     assert mask[[0, 1, 2, -1]].tolist() == [True, False, True, False]
 
 

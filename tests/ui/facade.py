@@ -272,8 +272,8 @@ class TimelinePart(Part):
 
     def ask_late(self, row: int, block: int) -> None:
         """Ask to fold a row and to pin a block, which may be gone by then."""
-        self._widget.post_message(self._widget.FoldAsked(row))
-        self._widget.post_message(self._widget.PinAsked(block))
+        self._widget.post_message(self._widget.FoldRequested(row))
+        self._widget.post_message(self._widget.PinRequested(block))
 
     def all_lines(self) -> list[str]:
         """What all rows shown say, those below the screen too."""
@@ -475,7 +475,7 @@ class Running:
     def _top(self) -> Screen[Any]:
         return self._app.screen  # type: ignore[no-any-return]
 
-    def open_beside(self, path: Path) -> None:
+    def open_in_tab(self, path: Path) -> None:
         """Open another session in a tab of its own."""
         self._app.open_session(path)
 
@@ -493,7 +493,7 @@ class Running:
 
     def keep_entries_in_sight(self) -> None:
         """Scroll the plan as it does after a change of it."""
-        self._screen.query_one("Entries").keep_in_sight()  # type: ignore[attr-defined]
+        self._screen.query_one("Entries").scroll_to_focus()  # type: ignore[attr-defined]
 
     def pilot_of_facade(self) -> Pilot[Any]:
         """For the other parts of the facade alone."""
@@ -622,7 +622,7 @@ class Running:
             *("a plan is not replayed" for plan, replayed in outcomes if plan != replayed),
             *(waits for screen in screens if isinstance(screen, InspectScreen) for waits in self._unanswered(screen)),
             *(f"{self._top.size} is shown of {self._app.size}" for _ in range(self._top.size != self._app.size)),
-            *("keys wait" for _ in range(bool(self._app._kept_input))),
+            *("keys wait" for _ in range(bool(self._app._queued_input))),
             *(f"{widget} is not laid out" for screen in self._shown_screens() for widget in not_laid_out(screen)),
             *(["a frame is due"] if is_frame_due(self._top) else ()),
             *(f"{each} has messages" for each in self._top.walk_children(with_self=True) if each.message_queue_size),
@@ -842,7 +842,7 @@ class Running:
 
     def focus_part(self, name: str) -> None:
         """Give a part of the main screen the focus, by its name."""
-        self._screen.pane_focus.give_to(name)
+        self._screen.pane_focus.focus_pane(name)
 
     @property
     def is_over(self) -> bool:
@@ -998,7 +998,7 @@ class Running:
         return "A" if self._controller.plans is None else self._controller.plans.letter
 
     @property
-    def has_rival(self) -> bool:
+    def has_other_plan(self) -> bool:
         """What the other plan comes to is known."""
         return self._controller.rival is not None
 

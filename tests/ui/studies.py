@@ -385,7 +385,7 @@ class Misses(StudyOfReplay):
 
 
 class Marks(StudyOfReplay):
-    """Where cache control marks go: what is known of them is a `CacheMarks`."""
+    """Where cache control marks go: what is known of them is a `CacheBreakpoints`."""
 
     name, key = "marks", "g k"
 

@@ -29,7 +29,7 @@ from inspector.ui.actions.registry import BY_NAME, PLACES
 from inspector.ui.actions.screens import DIVISIONS, SECTIONS
 from inspector.ui.compare import best as compare_best
 from inspector.ui.compare import rows as compare_rows
-from inspector.ui.cost import answers as cost_answers
+from inspector.ui.cost import unplanned_lines as cost_answers
 from inspector.ui.cost.rows import CostSection
 from inspector.ui.help.commands import PaletteCommand, found
 from inspector.ui.help.key_listing import HelpRow, HelpSection, help_groups, key_hints

@@ -13,21 +13,21 @@ from inspector.replay.figure import Figure, HowKnown
 from inspector.session.model import BlockKind
 from inspector.strategies.plan import Plan
 from inspector.ui.compare.best import (
-    about_passed_over,
     best_of,
     headline,
+    not_recommended_legend,
+    not_recommended_reason,
+    not_recommended_text,
     safest_line,
     safest_of,
-    told_of_passing_over,
-    why_passed_over,
 )
-from inspector.ui.compare.front import beside_front, front_of, front_table, why
+from inspector.ui.compare.front import excluded_from_front, front_of, front_table, why
 from inspector.ui.compare.rows import (
     BEST_MARK,
     NEVER_APPLIED,
-    PASSED_OVER_MARK,
+    NOT_RECOMMENDED_MARK,
     SAFEST_MARK,
-    Contender,
+    CompareRow,
     PlanKind,
     about,
     compare_table,
@@ -49,7 +49,7 @@ def figures(cost: float) -> Figures:
 
 def contender(
     name: str, saved: float, needed: int | None, kind: PlanKind = PlanKind.STRATEGY, *hazards: Hazard
-) -> Contender:
+) -> CompareRow:
     """A plan that saves so many of ten dollars, and of which so many cuts were needed later, a dime each."""
     savings = Savings(tokens=figure(saved), usd=figure(saved), share=figure(saved / 10), share_of="cost_usd")
     first = 2 if saved else None
@@ -58,7 +58,7 @@ def contender(
     if needed is not None:
         cost, each = needed / 10, 0.1 if needed else None
         recoveries = Recoveries((), needed, 0, saved, cost, each, saved - cost, round(saved * 10) if needed else None)
-    return Contender(name, name, Plan(), kind, found, recoveries)
+    return CompareRow(name, name, Plan(), kind, found, recoveries)
 
 
 SMALL = Savings(tokens=figure(1.0), usd=figure(1.0), share=figure(0.1), share_of="cost_usd")
@@ -98,7 +98,7 @@ def test_the_best_plan_saves_most_if_what_was_needed_is_got_back_and_is_not_reje
 def test_a_plan_that_leaves_out_what_was_said_is_not_the_best_and_the_line_says_why() -> None:
     window = contender("window", 6.0, 0)
     assert window.found is not None
-    window = replace(window, found=replace(window.found, leaves_out_words=True))
+    window = replace(window, found=replace(window.found, drops_text=True))
     best = best_of([BASELINE, window, contender("sound", 4.0, 0)])
     assert best is not None
     assert best.key == "sound"
@@ -110,21 +110,21 @@ def test_a_plan_that_leaves_out_what_was_said_is_not_the_best_and_the_line_says_
 def test_a_plan_that_is_not_recommended_is_marked_and_says_why_whatever_it_saves() -> None:
     window, rejected = contender("window", 6.0, 0), contender("rejected", 5.0, 0, PlanKind.PRESET, REJECTED)
     assert window.found is not None
-    window = replace(window, found=replace(window.found, leaves_out_words=True))
+    window = replace(window, found=replace(window.found, drops_text=True))
     small = replace(contender("small window", 1.0, 0), found=replace(window.found, savings=SMALL))
     plans = [BASELINE, window, rejected, small, contender("sound", 4.0, 0), contender("trap", 4.5, 40)]
     best = best_of(plans)
-    passed_over = {each.key: why for each in plans if (why := why_passed_over(each))}
+    passed_over = {each.key: why for each in plans if (why := not_recommended_reason(each))}
     said = "it leaves out user or assistant messages"
     assert passed_over == {"window": said, "rejected": "a provider would reject it", "small window": said}
-    assert about_passed_over(plans) == "✗ leaves out messages or would be rejected"
-    assert about_passed_over([small]) == "✗ leaves out messages"
-    assert not about_passed_over([BASELINE, plans[-1]])
+    assert not_recommended_legend(plans) == "✗ leaves out messages or would be rejected"
+    assert not_recommended_legend([small]) == "✗ leaves out messages"
+    assert not not_recommended_legend([BASELINE, plans[-1]])
     marks = {row.key: row.mark for row in compare_table(plans, "sound", passed_over).rows}
-    assert {key for key, mark in marks.items() if mark == PASSED_OVER_MARK} == set(passed_over)
-    told = about(window, BASELINE.found, passed_over=told_of_passing_over(window, best))
+    assert {key for key, mark in marks.items() if mark == NOT_RECOMMENDED_MARK} == set(passed_over)
+    told = about(window, BASELINE.found, passed_over=not_recommended_text(window, best))
     assert told[0] == ("not best", "saves more net, but it leaves out user or assistant messages")
-    assert told_of_passing_over(small, best) == f"{said}, and nothing tells whether that was needed"
+    assert not_recommended_text(small, best) == f"{said}, and nothing tells whether that was needed"
 
 
 def test_the_safest_plan_is_the_one_whose_cuts_were_needed_least_of_those_that_save_for_sure() -> None:
@@ -177,9 +177,9 @@ def test_what_a_plan_leaves_out_is_said_beside_it_and_shorter_where_there_is_les
 
 def test_a_plan_that_no_other_beats_is_on_the_front_page_with_its_mark_where_it_is_not_recommended() -> None:
     best = best_of(FRONT)
-    assert [each.key for each in beside_front(FRONT)] == ["rejected"]
+    assert [each.key for each in excluded_from_front(FRONT)] == ["rejected"]
     marks = {row.key: row.mark for row in front_table(FRONT, best).rows}
-    assert marks["rejected"] == PASSED_OVER_MARK
+    assert marks["rejected"] == NOT_RECOMMENDED_MARK
     # Every plan that is not on the page is beaten by one that is, or says on its row why it is not recommended.
     for each in FRONT:
         if each.recoveries is not None and each.key not in marks and not each.is_baseline:

@@ -15,7 +15,7 @@ from textual.widgets import Static
 from inspector.ui.performance.partial_compositor import (
     changed_widgets_compositor,
     paint_changed_widgets_only,
-    seen_in,
+    visible_in,
 )
 from tests.terminal import TerminalProgram
 
@@ -32,7 +32,7 @@ def cells(region: Region) -> set[tuple[int, int]]:
 def test_whatever_shows_in_a_part_is_seen_and_nothing_that_does_not_reach_it(places, parts):
     widgets = dict(enumerate(places))
 
-    seen = seen_in(widgets, parts)
+    seen = visible_in(widgets, parts)
 
     for part in parts:
         for cell in cells(part):
@@ -45,7 +45,7 @@ def test_whatever_shows_in_a_part_is_seen_and_nothing_that_does_not_reach_it(pla
 
 def test_what_a_part_hides_behind_one_widget_is_not_seen():
     whole, part = Region(0, 0, 20, 20), Region(3, 3, 4, 2)
-    assert list(seen_in({"front": (whole, whole), "behind": (whole, whole)}, [part])) == ["front"]
+    assert list(visible_in({"front": (whole, whole), "behind": (whole, whole)}, [part])) == ["front"]
 
 
 class Asked(Static):

@@ -16,7 +16,7 @@ from inspector.ui.chart.drawing import (
     upper_end,
 )
 from inspector.ui.chart.view import ChartSeries, Level, MarkedMiss, columns_of
-from inspector.ui.miss_marks import CHANGED, EXPIRED, MARKS, REWRITTEN, mark_of
+from inspector.ui.miss_glyphs import CHANGED, EXPIRED, MARKS, REWRITTEN, mark_of
 
 tokens = st.lists(st.integers(0, 300_000), max_size=300)
 calls = st.lists(st.integers(-5, 310), max_size=5).map(tuple)

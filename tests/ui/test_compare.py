@@ -173,7 +173,7 @@ async def test_a_small_screen_shows_kinds_and_risk_the_best_plan_and_what_never_
         rejected = {
             key
             for key in least
-            if compare.found(key).leaves_out_words
+            if compare.found(key).drops_text
             or any(hazard.kind is HazardKind.ORPHANED_PAIR for hazard in compare.found(key).hazards)
         }
         assert least[best] == max(usd for key, usd in least.items() if key not in rejected)
@@ -405,7 +405,7 @@ async def test_at_the_smallest_usual_size_the_best_plan_stands_above_the_others_
         assert "▶★" in lines[place + 2]
         best, second = (compare.found(row.key) for row in compare.table.rows[1:3])
         needed = compare.table.text(compare.table.rows[2].key, "needed")
-        assert best.savings.usd.value >= second.savings.usd.value or second.leaves_out_words or needed != "0"
+        assert best.savings.usd.value >= second.savings.usd.value or second.drops_text or needed != "0"
         assert "↓ " in run.text()
         assert " more" in run.text()
         facts = dict(compare.facts)

@@ -15,12 +15,12 @@ from inspector.replay.analysis.context_breakdown import (
     Scope,
     consumers_of,
 )
-from inspector.replay.analysis.unrecorded import NOT_RECORDED
+from inspector.replay.analysis.prompt_overhead import NOT_RECORDED
 from inspector.replay.figure import Figure, HowKnown
 from inspector.report.numbers import MINUS
 from inspector.strategies.plan import Plan
 from inspector.ui.actions.screens import DIVISION_LETTERS
-from inspector.ui.composition.rows import EVERYTHING, block_table, own_sorting, part_of, part_table
+from inspector.ui.composition.rows import EVERYTHING, block_table, default_sorting, part_of, part_table
 from inspector.ui.figure_table.drawing import header_pieces, row_pieces, widths_for
 from inspector.ui.figure_table.table import Sorting
 from tests.hostile import DISTURBING, hostile_copy
@@ -293,7 +293,7 @@ def test_a_part_is_found_by_its_row_and_everything_where_there_is_none() -> None
     composition = a_composition()
     assert part_of(composition, ("Bash",)).name == "Bash"
     assert part_of(composition, EVERYTHING).name == part_of(composition, None).name == "everything"
-    assert own_sorting(composition) == Sorting("tokens")
+    assert default_sorting(composition) == Sorting("tokens")
 
 
 class Carried:

@@ -18,7 +18,7 @@ from inspector.replay.sessions import replay_session
 from inspector.report.export import part_of
 from inspector.session.open import open_session
 from inspector.strategies.plan import Plan
-from inspector.ui.cost.answers import EXPLAINING, SEARCHING, answer_lines
+from inspector.ui.cost.unplanned_lines import EXPLAINING, SEARCHING, answer_lines
 from tests.conftest import ROOT
 from tests.session.claude_lines import SESSION
 from tests.session.test_claude_code_copies import resumed
@@ -62,7 +62,7 @@ def test_the_cost_is_told_by_kind_of_token_the_most_first() -> None:
 
 
 def test_where_nothing_tells_how_long_responses_were_the_cost_is_at_least_what_is_known() -> None:
-    least = replace(spending(), total=replace(spending().total, is_least=True))
+    least = replace(spending(), total=replace(spending().total, is_lower_bound=True))
 
     money = answer_lines(least, misses(), None, (4, 116), is_searching=False)[0]
 

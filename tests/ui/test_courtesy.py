@@ -12,8 +12,8 @@ from inspector.strategies.history.history import History
 from inspector.strategies.plan import Plan
 from inspector.tokens.counter import load_counter
 from inspector.tokens.token_table import count_session
-from inspector.ui.controller import courtesy, jobs
-from inspector.ui.controller.courtesy import SECONDS_AT_WORK, SECONDS_TO_YIELD, Courtesy
+from inspector.ui.controller import cooperative, jobs
+from inspector.ui.controller.cooperative import SECONDS_AT_WORK, SECONDS_TO_YIELD, YieldingTask
 from inspector.ui.controller.replaying import replay_plan
 from tests.conftest import ROOT
 
@@ -39,13 +39,13 @@ class Clock:
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     made = Clock()
-    monkeypatch.setattr(courtesy, "monotonic", lambda: made.now)
-    monkeypatch.setattr(courtesy, "sleep", made.sleep)
+    monkeypatch.setattr(cooperative, "monotonic", lambda: made.now)
+    monkeypatch.setattr(cooperative, "sleep", made.sleep)
     return made
 
 
 def test_others_go_first_after_every_stretch_of_work_and_not_before(clock: Clock) -> None:
-    polite = Courtesy(lambda: False)
+    polite = YieldingTask(lambda: False)
     for _ in range(10):
         clock.now += SECONDS_AT_WORK / 4
         assert not polite.is_cancelled()
@@ -54,7 +54,7 @@ def test_others_go_first_after_every_stretch_of_work_and_not_before(clock: Clock
 
 
 def test_work_that_is_called_off_is_told_so_and_rests_no_more(clock: Clock) -> None:
-    polite = Courtesy(lambda: True)
+    polite = YieldingTask(lambda: True)
 
     assert polite.is_cancelled()
     polite.pause(1.0)

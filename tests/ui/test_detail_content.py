@@ -13,7 +13,7 @@ from inspector.ui.detail.content import (
     DetailSection,
     Document,
     SectionKind,
-    laid_out,
+    format_json,
     sent_sections,
 )
 from tests.ui.synthetic import block
@@ -129,7 +129,7 @@ def test_a_document_finds_every_row_and_every_note() -> None:
 
 @pytest.mark.parametrize("text", ['{"a": [1, "日"]}', "[]", "3"])
 def test_json_is_laid_out_and_stays_the_same_value(text: str) -> None:
-    formatted = laid_out(text)
+    formatted = format_json(text)
 
     assert formatted is not None
     assert json.loads(formatted) == json.loads(text)
@@ -137,4 +137,4 @@ def test_json_is_laid_out_and_stays_the_same_value(text: str) -> None:
 
 @pytest.mark.parametrize("text", ["", "{", "plain", "[" * 100_000])
 def test_what_is_not_json_is_not_laid_out(text: str) -> None:
-    assert laid_out(text) is None
+    assert format_json(text) is None

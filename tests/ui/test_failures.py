@@ -12,7 +12,7 @@ import pytest
 from textual.widget import Widget
 
 from inspector.ui.controller.changes import Change
-from inspector.ui.main.session_pane import FailingPart
+from inspector.ui.main.session_pane import FailSafePane
 from inspector.ui.plan.panel import PlanPanel
 from inspector.ui.toolkit.failures import failures_log
 from tests.conftest import ROOT
@@ -33,7 +33,7 @@ REASON = "out of luck"
 TOLD = "this part failed: RuntimeError"
 
 
-class Broken(NamedTuple):
+class Violation(NamedTuple):
     """A failure to come.
 
     Attributes:
@@ -50,21 +50,23 @@ class Broken(NamedTuple):
 
 
 WAYS = {
-    "a line is drawn": Broken("timeline.widget.Timeline.draw_line", "timeline", ("up",), "The guard"),
-    "a header is drawn": Broken("detail.widget.Detail.draw_header", "detail", ("down",), "raw"),
-    "a chart is drawn": Broken("chart.widget.ContextChart.render_line", "chart", ("left",), "█"),
-    "a widget is drawn": Broken("main.cost_pane.CostPane._answers", "cost", ("z", "d", "9", "enter"), "all figures"),
-    "a key is pressed": Broken("chart.widget.ContextChart.action_select", "chart", ("left",), "█"),
-    "the wheel is turned": Broken("chart.widget.ContextChart.on_mouse_scroll_down", "chart", ("wheel",), "█"),
-    "a widget is told something": Broken("plan.panel.PlanPanel.on_descendant_focus", "plan", ("down",), "tiered-stale"),
-    "a pane is told something": Broken(
+    "a line is drawn": Violation("timeline.widget.Timeline.draw_line", "timeline", ("up",), "The guard"),
+    "a header is drawn": Violation("detail.widget.Detail.draw_header", "detail", ("down",), "raw"),
+    "a chart is drawn": Violation("chart.widget.ContextChart.render_line", "chart", ("left",), "█"),
+    "a widget is drawn": Violation("main.cost_pane.CostPane._answers", "cost", ("z", "d", "9", "enter"), "all figures"),
+    "a key is pressed": Violation("chart.widget.ContextChart.action_select", "chart", ("left",), "█"),
+    "the wheel is turned": Violation("chart.widget.ContextChart.on_mouse_scroll_down", "chart", ("wheel",), "█"),
+    "a widget is told something": Violation(
+        "plan.panel.PlanPanel.on_descendant_focus", "plan", ("down",), "tiered-stale"
+    ),
+    "a pane is told something": Violation(
         "main.plan_pane.PlanPane.on_plan_panel_value_changed", "plan", ("down", "right"), "tiered-stale"
     ),
-    "a change is listened to": Broken("cost.summary.summarise", "cost", ("1",), "all figures"),
-    "a value is watched": Broken("detail.widget.Detail.watch_shown", "detail", ("right",), "raw"),
-    "a frame was drawn": Broken("plan.panel.Entries.keep_in_sight", "plan", ("down",), "tiered-stale"),
-    "a timer runs": Broken("main.chart_pane.ChartPane._play_on", "chart", ("g", "space"), "█"),
-    "work is done": Broken(
+    "a change is listened to": Violation("cost.summary.summarise", "cost", ("1",), "all figures"),
+    "a value is watched": Violation("detail.widget.Detail.watch_shown", "detail", ("right",), "raw"),
+    "a frame was drawn": Violation("plan.panel.Entries.scroll_to_focus", "plan", ("down",), "tiered-stale"),
+    "a timer runs": Violation("main.chart_pane.ChartPane._play_on", "chart", ("g", "space"), "█"),
+    "work is done": Violation(
         "main.timeline_pane.TimelinePane._take_carried", "timeline", ("z", "s", "z", "s"), "The guard"
     ),
 }
@@ -233,7 +235,7 @@ async def test_what_waits_for_a_frame_is_done_though_something_else_that_waited_
 ) -> None:
     done: list[bool] = []
     async with running(session_file.path) as run:
-        monkeypatch.setattr("inspector.ui.plan.panel.Entries.keep_in_sight", fail)
+        monkeypatch.setattr("inspector.ui.plan.panel.Entries.scroll_to_focus", fail)
         run.after_frame(run.keep_entries_in_sight)
         run.after_frame(lambda: done.append(True))
         await until_told(run)
@@ -315,7 +317,7 @@ def test_in_a_terminal_a_part_that_failed_tells_of_it_in_its_place_alone(tmp_pat
 
 
 async def test_parts_that_were_to_be_made_for_a_session_closed_meanwhile_have_not_failed() -> None:
-    class Closed(FailingPart):
+    class Closed(FailSafePane):
         async def open(self) -> None:
             await self.mount(Widget())
 

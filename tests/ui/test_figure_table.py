@@ -60,7 +60,7 @@ def test_where_it_is_narrow_numbers_are_short_and_columns_give_way_the_least_imp
 def test_the_marks_that_are_used_are_explained_in_one_line() -> None:
     assert legend_of(Table(COLUMNS, ROWS)) == "~ estimated"
     assert legend_of(Table(COLUMNS, ROWS[:1])) == ""
-    least = number_cell("$1", "", Figure(1.0, HowKnown.ESTIMATED, is_least=True))
+    least = number_cell("$1", "", Figure(1.0, HowKnown.ESTIMATED, is_lower_bound=True))
     projected = number_cell("$2", "", Figure(2.0, HowKnown.PROJECTED))
     rows = (FigureRow("a", {"tokens": least, "breaks": projected}),)
     assert (least.text, projected.text) == ("≥ $1", "~$2")

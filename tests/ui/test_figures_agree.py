@@ -9,7 +9,7 @@ import pytest
 
 from inspector.cli.reading import replay_inputs
 from inspector.replay.analysis import best_plan, comparison
-from inspector.replay.analysis.unrecorded import AROUND_TEXTS, NOT_RECORDED
+from inspector.replay.analysis.prompt_overhead import AROUND_TEXTS, NOT_RECORDED
 from inspector.replay.projection_terms import ASSUMED_RUNS
 from inspector.report.numbers import MINUS
 from inspector.report.options import ReportOptions
@@ -19,7 +19,7 @@ from inspector.session.open import open_session
 from inspector.strategies.plan import Plan
 from inspector.ui.compare import screen as compare_screen
 from inspector.ui.misses.rows import ALL
-from inspector.ui.sessions.book import Entry, SessionLine
+from inspector.ui.sessions.list_model import Entry, SessionLine
 from inspector.ui.sessions.rows import NO_PRICE, NO_USAGE, row_of
 from tests.conftest import ROOT
 from tests.ui.figures_shown import EXTRA, MISSES, PLAN, SESSION, Figures, from_report, label, sum_as_printed

@@ -13,8 +13,8 @@ from textual.widgets import Input, Static
 from inspector.ui.controller import replaying
 from inspector.ui.dialogs import dialog, picker
 from inspector.ui.dialogs.choice import DialogChoice
-from inspector.ui.toolkit.answered_screen import open_over, run_dialog
 from inspector.ui.toolkit.input_gate import GatedApp
+from inspector.ui.toolkit.single_result_screen import open_over, run_dialog
 from tests.ui.waiting import until
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from inspector.strategies.plan import Plan
 from inspector.ui.timeline.arrangement import Arrangement, Folds, Order, arrange
-from inspector.ui.timeline.jumps import Landing, landing
+from inspector.ui.timeline.jumps import JumpResult, landing
 from tests.conftest import ROOT
 from tests.ui import synthetic
 
@@ -27,7 +27,7 @@ def shown_as(arrangement: Arrangement, only: np.ndarray | None = None):
     return replace(VIEW, visible=shown, folded=folded, order=arrangement.order)
 
 
-def round_trip(view, wanted: np.ndarray, step: int, start: int = 0) -> list[Landing]:
+def round_trip(view, wanted: np.ndarray, step: int, start: int = 0) -> list[JumpResult]:
     """Jump once more often than there are places to go to."""
     found = [landing(view, wanted, step, start)]
     for _ in range(found[0].total):

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from inspector.replay.cache.mark_rules import MarkRule
+from inspector.replay.cache.breakpoint_rules import BreakpointRule
 from inspector.report.numbers import ON_SCREEN
 from inspector.strategies.plan import Plan
 from inspector.ui.marks.rows import ENTRY, REPLAYED
@@ -20,7 +20,7 @@ async def test_every_rule_says_what_its_marks_would_read_write_and_cost(running)
         study = await Marks.opened(run)
         assert [row.key for row in study.rules.rows] == [
             REPLAYED,
-            *(rule for rule in MarkRule if rule is not MarkRule.RECORDED),
+            *(rule for rule in BreakpointRule if rule is not BreakpointRule.RECORDED),
         ]
         for each in study.found.rules:
             assert study.rules.text(each.rule, "read") == f"~{int(each.read.sum()):,}"
@@ -38,7 +38,7 @@ async def test_the_marks_of_the_rule_under_the_cursor_stand_below_with_the_entry
     async with running(SAMPLE, size=size) as run:
         study = await Marks.opened(run)
         assert "marks are not recorded" in run.text()
-        study.rules.go_to(MarkRule.HERMES_19)
+        study.rules.go_to(BreakpointRule.HERMES_19)
         await run.until_shown("Hermes 0.19 at call 34 of 34: reads 33k, writes 427 of 34k")
         assert [row.key for row in study.places.rows] == [1, ENTRY, 2, 3, 4]
         assert [row.cells["kept"].text for row in study.places.rows] == [
@@ -50,15 +50,15 @@ async def test_the_marks_of_the_rule_under_the_cursor_stand_below_with_the_entry
         ]
         assert "earlier mark" in run.text()
         assert "~ projected · behind: system prompt, last 3 messages" in run.text()
-        rule = next(each for each in study.found.rules if each.rule is MarkRule.HERMES_19)
-        for number, mark in enumerate(study.found.marks_at(rule, 33), start=1):
+        rule = next(each for each in study.found.rules if each.rule is BreakpointRule.HERMES_19)
+        for number, mark in enumerate(study.found.breakpoints_at(rule, 33), start=1):
             assert study.places.text(number, "tokens") == f"{mark.tokens:,}"
 
 
 async def test_another_call_has_its_own_marks_and_the_main_screen_looks_at_it_too(running) -> None:
     async with running(SAMPLE) as run:
         study = await Marks.opened(run)
-        study.rules.go_to(MarkRule.END)
+        study.rules.go_to(BreakpointRule.END)
         await run.press("left_square_bracket", "left_square_bracket")
         await run.until_shown("end of each request at call 33 of 34")
         assert run.call == 32
@@ -75,15 +75,15 @@ async def test_enter_goes_to_the_marks_and_from_there_to_the_row_before_one(runn
         study = await Marks.opened(run)
         await run.press("enter")
         await run.until_shown("no mark is known here")
-        study.rules.go_to(MarkRule.SWE_AGENT)
+        study.rules.go_to(BreakpointRule.SWE_AGENT)
         await run.press("enter")
         assert study.places.has_focus
         await run.press("tab")
         assert study.rules.has_focus
         await run.press("tab")
         study.places.go_to(2)
-        rule = next(each for each in study.found.rules if each.rule is MarkRule.SWE_AGENT)
-        block = study.found.marks_at(rule, 33)[1].block
+        rule = next(each for each in study.found.rules if each.rule is BreakpointRule.SWE_AGENT)
+        block = study.found.breakpoints_at(rule, 33)[1].block
         await run.press("enter")
         await run.until_open("session")
         await run.pause()
@@ -93,7 +93,7 @@ async def test_enter_goes_to_the_marks_and_from_there_to_the_row_before_one(runn
 async def test_what_the_file_does_not_show_has_no_row_to_go_to(running) -> None:
     async with running(SAMPLE) as run:
         study = await Marks.opened(run)
-        study.rules.go_to(MarkRule.HERMES_21)
+        study.rules.go_to(BreakpointRule.HERMES_21)
         await run.press("enter")
         study.places.go_to(1)
         await run.press("enter")
@@ -133,11 +133,11 @@ HOUR = {"cache_control": {"type": "ephemeral", "ttl": "1h"}}
 async def test_marks_that_requests_had_are_a_row_of_their_own(running, tmp_path: Path, size: tuple[int, int]) -> None:
     async with running(log(tmp_path / "log.jsonl", HOUR, HOUR), size=size) as run:
         study = await Marks.opened(run)
-        assert [row.key for row in study.rules.rows] == [REPLAYED, *MarkRule]
+        assert [row.key for row in study.rules.rows] == [REPLAYED, *BreakpointRule]
         await run.until_shown("the requests' marks are the next row")
         recorded = study.found.rules[0]
-        assert study.rules.text(MarkRule.RECORDED, "read") == f"~{int(recorded.read.sum()):,}"
-        study.rules.go_to(MarkRule.RECORDED)
+        assert study.rules.text(BreakpointRule.RECORDED, "read") == f"~{int(recorded.read.sum()):,}"
+        study.rules.go_to(BreakpointRule.RECORDED)
         await run.until_shown("a request without marks")
         await run.press("left_square_bracket", "left_square_bracket")
         await run.until_shown("recorded in the requests at call 2 of 3: reads ")
@@ -149,7 +149,7 @@ async def test_requests_that_are_recorded_and_have_no_mark_say_so(running, tmp_p
     async with running(log(tmp_path / "log.jsonl")) as run:
         study = await Marks.opened(run)
         await run.until_shown("requests without marks")
-        assert MarkRule.RECORDED not in [row.key for row in study.rules.rows]
+        assert BreakpointRule.RECORDED not in [row.key for row in study.rules.rows]
 
 
 async def test_a_session_whose_provider_takes_no_marks_says_so(running) -> None:

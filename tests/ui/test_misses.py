@@ -16,7 +16,7 @@ from inspector.replay.explain.spending import LargestPart, largest_part
 from inspector.replay.figure import Figure, HowKnown
 from inspector.report.numbers import ON_SCREEN
 from inspector.strategies.plan import Plan
-from inspector.ui.miss_marks import EXPIRED, MARKS, REWRITTEN, mark_of, notes_of
+from inspector.ui.miss_glyphs import EXPIRED, MARKS, REWRITTEN, mark_of, miss_notes
 from inspector.ui.misses.rows import ALL, FOLDED, spent_on, what_ifs
 from inspector.ui.misses.switching import switch_lines, switches_at
 from inspector.ui.toolkit.header import Heading, cache_in_words
@@ -95,7 +95,7 @@ async def test_the_row_of_a_call_that_missed_says_why_and_what_it_cost(running, 
         assert run.notice == "miss 1/1: the 5-minute cache expired, $0.30"
         (miss,) = run.cache.misses.misses
         assert run.timeline.cursor_block == next(iter(run.cache.by_block))
-        whole, *shorter = notes_of(miss)
+        whole, *shorter = miss_notes(miss)
         assert whole == f"{EXPIRED.glyph} cache miss: expired (5 min), 52k tokens re-cached, $0.30"
         assert whole in run.line_with("▶")
 
@@ -351,7 +351,7 @@ def test_what_another_model_saves_is_said_whole_at_every_width() -> None:
 
 def test_a_note_gets_shorter_word_by_word() -> None:
     miss = cache_misses(replay_session(open_session(ROOT / "sample_sessions" / "coding-agent.jsonl"), Plan())).misses[0]
-    notes = notes_of(replace(miss, cause=MissCause.LIKELY_SERVER_SIDE))
+    notes = miss_notes(replace(miss, cause=MissCause.LIKELY_SERVER_SIDE))
 
     assert notes == (
         "? cache miss: evicted (likely), 52k tokens re-cached, $0.30",
@@ -361,8 +361,8 @@ def test_a_note_gets_shorter_word_by_word() -> None:
         "? $0.30",
     )
     unpriced = replace(miss, usd=Figure(None, HowKnown.EXACT), read_usd=Figure(None, HowKnown.EXACT))
-    assert notes_of(unpriced)[0] == f"{EXPIRED.glyph} cache miss: expired (5 min), 52k tokens re-cached"
-    assert notes_of(unpriced)[-1] == f"{EXPIRED.glyph} 52k"
+    assert miss_notes(unpriced)[0] == f"{EXPIRED.glyph} cache miss: expired (5 min), 52k tokens re-cached"
+    assert miss_notes(unpriced)[-1] == f"{EXPIRED.glyph} 52k"
 
 
 def test_the_header_counts_down_to_a_cold_cache_and_then_says_what_it_costs() -> None:

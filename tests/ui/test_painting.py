@@ -103,7 +103,7 @@ async def test_what_was_let_go_is_painted_before_anything_is_held_back_again() -
         for number in range(20):  # as fast as a mouse moves
             app.hold_painting()
             first.update(str(number))
-            app.let_painting_go()
+            app.resume_painting()
             await asyncio.sleep(FRAME / 4)
         assert len(app.drawn) > 1
 

@@ -22,14 +22,14 @@ class PaneApp(App[None]):
 async def test_of_what_a_frame_says_below_whole_phrases_are_left_out_the_last_ones_first(width: int, said: int) -> None:
     async with PaneApp().run_test(size=(width, 10)) as pilot:
         pane = pilot.app.query_one(Pane)
-        pane.say_below(*PHRASES)
+        pane.set_subtitle(*PHRASES)
         assert str(pane.border_subtitle) == " · ".join(PHRASES[:said])
 
 
 async def test_what_was_left_out_is_said_once_there_is_room() -> None:
     async with PaneApp().run_test(size=(60, 10)) as pilot:
         pane = pilot.app.query_one(Pane)
-        pane.say_below("", *PHRASES)
+        pane.set_subtitle("", *PHRASES)
         assert str(pane.border_subtitle) == PHRASES[0]
         await pilot.resize_terminal(120, 10)
         assert await until(pilot, lambda: str(pane.border_subtitle) == " · ".join(PHRASES))

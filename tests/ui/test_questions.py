@@ -237,7 +237,7 @@ async def test_what_another_limit_saves_when_it_acts_and_which_plan_is_better(ru
         assert entry.action == 0
         cut_more = Plan.of(entry)
         await shows(run, f"saves ${saved(cut_more):.2f}")
-        await run.until(lambda: run.has_rival)
+        await run.until(lambda: run.has_other_plan)
         await run.tap("w", "d")
         await shows(run, "plan B  plan A  by taking A")
         costs = [f"${replayed(plan).figures.cost_usd.value:.2f}" for plan in (cut_more, tiered)]

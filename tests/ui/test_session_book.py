@@ -4,7 +4,7 @@ from pathlib import Path
 
 from inspector.report.session_summary import SessionSummary
 from inspector.session.discovery import Header
-from inspector.ui.sessions.book import SessionBook, SessionOrder
+from inspector.ui.sessions.list_model import SessionListModel, SessionOrder
 from inspector.ui.sessions.rows import row_of
 
 OLD, NEW, CHILD, GRANDCHILD = (Path(f"/s/{name}.jsonl") for name in ("old", "new", "child", "grandchild"))
@@ -14,15 +14,15 @@ def header(path: Path, modified: float, parent: Path | None = None) -> Header:
     return Header(path, "claude-code", 10, modified, parent=parent)
 
 
-def book() -> SessionBook:
-    made = SessionBook()
+def book() -> SessionListModel:
+    made = SessionListModel()
     made.list(
         [header(OLD, 1), header(NEW, 5), header(CHILD, 9, OLD), header(GRANDCHILD, 2, CHILD)],
     )
     return made
 
 
-def shown(made: SessionBook, words: str = "", opened: frozenset[Path] = frozenset()) -> list[tuple[str, int, int]]:
+def shown(made: SessionListModel, words: str = "", opened: frozenset[Path] = frozenset()) -> list[tuple[str, int, int]]:
     return [(line.entry.header.path.stem, line.depth, line.subagents) for line in made.lines(words, opened)]
 
 
@@ -53,14 +53,14 @@ def test_what_was_read_is_found_too_and_stays_when_sessions_are_listed_again() -
 
 
 def test_a_parent_may_be_known_only_once_a_session_was_read() -> None:
-    made = SessionBook()
+    made = SessionListModel()
     made.list([header(OLD, 1), header(NEW, 5)])
     made.read_into([SessionSummary(NEW, "codex", parent=OLD)])
     assert shown(made) == [("old", 0, 1)]
 
 
 def test_sessions_that_name_each_other_as_parents_are_still_listed() -> None:
-    made = SessionBook()
+    made = SessionListModel()
     made.list([header(OLD, 1, NEW), header(NEW, 5, OLD), header(CHILD, 7)])
     assert shown(made) == [("child", 0, 0), ("new", 0, 0), ("old", 0, 0)]
 
@@ -76,7 +76,7 @@ def test_what_turns_out_to_be_no_session_goes_and_does_not_come_back() -> None:
 
 
 def test_named_sessions_stand_first() -> None:
-    made = SessionBook(named=frozenset({OLD}))
+    made = SessionListModel(named=frozenset({OLD}))
     made.list([header(NEW, 5), header(OLD, 1)])
     assert [name for name, _, _ in shown(made)] == ["old", "new"]
 
@@ -108,7 +108,7 @@ def test_a_file_that_may_have_been_a_session_stays_and_one_that_was_never_goes()
 
 
 def test_a_session_is_as_old_as_its_newest_record_where_its_file_was_copied_later() -> None:
-    made = SessionBook()
+    made = SessionListModel()
     made.list([header(OLD, 1_000_000), header(NEW, 900_000)])
     assert [name for name, _, _ in shown(made)] == ["old", "new"]
     assert made.read_into([SessionSummary(OLD, "claude-code", last_recorded=100_000)])
@@ -120,7 +120,7 @@ def test_a_session_is_as_old_as_its_newest_record_where_its_file_was_copied_late
 
 
 def test_what_a_file_does_not_say_is_called_unknown_and_left_blank_nowhere() -> None:
-    made = SessionBook()
+    made = SessionListModel()
     made.list([header(OLD, 1), header(NEW, 2), header(CHILD, 3)])
     made.read_into(
         [
@@ -139,7 +139,7 @@ def test_what_a_file_does_not_say_is_called_unknown_and_left_blank_nowhere() -> 
 
 
 def test_of_a_session_of_which_only_the_beginning_was_read_everything_is_at_least() -> None:
-    made = SessionBook()
+    made = SessionListModel()
     made.list([header(NEW, 5), header(OLD, 1)])
     made.read_into(
         [

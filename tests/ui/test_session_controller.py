@@ -99,7 +99,7 @@ class Bench:
 
     def warm_up_rest(self) -> None: ...
 
-    async def make_rows(self) -> None: ...
+    async def mount_rows(self) -> None: ...
 
     async def make_room(self) -> None: ...
 
@@ -206,7 +206,7 @@ async def test_rows_are_shown_before_anything_else_of_a_session_is_made(session_
     done: list[str] = []
     bench, changes = opened.bench, opened.controller.changes
     bench.warm_up_rest = lambda: done.append("imported")  # type: ignore[method-assign]  # noted
-    bench.make_rows = partial(noting, done, "rows made")  # type: ignore[method-assign]  # noted
+    bench.mount_rows = partial(noting, done, "rows made")  # type: ignore[method-assign]  # noted
     bench.make_room = partial(noting, done, "room made")  # type: ignore[method-assign]  # noted
     changes.listen({Change.SESSION: lambda: done.append("shown"), Change.READY: lambda: done.append("ready")})
 
@@ -221,7 +221,7 @@ async def noting(done: list[str], what: str) -> None:
 
 
 def test_a_short_session_is_read_whole_before_its_rows_are_shown_and_without_a_word_on_the_way(session_file) -> None:
-    first, last = filter(None, read_session(session_file.path, None, takes_up=False))
+    first, last = filter(None, read_session(session_file.path, None, restores=False))
 
     assert isinstance(first, SessionLoaded)
     assert first.is_first
@@ -240,7 +240,7 @@ def test_how_far_reading_has_come_is_told_ten_times_a_second_however_quickly_a_f
     monkeypatch.setattr(jobs, "monotonic", lambda: next(clock))
     looks = sum(1 for _ in Follower(session_file.path, load=False).load())
 
-    found = [*read_session(session_file.path, None, takes_up=False)]
+    found = [*read_session(session_file.path, None, restores=False)]
 
     seconds = next(clock)
     told = [each for each in found if isinstance(each, LoadProgress)]
@@ -258,7 +258,7 @@ def test_the_rest_of_the_screen_is_shown_before_the_last_row_where_reading_takes
     monkeypatch.setattr("inspector.session.loading.FIRST_PART_BYTES", 1 << 9)
     monkeypatch.setattr(jobs, "monotonic", lambda: next(clock))
     monkeypatch.setattr(jobs, "SHARE_OF_PARTS", 0)
-    parts = [each for each in read_session(session_file.path, None, takes_up=False) if isinstance(each, SessionLoaded)]
+    parts = [each for each in read_session(session_file.path, None, restores=False) if isinstance(each, SessionLoaded)]
 
     assert [part.is_first for part in parts] == [True, *([False] * (len(parts) - 1))]
     assert [part.is_whole for part in parts] == [*([False] * (len(parts) - 1)), True]
@@ -278,7 +278,7 @@ def long_file(session_file, monkeypatch) -> Recording:
 
 
 def test_the_first_rows_of_a_long_session_are_shown_while_another_process_reads_the_rest(long_file) -> None:
-    *parts, ready = (each for each in read_session(long_file.path, None, takes_up=False) if each is not None)
+    *parts, ready = (each for each in read_session(long_file.path, None, restores=False) if each is not None)
     loaded = [part for part in parts if isinstance(part, SessionLoaded)]
 
     assert [(part.is_first, part.is_read_elsewhere, part.is_whole) for part in loaded] == [
@@ -293,7 +293,7 @@ def test_the_first_rows_of_a_long_session_are_shown_while_another_process_reads_
 
 def test_a_long_session_has_the_counts_of_an_earlier_run_with_its_last_row(long_file) -> None:
     *_, counted = count_session(open_session(long_file.path), load_counter())
-    parts = [part for part in read_session(long_file.path, None, takes_up=False) if isinstance(part, SessionLoaded)]
+    parts = [part for part in read_session(long_file.path, None, restores=False) if isinstance(part, SessionLoaded)]
 
     assert parts[-1].table.is_complete
     assert parts[-1].table.counter.is_exact_tokenizer

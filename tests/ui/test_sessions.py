@@ -140,7 +140,7 @@ async def test_more_sessions_than_there_are_usual_threads_are_all_followed_and_r
     made = [recording(tmp_path / f"{number}.jsonl", turns=2) for number in range(usual + 2)]
     async with running(made[0].path) as run:
         for each in made[1:]:
-            run.open_beside(each.path)
+            run.open_in_tab(each.path)
             await run.pause()
         assert run.tab_count == len(made)
         await run.until(lambda: run.has_replay and not run.is_counting)

@@ -10,7 +10,7 @@ import pytest
 
 from inspector.replay.analysis.context_breakdown import context_breakdown
 from inspector.strategies.plan import Plan
-from inspector.ui import study as studies
+from inspector.ui import analysis_screen as studies
 from tests.ui.waiting import PATIENCE
 
 if TYPE_CHECKING:
@@ -121,14 +121,14 @@ async def test_what_was_asked_of_a_row_that_is_gone_meanwhile_does_nothing(runni
 async def test_a_study_of_a_file_that_is_written_anew_before_it_is_shown_shows_what_was_there(
     running, session_file: Recording, monkeypatch: pytest.MonkeyPatch, study: str
 ) -> None:
-    mount = studies.StudyScreen.on_mount
+    mount = studies.AnalysisScreen.on_mount
 
     def mount_late(screen: Any) -> None:
         screen.controller.outcome = None
         mount(screen)
 
     async with running(session_file.path) as run:
-        monkeypatch.setattr(studies.StudyScreen, "on_mount", mount_late)
+        monkeypatch.setattr(studies.AnalysisScreen, "on_mount", mount_late)
         await run.tap(study)
         await run.pause()
         assert run.on_top != "session"

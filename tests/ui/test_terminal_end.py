@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, Self
 import pytest
 
 from inspector.cli.screen import WEB_DRIVER
-from inspector.ui.terminal_end import told_of
+from inspector.ui.terminal_loss import told_of
 from inspector.ui.toolkit import failures
-from inspector.ui.toolkit.failures import note_failure
+from inspector.ui.toolkit.failures import log_failure
 from tests.conftest import ROOT
 from tests.program import COMMAND, environment
 
@@ -51,7 +51,7 @@ import os
 import select
 import sys
 from inspector.cli import main
-from inspector.ui.terminal_end import EndingApp
+from inspector.ui.terminal_loss import EndingApp
 
 watch = EndingApp.on_mount
 
@@ -72,7 +72,7 @@ import os
 import signal
 import sys
 from inspector.cli import main
-from inspector.ui.terminal_end import EndingApp
+from inspector.ui.terminal_loss import EndingApp
 
 build = EndingApp._build_driver
 
@@ -255,7 +255,7 @@ def test_failures_are_noted_one_after_another_as_far_as_there_is_room(
 ) -> None:
     monkeypatch.setattr(failures, "MOST_KEPT", 80)
     for number in range(5):
-        path = note_failure(ValueError(f"number {number}"))
+        path = log_failure(ValueError(f"number {number}"))
     assert path is not None
     assert path.is_relative_to(private_home)
     assert path.stat().st_mode & 0o777 == 0o600
@@ -267,7 +267,7 @@ def test_failures_are_noted_one_after_another_as_far_as_there_is_room(
 def test_a_failure_that_cannot_be_noted_is_told_all_the_same(private_home: Path) -> None:
     (private_home / "xdg_state_home").write_text("a file")
     error = ValueError("bad\x1b[2J\nthing")
-    assert note_failure(error) is None
+    assert log_failure(error) is None
     told = told_of(error, None)
     assert "\x1b" not in told
     assert "\n" not in told

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from inspector.ui.timeline.arrangement import Arrangement, Folds, Order, arrange
-from inspector.ui.timeline.jumps import BOUNDARY, CHANGED, ERROR, HIT, PIN, cells_of, marks_of
+from inspector.ui.timeline.jumps import BOUNDARY, CHANGED, ERROR, HIT, PIN, cells_of, scroll_ticks
 from tests.ui import synthetic
 
 VIEW = synthetic.view_of(synthetic.session(300, compact_every=100))
@@ -20,21 +20,21 @@ def test_every_line_has_its_cell(lines: list[int], count: int, height: int) -> N
 
 def test_what_the_user_asked_for_covers_what_else_is_there() -> None:
     errors = VIEW.error_positions
-    _, marks = marks_of(VIEW, 30, 1)
+    _, marks = scroll_ticks(VIEW, 30, 1)
     assert marks[(int(errors[3]) + 1) * 30 // (VIEW.count + 1)] == ERROR
 
     hits = replace(VIEW, hits=errors[3:4])
-    assert [mark for mark in marks_of(hits, 30, 1)[1] if mark == HIT] == [HIT]
+    assert [mark for mark in scroll_ticks(hits, 30, 1)[1] if mark == HIT] == [HIT]
     pinned = replace(hits, pins=frozenset({int(VIEW.rows.block[errors[3]])}))
-    assert PIN in marks_of(pinned, 30, 1)[1]
-    assert HIT not in marks_of(pinned, 30, 1)[1]
+    assert PIN in scroll_ticks(pinned, 30, 1)[1]
+    assert HIT not in scroll_ticks(pinned, 30, 1)[1]
 
 
 def test_where_all_rows_fit_a_mark_stands_beside_its_row() -> None:
     view = synthetic.view_of(synthetic.session(6), planned=False)
     view = replace(view, pins=frozenset({2}))
 
-    assert [place for place, mark in enumerate(marks_of(view, 40, 1)[1]) if mark == PIN] == [3]
+    assert [place for place, mark in enumerate(scroll_ticks(view, 40, 1)[1]) if mark == PIN] == [3]
 
 
 def test_a_pin_in_a_folded_message_stands_at_the_row_for_it() -> None:
@@ -58,7 +58,7 @@ def test_sorted_rows_are_found_again() -> None:
 
 
 def test_cuts_and_compactions_have_a_lane_of_their_own() -> None:
-    left, right = marks_of(VIEW, 30, 1)
+    left, right = scroll_ticks(VIEW, 30, 1)
 
     boundary = int(VIEW.boundary_positions[1]) + 1
     assert left[boundary * 30 // (VIEW.count + 1)] == BOUNDARY
@@ -68,7 +68,7 @@ def test_cuts_and_compactions_have_a_lane_of_their_own() -> None:
 
 def test_where_failures_are_nearly_everywhere_only_where_they_are_most_is_marked() -> None:
     errors = VIEW.error_positions
-    _, few = marks_of(VIEW, 3, 1)
+    _, few = scroll_ticks(VIEW, 3, 1)
     counts = np.bincount((errors.astype(np.int64) + 1) * 3 // (VIEW.count + 1), minlength=3)
 
     assert [mark == ERROR for mark in few] == (counts > counts.mean()).tolist()

@@ -338,7 +338,7 @@ def test_two_limits_are_never_the_same_one() -> None:
     limits = Limits.of(Plan.of(*(STRATEGIES[name]() for name in ("tiered-stale", "keep-recent"))))
     for first in range(len(limits.axes)):
         for second in range(len(limits.axes)):
-            chosen = limits.choosing(first, second)
+            chosen = limits.with_selection(first, second)
             assert chosen.first == first
             assert chosen.second != first
             assert chosen.second == second or second == first

@@ -10,9 +10,9 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from inspector.cli.app_dirs import CACHES, app_folders, content_of
 from inspector.cli.checkup.finding import Finding
 from inspector.cli.optional_parts import OPTIONAL_PARTS, version_of
-from inspector.cli.own_files import CACHES, content_of, own_folders
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -59,7 +59,7 @@ def folder_findings() -> list[Finding]:
     from inspector.report.numbers import file_size
 
     findings = []
-    for folder in own_folders():
+    for folder in app_folders():
         there = _nearest(folder.path)
         if not there.is_dir() or not os.access(there, os.W_OK | os.X_OK):
             problem = f"cannot be written, so that the program cannot keep {folder.keeps}"
@@ -169,7 +169,7 @@ def _problem_in(folder: Path) -> str:
             raise_interrupt=True,
         )
         # The watch only starts with the first request for events, so another thread writes the file meanwhile.
-        with _writing_beside(folder / "file"):
+        with _writing_in_background(folder / "file"):
             happened = next(events, None)
         events.close()
     except (OSError, RuntimeError) as error:
@@ -177,7 +177,7 @@ def _problem_in(folder: Path) -> str:
     return "" if happened else "the system tells of no changes"
 
 
-class _writing_beside:  # noqa: N801  used as a function
+class _writing_in_background:  # noqa: N801  used as a function
     """Write a file repeatedly from another thread."""
 
     def __init__(self, file: Path) -> None:

@@ -43,7 +43,7 @@ BYTES_OF_PIECE = 65_536
 SECONDS_FOR_PIECE = 120.0
 """Timeout for a piece of a download from a busy screen; an ended screen is not waited for."""
 
-HUNG_UP = 128 + signal.SIGHUP
+EXIT_AFTER_HANGUP = 128 + signal.SIGHUP
 """Exit code of a screen that was slow to end after its input closed."""
 
 PASTE_BEGINS = "\x1b[200~"
@@ -185,14 +185,16 @@ class ScreenProcess(AppService):
             download_manager=downloads,
         )
         self._is_left = asyncio.Event()
-        self._is_given_up = False
+        self._is_past_grace = False
         self._sent_before = ""
 
     @property
     def has_failed(self) -> bool:
         """True if the process ended on its own, neither on request nor because its input ended."""
         return (
-            self._process is not None and not self._is_given_up and self._process.returncode not in {None, 0, HUNG_UP}
+            self._process is not None
+            and not self._is_past_grace
+            and self._process.returncode not in {None, 0, EXIT_AFTER_HANGUP}
         )
 
     async def left(self) -> None:
@@ -238,7 +240,7 @@ class ScreenProcess(AppService):
             if not self.stdin.is_closing():
                 self.stdin.transport.abort()  # closing would first flush the queued input
             if not await self._ends_within(SECONDS_TO_END):
-                self._is_given_up = True
+                self._is_past_grace = True
                 with suppress(ProcessLookupError):
                     self._process.kill()
                 self._task.cancel()

@@ -81,7 +81,7 @@ def listening_socket(host: str, port: int) -> socket.socket:
     return listening
 
 
-class Farewell(NamedTuple):
+class CloseReason(NamedTuple):
     """Reason for closing a window's websocket.
 
     Attributes:
@@ -93,10 +93,12 @@ class Farewell(NamedTuple):
     reason: str
 
 
-LEFT = Farewell(WSCloseCode.OK, "The screen was left.")
-FAILED = Farewell(WSCloseCode.INTERNAL_ERROR, "The screen failed; inspector serve says how, where it was started.")
-FLOODED = Farewell(WSCloseCode.POLICY_VIOLATION, "The screen was closed: more was sent to it than it could work off.")
-ENDED = Farewell(WSCloseCode.GOING_AWAY, "inspector serve was ended.")
+LEFT = CloseReason(WSCloseCode.OK, "The screen was left.")
+FAILED = CloseReason(WSCloseCode.INTERNAL_ERROR, "The screen failed; inspector serve says how, where it was started.")
+TOO_MUCH_INPUT = CloseReason(
+    WSCloseCode.POLICY_VIOLATION, "The screen was closed: more was sent to it than it could work off."
+)
+ENDED = CloseReason(WSCloseCode.GOING_AWAY, "inspector serve was ended.")
 
 
 class ScreenServer(Server):
@@ -207,7 +209,7 @@ class ScreenServer(Server):
                 request.transport.abort()
         return window
 
-    async def _show_screen(self, window: web.WebSocketResponse, request: web.Request) -> Farewell:
+    async def _show_screen(self, window: web.WebSocketResponse, request: web.Request) -> CloseReason:
         """Run a screen until it ends or the window closes; return the closing reason."""
         try:
             async with asyncio.timeout(SECONDS_FOR_ROOM):
@@ -219,17 +221,17 @@ class ScreenServer(Server):
             await screen.start(*size_in_address(request.query).drawn())
             await _run(window, screen)
         except OSError as error:
-            return Farewell(WSCloseCode.INTERNAL_ERROR, f"No screen can be started: {error.strerror}")
+            return CloseReason(WSCloseCode.INTERNAL_ERROR, f"No screen can be started: {error.strerror}")
         finally:
             await screen.stop()
             self._room.release()
         return FAILED if screen.has_failed else LEFT
 
     @property
-    def _full(self) -> Farewell:
+    def _full(self) -> CloseReason:
         screens = "1 screen is" if self._most_screens == 1 else f"{self._most_screens} screens are"
         reason = f"{screens} open, and no more may be (--screens). Close one, then open this one again."
-        return Farewell(WSCloseCode.TRY_AGAIN_LATER, reason)
+        return CloseReason(WSCloseCode.TRY_AGAIN_LATER, reason)
 
     async def _close_windows(self, _: web.Application) -> None:
         await asyncio.gather(*(_close(window, ENDED) for window in self._windows))
@@ -237,7 +239,7 @@ class ScreenServer(Server):
 
 async def _run(window: web.WebSocketResponse, screen: ScreenProcess) -> None:
     """Forward a window's messages to its screen until one of them is gone."""
-    giving = asyncio.create_task(_give_what_is_sent(window, screen))
+    giving = asyncio.create_task(_forward_input(window, screen))
     leaving = asyncio.create_task(screen.left())
     try:
         await asyncio.wait((giving, leaving), return_when=asyncio.FIRST_COMPLETED)
@@ -246,10 +248,10 @@ async def _run(window: web.WebSocketResponse, screen: ScreenProcess) -> None:
         leaving.cancel()
         await asyncio.wait((giving, leaving))
     if not giving.cancelled() and not giving.result():
-        await _close(window, FLOODED)
+        await _close(window, TOO_MUCH_INPUT)
 
 
-async def _give_what_is_sent(window: web.WebSocketResponse, screen: ScreenProcess) -> bool:
+async def _forward_input(window: web.WebSocketResponse, screen: ScreenProcess) -> bool:
     """Forward all messages of a window; return False if it sends too much."""
     async for message in window:
         if message.type is WSMsgType.TEXT and not await screen.give(message.data):
@@ -257,7 +259,7 @@ async def _give_what_is_sent(window: web.WebSocketResponse, screen: ScreenProces
     return True
 
 
-async def _close(window: web.WebSocketResponse, farewell: Farewell) -> None:
+async def _close(window: web.WebSocketResponse, farewell: CloseReason) -> None:
     """Close a window's websocket if it is open, without waiting for an unresponsive page."""
     with contextlib.suppress(TimeoutError):
         async with asyncio.timeout(SECONDS_TO_CLOSE):

@@ -16,7 +16,7 @@ from time import thread_time
 from typing import TYPE_CHECKING, Final
 
 from inspector.replay.analysis.comparison import plans_to_compare
-from inspector.replay.analysis.hazards import leaves_out_words, orphaned_pairs
+from inspector.replay.analysis.hazards import drops_text, orphaned_pairs
 from inspector.replay.analysis.plan_outcome import savings_of
 from inspector.replay.analysis.recoveries import net_share, recoveries
 from inspector.replay.engine.renderer import ReplayCancelledError
@@ -306,7 +306,7 @@ def place_in_order(plan: Plan) -> int:
 
 def is_sound(planned: Replay) -> bool:
     """Return True if a plan with savings can be recommended: valid prompts, all user and assistant text kept."""
-    return not any(orphaned_pairs(planned)) and not leaves_out_words(planned)
+    return not any(orphaned_pairs(planned)) and not drops_text(planned)
 
 
 def _saved(found: SavingPlan | None) -> float:

@@ -2,7 +2,7 @@
 
 Tokens are the provider's. A result that stays for a hundred calls is sent a hundred times; `carried` is its size in the
 newest prompt. Rows add up to the prompts: the remainder after all texts is in the last rows
-(`inspector.replay.analysis.unrecorded`).
+(`inspector.replay.analysis.prompt_overhead`).
 """
 
 from __future__ import annotations
@@ -13,10 +13,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from inspector.replay.analysis.agent_inserted import INJECTED, injected_blocks
 from inspector.replay.analysis.context_blocks import context_at, counted_as_sent
-from inspector.replay.analysis.injected import INJECTED, injected_blocks
-from inspector.replay.analysis.resend_cost import resend_cost
-from inspector.replay.analysis.unrecorded import (
+from inspector.replay.analysis.prompt_overhead import (
     AROUND_TEXTS,
     NOT_RECORDED,
     NOT_RECORDED_SHORT,
@@ -24,6 +23,7 @@ from inspector.replay.analysis.unrecorded import (
     system_by_call,
     system_cost,
 )
+from inspector.replay.analysis.resend_cost import resend_cost
 from inspector.replay.engine.edits import RECORDED
 from inspector.replay.figure import Figure, weakest
 from inspector.session.model import BlockKind

@@ -183,12 +183,12 @@ def _difference(one: Figure, other: Figure) -> Figure:
     return Figure(None if one.value is None or other.value is None else one.value - other.value, known)
 
 
-def cache_misses(replay: Replay, missed_anyway: NDArray[np.bool_] | None = None) -> CacheMisses:
+def cache_misses(replay: Replay, missed_without_plan: NDArray[np.bool_] | None = None) -> CacheMisses:
     """Explain and price every cache miss of a replay.
 
     Args:
         replay: The replay.
-        missed_anyway: Result of `missed_calls` with nothing cut; None to compute it.
+        missed_without_plan: Result of `missed_calls` with nothing cut; None to compute it.
     """
     ledger = replay.ledger
     prompt, read = ledger.prompt_tokens, ledger.cache_read
@@ -198,7 +198,7 @@ def cache_misses(replay: Replay, missed_anyway: NDArray[np.bool_] | None = None)
     lost = np.where(compared, could_read - read, 0)
     missed = is_miss(could_read, read)
     first_unread = first & caches_at_all(replay) & (unread > 0)
-    evidence = MissEvidence(replay, _missed_anyway(replay) if missed_anyway is None else missed_anyway)
+    evidence = MissEvidence(replay, _missed_anyway(replay) if missed_without_plan is None else missed_without_plan)
     read_rate, other_rate = replay.inputs.rates.read_and_other(replay.ledger)
     known = replay.figures.cache_read_tokens.known
 

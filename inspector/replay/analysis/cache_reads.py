@@ -50,17 +50,17 @@ def readable_tokens(replay: Replay, calls: NDArray[np.intp] | None = None) -> In
     short = (prompt < minimum) & (kept == 0)
     held = np.where(short, prompt, np.where(kept >= np.minimum(minimum, prompt), kept, 0))
     held = np.where(may_read[previous] & may_read[asked], held, 0)
-    known = (previous >= 0) & (inputs.anchored[asked] == inputs.anchored[previous]) & ~inputs.served_by_odds[asked]
+    known = (previous >= 0) & (inputs.anchored[asked] == inputs.anchored[previous]) & ~inputs.uses_expected_reads[asked]
     could_read = np.minimum(held, ledger.prompt_tokens[asked])
     if replay.edits.by_plan.any():
         # If the plan cut the end of the previous prompt, new text has replaced it, which was never cached. The readable
         # part is then the one without cache invalidation by edits. This does not apply to calls that also missed as
         # recorded.
-        recorded, recached = inputs.recorded, replay.recached_calls
+        recorded, recached = inputs.recorded, replay.invalidated_calls
         before, read = recorded.prompt[inputs.previous_call[recached]], recorded.cache_read[recached]
         told = ~is_miss(np.minimum(before, recorded.prompt[recached]), read)
         most = np.full(len(ledger.prompt_tokens), UNCHANGED)
-        most[recached[told]] = np.maximum(replay.served_unbroken.cache_read, ledger.cache_read[recached])[told]
+        most[recached[told]] = np.maximum(replay.usage_without_edits.cache_read, ledger.cache_read[recached])[told]
         could_read = np.minimum(could_read, most[asked])
     return np.where(known, could_read, -1).astype(np.int64)
 
@@ -84,15 +84,15 @@ def missed_calls(replay: Replay) -> NDArray[np.bool_]:
     return is_miss(readable_tokens(replay), replay.ledger.cache_read)
 
 
-def calls_missed_by_edits(replay: Replay, baseline: Replay, missed_anyway: NDArray[np.bool_]) -> NDArray[np.intp]:
+def calls_missed_by_edits(replay: Replay, baseline: Replay, missed_without_plan: NDArray[np.bool_]) -> NDArray[np.intp]:
     """Return the calls that miss the prompt cache because of a plan's edits, ascending.
 
     Args:
         replay: The plan's replay.
         baseline: The session with nothing cut.
-        missed_anyway: Result of `missed_calls` with nothing cut.
+        missed_without_plan: Result of `missed_calls` with nothing cut.
     """
-    edited = np.flatnonzero(replay.ledger.is_break & ~baseline.ledger.is_break & ~missed_anyway)
+    edited = np.flatnonzero(replay.ledger.is_break & ~baseline.ledger.is_break & ~missed_without_plan)
     return edited[is_miss(readable_tokens(replay, edited), replay.ledger.cache_read[edited])]
 
 

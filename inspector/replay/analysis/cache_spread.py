@@ -66,7 +66,7 @@ def read_spread(replay: Replay) -> ReadSpread:
     high = np.maximum(ledger.cache_read - (1 - odds.chance) * odds.kept * odds.most_kept, 0.0) / chance
     if_less = ledger.cache_read / np.maximum(odds.chance + (1 - odds.chance) * odds.kept, 1e-9)
     high = np.where(if_less <= odds.most_kept, if_less, high)
-    high = np.where(inputs.served_by_odds, np.minimum(high, ledger.prompt_tokens), ledger.cache_read)
+    high = np.where(inputs.uses_expected_reads, np.minimum(high, ledger.prompt_tokens), ledger.cache_read)
     left = odds.kept * np.minimum(high, odds.most_kept)
     at_stake = np.where(open_, high - left, 0.0) * _dollars_more(replay)
     return ReadSpread(np.sqrt(odds.chance * (1 - odds.chance)) * at_stake, odds.doubt * at_stake)

@@ -18,7 +18,7 @@ import numpy as np
 
 from inspector.session.model import BlockKind, ContextCause
 from inspector.strategies.history.arguments import path_of
-from inspector.strategies.history.tools import Meaning, meaning_of
+from inspector.strategies.history.tools import ToolKind, tool_kind
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -29,8 +29,8 @@ if TYPE_CHECKING:
     from inspector.replay.engine.replay import Replay
     from inspector.replay.figure import HowKnown
 
-_WRITING: Final = frozenset({Meaning.EDIT, Meaning.WRITE})
-_NAMING: Final = frozenset({Meaning.READ, *_WRITING})
+_WRITING: Final = frozenset({ToolKind.EDIT, ToolKind.WRITE})
+_NAMING: Final = frozenset({ToolKind.READ, *_WRITING})
 
 
 class WorkStretch(NamedTuple):
@@ -149,14 +149,14 @@ class _Work:
                 for block in session.messages[session.calls[call].response].blocks
                 if block.kind is BlockKind.TOOL_CALL
             ]
-            meanings = [meaning_of(block.tool_name) for block in asked]
+            meanings = [tool_kind(block.tool_name) for block in asked]
             actions[place] = len(asked)
             goals[place] = not asked or not _WRITING.isdisjoint(meanings)
             for block, meaning in zip(asked, meanings, strict=True):
                 path = path_of(session, block) if meaning in _NAMING else ""
                 if path:
                     first = first_named.setdefault(path, place)
-                    if meaning is Meaning.READ:
+                    if meaning is ToolKind.READ:
                         reads.append((place, first))
         return cls(
             calls,

@@ -139,7 +139,7 @@ def sizes_of(effect: CompactionEffect, baseline: Replay) -> CompactionSizes:
     count = len(baseline.history.kind)
     before, after = (context_at(baseline, baseline.state(call)) for call in (effect.before, effect.after))
     ratio = float(inputs.sizes.ratio[effect.before])
-    taken = ratio * (inputs.table.tokens[:count] + inputs.layout.thinking_beside[:count]).astype(np.float64)
+    taken = ratio * (inputs.table.tokens[:count] + inputs.layout.thinking_uncounted[:count]).astype(np.float64)
     taken[before.blocks] = before.sent
     answer = np.setdiff1d(effect.removed, before.blocks)
     new = np.zeros(count)

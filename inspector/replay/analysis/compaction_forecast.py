@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from inspector.replay.analysis.without_compaction import BY_HAND, first_call_after, without_compaction
+from inspector.replay.analysis.without_compaction import MANUAL, first_call_after, without_compaction
 from inspector.replay.engine.inputs import ReplayInputs
 from inspector.replay.engine.prompt_layout import PromptLayout
 from inspector.replay.engine.replay import replay as replay_plan
@@ -98,7 +98,7 @@ def compaction_forecasts(planned: Replay, *, asked_for: bool = False) -> Iterato
         trigger = _trigger(planned, index, call)
         if trigger.value is None:
             continue
-        if compaction.trigger == BY_HAND and not asked_for:
+        if compaction.trigger == MANUAL and not asked_for:
             noted = bool(compaction.tokens_before)
             yield CompactionForecast(index, call, trigger, is_noted=noted, asked_for=True)
             continue
@@ -170,8 +170,8 @@ def _scale_without(inputs: ReplayInputs, history: History, calls: NDArray[np.int
     """Return the session's scale for the longer prompts: the size before the compaction plus the growth since."""
     scale = inputs.scale
     before = int(inputs.previous_call[calls[0]])
-    layout = PromptLayout.of(history, inputs.layout.tokens).with_beside(scale.beside, scale.calibration.ratio)
-    shown = scale.ratio * layout.whole_tokens + layout.beside_prompts
+    layout = PromptLayout.of(history, inputs.layout.tokens).with_uncounted(scale.beside, scale.calibration.ratio)
+    shown = scale.ratio * layout.whole_tokens + layout.uncounted_in_prompts
     unseen = float(inputs.sizes.whole[before] - shown[before]) + scale.ratio[before] * inputs.recorded_removed[before]
     prompt = scale.prompt.copy()
     prompt[calls] = shown[calls] + unseen

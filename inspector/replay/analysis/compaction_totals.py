@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from inspector.replay.analysis.cache_misses import cache_misses, total_of
 from inspector.replay.analysis.compaction_effect import CompactionEffect, calls_around, sizes_of
-from inspector.replay.analysis.side_calls import side_spending
+from inspector.replay.analysis.side_requests import side_spending
 from inspector.replay.cache.miss_causes import MissCause
 from inspector.replay.figure import Figure, HowKnown
 

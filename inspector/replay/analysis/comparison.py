@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from inspector.replay.analysis.hazards import hazards_of, kinds_left_out, leaves_out_words
+from inspector.replay.analysis.hazards import drops_text, hazards_of, kinds_left_out
 from inspector.replay.analysis.plan_outcome import break_even_call, savings_of
 from inspector.replay.engine.replay import replay
 from inspector.strategies.plan import Plan
@@ -36,7 +36,7 @@ class ComparedPlan:
             None if it changes nothing.
         edits: Number of rendition changes over all calls.
         hazards: Its hazards, including a strategy that never applies.
-        leaves_out_words: True if it removes or replaces user or assistant text.
+        drops_text: True if it removes or replaces user or assistant text.
         left_out: The kinds of blocks it removes or replaces.
     """
 
@@ -47,7 +47,7 @@ class ComparedPlan:
     first_firing: int | None
     edits: int
     hazards: tuple[Hazard, ...]
-    leaves_out_words: bool = False
+    drops_text: bool = False
     left_out: tuple[BlockKind, ...] = ()
 
 
@@ -82,7 +82,7 @@ def compared(baseline: Replay, planned: Replay) -> ComparedPlan:
         first_firing=first_firing(planned),
         edits=int(planned.ledger.edits.sum()),
         hazards=hazards_of(planned),
-        leaves_out_words=leaves_out_words(planned),
+        drops_text=drops_text(planned),
         left_out=kinds_left_out(planned),
     )
 

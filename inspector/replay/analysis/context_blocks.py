@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from inspector.replay.analysis.unrecorded import system_by_call
+from inspector.replay.analysis.prompt_overhead import system_by_call
 from inspector.replay.figure import Figure, HowKnown
 from inspector.session.model import BlockKind
 from inspector.strategies.core.rendition import Action
 from inspector.strategies.history.arguments import names_a_part, path_of
 from inspector.strategies.history.reads import reads_of
-from inspector.strategies.history.tools import Meaning, meaning_mask
+from inspector.strategies.history.tools import ToolKind, tool_kind_mask
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -73,7 +73,7 @@ def context_at(replay: Replay, state: ContextState) -> ContextBlocks:
     # are rounded, so without this limit the blocks could exceed their prompt.
     recorded_scaled = _within(
         float(inputs.sizes.whole[call]),
-        ratio * (state.recorded[blocks] + inputs.layout.thinking_beside[blocks]).astype(np.float64),
+        ratio * (state.recorded[blocks] + inputs.layout.thinking_uncounted[blocks]).astype(np.float64),
     )
     sent_scaled = _within(tokens, ratio * counted_as_sent(replay, state, blocks))
     rest = max(tokens - float(sent_scaled.sum()), 0.0)
@@ -116,7 +116,7 @@ def counted_as_sent(replay: Replay, state: ContextState, blocks: NDArray[np.inte
         blocks: Block indices.
     """
     is_sent = state.in_prompt[blocks] & (state.action[blocks] != Action.REMOVED)
-    thinking = np.where(is_sent, replay.inputs.layout.thinking_beside[blocks], 0)
+    thinking = np.where(is_sent, replay.inputs.layout.thinking_uncounted[blocks], 0)
     counted: NDArray[np.float64] = (state.sent[blocks] + thinking).astype(np.float64)
     return counted
 
@@ -163,7 +163,7 @@ def repeats_in(history: History, context: ContextBlocks) -> tuple[Repeat, ...]:
     session, blocks = history.session, history.session.blocks
     reads = reads_of(history, ())
     file_of = dict(zip(reads.results.tolist(), reads.files.tolist(), strict=True))
-    edit_calls = meaning_mask(history.tool_names, (Meaning.EDIT, Meaning.WRITE))[history.tool[context.blocks]]
+    edit_calls = tool_kind_mask(history.tool_names, (ToolKind.EDIT, ToolKind.WRITE))[history.tool[context.blocks]]
     edit_calls &= history.kind[context.blocks] == BlockKind.TOOL_CALL
     results = (history.kind[context.blocks] == BlockKind.TOOL_RESULT) & (context.sent > 0)
     same: dict[bytes, int] = {}

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from inspector.file_history.history import joined_path
-from inspector.file_history.shell import first_word, shell_deeds
+from inspector.file_history.shell import first_word, shell_effects
+from inspector.replay.analysis.agent_inserted import INJECTED, injected_blocks
 from inspector.replay.analysis.context_blocks import RepeatKind, context_at, repeats_in
-from inspector.replay.analysis.injected import INJECTED, injected_blocks
-from inspector.replay.analysis.unrecorded import (
+from inspector.replay.analysis.prompt_overhead import (
     AROUND_TEXTS,
     EARLIER,
     NOT_RECORDED,
@@ -22,8 +22,8 @@ from inspector.replay.analysis.unrecorded import (
 )
 from inspector.session.model import BlockKind
 from inspector.strategies.core.strategy import TieredStrategy
-from inspector.strategies.history.arguments import found_in_arguments, path_of
-from inspector.strategies.history.tools import Meaning, meaning_mask
+from inspector.strategies.history.arguments import argument_memo, path_of
+from inspector.strategies.history.tools import ToolKind, tool_kind_mask
 from inspector.strategies.library.tiered_stale import TieredStale
 
 if TYPE_CHECKING:
@@ -325,7 +325,7 @@ def _named_by_calls(history: History, calls: NDArray[np.int32]) -> list[str]:
     session = history.session
     home = session.working_directory.rstrip("/")
     made = [session.blocks[call] for call in calls.tolist()]
-    runs = meaning_mask(history.tool_names, (Meaning.SHELL,))[history.tool[calls]]
+    runs = tool_kind_mask(history.tool_names, (ToolKind.SHELL,))[history.tool[calls]]
     found = []
     for call, path, is_command in zip(made, path_of.each(session, made), runs.tolist(), strict=True):
         program = ""
@@ -339,13 +339,13 @@ def _named_by_calls(history: History, calls: NDArray[np.int32]) -> list[str]:
 
 
 def _of_command(arguments: dict[str, Any]) -> tuple[str, str]:
-    deeds = shell_deeds(arguments)
+    deeds = shell_effects(arguments)
     if deeds is None:
         return "", ""
     return joined_path(deeds.folder, deeds.only_file), first_word(deeds.command)
 
 
-_about_command = found_in_arguments(_of_command, ("", ""))
+_about_command = argument_memo(_of_command, ("", ""))
 """The file of a command that only prints or writes one file, and the program it begins with; empty for none."""
 
 

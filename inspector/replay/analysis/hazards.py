@@ -210,7 +210,7 @@ def _is_whole(replay: Replay, block: int, call: int) -> bool:
 _WORDS = (BlockKind.SYSTEM_TEXT, BlockKind.USER_TEXT, BlockKind.ASSISTANT_TEXT)
 
 
-def leaves_out_words(replay: Replay) -> bool:
+def drops_text(replay: Replay) -> bool:
     """Return True if a plan removes or replaces user or assistant text. No detector measures that loss."""
     return any(kind in _WORDS for kind in kinds_left_out(replay))
 

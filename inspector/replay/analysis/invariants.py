@@ -17,10 +17,10 @@ import numpy as np
 
 from inspector.replay.analysis.context_blocks import context_at
 from inspector.replay.analysis.context_breakdown import Grouping, Scope, context_breakdown
+from inspector.replay.analysis.prompt_overhead import AROUND_TEXTS, EARLIER, NOT_RECORDED
 from inspector.replay.analysis.resend_cost import resend_cost
-from inspector.replay.analysis.unrecorded import AROUND_TEXTS, EARLIER, NOT_RECORDED
-from inspector.session.follow_check import difference_when_followed
-from inspector.session.plain_usage import plain_totals, totals_of
+from inspector.session.follow_check import compare_followed
+from inspector.session.independent_usage import independent_totals, totals_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -46,7 +46,7 @@ class Invariant(StrEnum):
     USAGE = "usage equals a plain count"
 
 
-class Broken(NamedTuple):
+class Violation(NamedTuple):
     """A violated invariant.
 
     Attributes:
@@ -60,27 +60,27 @@ class Broken(NamedTuple):
     detail: str
 
 
-def broken_in_file(session: Session) -> tuple[Broken, ...]:
+def violations_in_file(session: Session) -> tuple[Violation, ...]:
     """Compare a session with its file, which is read again, and return the violations.
 
     Raises:
         TemporaryFolderError: There is no temporary folder for a growing copy.
     """
-    found: list[Broken] = []
-    if differs := difference_when_followed(session.path):
-        found.append(Broken(Invariant.GROWTH, -1, f"{differs} differ"))
+    found: list[Violation] = []
+    if differs := compare_followed(session.path):
+        found.append(Violation(Invariant.GROWTH, -1, f"{differs} differ"))
     try:
-        plain = plain_totals(session)
+        plain = independent_totals(session)
     except OSError:
         plain = None
     if plain is not None and plain != (ours := totals_of(session)):
         named = zip(plain._fields, ours, plain, strict=True)
         detail = ", ".join(f"{name} {mine:,}, counted plainly {theirs:,}" for name, mine, theirs in named)
-        found.append(Broken(Invariant.USAGE, -1, detail.replace("_", " ")))
+        found.append(Violation(Invariant.USAGE, -1, detail.replace("_", " ")))
     return tuple(found)
 
 
-def broken_in_replay(baseline: Replay) -> tuple[Broken, ...]:
+def violations_in_replay(baseline: Replay) -> tuple[Violation, ...]:
     """Return the violations in a session's replay without a plan, the first of each kind at each checked call.
 
     Args:
@@ -89,28 +89,28 @@ def broken_in_replay(baseline: Replay) -> tuple[Broken, ...]:
     return (*_ledger(baseline), *_largest(baseline), *_prompts(baseline))
 
 
-def _ledger(baseline: Replay) -> Iterator[Broken]:
+def _ledger(baseline: Replay) -> Iterator[Violation]:
     ledger, inputs = baseline.ledger, baseline.inputs
     served = (ledger.cache_read, ledger.cache_write_5m, ledger.cache_write_1h, ledger.uncached)
     for call in np.flatnonzero(np.minimum.reduce(served) < 0).tolist():
-        yield Broken(Invariant.SHARES, call, "a part of the prompt by how it was served is negative")
+        yield Violation(Invariant.SHARES, call, "a part of the prompt by how it was served is negative")
     for call in np.flatnonzero(sum(served) != ledger.prompt_tokens).tolist():
-        yield Broken(Invariant.SUMS, call, "read, written and uncached are not the prompt")
+        yield Violation(Invariant.SUMS, call, "read, written and uncached are not the prompt")
     for call in np.flatnonzero(inputs.reported & (ledger.prompt_tokens != inputs.recorded.prompt)).tolist():
-        yield Broken(Invariant.SUMS, call, "replayed without a plan, the prompt is not the reported one")
+        yield Violation(Invariant.SUMS, call, "replayed without a plan, the prompt is not the reported one")
 
 
-def _largest(baseline: Replay) -> Iterator[Broken]:
+def _largest(baseline: Replay) -> Iterator[Violation]:
     inputs = baseline.inputs
     sent = np.unique(np.concatenate([context.blocks for context in inputs.layout.contexts] or [np.zeros(0, int)]))
     most = float(inputs.sizes.whole.max(initial=0.0))
     for block in sent[inputs.block_tokens[sent] > most + NEAR].tolist():
-        yield Broken(
+        yield Violation(
             Invariant.LARGEST, -1, f"block {block + 1:,}: {inputs.block_tokens[block]:,.0f} of at most {most:,.0f}"
         )
 
 
-def _prompts(baseline: Replay) -> Iterator[Broken]:
+def _prompts(baseline: Replay) -> Iterator[Violation]:
     count = baseline.history.call_count
     resend = resend_cost(baseline)
     last_of_contexts = {int(context.calls[-1]) for context in baseline.inputs.layout.contexts if len(context.calls)}
@@ -120,20 +120,22 @@ def _prompts(baseline: Replay) -> Iterator[Broken]:
         context = context_at(baseline, state)
         prompt = float(context.prompt.value or 0)
         if min(context.rest, context.rest - context.system, *context.sent.tolist()) < -NEAR:
-            yield Broken(Invariant.SHARES, call, f"{context.rest:,.0f} of {prompt:,.0f} tokens are left for no block")
+            yield Violation(
+                Invariant.SHARES, call, f"{context.rest:,.0f} of {prompt:,.0f} tokens are left for no block"
+            )
         if abs(float(context.sent.sum()) + context.rest - prompt) > NEAR:
-            yield Broken(Invariant.SUMS, call, "blocks and what no block holds are not the prompt")
+            yield Violation(Invariant.SUMS, call, "blocks and what no block holds are not the prompt")
         breakdown = context_breakdown(baseline, state, resend, Grouping.ROLE, Scope.WINDOW)
         if abs(sum(part.tokens for part in breakdown.parts) - breakdown.everything.tokens) > NEAR:
-            yield Broken(Invariant.SUMS, call, "the parts by role are not the prompt")
+            yield Violation(Invariant.SUMS, call, "the parts by role are not the prompt")
         names = {part.name for part in breakdown.parts if not len(part.blocks) and part.tokens > NEAR}
         is_blank = call < count and not len(context.blocks) and bool(baseline.inputs.reported[call])
         if is_blank and not names <= {EARLIER, AROUND_TEXTS}:
-            yield Broken(Invariant.EMPTY, call, f"{prompt:,.0f} tokens taken for {NOT_RECORDED}")
+            yield Violation(Invariant.EMPTY, call, f"{prompt:,.0f} tokens taken for {NOT_RECORDED}")
     whole = context_breakdown(baseline, baseline.state(count), resend, Grouping.ROLE, Scope.SESSION)
     for part in whole.parts:
         if part.carried < -NEAR * max(count, 1):
-            yield Broken(Invariant.SHARES, -1, f"{part.name} of all prompts: {part.carried:,.0f} tokens")
+            yield Violation(Invariant.SHARES, -1, f"{part.name} of all prompts: {part.carried:,.0f} tokens")
     carried = sum(part.carried for part in whole.parts)
     if abs(carried - float(baseline.ledger.prompt_tokens.sum())) > NEAR * max(count, 1):
-        yield Broken(Invariant.SUMS, -1, "the parts of all prompts are not all prompts")
+        yield Violation(Invariant.SUMS, -1, "the parts of all prompts are not all prompts")

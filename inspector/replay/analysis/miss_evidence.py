@@ -57,15 +57,15 @@ class Evidence:
 class MissEvidence:
     """Finds evidence for the cause of a miss, call by call."""
 
-    def __init__(self, replay: Replay, missed_anyway: NDArray[np.bool_]) -> None:
+    def __init__(self, replay: Replay, missed_without_plan: NDArray[np.bool_]) -> None:
         """Index a replay and the recorded data around it.
 
         Args:
             replay: The replay.
-            missed_anyway: Per call, True if it also missed the cache with nothing cut, so the plan is not the cause.
+            missed_without_plan: Per call, True if it also missed the cache with nothing cut.
         """
         self._replay = replay
-        self._missed_anyway = missed_anyway
+        self._missed_anyway = missed_without_plan
         inputs = replay.inputs
         self._previous = inputs.previous_call
         self._gaps = inputs.gap_seconds

@@ -50,7 +50,7 @@ def model_costs(replay: Replay) -> tuple[ModelCost, ...]:
     for number, model in enumerate(models.names):
         mine = models.code == number
         dollars = float(ledger.cost[mine].sum())
-        is_least = bool((inputs.output_is_least | inputs.rates.is_least)[mine].any())
+        is_lower_bound = bool((inputs.output_is_least | inputs.rates.is_lower_bound)[mine].any())
         share = dollars / total if total else float("nan")
         known = figures.cost_usd.known
         found.append(
@@ -60,14 +60,14 @@ def model_costs(replay: Replay) -> tuple[ModelCost, ...]:
                 calls=int(mine.sum()),
                 prompt_tokens=Figure(int(ledger.prompt_tokens[mine].sum()), figures.prompt_tokens.known),
                 output_tokens=Figure(int(ledger.output[mine].sum()), figures.output_tokens.known),
-                cost=Figure(None if isnan(dollars) else dollars, known, is_least),
+                cost=Figure(None if isnan(dollars) else dollars, known, is_lower_bound),
                 share=Figure.of(share, known),
             )
         )
     return tuple(sorted(found, key=lambda each: -(each.cost.value or 0.0)))
 
 
-def stand_ins(inputs: ReplayInputs) -> dict[str, str]:
+def priced_under(inputs: ReplayInputs) -> dict[str, str]:
     """Map recorded model names to the different names they are priced under, omitting those with own prices."""
     names = recorded_calls(inputs.history).models.names
     return {model: other for model in names if (other := inputs.pricing.priced_as(model))}

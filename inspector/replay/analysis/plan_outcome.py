@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from inspector.replay.cache.edit_recaching import RecachingCosts, price_recaching
+from inspector.replay.cache.cache_rewrites import CacheRewriteCosts, price_cache_rewrites
 from inspector.replay.figure import Figure, HowKnown, weakest
 
 if TYPE_CHECKING:
@@ -98,7 +98,7 @@ class PlanOutcome:
     break_usd: Figure
     savings: Savings
     break_even_call: Figure
-    recaching: RecachingCosts
+    recaching: CacheRewriteCosts
 
 
 def plan_outcome(baseline: Replay, planned: Replay) -> PlanOutcome:
@@ -109,7 +109,7 @@ def plan_outcome(baseline: Replay, planned: Replay) -> PlanOutcome:
         planned: The session under the plan.
     """
     figures = planned.figures
-    recaching = recaching_costs(planned)
+    recaching = cache_rewrite_costs(planned)
     tokens = figures.prompt_tokens.known
     savings = savings_of(baseline.figures, figures)
     return PlanOutcome(
@@ -125,11 +125,11 @@ def plan_outcome(baseline: Replay, planned: Replay) -> PlanOutcome:
     )
 
 
-def recaching_costs(replay: Replay) -> RecachingCosts:
+def cache_rewrite_costs(replay: Replay) -> CacheRewriteCosts:
     """Return the cache rewrites caused by a plan's edits, per call."""
-    ledger, calls = replay.ledger, replay.recached_calls
+    ledger, calls = replay.ledger, replay.invalidated_calls
     rates = replay.inputs.rates.of_prompts(ledger.prompt_tokens)
-    return price_recaching(ledger, replay.served_unbroken, calls, rates)
+    return price_cache_rewrites(ledger, replay.usage_without_edits, calls, rates)
 
 
 def cache_read_share(figures: Figures) -> Figure:

@@ -128,7 +128,7 @@ def _left(baseline: Replay) -> Iterator[RecordedCut]:
     if not session.compactions:
         return
     counted = inputs.layout.whole_tokens - inputs.recorded_removed
-    shown = inputs.scale.ratio * counted + inputs.layout.beside_prompts
+    shown = inputs.scale.ratio * counted + inputs.layout.uncounted_in_prompts
     for index, compaction in enumerate(session.compactions):
         call = None if compaction.is_partial else first_call_after(session, index)
         before = -1 if call is None else int(inputs.previous_call[call])

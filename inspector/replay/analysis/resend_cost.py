@@ -92,7 +92,7 @@ def _stretches(
     inside = (positions >= 0) & (at < len(calls))
     positions, at, sent = positions[inside], at[inside], edits.tokens[inside].astype(np.int64)
     at = np.maximum(at, enters[positions])
-    beside = replay.inputs.layout.thinking_beside
+    beside = replay.inputs.layout.thinking_uncounted
     sent += np.where(edits.action[inside] == Action.REMOVED, 0, beside[edits.block[inside]])
     owners = np.concatenate((np.arange(len(context.blocks)), positions))
     starts = np.concatenate((enters, at))

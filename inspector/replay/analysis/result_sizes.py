@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from inspector.replay.engine.measured_prompts import measured_prompts
+from inspector.replay.engine.deduplicated_prompts import deduplicated_prompts
 from inspector.session.model import BlockKind
 from inspector.tokens.calibration import Reading
 
@@ -36,7 +36,7 @@ def results_by_difference(inputs: ReplayInputs) -> Mapping[int, int]:
     # Blocks that the call added besides the previous response.
     given = sent[~np.isin(history.message[sent], responses)]
     calls, first, blocks = np.unique(entered[given], return_index=True, return_counts=True)
-    measured = measured_prompts(history)
+    measured = deduplicated_prompts(history)
     found: dict[int, int] = {}
     for call, block in zip(calls[blocks == 1].tolist(), given[first[blocks == 1]].tolist(), strict=True):
         before = int(previous[call])

@@ -24,19 +24,19 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 import numpy as np
 
-from inspector.replay.analysis.old_texts import PATCH, find_text, old_texts, strings_of
-from inspector.replay.analysis.shown_once import Overlay, ShownOnce
+from inspector.replay.analysis.edit_targets import PATCH, find_text, old_texts, strings_of
+from inspector.replay.analysis.unique_terms import LayeredDict, UniqueTerms
 from inspector.session.model import BlockKind, TextUnavailableError
 from inspector.session.snapshot_list import unchanged
 from inspector.strategies.history.arguments import PATH_ARGUMENTS, decoded
-from inspector.strategies.history.tools import Meaning, meaning_of
+from inspector.strategies.history.tools import ToolKind, tool_kind
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from numpy.typing import NDArray
 
-    from inspector.replay.analysis.shown_once import Map
+    from inspector.replay.analysis.unique_terms import Map
     from inspector.session.model import Message
     from inspector.strategies.history.history import History
 
@@ -103,7 +103,7 @@ class ReuseScan:
         """
         if history is self.history:
             return self
-        if not self._gathering.holds_for(history):
+        if not self._gathering.is_valid_for(history):
             grew = unchanged(history.session.messages, self.history.session.messages) > 0
             return ReuseScan(history, _Gathering(keeps_notes=grew))
         return ReuseScan(history, self._gathering)
@@ -154,7 +154,7 @@ _READ = frozenset(
     }
 )
 
-_FETCHES = frozenset({Meaning.READ, Meaning.SHELL, Meaning.SEARCH, Meaning.WEB, Meaning.DATA, Meaning.LIGHT})
+_FETCHES = frozenset({ToolKind.READ, ToolKind.SHELL, ToolKind.SEARCH, ToolKind.WEB, ToolKind.DATA, ToolKind.LIGHT})
 """Tool meanings for which a repeated call requests the same data again."""
 
 _WRITING_COMMAND = re.compile(
@@ -180,13 +180,13 @@ class _Notes:
         written: Latest block that writes a file, by file name, and by "" for any file.
     """
 
-    shown: ShownOnce = field(default_factory=ShownOnce)
+    shown: UniqueTerms = field(default_factory=UniqueTerms)
     asked: Map = field(default_factory=dict)
     written: Map = field(default_factory=dict)
 
     def aside(self) -> _Notes:
         """Return a copy for the rest of the session, which may still change."""
-        return _Notes(self.shown.aside(), Overlay(self.asked), Overlay(self.written))
+        return _Notes(self.shown.aside(), LayeredDict(self.asked), LayeredDict(self.written))
 
 
 class _Gathering:
@@ -201,7 +201,7 @@ class _Gathering:
         self._messages: Sequence[Message] = ()
         self._found: tuple[History, ReuseEvidence] | None = None
 
-    def holds_for(self, history: History) -> bool:
+    def is_valid_for(self, history: History) -> bool:
         """Return True if it can be resumed for another state of the session, with all noted blocks unchanged."""
         known, now = self._messages, history.session.messages
         return self._notes is not None and len(now) >= len(known) and unchanged(now, known) >= len(known) - 1
@@ -210,7 +210,7 @@ class _Gathering:
         with self._turn:
             if self._found is not None and self._found[0] is history:
                 return self._found[1]
-            if not self.holds_for(history) or self._notes is None:
+            if not self.is_valid_for(history) or self._notes is None:
                 return _Gathering(keeps_notes=False).up_to(history, is_cancelled)
             self._messages = history.session.messages
             reader = _Reader(history, self._notes, self._rows)
@@ -290,7 +290,7 @@ class _Reader:
             return
         words = notes.shown.unsettled(text)
         if call >= 0:
-            for word, source, start in notes.shown.take_all(words):
+            for word, source, start in notes.shown.use_all(words):
                 self._add(NeedKind.CITATION, source, (start, start + len(word)), call, index, _span_of(word, text))
         notes.shown.note_other(text, words)
 
@@ -300,9 +300,9 @@ class _Reader:
         if not isinstance(arguments, dict):
             arguments = {"": text}
         values = [(value, notes.shown.unsettled(value)) for _, value in strings_of(arguments)]
-        meaning = meaning_of(tool)
+        meaning = tool_kind(tool)
         if call >= 0:
-            if meaning is Meaning.EDIT or PATCH in text:
+            if meaning is ToolKind.EDIT or PATCH in text:
                 self._look_for_old_texts(index, call, text, arguments)
             self._look_for_places(index, call, text, arguments)
             self._look_for_words(index, call, text, values)
@@ -348,16 +348,16 @@ class _Reader:
     def _look_for_words(self, index: int, call: int, text: str, values: list[tuple[str, list[str]]]) -> None:
         for value, words in values:
             told = len(value) <= _LONGEST_ARGUMENT and "\n" not in value
-            for word, source, start in self._notes.shown.take_all(words):
+            for word, source, start in self._notes.shown.use_all(words):
                 kind = NeedKind.ANCHOR if told and _ANCHOR.fullmatch(word) else NeedKind.CITATION
                 self._add(kind, source, (start, start + len(word)), call, index, _span_of(word, text))
 
-    def _look_for_repeats(self, index: int, call: int, meaning: Meaning, arguments: dict[str, Any]) -> None:
+    def _look_for_repeats(self, index: int, call: int, meaning: ToolKind, arguments: dict[str, Any]) -> None:
         block, notes = self._blocks[index], self._notes
         thread = int(self._history.message_thread[self._history.message[index]])
         key = (thread, block.tool_name, block.digest)
         earlier = notes.asked.get(key, -1)
-        paths = _paths_of(arguments) if meaning is Meaning.READ else {""}
+        paths = _paths_of(arguments) if meaning is ToolKind.READ else {""}
         if earlier >= 0 and call >= 0 and all(notes.written.get(path, -1) < earlier for path in paths or {""}):
             # The earlier call's result is looked up after the scan.
             self._add(NeedKind.FAULT, earlier, (0, 0), call, index, (0, block.characters))
@@ -388,12 +388,12 @@ def _paths_of(arguments: dict[str, Any]) -> set[str]:
     return {basename(path.rstrip("/")) for path in named if isinstance(path, str) and path}
 
 
-def _written(meaning: Meaning, arguments: dict[str, Any], values: list[str]) -> set[str]:
+def _written(meaning: ToolKind, arguments: dict[str, Any], values: list[str]) -> set[str]:
     """Return the file names a tool call writes, plus "" for any; empty if it writes nothing."""
     patched = {basename(path.strip()) for value in values if PATCH in value for path in _PATCHED.findall(value)}
-    if meaning in {Meaning.EDIT, Meaning.WRITE}:
+    if meaning in {ToolKind.EDIT, ToolKind.WRITE}:
         return {"", *_paths_of(arguments), *patched}
-    writes = patched or (meaning is Meaning.SHELL and any(_WRITING_COMMAND.search(value) for value in values))
+    writes = patched or (meaning is ToolKind.SHELL and any(_WRITING_COMMAND.search(value) for value in values))
     return {"", *patched} if writes else set()
 
 

@@ -17,8 +17,8 @@ from msgspec import structs
 from inspector.replay.analysis.cache_spread import NINE_OF_TEN, read_spread
 from inspector.replay.analysis.recorded_cuts import RecordedCut, recorded_cuts
 from inspector.replay.analysis.result_sizes import results_by_difference
+from inspector.replay.engine.deduplicated_prompts import counted_twice, deduplicated_prompts
 from inspector.replay.engine.inputs import ReplayInputs
-from inspector.replay.engine.measured_prompts import counted_twice, measured_prompts
 from inspector.replay.engine.replay import replay
 from inspector.replay.engine.token_scale import fit_contents, prompt_contents
 from inspector.session.model import BlockKind
@@ -351,7 +351,7 @@ def result_fit(inputs: ReplayInputs) -> ResultFit | None:
 def prompt_fit(inputs: ReplayInputs) -> PromptFit:
     """Return the errors of a session's predicted prompts."""
     fit = inputs.scale.calibration
-    reported = measured_prompts(inputs.history)
+    reported = deduplicated_prompts(inputs.history)
     predicted = inputs.scale.prompt[:-1]
     distance = np.where(reported > 0, np.abs(predicted - reported) / np.maximum(reported, 1), 0.0)
     beyond = np.flatnonzero(distance > NINE_OF_TEN_PROMISE) if fit.is_fitted else np.zeros(0, dtype=np.int64)
@@ -375,7 +375,7 @@ def prompt_fit(inputs: ReplayInputs) -> PromptFit:
 
 def _held_out(inputs: ReplayInputs) -> NDArray[np.float64]:
     """Return the errors of the fit at held-out calls, a fifth of them at a time."""
-    history, reported = inputs.history, np.append(measured_prompts(inputs.history), 0)
+    history, reported = inputs.history, np.append(deduplicated_prompts(inputs.history), 0)
     columns = prompt_contents(history, inputs.table, inputs.recorded_removed)
     fold = np.arange(len(reported)) % _FOLDS
     found = []

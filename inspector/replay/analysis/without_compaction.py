@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from inspector.session.model import Call, Session
 
 
-BY_HAND = "manual"
+MANUAL = "manual"
 """The trigger of compactions requested by the user, which no plan prevents."""
 
 
@@ -137,7 +137,7 @@ def _chain(session: Session, compaction: int) -> list[int]:
 
 def _begun_by_hand(session: Session) -> set[int]:
     """Return the contexts that began with a compaction requested by the user."""
-    asked = (at for at, compaction in enumerate(session.compactions) if compaction.trigger == BY_HAND)
+    asked = (at for at, compaction in enumerate(session.compactions) if compaction.trigger == MANUAL)
     calls = (first_call_after(session, at) for at in asked)
     return {session.calls[call].context for call in calls if call is not None}
 

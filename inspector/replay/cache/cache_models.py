@@ -72,7 +72,7 @@ class CacheModel:
     lookback: int | None = None
 
     @property
-    def takes_marks(self) -> bool:
+    def uses_breakpoints(self) -> bool:
         """True if requests mark what to cache (`cache_control`); other providers cache automatically."""
         return self.name.startswith("anthropic")
 
@@ -211,7 +211,7 @@ def _by_model(name: str, *, reads_are_cheaper: bool) -> CacheModel:
 
 
 def _minimum_prefix(cache: CacheModel, name: str) -> int:
-    if cache.takes_marks:
+    if cache.uses_breakpoints:
         return _anthropic_minimum(name)
     if cache.name == "gemini":
         return 1024 if "flash" in name else 4096

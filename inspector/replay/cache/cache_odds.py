@@ -89,7 +89,7 @@ OTHERS: Final = TypicalOdds((0.9, 0.8, 0.3, 0.3, 0.05), 0.4, 0.1, 0.2, 0.6, 0.5)
 
 
 @dataclass(frozen=True, slots=True)
-class CacheSeen:
+class CacheObservations:
     """Reported usage of one cache, as columns with a row per call that has a report.
 
     Attributes:
@@ -115,7 +115,7 @@ class CacheSeen:
     writes: Integers
 
     @classmethod
-    def nothing(cls) -> CacheSeen:
+    def nothing(cls) -> CacheObservations:
         """Return the columns of no calls; odds built from them are the typical ones."""
         none, never = np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.bool_)
         return cls(none, none, none, np.zeros(0), never, never, never, none)
@@ -154,7 +154,7 @@ class CacheOdds:
     calls: int
 
     @classmethod
-    def of(cls, cache: CacheModel, seen: CacheSeen) -> CacheOdds:
+    def of(cls, cache: CacheModel, seen: CacheObservations) -> CacheOdds:
         """Estimate a cache's odds from reported usage and the typical values.
 
         Args:
@@ -259,7 +259,7 @@ class ReadOdds(NamedTuple):
     is_used: Booleans
 
     @classmethod
-    def of(cls, odds: Sequence[CacheOdds], code: NDArray[np.integer], calls: CallsAsked) -> ReadOdds:
+    def of(cls, odds: Sequence[CacheOdds], code: NDArray[np.integer], calls: CallFeatures) -> ReadOdds:
         """Build the columns of calls.
 
         Args:
@@ -311,7 +311,7 @@ class ReadOdds(NamedTuple):
         )
 
 
-class CallsAsked(NamedTuple):
+class CallFeatures(NamedTuple):
     """Properties of each call that its hit rate depends on.
 
     Attributes:

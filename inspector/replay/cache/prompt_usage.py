@@ -71,7 +71,7 @@ class PromptUsage:
         return self.cache_write_5m + self.cache_write_1h
 
     @cached_property
-    def least_cached(self) -> int:
+    def min_cached(self) -> int:
         """Smallest nonzero cached prompt size (read, or read plus written); `UNCHANGED` if there is none."""
         held = self.cache_read + self.cache_write
         seen = np.concatenate((self.cache_read[self.cache_read > 0], held[held > 0]))
@@ -97,7 +97,7 @@ class PromptUsage:
         rows = PromptUsage(
             self.uncached[calls], self.cache_read[calls], self.cache_write_5m[calls], self.cache_write_1h[calls]
         )
-        vars(rows).update(least_cached=self.least_cached, one_hour_share=self.one_hour_share[calls])
+        vars(rows).update(min_cached=self.min_cached, one_hour_share=self.one_hour_share[calls])
         return rows
 
     def where(self, mine: NDArray[np.bool_], other: PromptUsage) -> PromptUsage:
@@ -259,7 +259,7 @@ def _multiple_below(tokens: Integers, step: Integers | int) -> Integers:
 
 def _minimum_seen(cache: CacheModel | CacheColumns, recorded: PromptUsage) -> Integers:
     """Return the provider's minimum prefix, or the smallest one the session shows to be cached."""
-    minimum: Integers = np.minimum(np.asarray(cache.minimum_prefix, dtype=np.int64), recorded.least_cached)
+    minimum: Integers = np.minimum(np.asarray(cache.minimum_prefix, dtype=np.int64), recorded.min_cached)
     return minimum
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from inspector.replay.cache.cache_models import CacheColumns, cache_model_for, recorded_cache
-from inspector.replay.cache.cache_odds import CacheOdds, CacheSeen, CallsAsked, ReadOdds
+from inspector.replay.cache.cache_odds import CacheObservations, CacheOdds, CallFeatures, ReadOdds
 from inspector.replay.cache.miss_causes import setting_changed
 from inspector.replay.engine.plan_edits import plan_edits
 from inspector.replay.engine.prompt_edits import PromptEdits
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from inspector.replay.cache.prompt_usage import PromptUsage
     from inspector.replay.engine.edits import Edits
     from inspector.replay.engine.prompt_edits import ReusablePrefix
-    from inspector.replay.engine.token_scale import Lender
+    from inspector.replay.engine.token_scale import CalibrationSource
     from inspector.replay.pricing.context_window import ContextWindow
     from inspector.replay.pricing.rates import CallRates
     from inspector.strategies.history.history import History
@@ -113,7 +113,7 @@ class ReplayInputs:
     @cached_property
     def before_blocks(self) -> NDArray[np.float64]:
         """Reported tokens before the first recorded block (system prompt and tools), per call."""
-        shown = self.sizes.ratio * (self.layout.whole_tokens - self.recorded_removed) + self.layout.beside_prompts
+        shown = self.sizes.ratio * (self.layout.whole_tokens - self.recorded_removed) + self.layout.uncounted_in_prompts
         return (self.sizes.whole - shown)[:-1]
 
     @cached_property
@@ -131,7 +131,7 @@ class ReplayInputs:
         return np.where(most > 0, np.minimum(tokens, most), tokens)
 
     @cached_property
-    def served_all(self) -> NDArray[np.bool_]:
+    def may_read_all(self) -> NDArray[np.bool_]:
         """True for calls at which the cache may have held the whole prefix shared with the previous call.
 
         If two prompts share no block, only the tokens before the blocks, and the time between, can show a miss.
@@ -158,7 +158,7 @@ class ReplayInputs:
                 mine = np.flatnonzero(known & (names == cache.name))
                 found[cache.name] = CacheOdds.of(
                     cache,
-                    CacheSeen(
+                    CacheObservations(
                         read=self.recorded.cache_read[mine],
                         shared=shared[mine],
                         most_kept=np.minimum(shared, start)[mine] if cache.writes else shared[mine],
@@ -175,7 +175,7 @@ class ReplayInputs:
         """Return the observed behavior of a cache, or the typical one if unused; None if the user named a cache."""
         if self.cache is not None:
             return None
-        return self.cache_odds.get(cache.name) or CacheOdds.of(cache, CacheSeen.nothing())
+        return self.cache_odds.get(cache.name) or CacheOdds.of(cache, CacheObservations.nothing())
 
     @cached_property
     def read_odds(self) -> ReadOdds | None:
@@ -185,7 +185,7 @@ class ReplayInputs:
         odds = self.cache_odds
         place = {name: number for number, name in enumerate(odds)}
         code = np.array([place[cache.name] for cache in self._caches_of_calls])
-        asked = CallsAsked(
+        asked = CallFeatures(
             gap=self.gap_seconds,
             most_kept=np.where(self.caches.writes, self.start_tokens, self.sizes.whole[:-1]),
             is_expired=self.gap_seconds > self.caches.lifetime,
@@ -198,7 +198,7 @@ class ReplayInputs:
         return ReadOdds.of(list(odds.values()), code, asked)
 
     @cached_property
-    def served_by_odds(self) -> NDArray[np.bool_]:
+    def uses_expected_reads(self) -> NDArray[np.bool_]:
         """True for calls with an expected cache read: they lack reported usage, but other calls have it.
 
         If no call has reported usage, caches are assumed to follow their rules.
@@ -267,7 +267,7 @@ class ReplayInputs:
         prefix = PromptEdits.of(self.layout, cleared).reusable(self.layout.previous_blocks)
         ratio, whole = self.sizes.ratio[:-1], np.rint(self.sizes.whole[:-1])
         shared = self.before_blocks + ratio * (prefix.whole - prefix.removed)[:-1] + prefix.beside[:-1]
-        shared = np.where(self.previous_call < 0, self.start_tokens, self.held_of(shared, whole))
+        shared = np.where(self.previous_call < 0, self.start_tokens, self.cacheable_tokens(shared, whole))
         # The reported size of the previous prompt is closer than a count of its texts.
         previous, kept = self.previous_call, self.recorded.prompt - self.recorded.uncached
         held = np.where(self.caches.writes, kept, self.recorded.prompt)[previous]
@@ -275,7 +275,7 @@ class ReplayInputs:
         shared = np.where(is_told, held, shared)
         return np.clip(np.rint(shared), 0, whole).astype(np.int64)
 
-    def held_of(self, shared: NDArray[np.float64], prompt: NDArray[np.float64]) -> NDArray[np.float64]:
+    def cacheable_tokens(self, shared: NDArray[np.float64], prompt: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the cacheable tokens of a prefix that two prompts share, per call.
 
         Unrecorded insertions during a conversation belong to no block and are counted with its start. They are shared
@@ -309,10 +309,10 @@ class ReplayInputs:
     @property
     def lacks_prices(self) -> bool:
         """True if some billed item has no known price, so that the cost is a lower bound."""
-        return bool(self.rates.is_least.any())
+        return bool(self.rates.is_lower_bound.any())
 
     @property
-    def looks_back(self) -> bool:
+    def is_at_earlier_call(self) -> bool:
         """True if a prompt cache of the session has a limited lookback."""
         return any(cache.lookback is not None for cache in self.cache_models.values())
 
@@ -327,7 +327,7 @@ class ReplayInputs:
         window: int | None = None,
         precise: bool = False,
         scale: TokenScale | None = None,
-        lender: Lender | None = None,
+        lender: CalibrationSource | None = None,
     ) -> ReplayInputs:
         """Build the replay inputs of a session.
 
@@ -341,7 +341,7 @@ class ReplayInputs:
             precise: Count cut texts exactly, otherwise within a few tokens; reads every text that is cut.
             scale: Conversion to provider tokens; by default fitted to the session's reported usage.
             lender: A session to borrow the token calibration from if this one reports too little and no scale is given;
-                see `inspector.replay.lenders`.
+                see `inspector.replay.calibration_source`.
         """
         calls = history.session.calls
         pricing = pricing or Pricing.load()
@@ -356,7 +356,7 @@ class ReplayInputs:
         recorded_removed = PromptEdits.of(layout, cleared).removed
         scale = scale or TokenScale.of(history, table, recorded_removed, lender)
         responses = ResponseTokens.of(history, facts, table, scale)
-        layout = layout.with_beside(scale.beside, scale.calibration.ratio)
+        layout = layout.with_uncounted(scale.beside, scale.calibration.ratio)
         sums = layout.whole_tokens - recorded_removed
         whole = _whole_prompts(layout, scale, recorded, reported, sums)
         ratio = _ratio_within(layout, scale, whole, reported, recorded_removed)
@@ -381,7 +381,7 @@ class ReplayInputs:
             anchored=anchored,
             output=responses.tokens,
             output_known=bool(responses.is_reported.all()),
-            output_is_least=responses.is_least,
+            output_is_least=responses.is_lower_bound,
             scale=scale,
             sizes=PromptSizes(whole, ratio, recorded_removed, layout.envelopes),
             cached_blocks=cached,
@@ -424,7 +424,7 @@ def _whole_prompts(
     previous = int(layout.previous_call[-1])
     if previous >= 0 and reported[previous]:
         # The next prompt extends the previous one, so the last report is the better baseline.
-        shown = scale.ratio[-1] * counted + layout.beside_prompts
+        shown = scale.ratio[-1] * counted + layout.uncounted_in_prompts
         whole[-1] = whole[previous] + shown[-1] - shown[previous]
     return whole
 

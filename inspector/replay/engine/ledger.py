@@ -137,7 +137,7 @@ def served_usage(
     reusable = np.rint(before_blocks + ratio * prefix.whole[asked] + prefix.beside[asked] - reusable_removed)
     read = recorded.cache_read
     shortened = prefix.shortened[asked]
-    lengthened = prefix.lengthened[asked] & inputs.served_all[asked]
+    lengthened = prefix.lengthened[asked] & inputs.may_read_all[asked]
     removed_before_read = np.rint(reusable_removed - ratio * inputs.recorded_reusable_removed[asked])
     # If the provider read none of the blocks, no removed tokens precede the end of the recorded read.
     removed_before_read = np.where(prefix.lengthened[asked], 0, removed_before_read)
@@ -155,7 +155,7 @@ def served_usage(
     is_anchored = inputs.anchored[asked]
     if bool(is_anchored.all()):
         return anchored
-    odds = inputs.read_odds if inputs.served_by_odds.any() else None
+    odds = inputs.read_odds if inputs.uses_expected_reads.any() else None
     static = np.maximum(np.rint(before_blocks), 0).astype(np.int64)
     if odds is not None:
         reusable = _held(inputs, prefix, every_prompt)[asked]
@@ -167,7 +167,9 @@ def served_usage(
         ),
         gap_seconds=inputs.gap_seconds[asked],
         same_model=inputs.same_model[asked],
-        positions_after_prefix=inputs.layout.positions_after(prefix.blocks)[asked] if inputs.looks_back else None,
+        positions_after_prefix=inputs.layout.positions_after(prefix.blocks)[asked]
+        if inputs.is_at_earlier_call
+        else None,
         static_prefix_tokens=static,
         odds=odds if odds is None or calls is None else odds.rows(calls),
         recorded=None if odds is None else recorded,
@@ -178,7 +180,7 @@ def served_usage(
 def _held(inputs: ReplayInputs, prefix: ReusablePrefix, prompt: NDArray[np.int64]) -> NDArray[np.int64]:
     """Return the cacheable tokens of each prompt under a plan."""
     tokens = inputs.sizes.ratio[:-1] * (prefix.whole - prefix.removed)[:-1] + prefix.beside[:-1]
-    held = inputs.held_of(inputs.before_blocks + tokens, prompt.astype(np.float64))
+    held = inputs.cacheable_tokens(inputs.before_blocks + tokens, prompt.astype(np.float64))
     return np.maximum(np.rint(held), 0).astype(np.int64)
 
 

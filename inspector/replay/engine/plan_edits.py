@@ -99,13 +99,13 @@ def results_by_call_id(history: History) -> dict[str, int]:
 def _waits_for_prompt(strategy: Strategy) -> bool:
     """Return True if the prompts sent, or the clock, decide when the strategy's edits are made."""
     batching = batching_of(strategy)
-    return batching is not None and batching.waits_for_the_prompt
+    return batching is not None and batching.depends_on_prompt
 
 
 def _schedule(history: History, strategy: ScheduledStrategy) -> Schedule:
     schedule = strategy.schedule(history)
     batching = batching_of(strategy)
-    if batching is None or batching.waits_for_the_prompt:
+    if batching is None or batching.depends_on_prompt:
         return schedule
     return batched_schedule(history, schedule, batching.batch_calls)
 

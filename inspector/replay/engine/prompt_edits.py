@@ -128,7 +128,7 @@ class PromptEdits:
             lengthened=columns.by_call(lengthened),
             whole=columns.by_call(columns.tokens_before[ends]),
             removed=columns.by_call(removed),
-            beside=columns.by_call(columns.beside_before[ends]),
+            beside=columns.by_call(columns.uncounted_before[ends]),
         )
 
     def sent_before(self, blocks: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
@@ -143,7 +143,7 @@ class PromptEdits:
         columns = self._columns
         ends = np.minimum(columns.first_place[columns.context] + columns.of_calls(blocks), columns.end)
         sent = columns.tokens_before[ends] - self._removed_before(ends)
-        return columns.by_call(sent), columns.by_call(columns.beside_before[ends])
+        return columns.by_call(sent), columns.by_call(columns.uncounted_before[ends])
 
     @property
     def _columns(self) -> PromptColumns:

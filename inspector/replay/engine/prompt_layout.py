@@ -71,7 +71,7 @@ class PromptLayout:
                 last_of_thread[context.thread] = contexts[-1]
         return cls(history, tuple(contexts), previous, tokens, np.zeros(len(tokens), dtype=np.int64))
 
-    def with_beside(self, beside: NDArray[np.float64], ratio: float) -> PromptLayout:
+    def with_uncounted(self, beside: NDArray[np.float64], ratio: float) -> PromptLayout:
         """Return a copy with the provider tokens of each block beyond its counted ones.
 
         Args:
@@ -104,13 +104,13 @@ class PromptLayout:
         return columns.by_call(columns.tokens_before[columns.end])
 
     @cached_property
-    def beside_prompts(self) -> NDArray[np.float64]:
+    def uncounted_in_prompts(self) -> NDArray[np.float64]:
         """Provider tokens of each call's prompt beyond the counted tokens of its blocks. float64."""
         columns = self.columns
-        return columns.by_call(columns.beside_before[columns.end])
+        return columns.by_call(columns.uncounted_before[columns.end])
 
     @cached_property
-    def thinking_beside(self) -> NDArray[np.int64]:
+    def thinking_uncounted(self) -> NDArray[np.int64]:
         """Counted tokens of each thinking block beyond its own, 0 for other blocks. int64.
 
         In a prompt, the signature or the reported length of the response represents the thinking; its recorded text
@@ -231,7 +231,7 @@ class PromptColumns:
             int64.
         block: Per place, the block's index, -1 after the last one, int64.
         tokens_before: Per place, counted tokens of the blocks before it in its context, whole, int64.
-        beside_before: Per place, provider tokens of these blocks beyond their counted ones, float64.
+        uncounted_before: Per place, provider tokens of these blocks beyond their counted ones, float64.
     """
 
     call_count: int
@@ -245,7 +245,7 @@ class PromptColumns:
     begins: NDArray[np.int64]
     block: NDArray[np.int64]
     tokens_before: NDArray[np.int64]
-    beside_before: NDArray[np.float64]
+    uncounted_before: NDArray[np.float64]
 
     @classmethod
     def of(cls, contexts: Sequence[ContextLayout], call_count: int, block_count: int) -> PromptColumns:
@@ -269,7 +269,7 @@ class PromptColumns:
             begins=np.array(begins, dtype=np.int64),
             block=_joined([part for each in contexts for part in (each.blocks, (-1,))], np.int64),
             tokens_before=_joined([part for each in contexts for part in ((0,), np.cumsum(each.tokens))], np.int64),
-            beside_before=_joined([each.beside for each in contexts], np.float64),
+            uncounted_before=_joined([each.beside for each in contexts], np.float64),
         )
 
     def by_call(self, column: NDArray[Number], otherwise: float = 0) -> NDArray[Number]:

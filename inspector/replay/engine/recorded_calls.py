@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from inspector.replay.cache.prompt_usage import PromptUsage
-from inspector.strategies.history.memo import once_a_history
+from inspector.strategies.history.memo import cached_per_history
 from inspector.tokens.model_names import Categorical
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ class RecordedCalls:
     is_placeholder: NDArray[np.bool_]
 
 
-@once_a_history
+@cached_per_history
 def recorded_calls(history: History) -> RecordedCalls:
     """Return the columns of a history's calls."""
     growing = history.growing

@@ -33,7 +33,7 @@ MOST_CUTS = 16
 _FEW = 8
 """Number of blocks below which lists are faster than arrays."""
 
-MOST_REMEMBERED = 250_000
+MAX_CACHED = 250_000
 """Maximum cached renditions, and rendered blocks in addition to the last plan's: tens of megabytes."""
 
 
@@ -131,7 +131,7 @@ class Renderer:
         if block not in known:
             known[block] = self._rendition(block, stack)
             self._rendition_count += 1
-            if self._rendition_count > MOST_REMEMBERED:
+            if self._rendition_count > MAX_CACHED:
                 self._rendition_count = 0
                 self._renditions.clear()
         return known[block]
@@ -336,11 +336,11 @@ class Renderer:
     def _forget(self, used: list[dict[int, tuple[int, int, int]]], added: int) -> None:
         """Evict the oldest renditions of earlier plans above the limit: dragging a limit creates many."""
         self._rendered_count += added
-        if self._rendered_count <= MOST_REMEMBERED:
+        if self._rendered_count <= MAX_CACHED:
             return
         needed = set(map(id, used))
         for stack, known in list(self._rendered.items()):
-            if self._rendered_count <= MOST_REMEMBERED:
+            if self._rendered_count <= MAX_CACHED:
                 break
             if id(known) not in needed:
                 del self._rendered[stack]

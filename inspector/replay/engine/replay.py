@@ -109,13 +109,13 @@ class Replay:
         return self.inputs.table
 
     @property
-    def recached_calls(self) -> NDArray[np.intp]:
+    def invalidated_calls(self) -> NDArray[np.intp]:
         """Calls at which an edit invalidates cached tokens, ascending."""
         return self._recached[0]
 
     @property
-    def served_unbroken(self) -> ServedPrompts:
-        """Cache usage of `recached_calls` if no edit invalidated the cache."""
+    def usage_without_edits(self) -> ServedPrompts:
+        """Cache usage of `invalidated_calls` if no edit invalidated the cache."""
         return self._recached[1]
 
     @cached_property
@@ -131,7 +131,7 @@ class Replay:
         rows = edits.in_force(self.history.call_count)
         rows = rows[edits.action[rows] != Action.WHOLE]
         ratio = float(self.inputs.sizes.ratio[-1])
-        beside = self.inputs.layout.thinking_beside[edits.block[rows]]
+        beside = self.inputs.layout.thinking_uncounted[edits.block[rows]]
         before = self.table.tokens[edits.block[rows]] + beside
         cut = before - edits.tokens[rows] - np.where(edits.action[rows] == Action.REMOVED, 0, beside)
         others = self.history.kind[edits.block[rows]] != BlockKind.TOOL_RESULT

@@ -31,12 +31,12 @@ class ResponseTokens:
     Attributes:
         tokens: Tokens of the response, int64.
         is_reported: True if the provider reported them, bool.
-        is_least: True if `tokens` is a lower bound, because part of the response has no known size, bool.
+        is_lower_bound: True if `tokens` is a lower bound, because part of the response has no known size, bool.
     """
 
     tokens: NDArray[np.int64]
     is_reported: NDArray[np.bool_]
-    is_least: NDArray[np.bool_]
+    is_lower_bound: NDArray[np.bool_]
 
     @classmethod
     def of(cls, history: History, calls: RecordedCalls, table: TokenTable, scale: TokenScale) -> ResponseTokens:
@@ -49,7 +49,7 @@ class ResponseTokens:
             scale: Conversion of counted tokens to provider tokens.
         """
         reported, silent, placeholder = calls.output, calls.output < 0, calls.is_placeholder
-        tokens, is_least = reported, np.zeros_like(placeholder)
+        tokens, is_lower_bound = reported, np.zeros_like(placeholder)
         if silent.any():
             counted = _within(calls.response, history, table.tokens.astype(np.float64))
             tokens = np.where(silent, np.rint(scale.ratio[:-1] * counted).astype(np.int64), tokens)
@@ -66,8 +66,8 @@ class ResponseTokens:
             first = history.message_first_block
             is_empty = first[calls.response] == first[calls.response + 1]
             hides = _within(calls.response, history, hidden.astype(np.float64)) > 0
-            is_least = placeholder & (is_empty | hides)
-        return cls(tokens, ~silent & ~placeholder, is_least)
+            is_lower_bound = placeholder & (is_empty | hides)
+        return cls(tokens, ~silent & ~placeholder, is_lower_bound)
 
 
 def _within(response: NDArray[np.int64], history: History, column: NDArray[np.float64]) -> NDArray[np.float64]:

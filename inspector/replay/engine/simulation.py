@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from inspector.replay.engine.renderer import Renderer, Stack
     from inspector.strategies.core.batching import BatchedRun
     from inspector.strategies.core.rendition import Rendition
-    from inspector.strategies.core.strategy import Choice, Decision, Moment, Run
+    from inspector.strategies.core.strategy import CallContext, Choice, Decision, Run
     from inspector.strategies.history.history import History
 
 
@@ -66,11 +66,11 @@ class StrategyRun:
         due = self._next_due
         return self.sequential is None and self.batched is None and (due is None or due[0] > call)
 
-    def choices(self, moment: Moment) -> Iterable[Choice]:
+    def choices(self, moment: CallContext) -> Iterable[Choice]:
         """Return the strategy's changes at this call."""
         return self.decide(moment) if self.batched is None else self.batched.step(moment)
 
-    def decide(self, moment: Moment) -> Iterable[Choice]:
+    def decide(self, moment: CallContext) -> Iterable[Choice]:
         """Return the strategy's decisions at this call, before batching."""
         if self.sequential is not None:
             return self.sequential.step(moment)
@@ -194,7 +194,7 @@ class Simulation:
                 if run.is_idle(call):
                     continue
                 decided, later = run.decided, self._sent[depth:]
-                moment = SimulatedMoment(self, depth, call, thread, arrived, starts)
+                moment = SimulatedCallContext(self, depth, call, thread, arrived, starts)
                 for block, decision in run.choices(moment):
                     decided[block] = decision
                     touched.add(block)
@@ -330,7 +330,7 @@ class Simulation:
         return self._stacks.setdefault(stack, len(self._stacks)), self._reasons.setdefault(reason, len(self._reasons))
 
 
-class SimulatedMoment:
+class SimulatedCallContext:
     """View of one call for one strategy."""
 
     __slots__ = ("arrived", "call", "depth", "simulation", "starts_context", "thread")

@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from inspector.replay.engine.measured_prompts import measured_prompts
+from inspector.replay.engine.deduplicated_prompts import deduplicated_prompts
 from inspector.replay.engine.recorded_calls import recorded_calls
 from inspector.replay.figure import HowKnown
 from inspector.session.model import BlockKind, LinkKind
-from inspector.tokens.calibration import Calibration, LentFit, PromptContents, Reading, calibrate
+from inspector.tokens.calibration import BorrowedCalibration, Calibration, PromptContents, Reading, calibrate
 from inspector.tokens.media_tokens import block_media_tokens, image_rule
 from inspector.tokens.model_fit import LEAST_CALLS
 from inspector.tokens.typical_ratios import drops_reasoning, typical_coefficients
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Lender:
+class CalibrationSource:
     """A session that lends its token calibration.
 
     Attributes:
@@ -45,7 +45,7 @@ class Lender:
 
     kind: LinkKind
     identifier: str
-    fits: tuple[LentFit, ...]
+    fits: tuple[BorrowedCalibration, ...]
 
     @property
     def is_parent(self) -> bool:
@@ -73,7 +73,7 @@ class TokenScale:
     has_signature: NDArray[np.bool_]
     known: HowKnown
     calibration: Calibration
-    lender: Lender | None = None
+    lender: CalibrationSource | None = None
 
     @property
     def borrowed(self) -> str:
@@ -86,7 +86,11 @@ class TokenScale:
 
     @classmethod
     def of(
-        cls, history: History, table: TokenTable, removed: Integers | None = None, lender: Lender | None = None
+        cls,
+        history: History,
+        table: TokenTable,
+        removed: Integers | None = None,
+        lender: CalibrationSource | None = None,
     ) -> TokenScale:
         """Fit a session's counts to its reported usage, or use typical values of its models if there is too little.
 
@@ -130,14 +134,14 @@ class TokenScale:
 
 
 def calibrate_session(
-    history: History, table: TokenTable, removed: Integers | None = None, lent: Sequence[LentFit] = ()
+    history: History, table: TokenTable, removed: Integers | None = None, lent: Sequence[BorrowedCalibration] = ()
 ) -> Calibration:
     """Fit the table's counts to the session's reported usage; one row per call, including the next one.
 
     `Calibration.prompt` less `Calibration.call_ratio` times the prompt's counted tokens is the uncounted part of each
     prompt. Arguments are as for `TokenScale.of`, with the fits of another session.
     """
-    reported = np.append(measured_prompts(history), 0)
+    reported = np.append(deduplicated_prompts(history), 0)
     return fit_contents(history, prompt_contents(history, table, removed), reported, lent)
 
 
@@ -145,7 +149,7 @@ def fit_contents(
     history: History,
     contents: Mapping[Reading, PromptContents],
     reported: Integers,
-    lent: Sequence[LentFit] = (),
+    lent: Sequence[BorrowedCalibration] = (),
 ) -> Calibration:
     """Fit prompt contents to reported prompt sizes; a size of 0 is predicted."""
     models = recorded_calls(history).models.and_again()

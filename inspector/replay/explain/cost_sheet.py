@@ -14,7 +14,7 @@ from inspector.replay.analysis.model_costs import model_costs
 from inspector.replay.analysis.plan_outcome import cache_read_share
 from inspector.replay.analysis.recoveries import recoveries
 from inspector.replay.analysis.result_sizes import results_by_difference
-from inspector.replay.analysis.side_calls import side_spending
+from inspector.replay.analysis.side_requests import side_spending
 from inspector.replay.explain.parts import (
     breakdown_explanation,
     compaction_explanation,
@@ -28,8 +28,8 @@ from inspector.replay.explain.plan import (
     recorded_cost_explanations,
 )
 from inspector.replay.explain.totals import (
-    altogether_explanation,
     cost_part_explanations,
+    cost_with_side_requests_explanation,
     model_cost_explanation,
     overhead_explanation,
     replay_explanations,
@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from inspector.replay.analysis.model_costs import ModelCost
     from inspector.replay.analysis.plan_outcome import PlanOutcome
     from inspector.replay.analysis.reuse import ReuseEvidence
-    from inspector.replay.analysis.side_calls import SideSpending
+    from inspector.replay.analysis.side_requests import SideSpending
     from inspector.replay.assumptions import Assumptions
     from inspector.replay.engine.replay import GroupEffect, Replay
     from inspector.replay.explain.explanation import Explanation
@@ -57,7 +57,7 @@ HEAVIEST = 200
 
 OVERHEAD, CACHE_READ_SHARE = "overhead", "cache_read_share"
 
-ALTOGETHER = "altogether"
+WITH_SIDE_REQUESTS = "altogether"
 """Key of the total cost including side requests."""
 
 NET = "saved_at_least_usd"
@@ -167,8 +167,8 @@ def cost_sheet(
         explained[NET] = net_saving_explanation(runs)
     if beside:
         explained.update({("beside", each.purpose): side_explanation(each, baseline) for each in beside})
-        explained[ALTOGETHER] = altogether_explanation(planned, beside)
-        explained["before", ALTOGETHER] = altogether_explanation(baseline, beside)
+        explained[WITH_SIDE_REQUESTS] = cost_with_side_requests_explanation(planned, beside)
+        explained["before", WITH_SIDE_REQUESTS] = cost_with_side_requests_explanation(baseline, beside)
     if next_calls is not None:
         explained["next", "calls"] = next_calls_explanation(next_calls, planned.inputs.window)
     return CostSheet(

@@ -38,7 +38,7 @@ class Explanation:
         inputs: Numbers of the calculation, in the order of the formula.
         source: Source of the rule and the numbers.
         band: Uncertainty of a projected figure, None for others.
-        is_least: True if the figure is a lower bound.
+        is_lower_bound: True if the figure is a lower bound.
     """
 
     value: float | None
@@ -48,9 +48,9 @@ class Explanation:
     inputs: tuple[Input, ...]
     source: str
     band: Band | None = None
-    is_least: bool = False
+    is_lower_bound: bool = False
 
     @classmethod
     def of(cls, figure: Figure, unit: str, formula: str, inputs: tuple[Input, ...], source: str) -> Explanation:
         """Create an explanation with the confidence of the figure itself."""
-        return cls(figure.value, unit, figure.known, formula, inputs, source, is_least=figure.is_least)
+        return cls(figure.value, unit, figure.known, formula, inputs, source, is_lower_bound=figure.is_lower_bound)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from inspector.replay.analysis.breakdown import Breakdown
-from inspector.replay.analysis.side_calls import side_spending
+from inspector.replay.analysis.side_requests import side_spending
 from inspector.replay.explain.totals import cost_part_explanations
 from inspector.replay.figure import Figure
 
@@ -97,7 +97,7 @@ def spending_of(replay: Replay) -> Spending:
     return Spending(
         replay=replay,
         total=replay.figures.cost_usd,
-        parts={name: Figure(each.value, each.known, each.is_least) for name, each in explained.items()},
+        parts={name: Figure(each.value, each.known, each.is_lower_bound) for name, each in explained.items()},
         kinds=tuple(kinds),
         heaviest=breakdown.heaviest(MOST_CARRIED),
         beside=tuple(each.cost for each in beside),

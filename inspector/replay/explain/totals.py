@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from inspector.replay.analysis.side_calls import altogether
-from inspector.replay.analysis.unrecorded import system_tokens
+from inspector.replay.analysis.prompt_overhead import system_tokens
+from inspector.replay.analysis.side_requests import cost_with_side_requests
 from inspector.replay.engine.recorded_calls import recorded_calls
 from inspector.replay.explain.explanation import Explanation, Input
 from inspector.replay.figure import HowKnown, weakest
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from inspector.replay.analysis.model_costs import ModelCost
-    from inspector.replay.analysis.side_calls import SideRequest, SideSpending
+    from inspector.replay.analysis.side_requests import SideRequest, SideSpending
     from inspector.replay.engine.inputs import ReplayInputs
     from inspector.replay.engine.replay import Replay
 
@@ -233,7 +233,7 @@ def cost_part_explanations(replay: Replay) -> dict[str, Explanation]:
             f"tokens of {label} times their rate, by the model, date and prompt length of each call, added up",
             (Input(label, figure.value, "tokens"), Input("of the whole cost", share, "share")),
             replay.inputs.pricing.source,
-            is_least=figure.is_least,
+            is_lower_bound=figure.is_lower_bound,
         )
     asked, charged = _known(float(replay.ledger.strategy_cost.sum())), _charged_for_calls(replay)
     if asked or charged:
@@ -300,7 +300,7 @@ def model_cost_explanation(row: ModelCost, replay: Replay) -> Explanation:
             *([Input("priced as", row.priced_as)] if row.priced_as else []),
         ),
         replay.inputs.pricing.source,
-        is_least=row.cost.is_least,
+        is_lower_bound=row.cost.is_lower_bound,
     )
 
 
@@ -337,17 +337,17 @@ def _told_of(request: SideRequest, calls: int) -> str:
     return f"{place}, {size}"
 
 
-def altogether_explanation(replay: Replay, beside: Sequence[SideSpending]) -> Explanation:
+def cost_with_side_requests_explanation(replay: Replay, beside: Sequence[SideSpending]) -> Explanation:
     """Explain the cost of a session including its side requests."""
     cost = replay.figures.cost_usd
     return Explanation(
-        altogether(cost.value, beside),
+        cost_with_side_requests(cost.value, beside),
         "$",
         cost.known,
         "what the conversation's calls cost, and the requests beside it",
         (Input("cost", cost.value, "$"), *(Input(each.purpose, each.cost, "$") for each in beside)),
         replay.inputs.pricing.source,
-        is_least=cost.is_least,
+        is_lower_bound=cost.is_lower_bound,
     )
 
 

@@ -232,7 +232,7 @@ class CallRates:
         return self._rows(row)
 
     @cached_property
-    def is_least(self) -> NDArray[np.bool_]:
+    def is_lower_bound(self) -> NDArray[np.bool_]:
         """True for calls with a billed item of unknown price: their cost is a lower bound."""
         more = np.array(
             [entry is not None and not LESS.issuperset(entry.unpriced) for entry in self.rates], dtype=np.bool_

@@ -52,7 +52,7 @@ class Verdict(StrEnum):
 
 
 @dataclass(frozen=True, eq=False)
-class LeftOut:
+class LeaveOneOut:
     """Leave-one-out choices.
 
     Attributes:
@@ -81,7 +81,7 @@ class PlanChoice:
     verdict: Verdict
     plan: int | None
     net: Band
-    left_out: LeftOut
+    left_out: LeaveOneOut
     best: NDArray[np.int64]
     regret: NDArray[np.float64]
     chosen_again: float
@@ -113,16 +113,16 @@ def best_of(table: TrialTable, constraints: Constraints) -> int | None:
     return plan if total[plan] > NOTHING else None
 
 
-def leave_one_out(table: TrialTable, constraints: Constraints) -> LeftOut:
+def leave_one_out(table: TrialTable, constraints: Constraints) -> LeaveOneOut:
     """Choose a plan for every session from all other sessions."""
     count = len(table.cost)
     if not table.plans:
-        return LeftOut(np.full(count, -1, dtype=np.int64), np.zeros(count))
+        return LeaveOneOut(np.full(count, -1, dtype=np.int64), np.zeros(count))
     total = np.where(table.allowed_without(constraints), table.net_without(), -np.inf)
     plans = np.where(total.max(axis=0) > NOTHING, np.argmax(total, axis=0), -1)
     net = np.where(plans >= 0, table.net[plans, np.arange(count)], 0.0)
     # A plan may be impossible on the omitted session and then saves nothing.
-    return LeftOut(plans, np.nan_to_num(net))
+    return LeaveOneOut(plans, np.nan_to_num(net))
 
 
 def best_of_each(table: TrialTable, constraints: Constraints) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
@@ -150,7 +150,7 @@ def _drawn(table: TrialTable, plan: int, allowed: NDArray[np.bool_]) -> tuple[Ba
     return band(float(table.net[plan].sum()), np.concatenate(totals)), again / DRAWS
 
 
-def _verdict(table: TrialTable, net: Band | None, left_out: LeftOut) -> Verdict:
+def _verdict(table: TrialTable, net: Band | None, left_out: LeaveOneOut) -> Verdict:
     if not has_enough(table.calls.tolist()):
         return Verdict.TOO_FEW
     if not table.plans:

@@ -17,7 +17,7 @@ import numpy as np
 
 from inspector.replay.analysis.compaction_aftermath import compaction_aftermaths
 from inspector.replay.analysis.recoveries import usual_output
-from inspector.replay.analysis.without_compaction import BY_HAND, first_call_after
+from inspector.replay.analysis.without_compaction import MANUAL, first_call_after
 from inspector.replay.pricing.rates import RateColumn
 
 if TYPE_CHECKING:
@@ -152,7 +152,7 @@ def _recorded(baseline: Replay) -> list[RecordedCompaction]:
                 max(after - first, 0.0),
                 float(ledger.cache_read[call]),
                 float(inputs.table.tokens[blocks].sum() * inputs.sizes.ratio[call]) if is_summary else 0.0,
-                compaction.trigger == BY_HAND,
+                compaction.trigger == MANUAL,
             )
         )
     return found
@@ -282,9 +282,9 @@ class _Calls:
             firsts[call] = first = firsts[last]
             own = self.recorded.get(call)
             size = np.maximum(prompt[:, last] + self.grows[call], 1.0)
-            by_itself = np.where(np.isnan(thresholds), own is not None, size >= thresholds)
+            natively_sentence = np.where(np.isnan(thresholds), own is not None, size >= thresholds)
             is_asked_for = own is not None and own.asked_for
-            fired = (by_itself | is_asked_for) & ~self.is_request[call]
+            fired = (natively_sentence | is_asked_for) & ~self.is_request[call]
             left, found = (first + terms.kept, terms.cached) if own is None else (own.after, own.cached)
             has_room &= ~fired | ~(thresholds < ROOM * left) | is_asked_for
             fires[:, call], before[:, call] = fired, np.where(fired, size, 0.0)

@@ -186,7 +186,7 @@ class GroupSearch:
 
     def _is_hopeless(self, plan: Plan) -> bool:
         """Return True if a plan drops user or assistant text by design, at any limits."""
-        return any(trial is not None and trial.flaw == Flaw.FORGETS for trial in self._trials[plan])
+        return any(trial is not None and trial.flaw == Flaw.DROPS_TEXT for trial in self._trials[plan])
 
     def _coordinate_search(self, spaces: Sequence[SearchSpace]) -> Iterator[tuple[Plan, ...]]:
         spaces = [space.without(self._tells_nothing) for space in spaces]

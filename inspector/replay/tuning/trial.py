@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from inspector.replay.analysis.comparison import plans_to_compare
-from inspector.replay.analysis.hazards import leaves_out_words, orphaned_pairs
+from inspector.replay.analysis.hazards import drops_text, orphaned_pairs
 from inspector.replay.analysis.recoveries import recoveries
 from inspector.replay.analysis.reuse import ReuseScan
 from inspector.replay.engine.replay import replay
@@ -32,7 +32,7 @@ class Flaw(IntEnum):
     """Reason to exclude a plan on a session, regardless of its savings."""
 
     NONE = 0
-    FORGETS = 1
+    DROPS_TEXT = 1
     """It drops user or assistant text. No detector measures that loss."""
     TOUCHES_KEPT = 2
     """It changes results of a protected tool."""
@@ -152,4 +152,4 @@ def _flaw(planned: Replay, kept: NDArray[np.bool_], terms: TrialTerms) -> Flaw:
         return Flaw.REJECTED
     if kept[edits.block[(edits.action != Action.WHOLE) & edits.by_plan]].any():
         return Flaw.TOUCHES_KEPT
-    return Flaw.FORGETS if not terms.may_forget and leaves_out_words(planned) else Flaw.NONE
+    return Flaw.DROPS_TEXT if not terms.may_forget and drops_text(planned) else Flaw.NONE

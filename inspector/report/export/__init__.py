@@ -6,11 +6,11 @@ from difflib import get_close_matches
 from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
+from inspector.report.export.apply_methods import CUT_AT_ONCE, HOOK, OF_AGENTS, OWN_CODE, WAYS
 from inspector.report.export.coding_agents import CODING_AGENTS
 from inspector.report.export.design_documents import FOUNDING
 from inspector.report.export.frameworks import FRAMEWORKS
 from inspector.report.export.target import Exported, ExportError, Target, export_to
-from inspector.report.export.ways import CUT_AT_ONCE, HOOK, OF_AGENTS, OWN_CODE, WAYS
 from inspector.session.registry import format_named
 from inspector.strategies.plan import Plan
 
@@ -55,7 +55,7 @@ NONE_THAT_SAVES_NET = f"{NONE_THAT_SAVES} anything net"
 """Longer form that mentions recoveries."""
 
 
-class AgentsAnswer(NamedTuple):
+class AgentSupport(NamedTuple):
     """Ability of a session's agent to apply a plan.
 
     Attributes:
@@ -88,7 +88,7 @@ class AgentsAnswer(NamedTuple):
         """Describe the natively applicable plan, or `NONE_THAT_SAVES`: `Claude Code can apply vercel-prune`."""
         return f"{self.can} {what}"
 
-    def by_itself(self, what: str) -> str:
+    def natively_sentence(self, what: str) -> str:
         """Describe it after a sentence that has named the agent."""
         return f"By itself it can apply {what}"
 
@@ -116,7 +116,7 @@ def _capital(words: str) -> str:
     return f"{words[:1].upper()}{words[1:]}"
 
 
-def told_of_taking(name: str, plan: Plan, session: Session | None) -> str:
+def describe_applied_plan(name: str, plan: Plan, session: Session | None) -> str:
     """Report in one line that a plan was made current, whether the agent can apply it, and how to undo it.
 
     Args:
@@ -129,7 +129,7 @@ def told_of_taking(name: str, plan: Plan, session: Session | None) -> str:
 
 
 @lru_cache(maxsize=512)
-def answer_for(name: str, plan: Plan) -> AgentsAnswer:
+def answer_for(name: str, plan: Plan) -> AgentSupport:
     """Determine whether the agent that wrote a session can apply a plan, and how.
 
     Args:
@@ -141,20 +141,20 @@ def answer_for(name: str, plan: Plan) -> AgentsAnswer:
     names = OF_AGENTS.get(name)
     own_code = "Code of your own applies any plan: inspector help apply."
     if names is None:
-        return AgentsAnswer("whether this agent can apply it is not known here", own_code, (OWN_CODE,), agent, None)
+        return AgentSupport("whether this agent can apply it is not known here", own_code, (OWN_CODE,), agent, None)
     made = {each: exported for each in names if (exported := _exported(plan, each)) is not None}
     whole = tuple(each for each, exported in made.items() if not exported.left_out)
     if whole:
         by = f"By {TITLES[whole[0]]}."
-        return AgentsAnswer(f"{agent} can apply it", by, whole, agent, plan.strategies, is_whole=True)
+        return AgentSupport(f"{agent} can apply it", by, whole, agent, plan.strategies, is_whole=True)
     if made:
         name, exported = next(iter(made.items()))
         only = ", ".join(strategy.name for strategy in exported.applied)
         by = f"By {TITLES[name]}: {only}, which compare (c) shows alone."
-        return AgentsAnswer(f"{agent} can apply a part of it", by, tuple(made), agent, exported.applied)
+        return AgentSupport(f"{agent} can apply a part of it", by, tuple(made), agent, exported.applied)
     takes = f"{WAYS[HOOK].takes}: {CUT_AT_ONCE}" if HOOK in names else ", ".join(TARGETS[names[0]].takes)
     advice = f"It can be given {takes}. {own_code}"
-    return AgentsAnswer(f"{agent} cannot apply it", advice, (OWN_CODE,), agent, ())
+    return AgentSupport(f"{agent} cannot apply it", advice, (OWN_CODE,), agent, ())
 
 
 def part_of(name: str, plan: Plan) -> Plan | None:
@@ -186,12 +186,12 @@ __all__ = [
     "TARGETS",
     "TITLES",
     "WAYS",
-    "AgentsAnswer",
+    "AgentSupport",
     "ExportError",
     "Exported",
     "Target",
     "answer_for",
+    "describe_applied_plan",
     "export_plan",
     "part_of",
-    "told_of_taking",
 ]

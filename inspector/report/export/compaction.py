@@ -1,6 +1,7 @@
 """Compaction thresholds of coding agents: their settings and defaults.
 
-The meaning of settings was read in the agents' own sources and schemas; docs/development/described-systems.md lists the versions.
+The meaning of settings was read in the agents' sources and schemas; docs/development/described-systems.md lists the
+versions.
 """
 
 from __future__ import annotations

@@ -98,14 +98,14 @@ def export_to(target: Target, plan: Plan) -> Exported:
 def _left_out(strategy: Strategy) -> list[str]:
     counterpart = counterpart_of(strategy)
     sentences = []
-    for parameter in _not_said(strategy):
+    for parameter in _unsupported(strategy):
         why = "is a constant there" if parameter.name in counterpart.constants else "has no counterpart there"
         value = _shown(value_of(strategy, parameter))
         sentences.append(f"{strategy.name}: {parameter.name}={value} {why} ({parameter.default!r} applies)")
     return sentences
 
 
-def _not_said(strategy: Strategy) -> list[Parameter]:
+def _unsupported(strategy: Strategy) -> list[Parameter]:
     """Return unsupported parameters with values that differ from the system's."""
     names = counterpart_of(strategy).names
     return [
@@ -116,7 +116,7 @@ def _not_said(strategy: Strategy) -> list[Parameter]:
 
 
 def _applied(strategy: Strategy) -> Strategy:
-    return with_values(strategy, {parameter.name: parameter.default for parameter in _not_said(strategy)})
+    return with_values(strategy, {parameter.name: parameter.default for parameter in _unsupported(strategy)})
 
 
 def _shown(value: object) -> str:

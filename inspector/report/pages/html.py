@@ -34,7 +34,7 @@ def html(
     content: PageContent,
     charts: Mapping[str, dict[str, Any]],
     *,
-    answers_pointer: bool = True,
+    is_interactive: bool = True,
     progress: Callable[[int, int], None] = lambda done, total: None,  # noqa: ARG005  no-op default
 ) -> str:
     """Write the page. Without the chart library, charts are drawn by `plain_drawing`, and the page notes it.
@@ -42,7 +42,7 @@ def html(
     Args:
         content: The page content.
         charts: Vega-Lite specifications by name; charts that are missing here are left out.
-        answers_pointer: Include the script that redraws the charts interactively: most of the page's size, and useless
+        is_interactive: Include the script that redraws the charts interactively: most of the page's size, and useless
             where scripts are disabled.
         progress: Called with the number of drawn charts and their total, which is most of the work.
     """
@@ -52,10 +52,10 @@ def html(
     pictures = {}
     for done, (name, specification) in enumerate(specified.items()):
         progress(done, len(specified))
-        picture = svg(specification if is_plain and answers_pointer else still(specification))
+        picture = svg(specification if is_plain and is_interactive else still(specification))
         pictures[name] = Markup(picture)  # noqa: S704  generated here with foreign text escaped
     style = _asset("page.css")
-    code = script(_asset("charts.js")) if specified and answers_pointer and not is_plain else ""
+    code = script(_asset("charts.js")) if specified and is_interactive and not is_plain else ""
     environment = Environment(autoescape=True, undefined=StrictUndefined, keep_trailing_newline=True)
     template = environment.from_string(_asset("page.html.jinja"))
     # Pictures, style and script are generated here; foreign text in pictures is escaped already.

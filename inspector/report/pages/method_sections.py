@@ -6,10 +6,9 @@ import shlex
 from typing import TYPE_CHECKING
 
 from inspector.replay.projection_terms import DAYS_PER_MONTH
-from inspector.report.belief import BELIEF
+from inspector.report.build_report import plan_of_facts
 from inspector.report.catalogue import HOW_KNOWN, legend
 from inspector.report.export import TITLES, WAYS, ExportError, export_plan
-from inspector.report.facts import plan_of_facts
 from inspector.report.layout import plain
 from inspector.report.numbers import IN_TEXT
 from inspector.report.pages.model import Code, Line, Section
@@ -17,6 +16,7 @@ from inspector.report.pages.session_sections import plan_title
 from inspector.report.tables import Cell, FigureCells, Table, pointer, word
 from inspector.report.text import input_text
 from inspector.report.totals import marks_used, plan_letter
+from inspector.report.uncertainty import REPLAY_CAVEAT
 from inspector.safe_text import safe_text
 
 if TYPE_CHECKING:
@@ -78,7 +78,7 @@ def method_section(report: Report) -> Section:
     parts.append(Line((Cell(f"{UNMARKED}{marks}"),)))
     parts += [Line((Cell(f"{how}: {HOW_KNOWN[how]}."),), is_item=True) for how in HOW_KNOWN if how in used]
     parts += [Line((Cell("Worth knowing: " + plain(warning)),)) for warning in report.warnings]
-    parts.append(Line((Cell(f"{BELIEF}."),)))
+    parts.append(Line((Cell(f"{REPLAY_CAVEAT}."),)))
     parts.append(Line((Cell(f"Written by inspector {report.inspector}, report schema {report.schema}."),)))
     return Section("method", "How this is calculated", tuple(parts), folded=True)
 

@@ -9,11 +9,10 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from inspector.replay.analysis.breakdown import part_label
-from inspector.report.belief import HOLDS
+from inspector.report.build_report import plan_of_facts
 from inspector.report.cache_text import when_text
 from inspector.report.catalogue import LEAST, CostParts, legend, quantity
 from inspector.report.export import answer_for
-from inspector.report.facts import plan_of_facts
 from inspector.report.layout import plain
 from inspector.report.monthly_saving import (
     about,
@@ -33,6 +32,7 @@ from inspector.report.recovery_words import amount_words, net_words
 from inspector.report.tables import Cell
 from inspector.report.text import models_named
 from inspector.report.totals import cost_parts, plan_letter
+from inspector.report.uncertainty import HOLDS
 from inspector.safe_text import clip_cells
 from inspector.strategies.registry import STRATEGIES
 
@@ -316,7 +316,7 @@ def legend_of(shown: tuple[Tile, ...], said: tuple[Line, ...]) -> str:
     cells = [cell for tile in shown for cell in (tile.cell, *tile.note)] + [
         cell for line in said for cell in line.cells
     ]
-    marks = {LEAST if cell.is_least else cell.known for cell in cells if cell.mark}
+    marks = {LEAST if cell.is_lower_bound else cell.known for cell in cells if cell.mark}
     # Sentences contain estimates that are not cells.
     if any(ABOUT in cell.text for cell in cells):
         marks.add("estimated")
@@ -360,7 +360,7 @@ def _applied_by(report: Report, plan: PlanFacts | SavingPlanFacts) -> str:
     if found is None or not answer.is_lacking:
         return said
     amount = amount_words(found.saved, found.needed_later, IN_TEXT)
-    return f"{said}. {answer.by_itself(plan_name(found))}: {amount}"
+    return f"{said}. {answer.natively_sentence(plan_name(found))}: {amount}"
 
 
 def _saved_tile(

@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, TypeGuard
 
 from inspector.session.json.codec import compact_json, json_in
-from inspector.session.json.nodes import MadeNode
+from inspector.session.json.nodes import ComputedNode
 from inspector.session.json.values import count, mapping, objects, sequence, string
 
 if TYPE_CHECKING:
@@ -44,17 +44,17 @@ EVENTS = frozenset(
 """Event names of a streamed response."""
 
 
-def converse_node(node: Node) -> MadeNode:
+def converse_node(node: Node) -> ComputedNode:
     """Convert a message, or a response's message, lazily; other values are unchanged.
 
     Each message is detected without its request, because a message that is read again comes without one.
     """
-    return MadeNode(node, lambda value: message_of(value) if is_converse(value) else value)
+    return ComputedNode(node, lambda value: message_of(value) if is_converse(value) else value)
 
 
-def system_node(node: Node) -> MadeNode:
+def system_node(node: Node) -> ComputedNode:
     """Convert a system prompt lazily to Anthropic content parts."""
-    return MadeNode(node, system_of)
+    return ComputedNode(node, system_of)
 
 
 def is_converse(value: object) -> TypeGuard[dict[str, Any]]:
@@ -175,7 +175,7 @@ def usage_of_converse(reported: Any) -> dict[str, Any]:
     }
 
 
-def answer_at_once(value: Mapping[str, Any]) -> dict[str, Any]:
+def message_of_response(value: Mapping[str, Any]) -> dict[str, Any]:
     """Return the message of a non-streamed response with its usage; empty for other APIs."""
     message = mapping(mapping(value.get("output")).get("message"))
     if not message:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from inspector.session.formats.bedrock_converse import CACHE_POINT
 from inspector.session.formats.chat import SYSTEM
 from inspector.session.json.values import clean_string, mapping, objects, sequence
-from inspector.session.model import BlockKind, RecordedMark
+from inspector.session.model import BlockKind, RecordedBreakpoint
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -24,12 +24,12 @@ CACHE_CONTROL = "cache_control"
 """Field name, in parts and in requests."""
 
 
-class PlacedMark(NamedTuple):
+class PlacedBreakpoint(NamedTuple):
     """A cache breakpoint inside a message.
 
     Attributes:
         block: Index of the block that the breakpoint follows.
-        lifetime: As in `RecordedMark`.
+        lifetime: As in `RecordedBreakpoint`.
     """
 
     block: int
@@ -43,7 +43,7 @@ def lifetime_of(part: Any) -> str | None:
     return clean_string(mark.get("ttl")) if isinstance(mark, dict) else None
 
 
-def marks_of_message(entry: Mapping[str, Any], blocks: Sequence[TextBlock]) -> tuple[PlacedMark, ...]:
+def breakpoints_of_message(entry: Mapping[str, Any], blocks: Sequence[TextBlock]) -> tuple[PlacedBreakpoint, ...]:
     content = sequence(entry.get("content"))
     found = []
     for index, made in enumerate(blocks):
@@ -55,13 +55,13 @@ def marks_of_message(entry: Mapping[str, Any], blocks: Sequence[TextBlock]) -> t
             parts = [*objects(mapping(part).get("content")), part]
         else:
             continue
-        found += [PlacedMark(index, lifetime) for part in parts if (lifetime := lifetime_of(part)) is not None]
+        found += [PlacedBreakpoint(index, lifetime) for part in parts if (lifetime := lifetime_of(part)) is not None]
     if blocks and (lifetime := lifetime_of(entry)) is not None:
-        found.append(PlacedMark(len(blocks) - 1, lifetime))
+        found.append(PlacedBreakpoint(len(blocks) - 1, lifetime))
     return tuple(found)
 
 
-def marks_of_definition(value: Any, locator: str, first: int) -> tuple[PlacedMark, ...]:
+def breakpoints_of_definition(value: Any, locator: str, first: int) -> tuple[PlacedBreakpoint, ...]:
     """Return the breakpoints of a system prompt or tool list. All tools form one block.
 
     Args:
@@ -71,12 +71,12 @@ def marks_of_definition(value: Any, locator: str, first: int) -> tuple[PlacedMar
     """
     places = ((index if locator == SYSTEM else 0, part) for index, part in enumerate(sequence(value)))
     found = ((first + place, lifetime_of(part)) for place, part in places)
-    return tuple(PlacedMark(place, lifetime) for place, lifetime in found if lifetime is not None)
+    return tuple(PlacedBreakpoint(place, lifetime) for place, lifetime in found if lifetime is not None)
 
 
-def marks_of_prompt(
-    sent: Iterable[tuple[Sequence[Block], Sequence[PlacedMark], Sequence[Block]]], whole: str | None
-) -> tuple[RecordedMark, ...]:
+def breakpoints_of_prompt(
+    sent: Iterable[tuple[Sequence[Block], Sequence[PlacedBreakpoint], Sequence[Block]]], whole: str | None
+) -> tuple[RecordedBreakpoint, ...]:
     """Return a request's breakpoints in order of position; of several after the same block, the last one.
 
     Args:
@@ -92,7 +92,7 @@ def marks_of_prompt(
         before += len(kept)
     if whole is not None and before:
         found.setdefault(before, whole)
-    return tuple(RecordedMark(blocks, lifetime) for blocks, lifetime in sorted(found.items()))
+    return tuple(RecordedBreakpoint(blocks, lifetime) for blocks, lifetime in sorted(found.items()))
 
 
 def _place_in(own: Sequence[Block], place: int, kept: Sequence[Block]) -> int:

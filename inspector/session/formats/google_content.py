@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, TypeGuard
 
 from inspector.session.formats.gemini.blocks import answer_text
-from inspector.session.json.nodes import MadeNode
+from inspector.session.json.nodes import ComputedNode
 from inspector.session.json.values import count, mapping, objects, sequence, string
 
 if TYPE_CHECKING:
@@ -21,9 +21,9 @@ TEXT_FIELDS = frozenset({"text", "thought"})
 """Fields of a part that can continue in the next chunk; parts with other fields are complete."""
 
 
-def content_node(node: Node) -> MadeNode:
+def content_node(node: Node) -> ComputedNode:
     """Convert a content object or response candidate to a chat message lazily; other values are unchanged."""
-    return MadeNode(node, lambda value: message_of(value) if isinstance(value, dict) else value)
+    return ComputedNode(node, lambda value: message_of(value) if isinstance(value, dict) else value)
 
 
 def is_content(value: object) -> TypeGuard[dict[str, Any]]:

@@ -111,7 +111,7 @@ class FileNode:
         try:
             return decoder.decode(self._data), self._data
         except UNDECODABLE:
-            sound = sound_of_same_length(self.raw())
+            sound = repair_in_place(self.raw())
         try:
             return decoder.decode(sound), sound
         except UNDECODABLE:
@@ -155,7 +155,7 @@ OBJECT = msgspec.json.Decoder(dict[str, msgspec.Raw])
 ARRAY = msgspec.json.Decoder(list[msgspec.Raw])
 
 
-def sound_of_same_length(data: bytes) -> bytes:
+def repair_in_place(data: bytes) -> bytes:
     """Make a JSON text acceptable to a strict decoder without moving any offset.
 
     Replaces invalid UTF-8, lone surrogates, and numbers that JSON does not allow.
@@ -172,7 +172,7 @@ def _address(data: bytes | memoryview | msgspec.Raw) -> int:
     return int(np.frombuffer(memoryview(data), dtype=np.uint8).__array_interface__["data"][0])
 
 
-def objects_among(nodes: Iterable[Node], what: str, builder: SessionBuilder) -> Iterator[tuple[Node, dict[str, Any]]]:
+def object_nodes(nodes: Iterable[Node], what: str, builder: SessionBuilder) -> Iterator[tuple[Node, dict[str, Any]]]:
     """Yield the entries that are JSON objects, with their values; others become diagnostics.
 
     Args:
@@ -199,7 +199,7 @@ def unescaped(record: bytes) -> bytes:
     return _decoded(b'"' + record + b'"') or record if ESCAPED.match(record) else record
 
 
-def inside_string(node: Node) -> Node | None:
+def parse_inner_json(node: Node) -> Node | None:
     """Parse the JSON inside a string value; return None if there is none."""
     text, places = _text_of(node)
     return EscapedNode(FileNode(text, 0), places) if places and lenient_json(text)[0] is not None else None
@@ -222,7 +222,7 @@ def _text_of(node: Node) -> tuple[bytes, _Places | None]:
     raw = node.raw()
     if not raw.startswith(b'"'):
         return b"", None
-    sound = sound_of_same_length(raw)
+    sound = repair_in_place(raw)
     text = _decoded(sound)
     return text, _Places(sound, node.offset) if text else None
 
@@ -283,7 +283,7 @@ class EscapedNode:
         return [EscapedNode(node, self._places) for node in self._inner.items()]
 
 
-class MadeNode:
+class ComputedNode:
     """A value computed from another one, at the same offset. The file does not contain it as JSON."""
 
     def __init__(self, node: Node, make: Callable[[Any], Any]) -> None:
@@ -306,7 +306,7 @@ class MadeNode:
         return []
 
 
-class PackedNode:
+class EmbeddedNode:
     """A value in a compressed or encoded text; the offset belongs to the whole text."""
 
     def __init__(self, inner: Node, at: Node, number: int) -> None:

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from inspector.strategies.core.operations import goes_with_others
+from inspector.strategies.core.operations import removes_in_group
 from inspector.strategies.core.parametrized import Parametrized, whole
 from inspector.strategies.core.strategy import Choice, Schedule
 from inspector.strategies.history.history import NEVER
@@ -26,7 +26,7 @@ from inspector.strategies.history.history import NEVER
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from inspector.strategies.core.strategy import Decision, Moment, Strategy
+    from inspector.strategies.core.strategy import CallContext, Decision, Strategy
     from inspector.strategies.history.history import History
 
 GROUP = "batching"
@@ -74,12 +74,12 @@ class Batching(Parametrized):
     )
 
     @property
-    def holds_back(self) -> bool:
+    def delays_edits(self) -> bool:
         """True if any edit may have to wait."""
-        return self.batch_calls > 1 or self.waits_for_the_prompt
+        return self.batch_calls > 1 or self.depends_on_prompt
 
     @property
-    def waits_for_the_prompt(self) -> bool:
+    def depends_on_prompt(self) -> bool:
         """True if the wait depends on the prompt sent, or on the clock."""
         return self.batch_tokens > 0 or self.batch_share > 0 or self.batch_idle > 0 or self.batch_before < 100
 
@@ -88,7 +88,7 @@ class Batching(Parametrized):
         """True if edits wait until enough is reclaimed at once."""
         return self.batch_tokens > 0 or self.batch_share > 0
 
-    def enough(self, moment: Moment) -> int:
+    def enough(self, moment: CallContext) -> int:
         """Return the minimum number of tokens worth reclaiming at a call."""
         if not self.batch_share:
             return self.batch_tokens
@@ -97,7 +97,7 @@ class Batching(Parametrized):
 
 def batching_of(strategy: Strategy) -> Batching | None:
     """Return the strategy's batching, or None if it makes each edit at once."""
-    return strategy if isinstance(strategy, Batching) and strategy.holds_back else None
+    return strategy if isinstance(strategy, Batching) and strategy.delays_edits else None
 
 
 def batched_schedule(history: History, schedule: Schedule, every: int) -> Schedule:
@@ -154,7 +154,7 @@ class BatchedRun:
     """
 
     batching: Batching
-    decide: Callable[[Moment], Iterable[Choice]]
+    decide: Callable[[CallContext], Iterable[Choice]]
     _held: dict[int, _Held] = field(default_factory=dict)
     _made: set[int] = field(default_factory=set)
 
@@ -163,7 +163,7 @@ class BatchedRun:
         """True if decisions depend on prompt token counts."""
         return self.batching.batch_share > 0
 
-    def step(self, moment: Moment) -> Iterable[Choice]:
+    def step(self, moment: CallContext) -> Iterable[Choice]:
         """Return the decisions about newly arrived blocks, plus the batch if it is due."""
         history, call = moment.history, moment.call
         thread = history.session.contexts[int(history.call_context[call])].thread
@@ -178,7 +178,7 @@ class BatchedRun:
                 self._hold(held, choice, moment)
         return [*at_once, *self._due(held, moment)]
 
-    def _hold(self, held: _Held, choice: Choice, moment: Moment) -> None:
+    def _hold(self, held: _Held, choice: Choice, moment: CallContext) -> None:
         block, decision = choice
         held.take(block)
         has_left = moment.history.leaves[block] <= moment.call
@@ -189,7 +189,7 @@ class BatchedRun:
             held.reclaims[block] = moment.tokens(block) - moment.tokens_under(choice)
             held.total += held.reclaims[block]
 
-    def _due(self, held: _Held, moment: Moment) -> list[Choice]:
+    def _due(self, held: _Held, moment: CallContext) -> list[Choice]:
         if moment.starts_context:
             # Drop decisions about blocks that have left the thread's context.
             leaves = moment.history.leaves
@@ -209,21 +209,21 @@ class BatchedRun:
         self._made.update(choice.block for choice in due)
         return due
 
-    def _may_edit(self, held: _Held, moment: Moment) -> bool:
+    def _may_edit(self, held: _Held, moment: CallContext) -> bool:
         if moment.starts_context:
             return True
         if held.calls % self.batching.batch_calls:
             return False
         return not self.batching.batch_idle or (moment.idle_seconds or 0.0) >= self.batching.batch_idle
 
-    def _deep_enough(self, held: _Held, moment: Moment) -> list[int]:
+    def _deep_enough(self, held: _Held, moment: CallContext) -> list[int]:
         prompt = moment.history.prompt(moment.call)
         ends = np.cumsum(moment.history.characters[prompt], dtype=np.int64)
         begins = ends - moment.history.characters[prompt]
         limit = int(ends[-1]) * self.batching.batch_before if len(ends) else 0
         allowed = set(prompt[begins * 100 < limit].tolist())
         # Removing only a part could leave a call without its result, or end with the question of an answer.
-        together = {block for block, decision in held.decisions.items() if goes_with_others(decision.operation)}
+        together = {block for block, decision in held.decisions.items() if removes_in_group(decision.operation)}
         waits = {held.since[block] for block in together - allowed}
         waiting = {block for block in together if held.since[block] in waits}
         allowed -= waiting

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Generic, TypeVar
 
 from inspector.session.model import TextUnavailableError
 from inspector.strategies.core import javascript
-from inspector.strategies.history.memo import TextMemo, kept_with
+from inspector.strategies.history.memo import TextMemo, cache_for
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from inspector.session.model import Block, Session
-    from inspector.strategies.core.strategy import Moment
+    from inspector.strategies.core.strategy import CallContext
     from inspector.strategies.history.conversation_items import ConversationItem
     from inspector.strategies.history.history import History
 
@@ -37,7 +37,7 @@ class Measure(TextMemo[int]):
             number = self(session, block)
         return number if number >= 0 else self.of_text(" " * block.characters)
 
-    def sent(self, moment: Moment, block: int) -> int:
+    def sent(self, moment: CallContext, block: int) -> int:
         """Measure a block as it would be sent."""
         if moment.is_whole(block):
             session = moment.history.session
@@ -54,14 +54,14 @@ class Measure(TextMemo[int]):
 class ItemMeasure(Generic[Size]):
     """A system's size of an item, computed once per session if the item is sent as recorded."""
 
-    def __init__(self, of: Callable[[Moment, ConversationItem], Size]) -> None:
+    def __init__(self, of: Callable[[CallContext, ConversationItem], Size]) -> None:
         self._of = of
 
-    def within(self, history: History) -> Callable[[Moment, ConversationItem], Size]:
+    def within(self, history: History) -> Callable[[CallContext, ConversationItem], Size]:
         of = self._of
-        known: dict[int, Size] = kept_with(history, self)
+        known: dict[int, Size] = cache_for(history, self)
 
-        def measured(moment: Moment, item: ConversationItem) -> Size:
+        def measured(moment: CallContext, item: ConversationItem) -> Size:
             if not moment.are_whole(item.blocks):
                 return of(moment, item)
             first = item.blocks[0]

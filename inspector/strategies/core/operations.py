@@ -228,7 +228,7 @@ def check_template(parameter: str, marker: str) -> None:
     )
 
 
-def cut_in(
+def make_cut(
     unit: str, limit: int, head: int, tail: int, marker: str, *, numbered: bool = False, never_longer: bool = False
 ) -> CutText | CutTokens:
     kind = CutTokens if unit == TOKENS else CutText
@@ -285,7 +285,7 @@ class RemoveBlock:
 
 
 @dataclass(frozen=True, slots=True)
-class StandForRemoved:
+class RemovedPlaceholder:
     """Send `text` in place of a block that represents itself and others, which are removed."""
 
     text: str
@@ -294,9 +294,9 @@ class StandForRemoved:
         return Rendition.replaced(self.text, rendition.kind)
 
 
-def goes_with_others(operation: Operation | None) -> bool:
+def removes_in_group(operation: Operation | None) -> bool:
     """Return True if an operation is part of a group: it removes a block or replaces removed ones with a message."""
-    return isinstance(operation, RemoveBlock | ReplaceWithMessage | StandForRemoved)
+    return isinstance(operation, RemoveBlock | ReplaceWithMessage | RemovedPlaceholder)
 
 
 @dataclass(frozen=True, slots=True)

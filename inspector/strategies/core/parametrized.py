@@ -99,13 +99,13 @@ def model_window(*, group: str = "") -> Any:
     return whole(0, text, "tokens", maximum=10_000_000, group=group, is_assumed=True)
 
 
-USUAL_WINDOW = 200_000
+DEFAULT_WINDOW = 200_000
 """Context window in tokens if both the plan and the session leave it open."""
 
 
 def window_of(history: History, given: int) -> int:
     """Return the window in tokens: the plan's value, otherwise the session model's, otherwise the usual one."""
-    return given or history.window or history.session.window or USUAL_WINDOW
+    return given or history.window or history.session.window or DEFAULT_WINDOW
 
 
 def summary_length() -> Any:

@@ -173,7 +173,7 @@ def lines_within(text: str, max_lines: int, max_bytes: int, hint: str, *, from_e
     return [(0, kept.characters), f"\n\n{note}"]
 
 
-def both_ends(text: str, limit: int, path: str) -> list[Part] | None:
+def head_and_tail(text: str, limit: int, path: str) -> list[Part] | None:
     """Return a fifth of the limit from the beginning of a longer text and the rest from its end, as Gemini CLI does.
 
     Args:

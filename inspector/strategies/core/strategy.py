@@ -74,7 +74,7 @@ class Schedule:
     table: tuple[Decision, ...]
 
 
-class Moment(Protocol):
+class CallContext(Protocol):
     """A call about to be made, as a sequential strategy may see it.
 
     Lengths, tokens and renditions include the changes of earlier strategies in the plan and the strategy's own earlier
@@ -168,7 +168,7 @@ class Run(Protocol):
     not computed for every call.
     """
 
-    def step(self, moment: Moment) -> Iterable[Choice]:
+    def step(self, moment: CallContext) -> Iterable[Choice]:
         """Return the changes at this call. Called once for every call, in order."""
         ...
 
@@ -233,7 +233,7 @@ class Counterpart:
 
 
 @runtime_checkable
-class WaitingStrategy(Strategy, Protocol):
+class TriggeredStrategy(Strategy, Protocol):
     """A strategy that begins to act once a prompt reaches a size, drawn as a line in charts."""
 
     def triggers(self, window: int) -> tuple[float, ...]:

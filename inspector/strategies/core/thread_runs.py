@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, ClassVar, Generic, TypeVar
 from inspector.session.model import Role
 from inspector.strategies.core.strategy import Choice, Decision
 from inspector.strategies.history.conversation_items import ConversationItem
-from inspector.strategies.history.history import NEVER_SENT, TOOL_RESULT
-from inspector.strategies.history.memo import once_a_history
+from inspector.strategies.history.history import OUTSIDE_CONVERSATION, TOOL_RESULT
+from inspector.strategies.history.memo import cached_per_history
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from inspector.strategies.core.strategy import Moment
+    from inspector.strategies.core.strategy import CallContext
     from inspector.strategies.history.history import History
 
 Values = TypeVar("Values")
@@ -33,7 +33,7 @@ class _Columns:
         self.items: list[tuple[ConversationItem, ...] | None] = [None] * len(history.session.messages)
 
 
-_columns_of = once_a_history(_Columns)
+_columns_of = cached_per_history(_Columns)
 
 
 class ThreadRun(Generic[Values, State]):
@@ -46,7 +46,7 @@ class ThreadRun(Generic[Values, State]):
     Class attributes:
         measures_prompts: False if no decision uses prompt token counts, which are then not computed.
         keeps_changes: True if changed blocks stay changed when another conversation begins with them.
-        sent_again: The decision about such blocks otherwise.
+        reset_decision: The decision about such blocks otherwise.
 
     Attributes:
         changed: Blocks changed and not reset by a new conversation.
@@ -55,7 +55,7 @@ class ThreadRun(Generic[Values, State]):
 
     measures_prompts: bool = True
     keeps_changes: ClassVar[bool] = False
-    sent_again: ClassVar[Decision] = Decision(None, "another conversation began")
+    reset_decision: ClassVar[Decision] = Decision(None, "another conversation began")
 
     def __init__(self, strategy: Values, history: History) -> None:
         self.strategy = strategy
@@ -73,7 +73,7 @@ class ThreadRun(Generic[Values, State]):
         """Return the state of a conversation that replaces an earlier one of the thread, with state `before`."""
         return self.begin()
 
-    def decide(self, state: State, arrived: list[int], moment: Moment) -> Iterable[Choice]:
+    def decide(self, state: State, arrived: list[int], moment: CallContext) -> Iterable[Choice]:
         """Return the changes at a call.
 
         Args:
@@ -83,12 +83,12 @@ class ThreadRun(Generic[Values, State]):
         """
         raise NotImplementedError
 
-    def step(self, moment: Moment) -> Iterable[Choice]:
+    def step(self, moment: CallContext) -> Iterable[Choice]:
         state, arrived = self.take_in(moment)
         # Decide everything before any of it takes effect.
         return [*self.again, *self.noted(self.decide(state, arrived, moment))]
 
-    def take_in(self, moment: Moment) -> tuple[State, list[int]]:
+    def take_in(self, moment: CallContext) -> tuple[State, list[int]]:
         """Return the state of the conversation that a call continues, and the new blocks."""
         thread = self._columns.threads[moment.call]
         if thread in self._states and not moment.starts_context:
@@ -103,7 +103,7 @@ class ThreadRun(Generic[Values, State]):
 
     def restored(self, arrived: list[int]) -> list[Choice]:
         """Reset the changed blocks that another conversation begins with, and forget them."""
-        choices = [Choice(block, self.sent_again) for block in arrived if block in self.changed]
+        choices = [Choice(block, self.reset_decision) for block in arrived if block in self.changed]
         self.changed.difference_update(arrived)
         return choices
 
@@ -150,7 +150,7 @@ class ThreadRun(Generic[Values, State]):
         gathered: list[int] = []
         for block in blocks:
             kind, message = kinds[block], messages[block]
-            if kind in NEVER_SENT:
+            if kind in OUTSIDE_CONVERSATION:
                 continue
             if gathered and (kind == TOOL_RESULT or message != messages[gathered[0]]):
                 found.append(ConversationItem(messages[gathered[0]], tuple(gathered), is_result=False))

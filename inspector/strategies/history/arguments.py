@@ -78,7 +78,7 @@ def decoded(text: str) -> object:
         return None
 
 
-def found_in_arguments(find: Callable[[dict[str, Any]], Found], missing: Found) -> TextMemo[Found]:
+def argument_memo(find: Callable[[dict[str, Any]], Found], missing: Found) -> TextMemo[Found]:
     """Memoize a function of a tool call's arguments.
 
     Args:
@@ -108,14 +108,14 @@ def _lines(arguments: dict[str, Any]) -> LineRange:
     return LineRange(*(value if isinstance(value, (int, float)) and value == value else None for value in values))
 
 
-path_of = found_in_arguments(lambda arguments: _first(arguments, PATH_ARGUMENTS), "")
+path_of = argument_memo(lambda arguments: _first(arguments, PATH_ARGUMENTS), "")
 """The file a tool call names in its arguments; empty if it names none."""
 
-url_of = found_in_arguments(lambda arguments: _first(arguments, ("url",)), "")
+url_of = argument_memo(lambda arguments: _first(arguments, ("url",)), "")
 """The address a tool call opens; empty if it opens none."""
 
-names_a_part = found_in_arguments(lambda given: any(given.get(name) is not None for name in PART_ARGUMENTS), False)
+names_a_part = argument_memo(lambda given: any(given.get(name) is not None for name in PART_ARGUMENTS), False)
 """True if a tool call requests only a part of a file."""
 
-lines_of = found_in_arguments(_lines, LineRange())
+lines_of = argument_memo(_lines, LineRange())
 """Lines requested by a read."""

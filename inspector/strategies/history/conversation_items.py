@@ -22,7 +22,7 @@ from inspector.session.model import BlockKind
 from inspector.strategies.history.arrival_order import arrivals
 from inspector.strategies.history.freshness import result_runs
 from inspector.strategies.history.history import ASSISTANT, THINKING, TOOL_CALL, TOOL_RESULT, USER_TEXT
-from inspector.strategies.history.memo import kept_with, once_a_history
+from inspector.strategies.history.memo import cache_for, cached_per_history
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -64,7 +64,7 @@ class ConversationMessage:
 
 
 @dataclass
-class Alternation:
+class MessageList:
     """The messages of one conversation, as they arrive.
 
     Attributes:
@@ -107,32 +107,32 @@ class Event:
         return bool(self.call) and not self.is_result
 
 
-def messages_in(history: History, item: ConversationItem) -> tuple[Event, ...]:
+def split_messages(history: History, item: ConversationItem) -> tuple[Event, ...]:
     """Split an item into messages as the agent sent them: every user record is a separate one."""
-    return _known(history, item, calls_apart=False)
+    return _known(history, item, split_calls=False)
 
 
-def events_in(history: History, item: ConversationItem) -> tuple[Event, ...]:
+def split_events(history: History, item: ConversationItem) -> tuple[Event, ...]:
     """Split an item into events: every tool call after the first is a separate one, and so is every user record."""
-    return _known(history, item, calls_apart=True)
+    return _known(history, item, split_calls=True)
 
 
-def _known(history: History, item: ConversationItem, *, calls_apart: bool) -> tuple[Event, ...]:
+def _known(history: History, item: ConversationItem, *, split_calls: bool) -> tuple[Event, ...]:
     # The events of an item are the same under every plan.
-    known: dict[int, tuple[Event, ...]] = kept_with(history, (Event, calls_apart))
+    known: dict[int, tuple[Event, ...]] = cache_for(history, (Event, split_calls))
     events = known.get(item.blocks[0])
     if events is None:
-        events = known[item.blocks[0]] = tuple(_found(history, item, calls_apart=calls_apart))
+        events = known[item.blocks[0]] = tuple(_found(history, item, split_calls=split_calls))
     return events
 
 
-def _found(history: History, item: ConversationItem, *, calls_apart: bool) -> Iterator[Event]:
+def _found(history: History, item: ConversationItem, *, split_calls: bool) -> Iterator[Event]:
     blocks, records = history.session.blocks, record_groups(history)
     gathered: list[int] = []
     call = ""
     for index in item.blocks:
         kind = history.kind_bytes[index]
-        begins = (calls_apart and kind == TOOL_CALL and call) or (
+        begins = (split_calls and kind == TOOL_CALL and call) or (
             kind == USER_TEXT and gathered and records[index] != records[index - 1]
         )
         if begins:
@@ -153,7 +153,7 @@ _PARTS = ("reasoning", "tool_calls", "function_call", "refusal")
 """Locators that name a part of a record, not a record."""
 
 
-@once_a_history
+@cached_per_history
 def record_groups(history: History) -> NDArray[np.int32]:
     """Return, per block, the number of its record, int32, in block order."""
     if not len(history.kind):

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from inspector.strategies.history.history import History
 
 
-class Ageing(NamedTuple):
+class FreshnessChanges(NamedTuple):
     """Changes of blocks between fresh and stale, as columns of equal length.
 
     Attributes:
@@ -36,7 +36,9 @@ class Ageing(NamedTuple):
     stale: NDArray[np.bool_]
 
 
-def ageing(history: History, blocks: NDArray[np.int32], groups: NDArray[np.int32], ends: NDArray[np.int32]) -> Ageing:
+def ageing(
+    history: History, blocks: NDArray[np.int32], groups: NDArray[np.int32], ends: NDArray[np.int32]
+) -> FreshnessChanges:
     """Compute when each of `blocks` becomes stale, i.e. is in a prompt that does not end with its group.
 
     Args:
@@ -60,7 +62,7 @@ def ageing(history: History, blocks: NDArray[np.int32], groups: NDArray[np.int32
     at_once = np.flatnonzero(~fresh_at_first & (enters != NEVER)).astype(np.int32)
     again = entered < begin
     later = (end != NEVER) & (end > entered) & (entered != NEVER)
-    return Ageing(
+    return FreshnessChanges(
         rows=np.concatenate((at_once, rows[later], rows[again])),
         calls=np.concatenate((enters[at_once], end[later], begin[again])),
         stale=np.concatenate(
@@ -69,7 +71,7 @@ def ageing(history: History, blocks: NDArray[np.int32], groups: NDArray[np.int32
     )
 
 
-def last_members(history: History, marked: NDArray[np.bool_]) -> NDArray[np.int32]:
+def last_marked_messages(history: History, marked: NDArray[np.bool_]) -> NDArray[np.int32]:
     """Return, per call, the last marked message of its prompt, -1 for none.
 
     Args:

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 Entry = TypeVar("Entry")
 Scalar = TypeVar("Scalar", bound=np.generic)
 
-SHARE_KEPT_FREE: Final = 8
-LEAST_KEPT_FREE: Final = 256
+SPARE_FRACTION: Final = 8
+MIN_SPARE_ENTRIES: Final = 256
 
 
 class GrowingColumns:
@@ -47,7 +47,7 @@ class GrowingColumns:
         count = kept + len(new)
         with self._lock:
             if not self._fits(name, before, kept, new):
-                room = count + max(count // SHARE_KEPT_FREE, LEAST_KEPT_FREE)
+                room = count + max(count // SPARE_FRACTION, MIN_SPARE_ENTRIES)
                 buffer = np.empty((room, *new.shape[1:]), dtype=new.dtype)
                 buffer[:kept] = before[:kept]
                 buffer[kept:count] = new

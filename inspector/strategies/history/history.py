@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 __all__ = ["NEVER", "History"]
 
-LOOKED_AT_ONCE = 1024
+SEARCH_CHUNK = 1024
 """Entries of a column searched at once."""
 
 
@@ -107,7 +107,7 @@ class History:
 
     @cached_property
     def findings(self) -> dict[object, object]:
-        """Cache of results computed from these columns; see `once_a_history`."""
+        """Cache of results computed from these columns; see `cached_per_history`."""
         return {}
 
     @cached_property
@@ -270,8 +270,8 @@ def _batch_after(thread: int, messages: Sequence[Message], kept: int, previous: 
 
 def _last_of(value: int, column: NDArray[np.int32]) -> int:
     """Return the last index of a value, -1 if absent. Searches from the end, since it is usually found there."""
-    for end in range(len(column), 0, -LOOKED_AT_ONCE):
-        start = max(end - LOOKED_AT_ONCE, 0)
+    for end in range(len(column), 0, -SEARCH_CHUNK):
+        start = max(end - SEARCH_CHUNK, 0)
         places = np.flatnonzero(column[start:end] == value)
         if len(places):
             return start + int(places[-1])
@@ -289,7 +289,7 @@ THINKING: Final = int(BlockKind.THINKING)
 TOOL_CALL: Final = int(BlockKind.TOOL_CALL)
 TOOL_RESULT: Final = int(BlockKind.TOOL_RESULT)
 MEDIA: Final = frozenset((int(BlockKind.IMAGE), int(BlockKind.DOCUMENT)))
-NEVER_SENT: Final = frozenset((SYSTEM_TEXT, int(BlockKind.OTHER)))
+OUTSIDE_CONVERSATION: Final = frozenset((SYSTEM_TEXT, int(BlockKind.OTHER)))
 """Kinds of blocks before or outside the conversation."""
 ASSISTANT: Final = frozenset((ASSISTANT_TEXT, THINKING, TOOL_CALL))
 """Kinds of blocks that a model produces."""

@@ -91,7 +91,7 @@ class TextMemo(Generic[Found]):
         return self._find(text)
 
 
-def once_a_history(
+def cached_per_history(
     function: Callable[Concatenate[History, Settings], Found],
 ) -> Callable[Concatenate[History, Settings], Found]:
     """Cache the results of a function of a history and hashable settings for the history's lifetime.
@@ -109,6 +109,6 @@ def once_a_history(
     return remembering
 
 
-def kept_with(history: History, owner: object) -> dict[Any, Any]:
+def cache_for(history: History, owner: object) -> dict[Any, Any]:
     """Return a dictionary with the history's lifetime, in which `owner` caches its results."""
     return cast("dict[Any, Any]", history.findings.setdefault(owner, {}))

@@ -9,8 +9,8 @@ import numpy as np
 from inspector.session.model import BlockKind
 from inspector.strategies.history.arguments import path_of
 from inspector.strategies.history.arrival_order import arrivals
-from inspector.strategies.history.memo import once_a_history
-from inspector.strategies.history.tools import Meaning, meaning_mask
+from inspector.strategies.history.memo import cached_per_history
+from inspector.strategies.history.tools import ToolKind, tool_kind_mask
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -34,7 +34,7 @@ class Reads(NamedTuple):
     paths: tuple[str, ...]
 
 
-@once_a_history
+@cached_per_history
 def reads_of(history: History, extra_tools: tuple[str, ...]) -> Reads:
     """Return the results of reads with a known file.
 
@@ -42,7 +42,7 @@ def reads_of(history: History, extra_tools: tuple[str, ...]) -> Reads:
         history: The recorded history.
         extra_tools: Tools that count as reading in addition to the table.
     """
-    reads = meaning_mask(history.tool_names, (Meaning.READ,), extra_tools)
+    reads = tool_kind_mask(history.tool_names, (ToolKind.READ,), extra_tools)
     results = history.results_of(reads)
     results = results[history.call_block[results] >= 0]
     blocks, session = history.session.blocks, history.session
@@ -95,8 +95,8 @@ def file_uses(history: History, read_tools: tuple[str, ...], edit_tools: tuple[s
         read_tools: Tools that count as reading in addition to the table.
         edit_tools: Tools that count as changing in addition to the table.
     """
-    reads = meaning_mask(history.tool_names, (Meaning.READ,), read_tools)[history.tool]
-    edits = meaning_mask(history.tool_names, (Meaning.EDIT, Meaning.WRITE), edit_tools)[history.tool]
+    reads = tool_kind_mask(history.tool_names, (ToolKind.READ,), read_tools)[history.tool]
+    edits = tool_kind_mask(history.tool_names, (ToolKind.EDIT, ToolKind.WRITE), edit_tools)[history.tool]
     blocks = history.session.blocks
     is_call = history.kind == BlockKind.TOOL_CALL
     place = np.zeros(len(history.message_enters), dtype=np.int32)

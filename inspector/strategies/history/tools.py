@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from inspector.session.model import Session
 
 
-class Meaning(StrEnum):
+class ToolKind(StrEnum):
     """Purpose of a tool, with respect to its results."""
 
     READ = "read"
@@ -77,225 +77,225 @@ SHIPPED_TIERS: Mapping[str, tuple[str, ...]] = {
 }
 """Additional tools classified by the same agent's released code (12DDFF/Hynous@e183781 `intelligence/agent.py`)."""
 
-AGENT_TOOLS: Mapping[str, Mapping[Meaning, str]] = {
+AGENT_TOOLS: Mapping[str, Mapping[ToolKind, str]] = {
     "Claude Code": {
-        Meaning.READ: "Read NotebookRead ReadMcpResourceTool",
-        Meaning.EDIT: "Edit MultiEdit NotebookEdit",
-        Meaning.WRITE: "Write",
-        Meaning.SHELL: "Bash BashOutput PowerShell Monitor",
-        Meaning.SEARCH: "Grep Glob LSP ToolSearch",
-        Meaning.WEB: "WebFetch WebSearch",
-        Meaning.CONFIRMATION: (
+        ToolKind.READ: "Read NotebookRead ReadMcpResourceTool",
+        ToolKind.EDIT: "Edit MultiEdit NotebookEdit",
+        ToolKind.WRITE: "Write",
+        ToolKind.SHELL: "Bash BashOutput PowerShell Monitor",
+        ToolKind.SEARCH: "Grep Glob LSP ToolSearch",
+        ToolKind.WEB: "WebFetch WebSearch",
+        ToolKind.CONFIRMATION: (
             "TodoWrite KillShell KillBash ExitPlanMode EnterPlanMode SlashCommand Skill TaskCreate TaskUpdate TaskStop "
             "EnterWorktree ExitWorktree SendMessage"
         ),
-        Meaning.LIGHT: "LS TodoRead TaskList TaskGet ListMcpResourcesTool",
-        Meaning.AGENT: "Task Agent TaskOutput AgentOutputTool",
+        ToolKind.LIGHT: "LS TodoRead TaskList TaskGet ListMcpResourcesTool",
+        ToolKind.AGENT: "Task Agent TaskOutput AgentOutputTool",
     },
     "Codex": {
-        Meaning.READ: "read_file view_image read_mcp_resource",
-        Meaning.EDIT: "apply_patch",
-        Meaning.SHELL: (
+        ToolKind.READ: "read_file view_image read_mcp_resource",
+        ToolKind.EDIT: "apply_patch",
+        ToolKind.SHELL: (
             "shell exec_command local_shell local_shell_call container.exec shell_command unified_exec write_stdin exec"
         ),
-        Meaning.SEARCH: "grep_files tool_search",
-        Meaning.WEB: "web_search web_search_call web.run",
-        Meaning.CONFIRMATION: "update_plan send_input close_agent",
-        Meaning.LIGHT: "list_dir list_mcp_resources list_mcp_resource_templates",
-        Meaning.AGENT: "spawn_agent wait wait_agent",
+        ToolKind.SEARCH: "grep_files tool_search",
+        ToolKind.WEB: "web_search web_search_call web.run",
+        ToolKind.CONFIRMATION: "update_plan send_input close_agent",
+        ToolKind.LIGHT: "list_dir list_mcp_resources list_mcp_resource_templates",
+        ToolKind.AGENT: "spawn_agent wait wait_agent",
     },
     "OpenCode": {
-        Meaning.READ: "read",
-        Meaning.EDIT: "edit multiedit patch",
-        Meaning.WRITE: "write",
-        Meaning.SHELL: "bash",
-        Meaning.SEARCH: "grep glob codesearch lsp",
-        Meaning.WEB: "webfetch websearch",
-        Meaning.CONFIRMATION: "todowrite skill plan_enter plan_exit",
-        Meaning.LIGHT: "list todoread",
-        Meaning.AGENT: "task",
+        ToolKind.READ: "read",
+        ToolKind.EDIT: "edit multiedit patch",
+        ToolKind.WRITE: "write",
+        ToolKind.SHELL: "bash",
+        ToolKind.SEARCH: "grep glob codesearch lsp",
+        ToolKind.WEB: "webfetch websearch",
+        ToolKind.CONFIRMATION: "todowrite skill plan_enter plan_exit",
+        ToolKind.LIGHT: "list todoread",
+        ToolKind.AGENT: "task",
     },
     "Gemini CLI": {
-        Meaning.READ: "read_file read_many_files",
-        Meaning.EDIT: "replace",
-        Meaning.WRITE: "write_file",
-        Meaning.SHELL: "run_shell_command",
-        Meaning.SEARCH: "search_file_content grep_search glob",
-        Meaning.WEB: "google_web_search web_fetch",
-        Meaning.CONFIRMATION: "save_memory write_todos activate_skill enter_plan_mode exit_plan_mode update_topic",
-        Meaning.LIGHT: "list_directory",
-        Meaning.AGENT: "codebase_investigator delegate_to_agent",
+        ToolKind.READ: "read_file read_many_files",
+        ToolKind.EDIT: "replace",
+        ToolKind.WRITE: "write_file",
+        ToolKind.SHELL: "run_shell_command",
+        ToolKind.SEARCH: "search_file_content grep_search glob",
+        ToolKind.WEB: "google_web_search web_fetch",
+        ToolKind.CONFIRMATION: "save_memory write_todos activate_skill enter_plan_mode exit_plan_mode update_topic",
+        ToolKind.LIGHT: "list_directory",
+        ToolKind.AGENT: "codebase_investigator delegate_to_agent",
     },
     "Copilot CLI": {
-        Meaning.READ: "view show_file",
-        Meaning.EDIT: "edit str_replace_editor",
-        Meaning.WRITE: "create",
-        Meaning.SHELL: "bash powershell read_bash write_bash read_powershell write_powershell",
-        Meaning.SEARCH: "grep rg glob fetch_copilot_cli_documentation",
-        Meaning.WEB: "web_fetch web_search",
-        Meaning.DATA: "sql",
-        Meaning.CONFIRMATION: "report_intent update_todo stop_bash stop_powershell",
-        Meaning.LIGHT: "list_bash list_powershell list_agents",
-        Meaning.AGENT: "task read_agent",
+        ToolKind.READ: "view show_file",
+        ToolKind.EDIT: "edit str_replace_editor",
+        ToolKind.WRITE: "create",
+        ToolKind.SHELL: "bash powershell read_bash write_bash read_powershell write_powershell",
+        ToolKind.SEARCH: "grep rg glob fetch_copilot_cli_documentation",
+        ToolKind.WEB: "web_fetch web_search",
+        ToolKind.DATA: "sql",
+        ToolKind.CONFIRMATION: "report_intent update_todo stop_bash stop_powershell",
+        ToolKind.LIGHT: "list_bash list_powershell list_agents",
+        ToolKind.AGENT: "task read_agent",
     },
     "VS Code Copilot Chat": {
-        Meaning.READ: (
+        ToolKind.READ: (
             "read_file view_image read_notebook_cell_output copilot_getNotebookSummary copilot_readFile "
             "copilot_viewImage copilot_readNotebookCellOutput"
         ),
-        Meaning.EDIT: (
+        ToolKind.EDIT: (
             "replace_string_in_file multi_replace_string_in_file insert_edit_into_file apply_patch edit_notebook_file "
             "edit_files copilot_replaceString copilot_multiReplaceString copilot_insertEdit copilot_applyPatch "
             "copilot_editNotebook copilot_editFiles"
         ),
-        Meaning.WRITE: "create_file copilot_createFile",
-        Meaning.SHELL: (
+        ToolKind.WRITE: "create_file copilot_createFile",
+        ToolKind.SHELL: (
             "run_in_terminal get_terminal_output terminal_last_command create_and_run_task run_task get_task_output "
             "runTests run_notebook_cell copilot_createAndRunTask copilot_runTests1 copilot_runNotebookCell"
         ),
-        Meaning.SEARCH: (
+        ToolKind.SEARCH: (
             "semantic_search file_search grep_search search_workspace_symbols test_search tool_search github_repo "
             "copilot_searchCodebase copilot_findFiles copilot_findTextInFiles copilot_searchWorkspaceSymbols "
             "copilot_findTestFiles copilot_githubRepo"
         ),
-        Meaning.WEB: "fetch_webpage copilot_fetchWebPage",
-        Meaning.CONFIRMATION: (
+        ToolKind.WEB: "fetch_webpage copilot_fetchWebPage",
+        ToolKind.CONFIRMATION: (
             "manage_todo_list memory create_directory install_extension vscode_askQuestions copilot_memory "
             "copilot_createDirectory copilot_installExtension"
         ),
-        Meaning.LIGHT: (
+        ToolKind.LIGHT: (
             "list_dir get_errors get_changed_files read_project_structure terminal_selection copilot_listDirectory "
             "copilot_getErrors copilot_getChangedFiles copilot_readProjectStructure"
         ),
-        Meaning.AGENT: "runSubagent search_subagent execution_subagent",
+        ToolKind.AGENT: "runSubagent search_subagent execution_subagent",
     },
     "Kimi Code and Kimi CLI": {
-        Meaning.READ: "Read ReadFile ReadMediaFile",
-        Meaning.EDIT: "Edit StrReplaceFile",
-        Meaning.WRITE: "Write WriteFile",
-        Meaning.SHELL: "Bash Shell",
-        Meaning.SEARCH: "Grep Glob",
-        Meaning.WEB: "FetchURL SearchWeb WebSearch",
-        Meaning.CONFIRMATION: (
+        ToolKind.READ: "Read ReadFile ReadMediaFile",
+        ToolKind.EDIT: "Edit StrReplaceFile",
+        ToolKind.WRITE: "Write WriteFile",
+        ToolKind.SHELL: "Bash Shell",
+        ToolKind.SEARCH: "Grep Glob",
+        ToolKind.WEB: "FetchURL SearchWeb WebSearch",
+        ToolKind.CONFIRMATION: (
             "SetTodoList Think AskUserQuestion EnterPlanMode ExitPlanMode CreateGoal UpdateGoal SetGoalBudget Skill "
             "TaskStop"
         ),
-        Meaning.LIGHT: "GetGoal TaskList",
-        Meaning.AGENT: "Agent AgentSwarm Task TaskOutput",
+        ToolKind.LIGHT: "GetGoal TaskList",
+        ToolKind.AGENT: "Agent AgentSwarm Task TaskOutput",
     },
     "Hermes": {
-        Meaning.READ: "read_file skill_view",
-        Meaning.EDIT: "patch",
-        Meaning.WRITE: "write_file",
-        Meaning.SHELL: "terminal process execute_code",
-        Meaning.SEARCH: "search_files session_search",
-        Meaning.WEB: "web_search web_extract browser_navigate browser_snapshot browser_vision",
-        Meaning.DATA: "vision_analyze",
-        Meaning.ACTION: "browser_click browser_type browser_press browser_scroll cronjob send_message",
-        Meaning.CONFIRMATION: "memory todo clarify skill_manage",
-        Meaning.LIGHT: "skills_list",
-        Meaning.AGENT: "delegate_task",
+        ToolKind.READ: "read_file skill_view",
+        ToolKind.EDIT: "patch",
+        ToolKind.WRITE: "write_file",
+        ToolKind.SHELL: "terminal process execute_code",
+        ToolKind.SEARCH: "search_files session_search",
+        ToolKind.WEB: "web_search web_extract browser_navigate browser_snapshot browser_vision",
+        ToolKind.DATA: "vision_analyze",
+        ToolKind.ACTION: "browser_click browser_type browser_press browser_scroll cronjob send_message",
+        ToolKind.CONFIRMATION: "memory todo clarify skill_manage",
+        ToolKind.LIGHT: "skills_list",
+        ToolKind.AGENT: "delegate_task",
     },
     "pi": {
-        Meaning.READ: "read",
-        Meaning.EDIT: "edit",
-        Meaning.WRITE: "write",
-        Meaning.SHELL: "bash",
-        Meaning.SEARCH: "grep find",
-        Meaning.LIGHT: "ls",
+        ToolKind.READ: "read",
+        ToolKind.EDIT: "edit",
+        ToolKind.WRITE: "write",
+        ToolKind.SHELL: "bash",
+        ToolKind.SEARCH: "grep find",
+        ToolKind.LIGHT: "ls",
     },
     "Cline and Roo": {
-        Meaning.READ: "read_file access_mcp_resource fetch_instructions",
-        Meaning.EDIT: "replace_in_file apply_diff insert_content search_and_replace",
-        Meaning.WRITE: "write_to_file",
-        Meaning.SHELL: "execute_command",
-        Meaning.SEARCH: "search_files codebase_search list_code_definition_names",
-        Meaning.WEB: "browser_action web_fetch",
-        Meaning.CONFIRMATION: "update_todo_list attempt_completion switch_mode plan_mode_respond focus_chain",
-        Meaning.LIGHT: "list_files",
-        Meaning.AGENT: "new_task use_subagents",
+        ToolKind.READ: "read_file access_mcp_resource fetch_instructions",
+        ToolKind.EDIT: "replace_in_file apply_diff insert_content search_and_replace",
+        ToolKind.WRITE: "write_to_file",
+        ToolKind.SHELL: "execute_command",
+        ToolKind.SEARCH: "search_files codebase_search list_code_definition_names",
+        ToolKind.WEB: "browser_action web_fetch",
+        ToolKind.CONFIRMATION: "update_todo_list attempt_completion switch_mode plan_mode_respond focus_chain",
+        ToolKind.LIGHT: "list_files",
+        ToolKind.AGENT: "new_task use_subagents",
     },
     "Cursor": {
-        Meaning.READ: "read_file",
-        Meaning.EDIT: "edit_file search_replace",
-        Meaning.SHELL: "run_terminal_cmd run_terminal_command",
-        Meaning.SEARCH: "codebase_search grep_search file_search",
-        Meaning.LIGHT: "list_dir",
+        ToolKind.READ: "read_file",
+        ToolKind.EDIT: "edit_file search_replace",
+        ToolKind.SHELL: "run_terminal_cmd run_terminal_command",
+        ToolKind.SEARCH: "codebase_search grep_search file_search",
+        ToolKind.LIGHT: "list_dir",
     },
     "Grok Build": {
-        Meaning.READ: "read_file",
-        Meaning.EDIT: "search_replace",
-        Meaning.SHELL: "run_terminal_cmd",
-        Meaning.SEARCH: "grep",
-        Meaning.WEB: "web_search web_fetch",
-        Meaning.CONFIRMATION: "todo_write update_goal",
-        Meaning.LIGHT: "list_dir",
-        Meaning.AGENT: "task",
+        ToolKind.READ: "read_file",
+        ToolKind.EDIT: "search_replace",
+        ToolKind.SHELL: "run_terminal_cmd",
+        ToolKind.SEARCH: "grep",
+        ToolKind.WEB: "web_search web_fetch",
+        ToolKind.CONFIRMATION: "todo_write update_goal",
+        ToolKind.LIGHT: "list_dir",
+        ToolKind.AGENT: "task",
     },
     "DeepSeek Harness": {
-        Meaning.READ: "read read_image",
-        Meaning.EDIT: "edit",
-        Meaning.WRITE: "write",
-        Meaning.SHELL: "bash pwsh",
+        ToolKind.READ: "read read_image",
+        ToolKind.EDIT: "edit",
+        ToolKind.WRITE: "write",
+        ToolKind.SHELL: "bash pwsh",
     },
     "OdinCode": {
-        Meaning.READ: "file_read",
-        Meaning.EDIT: "file_edit splice_patch",
-        Meaning.WRITE: "file_write file_create",
-        Meaning.SHELL: "bash_exec",
-        Meaning.SEARCH: "file_glob file_search memory_query symbols_in_file references_to_symbol_name",
+        ToolKind.READ: "file_read",
+        ToolKind.EDIT: "file_edit splice_patch",
+        ToolKind.WRITE: "file_write file_create",
+        ToolKind.SHELL: "bash_exec",
+        ToolKind.SEARCH: "file_glob file_search memory_query symbols_in_file references_to_symbol_name",
     },
     "focus and unfocus agent": {
-        Meaning.READ: "read_file",
-        Meaning.EDIT: "edit_file",
-        Meaning.SHELL: "bash",
-        Meaning.LIGHT: "ls focus unfocus",
+        ToolKind.READ: "read_file",
+        ToolKind.EDIT: "edit_file",
+        ToolKind.SHELL: "bash",
+        ToolKind.LIGHT: "ls focus unfocus",
     },
     "Utah": {
-        Meaning.READ: "read",
-        Meaning.EDIT: "edit",
-        Meaning.WRITE: "write",
-        Meaning.SHELL: "bash",
-        Meaning.SEARCH: "grep find",
-        Meaning.WEB: "web_fetch",
-        Meaning.CONFIRMATION: "remember",
-        Meaning.LIGHT: "ls",
+        ToolKind.READ: "read",
+        ToolKind.EDIT: "edit",
+        ToolKind.WRITE: "write",
+        ToolKind.SHELL: "bash",
+        ToolKind.SEARCH: "grep find",
+        ToolKind.WEB: "web_fetch",
+        ToolKind.CONFIRMATION: "remember",
+        ToolKind.LIGHT: "ls",
     },
     "SWE-agent and OpenHands": {
-        Meaning.EDIT: "str_replace_editor str_replace_based_edit_tool",
-        Meaning.SHELL: "execute_bash execute_ipython_cell",
-        Meaning.WEB: "browser",
-        Meaning.CONFIRMATION: "finish think",
+        ToolKind.EDIT: "str_replace_editor str_replace_based_edit_tool",
+        ToolKind.SHELL: "execute_bash execute_ipython_cell",
+        ToolKind.WEB: "browser",
+        ToolKind.CONFIRMATION: "finish think",
     },
 }
 """Tool names per agent and meaning, separated by spaces."""
 
 _DOCUMENT_MEANINGS = {
-    "confirmation": Meaning.CONFIRMATION,
-    "action": Meaning.ACTION,
-    "data": Meaning.DATA,
-    "search": Meaning.SEARCH,
+    "confirmation": ToolKind.CONFIRMATION,
+    "action": ToolKind.ACTION,
+    "data": ToolKind.DATA,
+    "search": ToolKind.SEARCH,
 }
 
-TIER_OF_MEANING: Mapping[Meaning, str] = {
-    Meaning.EDIT: "confirmation",
-    Meaning.WRITE: "confirmation",
-    Meaning.CONFIRMATION: "confirmation",
-    Meaning.SHELL: "action",
-    Meaning.ACTION: "action",
-    Meaning.LIGHT: "action",
-    Meaning.READ: "data",
-    Meaning.DATA: "data",
-    Meaning.SEARCH: "search",
-    Meaning.WEB: "search",
-    Meaning.AGENT: "default",
-    Meaning.OTHER: "default",
+TIER_OF_KIND: Mapping[ToolKind, str] = {
+    ToolKind.EDIT: "confirmation",
+    ToolKind.WRITE: "confirmation",
+    ToolKind.CONFIRMATION: "confirmation",
+    ToolKind.SHELL: "action",
+    ToolKind.ACTION: "action",
+    ToolKind.LIGHT: "action",
+    ToolKind.READ: "data",
+    ToolKind.DATA: "data",
+    ToolKind.SEARCH: "search",
+    ToolKind.WEB: "search",
+    ToolKind.AGENT: "default",
+    ToolKind.OTHER: "default",
 }
 """Tier of tiered truncation for a coding agent's tool: how much of a stale result is worth keeping."""
 
 
-def _by_name() -> dict[str, Meaning]:
-    known: dict[str, Meaning] = {}
+def _by_name() -> dict[str, ToolKind]:
+    known: dict[str, ToolKind] = {}
     for tools in AGENT_TOOLS.values():
         for meaning, names in tools.items():
             for name in names.split():
@@ -312,7 +312,7 @@ _DOCUMENT_TOOLS = frozenset(name for tier in DOCUMENT_TIERS.values() for name in
 
 
 @lru_cache(maxsize=4096)
-def meaning_of(tool: str) -> Meaning:
+def tool_kind(tool: str) -> ToolKind:
     """Classify a tool; `OTHER` if it is unknown.
 
     If the full name is unknown, the name is tried without its server (`mcp__server__tool`, `server__tool`,
@@ -322,7 +322,7 @@ def meaning_of(tool: str) -> Meaning:
         for form in (name, name.lower()):
             if form in _MEANINGS:
                 return _MEANINGS[form]
-    return Meaning.OTHER
+    return ToolKind.OTHER
 
 
 def tools_of_session(session: Session) -> frozenset[str]:
@@ -333,7 +333,7 @@ def tools_of_session(session: Session) -> frozenset[str]:
 def tool_set_for(tools: Iterable[str]) -> str:
     """Return `document` for the trading agent's tools or if all tools are unknown, otherwise `coding`."""
     names = set(tools)
-    if names & _DOCUMENT_TOOLS or all(meaning_of(name) is Meaning.OTHER for name in names):
+    if names & _DOCUMENT_TOOLS or all(tool_kind(name) is ToolKind.OTHER for name in names):
         return "document"
     return "coding"
 
@@ -360,12 +360,12 @@ def document_tier(tool: str, *, shipped: bool = False) -> str:
     return "default"
 
 
-def meaning_mask(
-    tool_names: Sequence[str], meanings: Iterable[Meaning], extra: Iterable[str] = ()
+def tool_kind_mask(
+    tool_names: Sequence[str], meanings: Iterable[ToolKind], extra: Iterable[str] = ()
 ) -> NDArray[np.bool_]:
     """Return per tool of a session if it has one of the meanings or is in `extra`; the last entry is for no tool.
 
     Indexing the mask with a history's `tool` column therefore gives False for blocks without a tool.
     """
     wanted, named = frozenset(meanings), frozenset(extra)
-    return np.array([*(name in named or meaning_of(name) in wanted for name in tool_names), False], dtype=np.bool_)
+    return np.array([*(name in named or tool_kind(name) in wanted for name in tool_names), False], dtype=np.bool_)

@@ -19,7 +19,7 @@ from inspector.session.model import BlockKind
 from inspector.strategies.core.batching import Batching
 from inspector.strategies.core.operations import RemoveBlock
 from inspector.strategies.core.parametrized import whole
-from inspector.strategies.core.schedule_builder import COUNTED_ANEW, ScheduleBuilder
+from inspector.strategies.core.schedule_builder import CONTEXT_RESET, ScheduleBuilder
 from inspector.strategies.core.strategy import Decision
 from inspector.strategies.history.conversation_items import ItemKind, counted_items
 
@@ -48,7 +48,7 @@ class AdkFilter(Batching):
         builder = ScheduleBuilder(history)
         gone = builder.index_of(Decision(RemoveBlock(), f"before the newest {self.keep} runs"))
         back = builder.index_of(Decision(None, "needed by a result that came late"))
-        anew = COUNTED_ANEW
+        anew = CONTEXT_RESET
         for items in counted_items(history, ItemKind.BATCHES):
             carried = items.item < items.carried
             builder.add(items.blocks[carried], items.calls[items.item[carried]], anew)

@@ -16,7 +16,7 @@ from inspector.strategies.core.batching import Batching
 from inspector.strategies.core.operations import ClearInput, RemoveBlock, ReplaceText
 from inspector.strategies.core.parameters import ToolList
 from inspector.strategies.core.parametrized import choice, switch, tools, whole, written
-from inspector.strategies.core.schedule_builder import COUNTED_ANEW, ScheduleBuilder
+from inspector.strategies.core.schedule_builder import CONTEXT_RESET, ScheduleBuilder
 from inspector.strategies.core.strategy import Choice, Counterpart, Decision
 from inspector.strategies.core.thread_runs import ThreadRun
 from inspector.strategies.history.arrival_order import arrivals, later
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from inspector.strategies.core.strategy import Moment, Schedule
+    from inspector.strategies.core.strategy import CallContext, Schedule
     from inspector.strategies.history.history import History
 
 
@@ -120,7 +120,7 @@ class AnthropicClearToolUsesRun(ThreadRun[AnthropicClearToolUses, _ToolUses]):
     def begin(self) -> _ToolUses:
         return _ToolUses()
 
-    def decide(self, state: _ToolUses, arrived: list[int], moment: Moment) -> Iterable[Choice]:
+    def decide(self, state: _ToolUses, arrived: list[int], moment: CallContext) -> Iterable[Choice]:
         state.counted += moment.total_tokens(arrived)
         state.results.extend(block for block in self.results(arrived) if block not in self.changed)
         end = len(state.results) - self.strategy.keep
@@ -136,9 +136,9 @@ class AnthropicClearToolUsesRun(ThreadRun[AnthropicClearToolUses, _ToolUses]):
         cleared = [block for block in self.results(arrived) if block in self.changed]
         self.changed.difference_update(cleared)
         calls = self.history.call_block
-        return [Choice(at, self.sent_again) for block in cleared for at in (block, int(calls[block])) if at >= 0]
+        return [Choice(at, self.reset_decision) for block in cleared for at in (block, int(calls[block])) if at >= 0]
 
-    def _is_reached(self, state: _ToolUses, moment: Moment) -> bool:
+    def _is_reached(self, state: _ToolUses, moment: CallContext) -> bool:
         strategy = self.strategy
         if strategy.sticky or not state.was_reached:
             uses = len(state.results) - (state.cleared if strategy.sticky else 0)
@@ -146,11 +146,11 @@ class AnthropicClearToolUsesRun(ThreadRun[AnthropicClearToolUses, _ToolUses]):
             state.was_reached = counted >= strategy.trigger
         return state.was_reached
 
-    def _is_enough(self, state: _ToolUses, moment: Moment) -> bool:
+    def _is_enough(self, state: _ToolUses, moment: CallContext) -> bool:
         scale = moment.prompt_tokens / state.counted if state.counted else 1.0
         return state.removable * scale >= self.strategy.clear_at_least
 
-    def _weigh(self, state: _ToolUses, end: int, moment: Moment) -> None:
+    def _weigh(self, state: _ToolUses, end: int, moment: CallContext) -> None:
         for block in state.results[state.weighed : end]:
             for choice_made in self._choices(block, ""):
                 cleared = choice_made.block
@@ -231,7 +231,7 @@ class AnthropicClearThinking(Batching):
             is_thinking = thinking[context.blocks]
             blocks, calls = context.blocks[is_thinking], context.calls[is_thinking]
             carried = int(np.count_nonzero(is_thinking[: context.carried]))
-            builder.add(blocks[:carried], calls[:carried], COUNTED_ANEW)
+            builder.add(blocks[:carried], calls[:carried], CONTEXT_RESET)
             # Turns without thinking do not count.
             turns, turn = np.unique(of_turn[is_thinking], return_inverse=True)
             first = np.searchsorted(turn, np.arange(len(turns)))

@@ -25,7 +25,7 @@ from inspector.strategies.core.batching import Batching
 from inspector.strategies.core.operations import RemoveBlock
 from inspector.strategies.core.parametrized import choice, switch, whole
 from inspector.strategies.core.rendition import Action, Rendition
-from inspector.strategies.core.schedule_builder import COUNTED_ANEW, ScheduleBuilder
+from inspector.strategies.core.schedule_builder import CONTEXT_RESET, ScheduleBuilder
 from inspector.strategies.core.strategy import Counterpart, Decision
 from inspector.strategies.history.arrival_order import arrivals, later
 
@@ -86,7 +86,7 @@ class ClearResult:
 
 
 @dataclass(frozen=True, slots=True)
-class SayOn:
+class AppendText:
     """Append the texts that follow directly to a text.
 
     Attributes:
@@ -100,7 +100,7 @@ class SayOn:
 
 
 @dataclass(frozen=True, slots=True)
-class WordResult:
+class PrefixStatus:
     """Prefix a result with the tool and its success."""
 
     def apply(self, rendition: Rendition, source: BlockSource) -> Rendition:
@@ -160,7 +160,7 @@ class ClearOld(Batching):
         results = _results(history)
         if self.whole_as == "program":
             blocks = np.flatnonzero(results).astype(np.int32)
-            builder.add_at_insertion(blocks, Decision(WordResult(), "as the program words results"))
+            builder.add_at_insertion(blocks, Decision(PrefixStatus(), "as the program words results"))
         for context in arrivals(history, results):
             cleared = context.blocks[: max(len(context.blocks) - self.keep, 0)]
             builder.add(cleared, context.calls[self.keep :], decision)
@@ -193,7 +193,7 @@ def _add_merged(history: History, builder: ScheduleBuilder) -> None:
     for context in arrivals(history, sent):
         is_text = history.kind[context.blocks] == BlockKind.ASSISTANT_TEXT
         carried = np.flatnonzero(is_text[: context.carried])
-        builder.add(context.blocks[carried], context.calls[carried], COUNTED_ANEW)
+        builder.add(context.blocks[carried], context.calls[carried], CONTEXT_RESET)
         first, more = -1, ""
         places = zip(context.blocks.tolist(), context.calls.tolist(), is_text.tolist(), strict=True)
         for place, (block, call, goes_on) in enumerate(places):
@@ -205,7 +205,7 @@ def _add_merged(history: History, builder: ScheduleBuilder) -> None:
             except TextUnavailableError:
                 first, more = block, ""
                 continue
-            builder.add_pairs([(first, call)], Decision(SayOn(more), "said on", "merged"))
+            builder.add_pairs([(first, call)], Decision(AppendText(more), "said on", "merged"))
             builder.add_pairs([(block, call)], gone)
 
 

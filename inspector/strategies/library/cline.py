@@ -30,15 +30,15 @@ from inspector.strategies.core.rendition import Action, Rendition
 from inspector.strategies.core.strategy import Choice, Decision
 from inspector.strategies.core.thread_runs import ThreadRun
 from inspector.strategies.history.arguments import path_of
-from inspector.strategies.history.conversation_items import Alternation
-from inspector.strategies.history.tools import Meaning, meaning_of
+from inspector.strategies.history.conversation_items import MessageList
+from inspector.strategies.history.tools import ToolKind, tool_kind
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from inspector.strategies.core.operations import BlockSource
     from inspector.strategies.core.rendition import Piece
-    from inspector.strategies.core.strategy import Moment
+    from inspector.strategies.core.strategy import CallContext
     from inspector.strategies.history.conversation_items import ConversationMessage
     from inspector.strategies.history.history import History
 
@@ -65,7 +65,7 @@ class Shown(NamedTuple):
     mention: int = -1
 
 
-def shown_files(history: History, turn: ConversationMessage) -> Iterator[Shown]:
+def file_mentions(history: History, turn: ConversationMessage) -> Iterator[Shown]:
     """Yield the file contents in a user message.
 
     Cline writes a tool's result as two user texts, a heading (`[read_file for 'a.py'] Result:`) and the content. A
@@ -86,7 +86,7 @@ def shown_files(history: History, turn: ConversationMessage) -> Iterator[Shown]:
         yield from _mentions(history, texts[1])
     for block in turn.blocks:
         call = int(history.call_block[block])
-        if call >= 0 and meaning_of(session.blocks[block].tool_name) is Meaning.READ:
+        if call >= 0 and tool_kind(session.blocks[block].tool_name) is ToolKind.READ:
             path = path_of(session, session.blocks[call])
             if path:
                 yield Shown(path, block)
@@ -224,7 +224,7 @@ class _SentMessages:
         has_notice: True if the first answer was replaced.
     """
 
-    messages: Alternation
+    messages: MessageList
     seen: dict[int, list[Shown]] = field(default_factory=dict)
     replaced: dict[int, frozenset[int]] = field(default_factory=dict)
     answer: int = 0
@@ -243,9 +243,9 @@ class ClineTruncateRun(ThreadRun[ClineTruncate, _SentMessages]):
         self.allowed = allowed_tokens(window_of(history, strategy.window))
 
     def begin(self) -> _SentMessages:
-        return _SentMessages(Alternation(self.history))
+        return _SentMessages(MessageList(self.history))
 
-    def decide(self, state: _SentMessages, arrived: list[int], moment: Moment) -> Iterable[Choice]:
+    def decide(self, state: _SentMessages, arrived: list[int], moment: CallContext) -> Iterable[Choice]:
         before = len(state.messages.turns)
         state.messages.add(self.items(arrived))
         answers = [turn for turn in state.messages.turns[before:] if turn.is_answer]
@@ -256,7 +256,7 @@ class ClineTruncateRun(ThreadRun[ClineTruncate, _SentMessages]):
             return self._make_room(state, previous + state.answer, moment)
         return ()
 
-    def _make_room(self, state: _SentMessages, tokens: int, moment: Moment) -> Iterator[Choice]:
+    def _make_room(self, state: _SentMessages, tokens: int, moment: CallContext) -> Iterator[Choice]:
         saved = 0.0
         if self.strategy.duplicate_reads:
             characters = self._characters(state, moment)
@@ -266,11 +266,11 @@ class ClineTruncateRun(ThreadRun[ClineTruncate, _SentMessages]):
         if saved < self.strategy.enough or not saved:
             yield from self._truncated(state, tokens)
 
-    def _characters(self, state: _SentMessages, moment: Moment) -> int:
+    def _characters(self, state: _SentMessages, moment: CallContext) -> int:
         blocks = (block for turn in state.messages.turns for block in turn.blocks)
         return sum(map(moment.length, blocks))
 
-    def _without_duplicates(self, state: _SentMessages, moment: Moment) -> tuple[list[Choice], int]:
+    def _without_duplicates(self, state: _SentMessages, moment: CallContext) -> tuple[list[Choice], int]:
         by_path: dict[str, list[Shown]] = {}
         seen: dict[int, list[Shown]] = {}
         for turn in state.messages.turns[_KEPT:]:
@@ -278,7 +278,7 @@ class ClineTruncateRun(ThreadRun[ClineTruncate, _SentMessages]):
                 continue
             key = turn.blocks[-1]
             known = state.seen.get(key)
-            seen[key] = list(shown_files(self.history, turn)) if known is None else known
+            seen[key] = list(file_mentions(self.history, turn)) if known is None else known
             for shown in seen[key]:
                 by_path.setdefault(shown.path, []).append(shown)
         old = {shown for found in by_path.values() for shown in found[:-1]}

@@ -32,7 +32,7 @@ from inspector.strategies.history.history import MEDIA, THINKING, TOOL_CALL, TOO
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from inspector.strategies.core.strategy import Moment
+    from inspector.strategies.core.strategy import CallContext
 
 
 class MessageLength(Protocol):
@@ -100,7 +100,7 @@ class Work:
 class BasicCompaction:
     """One compaction of a conversation: `runBasicCompaction`."""
 
-    def __init__(self, messages: list[ClineMessage], moment: Moment, length: MessageLength) -> None:
+    def __init__(self, messages: list[ClineMessage], moment: CallContext, length: MessageLength) -> None:
         """Prepare a compaction.
 
         Args:
@@ -410,7 +410,7 @@ def changed_lines(text: str) -> tuple[int, int] | None:
     return (min(lines), max(lines)) if lines else None
 
 
-class Compacted(NamedTuple):
+class CompactionResult(NamedTuple):
     """Result of a compaction.
 
     Attributes:
@@ -425,8 +425,8 @@ class Compacted(NamedTuple):
 
 
 def compact(
-    messages: list[ClineMessage], moment: Moment, limits: tuple[int, int], length: MessageLength, reason: str
-) -> Compacted:
+    messages: list[ClineMessage], moment: CallContext, limits: tuple[int, int], length: MessageLength, reason: str
+) -> CompactionResult:
     """Compact a conversation.
 
     Args:
@@ -439,7 +439,7 @@ def compact(
     compaction = BasicCompaction(messages, moment, length)
     kept = compaction.kept(*limits) if len(messages) > 1 else {}
     if not kept:
-        return Compacted(messages, 0, [])
+        return CompactionResult(messages, 0, [])
     notices = {place: (gap, text) for place, gap, text in compaction.notices(kept)}
     choices: list[Choice] = []
     stays: set[int] = set()
@@ -465,12 +465,12 @@ def compact(
     removed = Decision(RemoveBlock(), reason)
     choices += [Choice(block, removed) for message in messages for block in message.blocks if block not in stays]
     if not choices:
-        return Compacted(messages, 0, [])
-    return Compacted(after, sum(compaction.cost(message) for message in after), choices)
+        return CompactionResult(messages, 0, [])
+    return CompactionResult(after, sum(compaction.cost(message) for message in after), choices)
 
 
 def _changes(
-    message: ClineMessage, blocks: Iterable[int], moment: Moment, cut: Mapping[int, str], reason: str
+    message: ClineMessage, blocks: Iterable[int], moment: CallContext, cut: Mapping[int, str], reason: str
 ) -> Iterator[Choice]:
     """Yield the changes to blocks that stay: trim typed text, send results without pictures, cut texts."""
     kinds, recorded = moment.history.kind_bytes, moment.history.session.blocks

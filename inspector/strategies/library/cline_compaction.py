@@ -33,9 +33,9 @@ from inspector.strategies.core.parametrized import (
     whole,
     window_of,
 )
-from inspector.strategies.core.summarized_beginning import SummarizedBeginning
+from inspector.strategies.core.summarized_prefix import SummarizedPrefix
 from inspector.strategies.core.thread_runs import ThreadRun
-from inspector.strategies.history.conversation_items import messages_in
+from inspector.strategies.history.conversation_items import split_messages
 from inspector.strategies.history.history import ASSISTANT, MEDIA, THINKING, TOOL_CALL, TOOL_RESULT, USER_TEXT
 from inspector.strategies.library.cline_basic import ClineMessage, compact, tokens_of
 from inspector.strategies.library.summarize import stand_in
@@ -43,7 +43,7 @@ from inspector.strategies.library.summarize import stand_in
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from inspector.strategies.core.strategy import Choice, Moment
+    from inspector.strategies.core.strategy import CallContext, Choice
     from inspector.strategies.history.conversation_items import ConversationItem
     from inspector.strategies.history.history import History
 
@@ -58,7 +58,7 @@ _LONG_CONVERSATION, _OF_A_LONG_ONE, _OF_THE_TRIGGER = 5, 0.5, 0.7
 
 
 def message_characters(
-    moment: Moment,
+    moment: CallContext,
     blocks: Iterable[int],
     texts: Iterable[str] = (),
     cut: Mapping[int, str] | None = None,
@@ -168,7 +168,7 @@ class _Task:
         questions: Indices of the user's questions.
     """
 
-    sent: SummarizedBeginning[_Message] = field(default_factory=SummarizedBeginning)
+    sent: SummarizedPrefix[_Message] = field(default_factory=SummarizedPrefix)
     questions: list[int] = field(default_factory=list)
 
     def cut(self, keep: int) -> int:
@@ -204,7 +204,7 @@ def _arrived(history: History, items: Iterable[ConversationItem]) -> Iterator[tu
         if batch:
             yield _Speaker.TOOLS, batch
             batch = []
-        for event in messages_in(history, item):
+        for event in split_messages(history, item):
             is_typed = history.kind_bytes[event.blocks[0]] in (USER_TEXT, *MEDIA)
             yield _Speaker.USER if is_typed else _Speaker.MODEL, list(event.blocks)
     if batch:
@@ -227,7 +227,7 @@ class ClineCompactionRun(ThreadRun[ClineCompaction, _Task]):
     def begin(self) -> _Task:
         return _Task()
 
-    def decide(self, state: _Task, arrived: list[int], moment: Moment) -> Iterable[Choice]:
+    def decide(self, state: _Task, arrived: list[int], moment: CallContext) -> Iterable[Choice]:
         for speaker, blocks in _arrived(self.history, self.items(arrived)):
             if speaker is _Speaker.USER:
                 state.questions.append(len(state.sent.messages))
@@ -243,7 +243,7 @@ class ClineCompactionRun(ThreadRun[ClineCompaction, _Task]):
         speakers = (self.history.kind_bytes[message.blocks[0]] in users for message in sent)
         return request_target(speakers, self.most, self.trigger)
 
-    def _compact(self, state: _Task, moment: Moment, tokens: int) -> Iterable[Choice]:
+    def _compact(self, state: _Task, moment: CallContext, tokens: int) -> Iterable[Choice]:
         cut = state.cut(max(min(self.strategy.keep, self._target(state)), 1))
         gone = state.sent.blocks_until(cut)
         if not gone:
@@ -283,7 +283,7 @@ class ClineBasicRun(ThreadRun[ClineCompaction, _Talk]):
     def begin(self) -> _Talk:
         return _Talk()
 
-    def decide(self, state: _Talk, arrived: list[int], moment: Moment) -> Iterable[Choice]:
+    def decide(self, state: _Talk, arrived: list[int], moment: CallContext) -> Iterable[Choice]:
         for speaker, blocks in _arrived(self.history, self.items(arrived)):
             is_answer = speaker is _Speaker.MODEL
             state.messages.append(ClineMessage(blocks, speaker is _Speaker.USER, is_answer=is_answer))

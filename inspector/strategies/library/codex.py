@@ -19,7 +19,7 @@ from inspector.strategies.core.rendition import Action, Rendition
 from inspector.strategies.core.schedule_builder import ScheduleBuilder
 from inspector.strategies.core.stored_previews import bytes_of
 from inspector.strategies.core.strategy import Counterpart, Decision
-from inspector.strategies.history.tools import Meaning, meaning_mask
+from inspector.strategies.history.tools import ToolKind, tool_kind_mask
 
 if TYPE_CHECKING:
     from inspector.strategies.core.operations import BlockSource
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from inspector.strategies.history.history import History
 
 
-def of_bytes(count: int) -> int:
+def tokens_of_bytes(count: int) -> int:
     """Convert bytes to tokens: Codex's `approx_tokens_from_byte_count` (`utils/string/src/truncate.rs`)."""
     return (count + 3) // CHARACTERS_PER_TOKEN
 
@@ -60,14 +60,13 @@ class CutMiddle:
         if text is None or size <= budget:
             return rendition
         head, tail = (0, len(text)) if not budget else _kept(text, size, budget)
-        removed = of_bytes(size - budget) if self.in_tokens else tail - head
+        removed = tokens_of_bytes(size - budget) if self.in_tokens else tail - head
         marker = f"…{removed} {'tokens' if self.in_tokens else 'chars'} truncated…"
         pieces = (*rendition.between(0, head), marker, *rendition.between(tail, len(text)))
         if self.announced:
             lines = text.count("\n") + (not text.endswith("\n"))
-            opening = (
-                f"Warning: truncated output (original token count: {of_bytes(size)})\nTotal output lines: {lines}\n\n"
-            )
+            count = tokens_of_bytes(size)
+            opening = f"Warning: truncated output (original token count: {count})\nTotal output lines: {lines}\n\n"
             pieces = (opening, *pieces)
         return Rendition(pieces, Action.CUT, rendition.kind)
 
@@ -116,7 +115,7 @@ class CodexTruncate(Parametrized):
         announced = CutMiddle(self.budget, in_tokens, announced=True)
         plain = CutMiddle(math.ceil(self.budget * self.allowance), in_tokens, announced=False)
         results = history.results
-        commands = meaning_mask(history.tool_names, (Meaning.SHELL,), self.command_tools)[history.tool[results]]
+        commands = tool_kind_mask(history.tool_names, (ToolKind.SHELL,), self.command_tools)[history.tool[results]]
         says = {"commands": commands, "all": commands | True, "none": commands & False}[self.announced]
         for chosen, operation in ((results[says], announced), (results[~says], plain)):
             builder.add_at_insertion(chosen, Decision(operation, "large at insertion"))

@@ -23,9 +23,9 @@ from inspector.strategies.core.measures import Measure
 from inspector.strategies.core.operations import RecordedBlock, sent_text
 from inspector.strategies.core.parametrized import Parametrized, tools, whole
 from inspector.strategies.core.rendition import Action, Rendition
-from inspector.strategies.core.schedule_builder import COUNTED_ANEW, ScheduleBuilder
+from inspector.strategies.core.schedule_builder import CONTEXT_RESET, ScheduleBuilder
 from inspector.strategies.core.strategy import Decision
-from inspector.strategies.history.arguments import found_in_arguments
+from inspector.strategies.history.arguments import argument_memo
 from inspector.strategies.history.arrival_order import arrivals
 from inspector.strategies.history.conversation_items import record_groups
 from inspector.strategies.history.history import NEVER
@@ -94,7 +94,7 @@ class CozempicStaleReads(Batching):
             order = np.cumsum(np.append(0, np.diff(records[context.blocks]) != 0))[: len(context.blocks)]
             place = dict(zip(context.blocks.tolist(), order.tolist(), strict=True))
             calls = np.flatnonzero(history.call_context == context.context).tolist()
-            builder.add_pairs(uses.carried, COUNTED_ANEW)
+            builder.add_pairs(uses.carried, CONTEXT_RESET)
             waiting: dict[int, list[tuple[int, int, int]]] = defaultdict(list)
             for number, (use, call) in enumerate(self._stale(records, uses)):
                 near = use.result >= 0 and 0 < place[use.result] - place[use.block] <= _NEAR_MESSAGES
@@ -346,7 +346,7 @@ class CozempicAge(Batching):
             turns = _Turns.of(history, context)
             places = np.flatnonzero(is_result[context.blocks])
             carried = places[places < context.carried]
-            builder.add(context.blocks[carried], context.calls[carried], COUNTED_ANEW)
+            builder.add(context.blocks[carried], context.calls[carried], CONTEXT_RESET)
             tiers = ((self.middle, "middle", _minify), (self.old, "old", turns.stub))
             for age, group, make in tiers if self.middle < self.old else tiers[1:]:
                 # A result that would not get shorter is sent as recorded, even if it was minified before.
@@ -419,7 +419,7 @@ def _named_in(arguments: dict[str, Any]) -> str:
     return str(named) if named else ""
 
 
-_called_with = found_in_arguments(_named_in, "")
+_called_with = argument_memo(_named_in, "")
 
 
 def _worthwhile(history: History, blocks: list[int], make: Make) -> Iterator[tuple[int, Operation | None]]:

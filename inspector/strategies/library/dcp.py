@@ -22,13 +22,13 @@ from inspector.strategies.core.operations import BlockSource, ReplaceText, sent_
 from inspector.strategies.core.parameters import ToolList
 from inspector.strategies.core.parametrized import choice, tools, whole
 from inspector.strategies.core.rendition import Action, Rendition
-from inspector.strategies.core.schedule_builder import COUNTED_ANEW, ScheduleBuilder
+from inspector.strategies.core.schedule_builder import CONTEXT_RESET, ScheduleBuilder
 from inspector.strategies.core.strategy import Decision
 from inspector.strategies.history.arguments import arguments_text, decoded, path_of
 from inspector.strategies.history.arrival_order import arrivals, later
 from inspector.strategies.history.history import NEVER
 from inspector.strategies.history.memo import TextMemo
-from inspector.strategies.history.tools import meaning_mask
+from inspector.strategies.history.tools import tool_kind_mask
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -182,7 +182,7 @@ def batched(history: History, context: int, calls: NDArray[np.int32], when: str)
     """
     if when != "on-compress":
         return calls
-    compressing = history.results_of(meaning_mask(history.tool_names, (), (COMPRESS,)))
+    compressing = history.results_of(tool_kind_mask(history.tool_names, (), (COMPRESS,)))
     at = np.unique(history.enters[compressing])
     of_call = history.call_context[np.minimum(at, history.call_count)]
     at = at[(at != NEVER) & (of_call == context)]
@@ -226,8 +226,8 @@ class DcpDedupe(Batching):
         clear = Decision(ReplaceText(PLACEHOLDER), "called again with the same input", points_to="later")
         blank = Decision(BlankInput(BLANK_INPUT), "failed, and called again with the same input")
         ask = Decision(BlankInput(BLANK_QUESTIONS, "questions"), "asked again")
-        questions = meaning_mask(history.tool_names, (), ("question",))
-        kept = meaning_mask(history.tool_names, (), OUTPUT_KEPT)
+        questions = tool_kind_mask(history.tool_names, (), ("question",))
+        kept = tool_kind_mask(history.tool_names, (), OUTPUT_KEPT)
         for context in arrivals(history, signature >= 0):
             order = np.argsort(signature[context.blocks], kind="stable")
             blocks, calls = context.blocks[order], context.calls[order]
@@ -236,7 +236,7 @@ class DcpDedupe(Batching):
             again = batched(history, context.context, again, self.when)
             carried = context.blocks[: context.carried]
             for column in (carried, history.call_block[carried]):
-                builder.add(column, context.calls[: context.carried], COUNTED_ANEW)
+                builder.add(column, context.calls[: context.carried], CONTEXT_RESET)
             failed = history.is_error[blocks]
             shown = ~failed & ~kept[history.tool[blocks]]
             builder.add(blocks[shown], again[shown], clear)
@@ -301,7 +301,7 @@ class DcpPurgeErrors(Batching):
             chosen = purged[context.blocks]
             blocks = context.blocks[chosen]
             carried = blocks[: int(np.count_nonzero(chosen[: context.carried]))]
-            builder.add(carried, context.calls[chosen][: len(carried)], COUNTED_ANEW)
+            builder.add(carried, context.calls[chosen][: len(carried)], CONTEXT_RESET)
             goes = later(context.calls[first], self.turns)[step[chosen]]
             builder.add(blocks, batched(history, context.context, goes, self.when), old)
         return builder.schedule()

@@ -29,19 +29,19 @@ from inspector.strategies.core.parametrized import (
     written,
 )
 from inspector.strategies.core.rendition import Action, Rendition
-from inspector.strategies.core.schedule_builder import COUNTED_ANEW, ScheduleBuilder
+from inspector.strategies.core.schedule_builder import CONTEXT_RESET, ScheduleBuilder
 from inspector.strategies.core.stored_previews import numbered_ends
 from inspector.strategies.core.strategy import Choice, Counterpart, Decision
 from inspector.strategies.core.thread_runs import ThreadRun
 from inspector.strategies.history.history import SYSTEM_TEXT, TOOL_CALL
-from inspector.strategies.history.tools import meaning_mask
-from inspector.strategies.library.langchain import LANGCHAIN_CHARACTERS, langchain_message
+from inspector.strategies.history.tools import tool_kind_mask
+from inspector.strategies.library.langchain import LANGCHAIN_CHARACTERS, langchain_tokens
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from inspector.strategies.core.operations import BlockSource
-    from inspector.strategies.core.strategy import Moment, Schedule
+    from inspector.strategies.core.strategy import CallContext, Schedule
     from inspector.strategies.history.history import History
 
 
@@ -127,7 +127,7 @@ class DeepagentsEvict(Parametrized):
     def schedule(self, history: History) -> Schedule:
         builder = ScheduleBuilder(history)
         if self.limit:
-            results = history.results_of(~meaning_mask(history.tool_names, (), self.exempt_tools))
+            results = history.results_of(~tool_kind_mask(history.tool_names, (), self.exempt_tools))
             limit = self.limit * CHARACTERS_PER_TOKEN
             preview = PreviewLines(limit, self.head, self.tail, self.folder)
             builder.add_at_insertion(results, Decision(preview, "large result", "result"))
@@ -233,7 +233,7 @@ class DeepagentsTruncateArgumentsRun(ThreadRun[DeepagentsTruncateArguments, _Wri
     """A run of the cutting on one session. A conversation over the trigger stays over it, because it only grows."""
 
     measures_prompts = False
-    sent_again = COUNTED_ANEW
+    reset_decision = CONTEXT_RESET
 
     def __init__(self, strategy: DeepagentsTruncateArguments, history: History) -> None:
         super().__init__(strategy, history)
@@ -247,11 +247,11 @@ class DeepagentsTruncateArgumentsRun(ThreadRun[DeepagentsTruncateArguments, _Wri
     def begin(self) -> _Written:
         return _Written()
 
-    def decide(self, state: _Written, arrived: list[int], moment: Moment) -> Iterable[Choice]:
+    def decide(self, state: _Written, arrived: list[int], moment: CallContext) -> Iterable[Choice]:
         blocks = self.history.session.blocks
         for item in self.items(arrived):
             counted = self._characters(moment, item)
-            tokens = langchain_message(*counted, self.strategy.characters_per_token)
+            tokens = langchain_tokens(*counted, self.strategy.characters_per_token)
             place = len(state.sums)
             state.sums.append(tokens + (state.sums[-1] if state.sums else 0))
             for block in item.blocks:
@@ -260,7 +260,7 @@ class DeepagentsTruncateArgumentsRun(ThreadRun[DeepagentsTruncateArguments, _Wri
         for block in arrived:
             if self.history.kind_bytes[block] == SYSTEM_TEXT:
                 characters = moment.length(block) + len("system")
-                state.system += langchain_message(characters, 0, self.strategy.characters_per_token)
+                state.system += langchain_tokens(characters, 0, self.strategy.characters_per_token)
         total = state.system + (state.sums[-1] if state.sums else 0)
         moment.note_estimate(total)
         return self._truncate(state, moment) if self._is_reached(state, total) else ()
@@ -280,7 +280,7 @@ class DeepagentsTruncateArgumentsRun(ThreadRun[DeepagentsTruncateArguments, _Wri
         total = state.sums[-1] if state.sums else 0
         return 0 if total <= target else bisect_left(state.sums, total - target) + 1
 
-    def _truncate(self, state: _Written, moment: Moment) -> Iterator[Choice]:
+    def _truncate(self, state: _Written, moment: CallContext) -> Iterator[Choice]:
         cutoff = self._cutoff(state)
         if cutoff >= len(state.sums):
             # If not even the newest message fits, nothing is cut.

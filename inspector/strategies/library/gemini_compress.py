@@ -33,7 +33,7 @@ from inspector.strategies.core.parametrized import (
 )
 from inspector.strategies.core.strategy import Choice, Decision
 from inspector.strategies.core.thread_runs import ThreadRun
-from inspector.strategies.history.conversation_items import Alternation, ConversationMessage
+from inspector.strategies.history.conversation_items import ConversationMessage, MessageList
 from inspector.strategies.history.history import TOOL_CALL, TOOL_RESULT
 from inspector.strategies.library.gemini_results import FILE, GEMINI_TEXT, KeepEnds
 from inspector.strategies.library.summarize import stand_in
@@ -41,7 +41,7 @@ from inspector.strategies.library.summarize import stand_in
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from inspector.strategies.core.strategy import Moment
+    from inspector.strategies.core.strategy import CallContext
     from inspector.strategies.history.history import History
 
 THANKS = "Got it. Thanks for the additional context!"
@@ -88,7 +88,7 @@ class _Chat:
         places: Indices of scanned user messages, where the conversation could be split.
     """
 
-    messages: Alternation
+    messages: MessageList
     said: dict[int, str] = field(default_factory=dict)
     looked: int = 0
     places: list[int] = field(default_factory=list)
@@ -106,9 +106,9 @@ class GeminiCompressRun(ThreadRun[GeminiCompress, _Chat]):
         self.allowed = window_of(history, strategy.window) * strategy.threshold
 
     def begin(self) -> _Chat:
-        return _Chat(Alternation(self.history))
+        return _Chat(MessageList(self.history))
 
-    def decide(self, state: _Chat, arrived: list[int], moment: Moment) -> Iterable[Choice]:
+    def decide(self, state: _Chat, arrived: list[int], moment: CallContext) -> Iterable[Choice]:
         state.messages.add(self.items(arrived))
         previous = moment.previous_prompt_tokens
         if previous and previous >= self.allowed and self._may_split(state):
@@ -128,7 +128,7 @@ class GeminiCompressRun(ThreadRun[GeminiCompress, _Chat]):
     def _ends_with_words(self, turn: ConversationMessage) -> bool:
         return turn.is_answer and all(self.history.kind_bytes[block] != TOOL_CALL for block in turn.blocks)
 
-    def _compress(self, state: _Chat, tokens: int, moment: Moment) -> Iterator[Choice]:
+    def _compress(self, state: _Chat, tokens: int, moment: CallContext) -> Iterator[Choice]:
         past = state.messages.turns[: _end(state)]
         cuts = dict(self._cuts(past, moment))
         sizes = [self._size(turn, state, cuts, moment) for turn in past]
@@ -160,7 +160,7 @@ class GeminiCompressRun(ThreadRun[GeminiCompress, _Chat]):
         # The summary is a user message now.
         state.places = [0, *(at + shift for at in state.places if at >= split)]
 
-    def _cuts(self, past: list[ConversationMessage], moment: Moment) -> Iterator[tuple[int, Choice]]:
+    def _cuts(self, past: list[ConversationMessage], moment: CallContext) -> Iterator[tuple[int, Choice]]:
         """Yield the cuts of results to their ends, for results beyond the budget that newer ones have used up."""
         operation = KeepEnds(self.strategy.limit, self.strategy.file)
         decision = Decision(
@@ -189,7 +189,7 @@ class GeminiCompressRun(ThreadRun[GeminiCompress, _Chat]):
             return len(past)
         return places[-1] if places else 0
 
-    def _size(self, turn: ConversationMessage, state: _Chat, cuts: dict[int, Choice], moment: Moment) -> int:
+    def _size(self, turn: ConversationMessage, state: _Chat, cuts: dict[int, Choice], moment: CallContext) -> int:
         blocks = self.history.session.blocks
         size = _AROUND[turn.is_answer] + max(len(turn.blocks) - 1, 0)
         for index in turn.blocks:

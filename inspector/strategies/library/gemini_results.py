@@ -20,10 +20,10 @@ from inspector.strategies.core.parameters import ToolList
 from inspector.strategies.core.parametrized import Parametrized, choice, switch, tools, whole, written
 from inspector.strategies.core.rendition import Rendition
 from inspector.strategies.core.schedule_builder import ScheduleBuilder
-from inspector.strategies.core.stored_previews import both_ends
+from inspector.strategies.core.stored_previews import head_and_tail
 from inspector.strategies.core.strategy import Choice, Counterpart, Decision
 from inspector.strategies.core.thread_runs import ThreadRun
-from inspector.strategies.history.tools import Meaning, meaning_mask
+from inspector.strategies.history.tools import ToolKind, tool_kind_mask
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from inspector.strategies.core.operations import BlockSource
-    from inspector.strategies.core.strategy import Moment, Schedule
+    from inspector.strategies.core.strategy import CallContext, Schedule
     from inspector.strategies.history.conversation_items import ConversationItem
     from inspector.strategies.history.history import History
 
@@ -96,7 +96,7 @@ class KeepEnds:
     def apply(self, rendition: Rendition, source: BlockSource) -> Rendition:
         # A character is at most two units.
         text = sent_text(rendition, source) if rendition.length * 2 > self.limit else None
-        parts = None if text is None else both_ends(text, self.limit, file_for(self.file, source))
+        parts = None if text is None else head_and_tail(text, self.limit, file_for(self.file, source))
         return rendition if parts is None else rendition.cut_to(parts)
 
 
@@ -131,7 +131,7 @@ class GeminiTruncate(Parametrized):
 
     def chosen(self, tool_names: Sequence[str]) -> NDArray[np.bool_]:
         """Return, per tool, True if its output is cut; the last entry is for no tool."""
-        chosen = meaning_mask(tool_names, (Meaning.SHELL,), self.command_tools)
+        chosen = tool_kind_mask(tool_names, (ToolKind.SHELL,), self.command_tools)
         chosen[:-1] |= np.array([name.startswith(("mcp_", "mcp-")) for name in tool_names], dtype=np.bool_)
         return chosen
 
@@ -290,7 +290,7 @@ class GeminiMaskRun(ThreadRun[GeminiMask, _UnmaskedOutput]):
     def begin(self) -> _UnmaskedOutput:
         return _UnmaskedOutput()
 
-    def decide(self, state: _UnmaskedOutput, arrived: list[int], moment: Moment) -> Iterable[Choice]:
+    def decide(self, state: _UnmaskedOutput, arrived: list[int], moment: CallContext) -> Iterable[Choice]:
         items = self.items(arrived)
         newest = len(items)
         if self.strategy.protect_latest and items:
@@ -305,7 +305,7 @@ class GeminiMaskRun(ThreadRun[GeminiMask, _UnmaskedOutput]):
             state.latest = [item.blocks[0] for item in items[newest:] if item.is_result]
         return self._mask(state, moment)
 
-    def _take(self, state: _UnmaskedOutput, block: int, moment: Moment) -> None:
+    def _take(self, state: _UnmaskedOutput, block: int, moment: CallContext) -> None:
         if block in self.changed or self._tool(block) in self.strategy.exempt_tools:
             return
         if _IS_MASKED.sent(moment, block):
@@ -315,7 +315,7 @@ class GeminiMaskRun(ThreadRun[GeminiMask, _UnmaskedOutput]):
         state.results.append(block)
         state.sums.append(state.tokens_before(len(state.sums)) + tokens)
 
-    def _mask(self, state: _UnmaskedOutput, moment: Moment) -> Iterator[Choice]:
+    def _mask(self, state: _UnmaskedOutput, moment: CallContext) -> Iterator[Choice]:
         total = state.tokens_before(len(state.sums))
         # The newest result at which the protected amount is exceeded, counted from the newest.
         boundary = total - self.strategy.protect
@@ -335,7 +335,7 @@ class GeminiMaskRun(ThreadRun[GeminiMask, _UnmaskedOutput]):
                 state.kept += state.sums[at] - state.tokens_before(at)
         state.start = count
 
-    def _is_worth_it(self, moment: Moment, block: int) -> bool:
+    def _is_worth_it(self, moment: CallContext, block: int) -> bool:
         now = moment.rendition(block)
         return self.operation.apply(now, RecordedBlock(self.history.session, block)) is not now
 

@@ -20,7 +20,7 @@ from inspector.strategies.core.batching import Batching
 from inspector.strategies.core.operations import sent_text
 from inspector.strategies.core.parametrized import switch, tools, whole
 from inspector.strategies.core.rendition import Rendition
-from inspector.strategies.core.schedule_builder import COUNTED_ANEW, ScheduleBuilder
+from inspector.strategies.core.schedule_builder import CONTEXT_RESET, ScheduleBuilder
 from inspector.strategies.core.stored_previews import bytes_of
 from inspector.strategies.core.strategy import Decision
 from inspector.strategies.history.arguments import lines_of
@@ -83,7 +83,7 @@ class HeadroomStaleReads(Batching):
         """Replace a read at the call that adds the change, or the read that covers it."""
         builder = ScheduleBuilder(history)
         for context in file_uses(history, self.read_tools, self.edit_tools):
-            rows = [(block, call, builder.index_of(COUNTED_ANEW)) for block, call in context.carried]
+            rows = [(block, call, builder.index_of(CONTEXT_RESET)) for block, call in context.carried]
             for use, state, call in self._replaced(history, context):
                 at = max(call, use.result_call)
                 operation = MarkRead(state, use.path, self.minimum)

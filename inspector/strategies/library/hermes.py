@@ -36,7 +36,7 @@ from inspector.strategies.library.hermes_tail import PART_OF_WINDOW, PRESSURE, s
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from inspector.strategies.core.strategy import Choice, Moment
+    from inspector.strategies.core.strategy import CallContext, Choice
     from inspector.strategies.history.history import History
 
 _LEAST_SPARED = 8
@@ -183,18 +183,18 @@ class HermesPrepassRun(ThreadRun[HermesPrepass, HermesMessages]):
     def begin_again(self, before: HermesMessages) -> HermesMessages:
         """Return a new state that keeps the record of earlier passes."""
         state = self.begin()
-        state.failures, state.is_on_trial = before.failures, before.is_on_trial
+        state.failures, state.awaits_outcome = before.failures, before.awaits_outcome
         state.waited, state.has_passed = before.waited, before.has_passed
         return state
 
-    def decide(self, state: HermesMessages, arrived: list[int], moment: Moment) -> Iterable[Choice]:
+    def decide(self, state: HermesMessages, arrived: list[int], moment: CallContext) -> Iterable[Choice]:
         state.add(moment, self.items(arrived))
         last = moment.previous_prompt_tokens
         if last < self.threshold:
             state.failures = 0
-        elif state.is_on_trial:
+        elif state.awaits_outcome:
             state.failures += 1
-        state.is_on_trial = False
+        state.awaits_outcome = False
         reached = max(last, moment.prompt_tokens) >= self.threshold
         if state.waited is not None:
             state.waited += moment.idle_seconds or 0.0
@@ -210,10 +210,10 @@ class HermesPrepassRun(ThreadRun[HermesPrepass, HermesMessages]):
         state.prepare(moment, boundary, strategy.minimum, pending)
         if self.newer and budget and not self._fit_tail(state, moment, boundary, pending):
             return ()
-        state.is_on_trial = True
+        state.awaits_outcome = True
         return state.carry_out()
 
-    def _fit_tail(self, state: HermesMessages, moment: Moment, boundary: int, pending: range) -> bool:
+    def _fit_tail(self, state: HermesMessages, moment: CallContext, boundary: int, pending: range) -> bool:
         """Find the edits after the summary; return False if 0.22 has nothing to summarize."""
         strategy, before = self.strategy, state.found
         ceiling = soft_ceiling(self.budget, self.window)
@@ -257,7 +257,7 @@ class HermesProactivePruneRun(ThreadRun[HermesProactivePrune, HermesMessages]):
         version = self.strategy.version
         return HermesMessages(self.history, version != "0.20", version == "0.22")
 
-    def decide(self, state: HermesMessages, arrived: list[int], moment: Moment) -> Iterable[Choice]:
+    def decide(self, state: HermesMessages, arrived: list[int], moment: CallContext) -> Iterable[Choice]:
         state.add(moment, self.items(arrived))
         strategy, count = self.strategy, len(state.items)
         triggered = 0 < strategy.trigger <= moment.previous_prompt_tokens and state.items[-1:]

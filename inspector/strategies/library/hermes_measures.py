@@ -20,17 +20,17 @@ from inspector.strategies.library.hermes_lines import (
 from inspector.strategies.library.hermes_tail import DENSE_CHARACTERS, PER_MESSAGE, ROUGH_TOKENS, rough_tokens
 
 if TYPE_CHECKING:
-    from inspector.strategies.core.strategy import Moment
+    from inspector.strategies.core.strategy import CallContext
     from inspector.strategies.history.conversation_items import ConversationItem
 
 
-def images_in(moment: Moment, block: int) -> int:
+def images_in(moment: CallContext, block: int) -> int:
     media = len(moment.history.session.blocks[block].media)
     sent = media and (moment.is_whole(block) or moment.rendition(block).action is Action.CUT)
     return media if sent else 0
 
 
-def _tokens(moment: Moment, item: ConversationItem) -> int:
+def _tokens(moment: CallContext, item: ConversationItem) -> int:
     blocks, kinds = moment.history.session.blocks, moment.history.kind_bytes
     characters, tokens = 0, PER_MESSAGE
     for block in item.blocks:
@@ -48,7 +48,7 @@ TOKENS = ItemMeasure(_tokens)
 """Estimated tokens of a message."""
 
 
-def _newer_tokens(moment: Moment, item: ConversationItem) -> int:
+def _newer_tokens(moment: CallContext, item: ConversationItem) -> int:
     kinds = moment.history.kind_bytes
     said = [block for block in item.blocks if kinds[block] not in (TOOL_CALL, THINKING)]
     tokens = PER_MESSAGE
@@ -65,7 +65,7 @@ def _newer_tokens(moment: Moment, item: ConversationItem) -> int:
     return tokens
 
 
-def newer_call_tokens(moment: Moment, block: int) -> int:
+def newer_call_tokens(moment: CallContext, block: int) -> int:
     call = moment.history.session.blocks[block]
     characters = call_characters(call, REPR_CHARACTERS.sent(moment, block))
     return rough_tokens(characters, DENSE_CHARACTERS.sent(moment, block))

@@ -34,7 +34,7 @@ from inspector.strategies.library.hermes_tail import (
     ROUGH_TOKENS,
     SHORTEST_DEMOTED,
     HermesConversation,
-    HermesRow,
+    MessageFacts,
     Speaker,
     demoted_line,
     old_results,
@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from inspector.session.model import Block, Session
-    from inspector.strategies.core.strategy import Moment
+    from inspector.strategies.core.strategy import CallContext
     from inspector.strategies.history.conversation_items import ConversationItem
     from inspector.strategies.history.history import History
 
@@ -98,7 +98,7 @@ class HermesMessages:
         ready: Per block, the edit a pass would make.
         saves: Tokens that all these edits would reclaim.
         failures: Number of consecutive passes before compressing that left the prompt over the threshold.
-        is_on_trial: True if a pass was made on the last call's prompt and its effect is not measured yet.
+        awaits_outcome: True if a pass was made on the last call's prompt and its effect is not measured yet.
         waited: Seconds since a pass was first skipped because of earlier ones; None if none was skipped.
         rearmed_at: Size in tokens that the messages must reach for the next early pass.
     """
@@ -109,13 +109,13 @@ class HermesMessages:
     items: list[ConversationItem] = field(default_factory=list)
     tokens: list[int] = field(default_factory=list)
     thinking: list[int] = field(default_factory=list)
-    rows: list[HermesRow] = field(default_factory=list)
+    rows: list[MessageFacts] = field(default_factory=list)
     has_passed: bool = False
     total: int = 0
     ready: dict[int, _Edit] = field(default_factory=dict)
     saves: int = 0
     failures: int = 0
-    is_on_trial: bool = False
+    awaits_outcome: bool = False
     waited: float | None = None
     rearmed_at: int = 0
     _counted: int = 0
@@ -134,7 +134,7 @@ class HermesMessages:
     def prunes(self) -> bool:
         return self._counted > 0
 
-    def add(self, moment: Moment, items: Iterable[ConversationItem]) -> None:
+    def add(self, moment: CallContext, items: Iterable[ConversationItem]) -> None:
         for item in items:
             if item.is_result:
                 self._unseen.append(len(self.items))
@@ -147,7 +147,7 @@ class HermesMessages:
             self.tokens.append(tokens)
             self.total += tokens
 
-    def _note(self, moment: Moment, item: ConversationItem) -> None:
+    def _note(self, moment: CallContext, item: ConversationItem) -> None:
         """Record a result with images, or a call that loads a skill."""
         if item.is_result:
             if images_in(moment, item.blocks[0]):
@@ -157,7 +157,7 @@ class HermesMessages:
             if self._is_call(block) and (name := self._skill(moment, block)):
                 self._skills.append((len(self.items), name))
 
-    def _skill(self, moment: Moment, block: int) -> str:
+    def _skill(self, moment: CallContext, block: int) -> str:
         """Return the lowercase name of the skill a call loads; empty for none."""
         if self.history.session.blocks[block].tool_name != "skill_view":
             return ""
@@ -168,24 +168,24 @@ class HermesMessages:
         name = arguments.get("name") if isinstance(arguments, dict) else None
         return name.lower() if isinstance(name, str) else ""
 
-    def _row(self, item: ConversationItem) -> HermesRow:
+    def _row(self, item: ConversationItem) -> MessageFacts:
         """Return the facts that decide where a tail begins: the message's sender and content."""
         if item.is_result:
-            return HermesRow(Speaker.TOOL)
+            return MessageFacts(Speaker.TOOL)
         message, blocks = self.history.session.messages[item.message], self.history.session.blocks
         kinds = [self.history.kind_bytes[block] for block in item.blocks]
         said = [blocks[block] for block in item.blocks if self.history.kind_bytes[block] not in (TOOL_CALL, THINKING)]
         says = not message.is_summary and any(block.preview.strip() or block.media for block in said)
         is_text = not any(block.media for block in said)
         if any(kind in (ASSISTANT_TEXT, TOOL_CALL, THINKING) for kind in kinds):
-            return HermesRow(Speaker.ASSISTANT, TOOL_CALL in kinds, says)
+            return MessageFacts(Speaker.ASSISTANT, TOOL_CALL in kinds, says)
         return (
-            HermesRow(Speaker.SYSTEM)
+            MessageFacts(Speaker.SYSTEM)
             if SYSTEM_TEXT in kinds
-            else HermesRow(Speaker.USER, says=says and not message.is_meta, is_text=is_text)
+            else MessageFacts(Speaker.USER, says=says and not message.is_meta, is_text=is_text)
         )
 
-    def _thinking(self, moment: Moment, item: ConversationItem) -> int:
+    def _thinking(self, moment: CallContext, item: ConversationItem) -> int:
         return sum(
             moment.length(block) // PER_TOKEN
             for block in item.blocks
@@ -248,7 +248,7 @@ class HermesMessages:
         conversation = HermesConversation(self.rows, tokens, self._first(protect_first))
         return conversation.tail(budget, protect_last, ceiling)
 
-    def demote(self, moment: Moment, tail: int, rounds: int) -> None:
+    def demote(self, moment: CallContext, tail: int, rounds: int) -> None:
         """Find the edits a compression makes to the old results of its tail."""
         blocks = self.history.session.blocks
         for place in old_results(self.rows, tail, rounds):
@@ -274,7 +274,7 @@ class HermesMessages:
         """Restore a snapshot of the edits."""
         self.ready, self.saves, self._counted = dict(found[0]), found[1], found[2]
 
-    def prepare(self, moment: Moment, boundary: int, minimum: int, pending: range = range(0)) -> None:
+    def prepare(self, moment: CallContext, boundary: int, minimum: int, pending: range = range(0)) -> None:
         """Find the edits of messages before a boundary, and of duplicates anywhere, except pending ones."""
         while self._unseen:
             self._compare(moment, self._unseen.popleft())
@@ -291,7 +291,7 @@ class HermesMessages:
                     self._shorten(moment, place, minimum)
             self._with_images[: len(old)] = [place for place in old if place in pending]
 
-    def relieve(self, moment: Moment, boundary: int, most: int, minimum: int, pending: range = range(0)) -> None:
+    def relieve(self, moment: CallContext, boundary: int, most: int, minimum: int, pending: range = range(0)) -> None:
         """Find the edits of spared messages if they exceed a number of tokens."""
         count = len(self.items)
         start, end = max(boundary, 0), count - min(_SPARED_UNDER_PRESSURE, count)
@@ -310,7 +310,7 @@ class HermesMessages:
                 if stops and total <= most:
                     return
 
-    def _shorten(self, moment: Moment, place: int, minimum: int) -> int:
+    def _shorten(self, moment: CallContext, place: int, minimum: int) -> int:
         """Find the edits of an old message, and return the tokens they save."""
         item, before = self.items[place], self.saves
         for block in item.blocks:
@@ -320,7 +320,7 @@ class HermesMessages:
                     self._make_ready(block, edit)
         return self.saves - before
 
-    def _spared_results(self, moment: Moment, boundary: int) -> set[int]:
+    def _spared_results(self, moment: CallContext, boundary: int) -> set[int]:
         """Return the old results that stay because the skill they load is in use."""
         if not self._skills:
             return set()
@@ -336,7 +336,7 @@ class HermesMessages:
                 found.add(place)
         return found
 
-    def _words(self, moment: Moment, item: ConversationItem) -> str:
+    def _words(self, moment: CallContext, item: ConversationItem) -> str:
         try:
             return "".join(
                 moment.text(block).lower() for block in item.blocks if self.history.kind_bytes[block] == USER_TEXT
@@ -364,7 +364,7 @@ class HermesMessages:
     def _is_call(self, block: int) -> bool:
         return self.history.kind_bytes[block] == TOOL_CALL
 
-    def _compare(self, moment: Moment, place: int) -> None:
+    def _compare(self, moment: CallContext, place: int) -> None:
         key = self._key(moment, self.items[place].blocks[0])
         if key is None:
             return
@@ -375,7 +375,7 @@ class HermesMessages:
         decision = Decision(ReplaceText(DUPLICATE), "same as a newer result", "duplicate", "later")
         self._make_ready(block, _Edit(older, decision, self._saved(older, DUPLICATE), counts=True))
 
-    def _key(self, moment: Moment, block: int) -> bytes | None:
+    def _key(self, moment: CallContext, block: int) -> bytes | None:
         """Return a key of a result's text; None for one that is too short or not plain text."""
         recorded = self.history.session.blocks[block]
         if not recorded.plain_text or moment.length(block) < _SHORTEST_DUPLICATE:
@@ -392,7 +392,7 @@ class HermesMessages:
         left = ROUGH_TOKENS.of_text(text) if self.newer else len(text) // PER_TOKEN
         return self.tokens[place] - left - PER_MESSAGE
 
-    def _line(self, moment: Moment, place: int, minimum: int) -> _Edit | None:
+    def _line(self, moment: CallContext, place: int, minimum: int) -> _Edit | None:
         block = self.items[place].blocks[0]
         try:
             line = self._line_text(moment, block, minimum)
@@ -403,7 +403,7 @@ class HermesMessages:
         decision = Decision(ReplaceText(line), "before the newest messages", "line")
         return _Edit(place, decision, self._saved(place, line), counts=True)
 
-    def _line_text(self, moment: Moment, block: int, minimum: int) -> str | None:
+    def _line_text(self, moment: CallContext, block: int, minimum: int) -> str | None:
         length, blocks = moment.length(block), self.history.session.blocks
         if not blocks[block].plain_text:
             images = images_in(moment, block)
@@ -418,14 +418,14 @@ class HermesMessages:
         called = (blocks[call].tool_name, moment.text(call)) if call >= 0 else _UNKNOWN
         return _line_of(*called, moment.text(block), newer=self.newer)
 
-    def _is_line(self, moment: Moment, block: int, length: int) -> bool:
+    def _is_line(self, moment: CallContext, block: int, length: int) -> bool:
         """Return True if a result's text is already a pruned line."""
         if length >= _LONGEST_LINE and not self.history.session.blocks[block].preview.startswith(_PRUNED_IMAGE):
             return False
         text = moment.text(block)
         return text.startswith(_PRUNED_IMAGE) or (length < _LONGEST_LINE and text.startswith("[") and " chars)" in text)
 
-    def _shrunk(self, moment: Moment, place: int, block: int) -> _Edit | None:
+    def _shrunk(self, moment: CallContext, place: int, block: int) -> _Edit | None:
         shrink = ShrinkArguments()
         if self.newest or not self._is_call(block) or moment.length(block) <= shrink.limit:
             return None

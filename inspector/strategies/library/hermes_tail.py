@@ -66,7 +66,7 @@ class Speaker(Enum):
     TOOL = auto()
 
 
-class HermesRow(NamedTuple):
+class MessageFacts(NamedTuple):
     """Facts that decide on a message.
 
     Attributes:
@@ -85,7 +85,7 @@ class HermesRow(NamedTuple):
 class HermesConversation:
     """Messages of a conversation about to be compressed, with their token estimates."""
 
-    def __init__(self, rows: Sequence[HermesRow], tokens: Sequence[int], protect_first: int) -> None:
+    def __init__(self, rows: Sequence[MessageFacts], tokens: Sequence[int], protect_first: int) -> None:
         """Create a conversation.
 
         Args:
@@ -233,14 +233,14 @@ class HermesConversation:
         return answer if answer >= 0 else self._last(lambda row: row.speaker is Speaker.ASSISTANT, head)
 
     @staticmethod
-    def _is_request(row: HermesRow) -> bool:
+    def _is_request(row: MessageFacts) -> bool:
         return row.speaker is Speaker.USER and row.says
 
-    def _last(self, is_meant: Callable[[HermesRow], bool], head: int) -> int:
+    def _last(self, is_meant: Callable[[MessageFacts], bool], head: int) -> int:
         return next((place for place in range(len(self._rows) - 1, head - 1, -1) if is_meant(self._rows[place])), -1)
 
 
-def old_results(rows: Sequence[HermesRow], tail: int, rounds: int) -> Iterator[int]:
+def old_results(rows: Sequence[MessageFacts], tail: int, rounds: int) -> Iterator[int]:
     """Yield the results of the tail before its newest rounds; consecutive results are one round.
 
     Args:

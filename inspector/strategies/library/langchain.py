@@ -25,9 +25,9 @@ from inspector.strategies.core.parametrized import (
     window_of,
     written,
 )
-from inspector.strategies.core.schedule_builder import COUNTED_ANEW
+from inspector.strategies.core.schedule_builder import CONTEXT_RESET
 from inspector.strategies.core.strategy import Choice, Counterpart, Decision
-from inspector.strategies.core.summarized_beginning import SummarizedBeginning
+from inspector.strategies.core.summarized_prefix import SummarizedPrefix
 from inspector.strategies.core.thread_runs import ThreadRun
 from inspector.strategies.history.history import ASSISTANT, TOOL_CALL
 from inspector.strategies.library.summarize import stand_in
@@ -35,7 +35,7 @@ from inspector.strategies.library.summarize import stand_in
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from inspector.strategies.core.strategy import Moment
+    from inspector.strategies.core.strategy import CallContext
     from inspector.strategies.history.conversation_items import ConversationItem
     from inspector.strategies.history.history import History
 
@@ -52,12 +52,12 @@ _AROUND_CALL = len("{'name': , 'args': , 'id': , 'type': 'tool_call'}")
 _RESULT_ROLE, _ASSISTANT_ROLE, _USER_ROLE = len("tool"), len("assistant"), len("user")
 
 
-def langchain_message(characters: int, images: int = 0, characters_per_token: float = CHARACTERS_PER_TOKEN) -> int:
+def langchain_tokens(characters: int, images: int = 0, characters_per_token: float = CHARACTERS_PER_TOKEN) -> int:
     """Estimate the tokens of a message: `count_tokens_approximately` (langchain-core `messages/utils.py`)."""
     return math.ceil(characters / characters_per_token) + _PER_MESSAGE + _PER_IMAGE * images
 
 
-def langchain_characters(moment: Moment, item: ConversationItem) -> tuple[int, int]:
+def langchain_characters(moment: CallContext, item: ConversationItem) -> tuple[int, int]:
     """Return the characters and images LangChain counts for a message as it would be sent.
 
     A result includes its call's id and its tool's name, a model message the Python form of its calls, and every message
@@ -70,7 +70,7 @@ def langchain_characters(moment: Moment, item: ConversationItem) -> tuple[int, i
         kind = history.kind_bytes[index]
         images += len(blocks[index].media)
         if kind == TOOL_CALL:
-            characters += langchain_call(moment, index)
+            characters += langchain_call_characters(moment, index)
             calls += 1
         else:
             characters += moment.length(index)
@@ -87,7 +87,7 @@ LANGCHAIN_CHARACTERS = ItemMeasure(langchain_characters)
 """Characters and images LangChain counts for a message."""
 
 
-def langchain_call(moment: Moment, index: int) -> int:
+def langchain_call_characters(moment: CallContext, index: int) -> int:
     """Count the characters of a call in LangChain's Python form: a dictionary with name, arguments, id and type."""
     block = moment.history.session.blocks[index]
     names = len(repr(block.tool_name)) + len(repr(block.tool_call_id))
@@ -182,7 +182,7 @@ class LangChainClearToolUsesRun(ThreadRun[LangChainClearToolUses, _EstimatedResu
     """A run of the clearing on one session."""
 
     measures_prompts = False
-    sent_again = COUNTED_ANEW
+    reset_decision = CONTEXT_RESET
 
     def __init__(self, strategy: LangChainClearToolUses, history: History) -> None:
         super().__init__(strategy, history)
@@ -191,22 +191,22 @@ class LangChainClearToolUsesRun(ThreadRun[LangChainClearToolUses, _EstimatedResu
     def begin(self) -> _EstimatedResults:
         return _EstimatedResults()
 
-    def decide(self, state: _EstimatedResults, arrived: list[int], moment: Moment) -> Iterable[Choice]:
+    def decide(self, state: _EstimatedResults, arrived: list[int], moment: CallContext) -> Iterable[Choice]:
         for item in self.items(arrived):
             self._take(state, item, moment)
         moment.note_estimate(state.tokens)
         return self._clear(state, moment) if state.tokens > self.strategy.trigger else ()
 
-    def _take(self, state: _EstimatedResults, item: ConversationItem, moment: Moment) -> None:
+    def _take(self, state: _EstimatedResults, item: ConversationItem, moment: CallContext) -> None:
         counted = self._characters(moment, item)
-        state.tokens += langchain_message(*counted)
+        state.tokens += langchain_tokens(*counted)
         if item.is_result:
             state.results.append((item.blocks[0], state.answer))
         elif self.history.kind_bytes[item.blocks[0]] in ASSISTANT:
             state.answer = item.message
             state.characters[item.message] = counted
 
-    def _clear(self, state: _EstimatedResults, moment: Moment) -> Iterator[Choice]:
+    def _clear(self, state: _EstimatedResults, moment: CallContext) -> Iterator[Choice]:
         strategy, call_block = self.strategy, self.history.call_block
         reason = f"older than the newest {strategy.keep} results, estimate over {strategy.trigger:,} tokens"
         cleared = Decision(ReplaceText(strategy.placeholder), reason)
@@ -226,17 +226,17 @@ class LangChainClearToolUsesRun(ThreadRun[LangChainClearToolUses, _EstimatedResu
             if strategy.clear_tool_inputs:
                 yield Choice(call, without_input)
 
-    def _reclaimed(self, state: _EstimatedResults, block: int, call: int, moment: Moment) -> int:
+    def _reclaimed(self, state: _EstimatedResults, block: int, call: int, moment: CallContext) -> int:
         recorded = self.history.session.blocks[block]
         around = len("tool") + len(recorded.tool_call_id) + len(recorded.tool_name)
-        before = langchain_message(around + moment.length(block), len(recorded.media))
-        tokens = before - langchain_message(around + len(self.strategy.placeholder))
+        before = langchain_tokens(around + moment.length(block), len(recorded.media))
+        tokens = before - langchain_tokens(around + len(self.strategy.placeholder))
         if self.strategy.clear_tool_inputs:
             message = int(self.history.message[call])
             characters, images = state.characters[message]
             less = characters - ARGUMENT_CHARACTERS.sent(moment, call) + len("{}")
             state.characters[message] = less, images
-            tokens += langchain_message(characters, images) - langchain_message(less, images)
+            tokens += langchain_tokens(characters, images) - langchain_tokens(less, images)
         return tokens
 
 
@@ -328,7 +328,7 @@ class _EstimatedMessages:
         answer: Tokens of that message by the provider's count.
     """
 
-    sent: SummarizedBeginning[ConversationItem] = field(default_factory=SummarizedBeginning)
+    sent: SummarizedPrefix[ConversationItem] = field(default_factory=SummarizedPrefix)
     answered: int = 0
     answer: int = 0
 
@@ -352,7 +352,7 @@ class LangChainSummarizationRun(ThreadRun[LangChainSummarization, _EstimatedMess
     def begin(self) -> _EstimatedMessages:
         return _EstimatedMessages()
 
-    def decide(self, state: _EstimatedMessages, arrived: list[int], moment: Moment) -> Iterable[Choice]:
+    def decide(self, state: _EstimatedMessages, arrived: list[int], moment: CallContext) -> Iterable[Choice]:
         for item in self.items(arrived):
             self._take(state, item, moment)
         tokens, reported = state.sent.all_tokens, 0
@@ -364,9 +364,9 @@ class LangChainSummarizationRun(ThreadRun[LangChainSummarization, _EstimatedMess
             return ()
         return self._summarize(state, self._cutoff(state, tokens), moment)
 
-    def _take(self, state: _EstimatedMessages, item: ConversationItem, moment: Moment) -> None:
+    def _take(self, state: _EstimatedMessages, item: ConversationItem, moment: CallContext) -> None:
         counted = self._characters(moment, item)
-        state.sent.add(item, langchain_message(*counted, self.strategy.characters_per_token))
+        state.sent.add(item, langchain_tokens(*counted, self.strategy.characters_per_token))
         if self._is_of_model(item):
             state.answered = state.sent.all_tokens
             state.answer = moment.total_tokens(item.blocks)
@@ -401,7 +401,7 @@ class LangChainSummarizationRun(ThreadRun[LangChainSummarization, _EstimatedMess
             cutoff = sent.start
         return self._safe(sent, min(cutoff, len(sent.messages) - 1))
 
-    def _safe(self, sent: SummarizedBeginning[ConversationItem], cutoff: int) -> int:
+    def _safe(self, sent: SummarizedPrefix[ConversationItem], cutoff: int) -> int:
         """Move the cutoff so that no result is separated from the message with its call."""
         items = sent.messages
         end = cutoff
@@ -417,7 +417,7 @@ class LangChainSummarizationRun(ThreadRun[LangChainSummarization, _EstimatedMess
                 return at
         return end
 
-    def _summarize(self, state: _EstimatedMessages, cutoff: int, moment: Moment) -> Iterable[Choice]:
+    def _summarize(self, state: _EstimatedMessages, cutoff: int, moment: CallContext) -> Iterable[Choice]:
         sent = state.sent
         gone = sent.blocks_until(cutoff)
         if not gone:
@@ -426,5 +426,5 @@ class LangChainSummarizationRun(ThreadRun[LangChainSummarization, _EstimatedMess
         count = cutoff - sent.start + has_summary
         moment.note_model_call(moment.total_tokens(gone + [sent.summary] * has_summary), self.strategy.summary_tokens)
         text = INTRODUCTION + stand_in(count, self.strategy.summary_tokens)
-        sent.summary_tokens = langchain_message(len(text) + len("user"), 0, self.strategy.characters_per_token)
+        sent.summary_tokens = langchain_tokens(len(text) + len("user"), 0, self.strategy.characters_per_token)
         return sent.summarize(cutoff, text, f"summarized with {count:,} messages")

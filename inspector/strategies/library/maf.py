@@ -28,7 +28,7 @@ from inspector.strategies.library.maf_messages import JSON_CHARACTERS, Groups, M
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from inspector.strategies.core.strategy import Moment
+    from inspector.strategies.core.strategy import CallContext
     from inspector.strategies.history.history import History
 from inspector.strategies.library.maf_messages import Group
 
@@ -69,7 +69,7 @@ class _Listings:
     def __init__(self) -> None:
         self._known: Memo[tuple[tuple[str, bytes], ...], Listing] = Memo(_KEPT_CHARACTERS)
 
-    def of(self, moment: Moment, blocks: Sequence[int]) -> Listing:
+    def of(self, moment: CallContext, blocks: Sequence[int]) -> Listing:
         history = moment.history
         recorded, kinds = history.session.blocks, history.kind_bytes
         names = {recorded[at].tool_call_id: recorded[at].tool_name for at in blocks if kinds[at] == TOOL_CALL}
@@ -90,7 +90,7 @@ class _Listings:
 LISTINGS = _Listings()
 
 
-def _text(moment: Moment, block: int) -> str | None:
+def _text(moment: CallContext, block: int) -> str | None:
     try:
         return moment.text(block)
     except TextUnavailableError:
@@ -117,7 +117,7 @@ class _Maf(Parametrized):
     def start(self, history: History) -> MafRun:
         return MafRun(self, history)
 
-    def compact(self, groups: Groups, moment: Moment) -> Iterator[Choice]:
+    def compact(self, groups: Groups, moment: CallContext) -> Iterator[Choice]:
         raise NotImplementedError
 
 
@@ -146,7 +146,7 @@ class MafToolResults(_Maf):
 
     keep: int = _keep(1)
 
-    def compact(self, groups: Groups, moment: Moment) -> Iterator[Choice]:
+    def compact(self, groups: Groups, moment: CallContext) -> Iterator[Choice]:
         while len(groups.calls) > self.keep:
             yield from _list_results(groups, next(iter(groups.calls)), moment)
 
@@ -162,7 +162,7 @@ class MafToolCalls(_Maf):
 
     keep: int = _keep(1)
 
-    def compact(self, groups: Groups, moment: Moment) -> Iterator[Choice]:  # noqa: ARG002  nothing is measured
+    def compact(self, groups: Groups, moment: CallContext) -> Iterator[Choice]:  # noqa: ARG002  nothing is measured
         while len(groups.calls) > self.keep:
             yield from _leave_out(groups, next(iter(groups.calls)), f"older than the newest {self.keep} tool uses")
 
@@ -179,7 +179,7 @@ class MafWindow(_Maf):
 
     keep: int = whole(20, "How many of the newest groups stay.", "groups", minimum=1, maximum=10_000)
 
-    def compact(self, groups: Groups, moment: Moment) -> Iterator[Choice]:  # noqa: ARG002  nothing is measured
+    def compact(self, groups: Groups, moment: CallContext) -> Iterator[Choice]:  # noqa: ARG002  nothing is measured
         while len(groups.groups) > self.keep:
             yield from _leave_out(groups, next(iter(groups.groups)), f"older than the newest {self.keep} groups")
 
@@ -199,7 +199,7 @@ class MafTruncation(_Maf):
     target: int = whole(40, "How many are left when there were more.", "", minimum=1, maximum=10_000_000)
     keep_first_user: bool = _first_user()
 
-    def compact(self, groups: Groups, moment: Moment) -> Iterator[Choice]:  # noqa: ARG002  its own count decides
+    def compact(self, groups: Groups, moment: CallContext) -> Iterator[Choice]:  # noqa: ARG002  its own count decides
         yield from _truncate(groups, self.unit, self.limit, min(self.target, self.limit), self.keep_first_user)
 
 
@@ -225,7 +225,7 @@ class MafContextWindow(_Maf):
     keep: int = _keep(4)
     keep_first_user: bool = _first_user()
 
-    def compact(self, groups: Groups, moment: Moment) -> Iterator[Choice]:
+    def compact(self, groups: Groups, moment: CallContext) -> Iterator[Choice]:
         budget = max(window_of(moment.history, self.window) - self.max_output, 1)
         evict, truncate = int(budget * self.evict), int(budget * max(self.truncate, self.evict))
         moment.note_estimate(groups.tokens)
@@ -237,7 +237,7 @@ class MafContextWindow(_Maf):
 _LISTED = Decision(RemoveBlock(), REASON, "results")
 
 
-def _list_results(groups: Groups, group: Group, moment: Moment) -> Iterator[Choice]:
+def _list_results(groups: Groups, group: Group, moment: CallContext) -> Iterator[Choice]:
     decision, characters = LISTINGS.of(moment, group.blocks)
     groups.replace(group, characters)
     yield Choice(group.blocks[0], decision)
@@ -271,7 +271,7 @@ def _left_out(reason: str) -> Decision:
 
 
 def _leave_out(groups: Groups, group: Group, reason: str) -> Iterator[Choice]:
-    groups.leave_out(group)
+    groups.discard_step(group)
     decision = _left_out(reason)
     for block in group.blocks:
         yield Choice(block, decision)
@@ -293,13 +293,13 @@ class MafRun(ThreadRun[_Maf, Groups]):
     def begin(self) -> Groups:
         return Groups(self.messages)
 
-    def step(self, moment: Moment) -> Iterator[Choice]:
+    def step(self, moment: CallContext) -> Iterator[Choice]:
         """Yield the changes at this call; resets take effect before anything is measured."""
         groups, arrived = self.take_in(moment)
         yield from self.again
         yield from self.noted(self.decide(groups, arrived, moment))
 
-    def decide(self, state: Groups, arrived: list[int], moment: Moment) -> Iterator[Choice]:
+    def decide(self, state: Groups, arrived: list[int], moment: CallContext) -> Iterator[Choice]:
         kinds, blocks = self.history.kind_bytes, self.history.session.blocks
         systems = [at for at in arrived if kinds[at] == SYSTEM_TEXT and blocks[at].origin.locator != "tools"]
         state.add(moment, self.items(arrived), system=systems)

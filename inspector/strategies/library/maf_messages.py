@@ -17,12 +17,12 @@ from typing import TYPE_CHECKING
 from inspector.session.model import Role
 from inspector.strategies.core.measures import Measure
 from inspector.strategies.history.history import ASSISTANT_TEXT, MEDIA, THINKING, TOOL_CALL, TOOL_RESULT
-from inspector.strategies.history.memo import kept_with
+from inspector.strategies.history.memo import cache_for
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from inspector.strategies.core.strategy import Moment
+    from inspector.strategies.core.strategy import CallContext
     from inspector.strategies.history.conversation_items import ConversationItem
     from inspector.strategies.history.history import History
 
@@ -120,7 +120,7 @@ class Messages:
     def __init__(self, history: History) -> None:
         self._history = history
         self._kinds = history.kind_bytes
-        self._known: dict[tuple[int, int], SentMessage] = kept_with(history, Messages)
+        self._known: dict[tuple[int, int], SentMessage] = cache_for(history, Messages)
 
     def of(self, items: Sequence[ConversationItem]) -> Iterator[SentMessage]:
         """Yield items as messages; results recorded in one message form one."""
@@ -141,7 +141,7 @@ class Messages:
     def system(self, block: int) -> SentMessage:
         return self._made("system", [block])
 
-    def tokens(self, moment: Moment, message: SentMessage, number: int) -> tuple[str, int]:
+    def tokens(self, moment: CallContext, message: SentMessage, number: int) -> tuple[str, int]:
         """Return a message's id and estimated tokens, as it would be sent now.
 
         Args:
@@ -180,7 +180,7 @@ class Messages:
             tokens=_tokens(name, role, characters) if name else 0,
         )
 
-    def _characters(self, index: int, moment: Moment | None = None) -> int:
+    def _characters(self, index: int, moment: CallContext | None = None) -> int:
         """Return the length of a content as JSON, as it would be sent now or as recorded."""
         session = self._history.session
         block, kind = session.blocks[index], self._kinds[index]
@@ -259,7 +259,7 @@ class Groups:
     _prefix: list[Group] = field(default_factory=list)
     _unanswered: dict[str, list[Group]] = field(default_factory=dict)
 
-    def add(self, moment: Moment, items: Sequence[ConversationItem], *, system: Iterable[int] = ()) -> None:
+    def add(self, moment: CallContext, items: Sequence[ConversationItem], *, system: Iterable[int] = ()) -> None:
         """Append messages, with system texts before them."""
         for block in system:
             message = self.recorded.system(block)
@@ -267,7 +267,7 @@ class Groups:
         for message in self.recorded.of(items):
             self._place(message, self._message(moment, message))
 
-    def leave_out(self, group: Group) -> None:
+    def discard_step(self, group: Group) -> None:
         """Stop sending a group, or its replacement."""
         if group.is_tool_call:
             del self.calls[group]
@@ -291,7 +291,7 @@ class Groups:
         self.messages += group.sent[0] - messages
         self.tokens += group.sent[1] - tokens
 
-    def _message(self, moment: Moment, message: SentMessage) -> tuple[str, int]:
+    def _message(self, moment: CallContext, message: SentMessage) -> tuple[str, int]:
         """Return a message's id and estimated tokens, and count it."""
         self._count += 1
         return self.recorded.tokens(moment, message, self._count - 1)
@@ -338,7 +338,7 @@ class Groups:
 
     def _merge(self, group: Group, into: Group) -> Group:
         if group.is_sent:
-            self.leave_out(group)
+            self.discard_step(group)
         self._join(into, group.blocks, group.tokens, group.messages)
         for identifier in set(group.declared):
             calls = self._unanswered.get(identifier, [])

@@ -48,7 +48,7 @@ if TYPE_CHECKING:
 
     from inspector.session.model import Block
     from inspector.strategies.core.operations import BlockSource
-    from inspector.strategies.core.strategy import Moment
+    from inspector.strategies.core.strategy import CallContext
     from inspector.strategies.history.conversation_items import ConversationItem
     from inspector.strategies.history.history import History
 
@@ -326,7 +326,7 @@ class OpenClawPruneRun(ThreadRun[OpenClawPrune, _Prunable]):
         """Return a new state that keeps the clock and resets the earlier conversation's pruned results."""
         return _Prunable(since=before.since, pruned=before.pruned, has_called=True)
 
-    def decide(self, state: _Prunable, arrived: list[int], moment: Moment) -> Iterable[Choice]:
+    def decide(self, state: _Prunable, arrived: list[int], moment: CallContext) -> Iterable[Choice]:
         """Undo pruning that was for one request; add new blocks; prune if the cache has expired."""
         choices: list[Choice] = []
         if moment.starts_context and not self.newest:
@@ -357,7 +357,7 @@ class OpenClawPruneRun(ThreadRun[OpenClawPrune, _Prunable]):
         pruned, state.pruned = state.pruned, []
         return [Choice(result.block, _WHOLE_AGAIN) for result in pruned]
 
-    def _measure(self, state: _Prunable, moment: Moment) -> None:
+    def _measure(self, state: _Prunable, moment: CallContext) -> None:
         blocks = self.history.session.blocks
         for item in state.unmeasured:
             size = sum(self._size(moment, block) for block in item.blocks)
@@ -374,7 +374,7 @@ class OpenClawPruneRun(ThreadRun[OpenClawPrune, _Prunable]):
             state.items += 1
         state.unmeasured.clear()
 
-    def _size(self, moment: Moment, block: int) -> int:
+    def _size(self, moment: CallContext, block: int) -> int:
         recorded, kind = self.history.session.blocks[block], self.history.kind_bytes[block]
         if kind == TOOL_CALL:
             return ARGUMENT_UNITS.sent(moment, block)
@@ -386,7 +386,7 @@ class OpenClawPruneRun(ThreadRun[OpenClawPrune, _Prunable]):
     def _trim(self) -> SoftTrim:
         return SoftTrim(self.strategy.threshold, self.strategy.head, self.strategy.tail, self.newest)
 
-    def _result(self, moment: Moment, block: int, size: int) -> _Result:
+    def _result(self, moment: CallContext, block: int, size: int) -> _Result:
         now = moment.rendition(block)
         source = RecordedBlock(self.history.session, block)
         trimmed = self._trim().apply(now, source)
@@ -394,7 +394,7 @@ class OpenClawPruneRun(ThreadRun[OpenClawPrune, _Prunable]):
             return _Result(block, size, size, changes=False)
         return _Result(block, size, self.measure.of_text(trimmed.text(source.text())), changes=True)
 
-    def _prune(self, state: _Prunable, moment: Moment) -> Iterator[Choice]:
+    def _prune(self, state: _Prunable, moment: CallContext) -> Iterator[Choice]:
         strategy = self.strategy
         self._measure(state, moment)
         keep = strategy.keep_assistants

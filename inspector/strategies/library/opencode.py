@@ -15,13 +15,13 @@ from inspector.strategies.core.schedule_builder import ScheduleBuilder
 from inspector.strategies.core.stored_previews import lines_within
 from inspector.strategies.core.strategy import Choice, Counterpart, Decision
 from inspector.strategies.core.thread_runs import ThreadRun
-from inspector.strategies.history.tools import meaning_mask
+from inspector.strategies.history.tools import tool_kind_mask
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from inspector.strategies.core.rendition import Rendition
-    from inspector.strategies.core.strategy import Moment, Schedule
+    from inspector.strategies.core.strategy import CallContext, Schedule
     from inspector.strategies.history.conversation_items import ConversationItem
     from inspector.strategies.history.history import History
 
@@ -101,7 +101,7 @@ class OpenCodePruneRun(ThreadRun[OpenCodePrune, _Output]):
         """Return an empty state in the middle of the agent's work."""
         return _Output(is_new=False)
 
-    def decide(self, state: _Output, arrived: list[int], moment: Moment) -> Iterable[Choice]:
+    def decide(self, state: _Output, arrived: list[int], moment: CallContext) -> Iterable[Choice]:
         """Add new blocks; at the end of a user turn, prune older output."""
         is_new, state.is_new = state.is_new, False
         items = self.items(arrived)
@@ -115,14 +115,14 @@ class OpenCodePruneRun(ThreadRun[OpenCodePrune, _Output]):
         self._take(state, items[spoken:], moment)
         return choices
 
-    def _take(self, state: _Output, items: Iterable[ConversationItem], moment: Moment) -> None:
+    def _take(self, state: _Output, items: Iterable[ConversationItem], moment: CallContext) -> None:
         for item in items:
             if self.asks(item):
                 state.turns.append(len(state.results))
             elif item.is_result:
                 self._take_result(state, item.blocks[0], moment)
 
-    def _take_result(self, state: _Output, block: int, moment: Moment) -> None:
+    def _take_result(self, state: _Output, block: int, moment: CallContext) -> None:
         recorded = self.history.session.blocks[block]
         if recorded.is_error or recorded.tool_name in self.strategy.protected_tools:
             return
@@ -132,7 +132,7 @@ class OpenCodePruneRun(ThreadRun[OpenCodePrune, _Output]):
         if block in self.changed or self._is_placeholder(moment, block, length):
             state.handled = len(state.results)
 
-    def _is_placeholder(self, moment: Moment, block: int, length: int) -> bool:
+    def _is_placeholder(self, moment: CallContext, block: int, length: int) -> bool:
         """Return True if the agent had already cleared the result before it was recorded."""
         placeholder = self.strategy.placeholder
         recorded = self.history.session.blocks[block]
@@ -224,7 +224,7 @@ class OpenCodeTruncate(Parametrized):
         builder = ScheduleBuilder(history)
         hint = self.hint_for(f"{self.folder}/tool_{{id}}")
         cut = CutLines(self.max_lines, self.max_bytes, self.direction == "tail", hint)
-        results = history.results_of(~meaning_mask(history.tool_names, (), self.exempt_tools))
+        results = history.results_of(~tool_kind_mask(history.tool_names, (), self.exempt_tools))
         builder.add_at_insertion(results, Decision(cut, "too many lines or bytes at insertion"))
         return builder.schedule()
 

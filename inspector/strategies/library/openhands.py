@@ -26,12 +26,12 @@ from inspector.strategies.core.parametrized import (
     window_of,
 )
 from inspector.strategies.core.rendition import Action, Rendition
-from inspector.strategies.core.schedule_builder import COUNTED_ANEW, ScheduleBuilder
+from inspector.strategies.core.schedule_builder import CONTEXT_RESET, ScheduleBuilder
 from inspector.strategies.core.strategy import Choice, Counterpart, Decision
 from inspector.strategies.core.thread_runs import ThreadRun
 from inspector.strategies.history.arguments import url_of
 from inspector.strategies.history.arrival_order import arrivals, later
-from inspector.strategies.history.conversation_items import Event, ItemKind, counted_items, events_in
+from inspector.strategies.history.conversation_items import Event, ItemKind, counted_items, split_events
 from inspector.strategies.history.history import NEVER, SYSTEM_TEXT
 from inspector.strategies.history.memo import TextMemo
 from inspector.strategies.library.summarize import stand_in
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from inspector.strategies.core.operations import BlockSource
-    from inspector.strategies.core.strategy import Moment, Schedule
+    from inspector.strategies.core.strategy import CallContext, Schedule
     from inspector.strategies.history.conversation_items import CountedItems
     from inspector.strategies.history.history import History
 
@@ -169,12 +169,12 @@ class OpenHandsCondenserRun(ThreadRun[OpenHandsCondenser, _Condensed]):
     def begin(self) -> _Condensed:
         return _Condensed()
 
-    def decide(self, state: _Condensed, arrived: list[int], moment: Moment) -> Iterable[Choice]:
+    def decide(self, state: _Condensed, arrived: list[int], moment: CallContext) -> Iterable[Choice]:
         log = state.log
         if log is None:
             log = state.log = self._new_log(arrived)
         for item in self.items(arrived):
-            for event in events_in(self.history, item):
+            for event in split_events(self.history, item):
                 log.add(event)
         tokens = moment.prompt_tokens
         too_many = len(log.events) > self.strategy.max_size
@@ -190,7 +190,7 @@ class OpenHandsCondenserRun(ThreadRun[OpenHandsCondenser, _Condensed]):
             log.add(Event(-1, ()))
         return log
 
-    def _part(self, log: EventLog, moment: Moment, tokens: int, *, too_many: bool) -> tuple[int, int] | None:
+    def _part(self, log: EventLog, moment: CallContext, tokens: int, *, too_many: bool) -> tuple[int, int] | None:
         target = self.strategy.max_size // 2
         first = min(self.strategy.keep_first, target - 2)
         kept = [target - first - 1] if too_many else []
@@ -205,7 +205,7 @@ class OpenHandsCondenserRun(ThreadRun[OpenHandsCondenser, _Condensed]):
         # Too many events can wait. Too many tokens cannot, so the entire log is condensed.
         return (0, len(log.events)) if tokens > self.max_tokens and log.events else None
 
-    def _kept_within(self, events: list[Event], moment: Moment, excess: int) -> int:
+    def _kept_within(self, events: list[Event], moment: CallContext, excess: int) -> int:
         """Return how many of the newest events may stay if a number of tokens must be removed."""
         for count, event in enumerate(events):
             if excess < 0:
@@ -213,7 +213,9 @@ class OpenHandsCondenserRun(ThreadRun[OpenHandsCondenser, _Condensed]):
             excess -= moment.total_tokens(event.blocks)
         return 0
 
-    def _condense(self, state: _Condensed, log: EventLog, part: tuple[int, int], moment: Moment) -> Iterator[Choice]:
+    def _condense(
+        self, state: _Condensed, log: EventLog, part: tuple[int, int], moment: CallContext
+    ) -> Iterator[Choice]:
         reason = f"condensed {len(log.events):,} events"
         blocks = [block for event in log.events[slice(*part)] for block in event.blocks]
         if not blocks:
@@ -265,7 +267,7 @@ class MaskObservations(Batching):
             blocks = items.blocks[items.first]
             carried = result.copy()
             carried[items.carried :] = False
-            builder.add(blocks[carried], items.calls[carried], COUNTED_ANEW)
+            builder.add(blocks[carried], items.calls[carried], CONTEXT_RESET)
             builder.add(blocks[result], later(items.calls, self.window)[result], masked)
         return builder.schedule()
 
@@ -318,7 +320,7 @@ class MaskBrowserOutput(Batching):
 
 
 @dataclass(frozen=True, slots=True)
-class SayTwice:
+class DuplicateText:
     """Send a text twice in a row."""
 
     def apply(self, rendition: Rendition, source: BlockSource) -> Rendition:  # noqa: ARG002  same for every text
@@ -355,7 +357,7 @@ def _forgetting(
         place[items.blocks] = -1
         if items.carried:
             kept = items.item < items.carried
-            builder.add(items.blocks[kept], items.calls[items.item[kept]], COUNTED_ANEW)
+            builder.add(items.blocks[kept], items.calls[items.item[kept]], CONTEXT_RESET)
         # An event forgotten before it is sent is forgotten when it would be sent.
         at = np.where(gone == NEVER, NEVER, np.maximum(gone, items.calls))
         if repeated is not None:
@@ -413,7 +415,7 @@ class RecentEvents(Batching):
         def repeated(builder: ScheduleBuilder, items: CountedItems) -> None:
             first = items.blocks[items.first[: self.keep_first]]
             text = np.isin(history.kind[first], (BlockKind.USER_TEXT, BlockKind.ASSISTANT_TEXT))
-            builder.add(first[text], items.calls[: len(first)][text], Decision(SayTwice(), "sent twice", "twice"))
+            builder.add(first[text], items.calls[: len(first)][text], Decision(DuplicateText(), "sent twice", "twice"))
             if tail > 0:
                 once = later(items.calls, tail)[: len(first)][text]
                 builder.add(first[text], once, Decision(None, "sent once from here on", "twice"))

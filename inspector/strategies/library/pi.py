@@ -13,7 +13,7 @@ from inspector.strategies.core import javascript
 from inspector.strategies.core.measures import ARGUMENT_UNITS, UNITS
 from inspector.strategies.core.operations import sent_text
 from inspector.strategies.core.parametrized import (
-    USUAL_WINDOW,
+    DEFAULT_WINDOW,
     Parametrized,
     choice,
     model_window,
@@ -26,12 +26,12 @@ from inspector.strategies.core.rendition import Action, Rendition
 from inspector.strategies.core.schedule_builder import ScheduleBuilder
 from inspector.strategies.core.stored_previews import bytes_of, whole_lines
 from inspector.strategies.core.strategy import Choice, Decision
-from inspector.strategies.core.summarized_beginning import SummarizedBeginning
+from inspector.strategies.core.summarized_prefix import SummarizedPrefix
 from inspector.strategies.core.thread_runs import ThreadRun
 from inspector.strategies.history.arguments import lines_of, path_of
-from inspector.strategies.history.conversation_items import Event, messages_in
+from inspector.strategies.history.conversation_items import Event, split_messages
 from inspector.strategies.history.history import ASSISTANT, MEDIA, NEVER, TOOL_CALL, TOOL_RESULT, USER_TEXT
-from inspector.strategies.history.tools import Meaning, meaning_mask
+from inspector.strategies.history.tools import ToolKind, tool_kind_mask
 from inspector.strategies.library.summarize import stand_in
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from inspector.strategies.core.operations import BlockSource
-    from inspector.strategies.core.strategy import Moment, Schedule
+    from inspector.strategies.core.strategy import CallContext, Schedule
     from inspector.strategies.history.history import History
 
 
@@ -221,19 +221,19 @@ class PiTruncate(Parametrized):
         shortest = min(self.max_lines, (self.max_bytes + 3) // 4)
         results = results[history.characters[results] >= shortest]
 
-        def of(*meanings: Meaning) -> NDArray[np.int32]:
-            chosen: NDArray[np.int32] = results[meaning_mask(history.tool_names, meanings)[history.tool[results]]]
+        def of(*meanings: ToolKind) -> NDArray[np.int32]:
+            chosen: NDArray[np.int32] = results[tool_kind_mask(history.tool_names, meanings)[history.tool[results]]]
             return chosen
 
         reason = "too many lines or bytes at insertion"
         last_end, file = self.version == _VERSIONS[0], self.file if self.notes else ""
         listed = KeepHead(_NO_LIMIT, self.max_bytes, self.notes, last_end=last_end)
         for chosen, operation, group in (
-            (of(Meaning.SHELL), KeepTail(self.max_lines, self.max_bytes, file, last_end), "shell"),
-            (of(Meaning.SEARCH, Meaning.LIGHT), listed, "search"),
+            (of(ToolKind.SHELL), KeepTail(self.max_lines, self.max_bytes, file, last_end), "shell"),
+            (of(ToolKind.SEARCH, ToolKind.LIGHT), listed, "search"),
         ):
             builder.add_at_insertion(chosen, Decision(operation, reason, group))
-        for block in of(Meaning.READ).tolist():
+        for block in of(ToolKind.READ).tolist():
             decision = Decision(self._read(history, block), reason, "read")
             builder.add_at_insertion(np.array([block], dtype=np.int32), decision)
         return builder.schedule()
@@ -255,7 +255,7 @@ _PER_IMAGE = 4_800
 _IMAGE = int(BlockKind.IMAGE)
 
 
-def pi_tokens(moment: Moment, blocks: Iterable[int], *, images: bool = False) -> int:
+def pi_tokens(moment: CallContext, blocks: Iterable[int], *, images: bool = False) -> int:
     """Estimate the tokens of a message, a quarter of its characters: `estimateTokens` (`compaction.js`).
 
     Args:
@@ -329,7 +329,7 @@ class _Compacted:
         has_called: True if a call was made before.
     """
 
-    sent: SummarizedBeginning[Event] = field(default_factory=SummarizedBeginning)
+    sent: SummarizedPrefix[Event] = field(default_factory=SummarizedPrefix)
     cuts: list[int] = field(default_factory=list)
     has_called: bool = False
 
@@ -368,19 +368,19 @@ class PiCompactionRun(ThreadRun[PiCompaction, _Compacted]):
     def __init__(self, strategy: PiCompaction, history: History) -> None:
         super().__init__(strategy, history)
         recorded = history.session.window if history.window is None else history.window
-        self.window = strategy.window or (USUAL_WINDOW if recorded is None else recorded)
+        self.window = strategy.window or (DEFAULT_WINDOW if recorded is None else recorded)
         self.newer = strategy.version != _VERSIONS[0]
 
     def begin(self) -> _Compacted:
         return _Compacted()
 
-    def decide(self, state: _Compacted, arrived: list[int], moment: Moment) -> Iterable[Choice]:
+    def decide(self, state: _Compacted, arrived: list[int], moment: CallContext) -> Iterable[Choice]:
         """Add new blocks; compact before a new question if the window is nearly full, or when it overflows."""
         choices: list[Choice] = []
         used = moment.previous_prompt_tokens
         is_due = has_results = False
         for item in self.items(arrived):
-            for message in messages_in(self.history, item):
+            for message in split_messages(self.history, item):
                 if state.has_called and self._asks(message) and not is_due and self._is_full(used):
                     choices.extend(self._compact(state, moment, used))
                     is_due = True
@@ -412,7 +412,7 @@ class PiCompactionRun(ThreadRun[PiCompaction, _Compacted]):
     def _answers(self, message: Event) -> bool:
         return not message.is_result and self.history.kind_bytes[message.blocks[0]] in ASSISTANT
 
-    def _compact(self, state: _Compacted, moment: Moment, tokens: int) -> Iterable[Choice]:
+    def _compact(self, state: _Compacted, moment: CallContext, tokens: int) -> Iterable[Choice]:
         cut = state.cut(self.strategy.keep, calls_last=self.newer) if state.sent.messages else 0
         gone = state.sent.blocks_until(cut)
         if not gone:

@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from inspector.strategies.core.batching import Batching
-from inspector.strategies.core.operations import CutText, CutTokens, ReplaceText, cut_in
+from inspector.strategies.core.operations import CutText, CutTokens, ReplaceText, make_cut
 from inspector.strategies.core.parameters import TOKENS
 from inspector.strategies.core.parametrized import choice, limit_unit, whole
 from inspector.strategies.core.strategy import Choice, Decision
@@ -26,7 +26,7 @@ from inspector.strategies.core.thread_runs import ThreadRun
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from inspector.strategies.core.strategy import Moment
+    from inspector.strategies.core.strategy import CallContext
     from inspector.strategies.history.conversation_items import ConversationItem
     from inspector.strategies.history.history import History
 
@@ -94,7 +94,7 @@ class PruneOldRun(ThreadRun[PruneOld, _AgeingResults]):
         """Return the state of another prompt in the same iteration."""
         return _AgeingResults(before.iteration)
 
-    def decide(self, state: _AgeingResults, arrived: list[int], moment: Moment) -> Iterable[Choice]:
+    def decide(self, state: _AgeingResults, arrived: list[int], moment: CallContext) -> Iterable[Choice]:
         items = self.items(arrived)
         asked = any(self.asks(item) for item in items)
         state.iteration = 1 if asked else state.iteration + 1
@@ -107,7 +107,7 @@ class PruneOldRun(ThreadRun[PruneOld, _AgeingResults]):
             return ()
         return self._prune(state, moment)
 
-    def _prune(self, state: _AgeingResults, moment: Moment) -> Iterable[Choice]:
+    def _prune(self, state: _AgeingResults, moment: CallContext) -> Iterable[Choice]:
         strategy = self.strategy
         in_tokens = strategy.unit == TOKENS
         measured = moment.tokens if in_tokens else moment.length
@@ -125,7 +125,7 @@ class PruneOldRun(ThreadRun[PruneOld, _AgeingResults]):
             left = moment.tokens_under(choices[0]) if in_tokens and choices else len(PLACEHOLDER)
             state.characters = total if strategy.variant == "projection" else left * state.count
             return choices
-        cut = cut_in(strategy.unit, strategy.threshold, strategy.head, strategy.tail, MARKER, numbered=True)
+        cut = make_cut(strategy.unit, strategy.threshold, strategy.head, strategy.tail, MARKER, numbered=True)
         large = [block for block in aged if lengths[block] > strategy.threshold]
         decision = Decision(cut, "old and large", "trim")
         if strategy.variant == "in-place":
@@ -134,7 +134,7 @@ class PruneOldRun(ThreadRun[PruneOld, _AgeingResults]):
         state.characters += sum(lengths.values())
         return [Choice(block, decision) for block in large]
 
-    def _left(self, moment: Moment, choice: Choice, cut: CutText | CutTokens, length: int) -> int:
+    def _left(self, moment: CallContext, choice: Choice, cut: CutText | CutTokens, length: int) -> int:
         if not isinstance(cut, CutText):
             return moment.tokens_under(choice)
         return min(cut.head, length) + min(cut.tail, length) + len(cut.marker_text(length, ""))

@@ -16,12 +16,12 @@ from inspector.strategies.core.operations import RemoveBlock, ReplaceWithMessage
 from inspector.strategies.core.parametrized import Parametrized, model_window, number, whole, window_of
 from inspector.strategies.core.strategy import Choice, Decision
 from inspector.strategies.core.thread_runs import ThreadRun
-from inspector.strategies.history.conversation_items import Alternation
+from inspector.strategies.history.conversation_items import MessageList
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from inspector.strategies.core.strategy import Moment
+    from inspector.strategies.core.strategy import CallContext
     from inspector.strategies.history.history import History
 
 _BUFFER = 0.1
@@ -48,7 +48,7 @@ class RooTruncate(Parametrized):
         return RooTruncateRun(self, history)
 
 
-class RooTruncateRun(ThreadRun[RooTruncate, Alternation]):
+class RooTruncateRun(ThreadRun[RooTruncate, MessageList]):
     """A run of the truncation on one session.
 
     Attributes:
@@ -59,10 +59,10 @@ class RooTruncateRun(ThreadRun[RooTruncate, Alternation]):
         super().__init__(strategy, history)
         self.allowed = window_of(history, strategy.window) * (1 - _BUFFER) - strategy.reserved
 
-    def begin(self) -> Alternation:
-        return Alternation(self.history)
+    def begin(self) -> MessageList:
+        return MessageList(self.history)
 
-    def decide(self, state: Alternation, arrived: list[int], moment: Moment) -> Iterator[Choice]:
+    def decide(self, state: MessageList, arrived: list[int], moment: CallContext) -> Iterator[Choice]:
         state.add(self.items(arrived))
         tokens = moment.prompt_tokens
         if tokens <= self.allowed:

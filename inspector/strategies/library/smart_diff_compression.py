@@ -25,25 +25,25 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from inspector.file_history.changelog import SaidBefore, difference_in_words, shortened
+from inspector.file_history.changelog import PrecedingText, describe_difference, shortened
 from inspector.file_history.history import FileEvent, joined_path, kind_of
-from inspector.file_history.operations import Patching, Unclear, deeds_of
+from inspector.file_history.operations import Patching, UnknownChange, call_effects
 from inspector.session.model import TextUnavailableError
 from inspector.strategies.core.batching import Batching
-from inspector.strategies.core.operations import RemoveBlock, StandForRemoved
+from inspector.strategies.core.operations import RemoveBlock, RemovedPlaceholder
 from inspector.strategies.core.parametrized import tools, whole, written
 from inspector.strategies.core.recall_command import RECALL, recall_call_command, recall_name
 from inspector.strategies.core.schedule_builder import ScheduleBuilder
 from inspector.strategies.core.strategy import Decision
 from inspector.strategies.history.arguments import PATH_ARGUMENTS, arguments_text, decoded, path_of
 from inspector.strategies.history.arrival_order import arrivals
-from inspector.strategies.history.memo import Memo, once_a_history
-from inspector.strategies.history.tools import Meaning, meaning_mask
+from inspector.strategies.history.memo import Memo, cached_per_history
+from inspector.strategies.history.tools import ToolKind, tool_kind_mask
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from inspector.file_history.operations import CallDeeds, FileOperation
+    from inspector.file_history.operations import CallEffects, FileOperation
     from inspector.session.model import Block, Session
     from inspector.strategies.core.strategy import Schedule
     from inspector.strategies.history.arrival_order import Arrivals
@@ -52,7 +52,7 @@ if TYPE_CHECKING:
 LINE = "- {what} ({ids})"
 MARKER = "[Full diff available in ground truth]"
 _WHAT, _IDS = "{what}", "{ids}"
-_TOUCHES_NO_FILE = (Meaning.SEARCH, Meaning.WEB, Meaning.LIGHT, Meaning.CONFIRMATION, Meaning.AGENT)
+_TOUCHES_NO_FILE = (ToolKind.SEARCH, ToolKind.WEB, ToolKind.LIGHT, ToolKind.CONFIRMATION, ToolKind.AGENT)
 
 
 class _Deed(NamedTuple):
@@ -130,7 +130,7 @@ class SmartDiffCompression(Batching):
     def schedule(self, history: History) -> Schedule:
         """Compress a run at the call that adds the read after its last change."""
         builder = ScheduleBuilder(history)
-        deeds = _deeds(history, self.read_tools)
+        deeds = _file_effects(history, self.read_tools)
         chosen = np.zeros(len(history.kind), dtype=np.bool_)
         results = np.array(sorted(deeds), dtype=np.int32)
         chosen[results] = True
@@ -181,13 +181,13 @@ class SmartDiffCompression(Batching):
             (last.result, self.note_on(history, run.changes)),
             (last.call, _input_left(history.session, last.call)),
         ):
-            builder.add_pairs([(block, run.at)], Decision(StandForRemoved(text), reason))
+            builder.add_pairs([(block, run.at)], Decision(RemovedPlaceholder(text), reason))
 
     def note_on(self, history: History, changes: Sequence[_Change]) -> str:
         session = history.session
         said = _said(history)
         lines: dict[str, list[int]] = {}
-        deeds = _deeds(history, self.read_tools)
+        deeds = _file_effects(history, self.read_tools)
         for change in changes:
             deed = deeds[change.result]
             turn = int(history.message[change.call]) + 1
@@ -227,13 +227,13 @@ def _file(folder: str, own_folder: str, path: str) -> str:
     return joined_path(joined_path(folder, own_folder) or folder, path)
 
 
-@once_a_history
-def _deeds(history: History, read_tools: tuple[str, ...]) -> dict[int, _Deed]:
+@cached_per_history
+def _file_effects(history: History, read_tools: tuple[str, ...]) -> dict[int, _Deed]:
     """Return the effects of tool calls on files, by the block index of their results."""
     session, blocks = history.session, history.session.blocks
-    may_touch = ~meaning_mask(history.tool_names, _TOUCHES_NO_FILE)
-    may_touch |= meaning_mask(history.tool_names, (), read_tools)
-    reads = meaning_mask(history.tool_names, (Meaning.READ,), read_tools)
+    may_touch = ~tool_kind_mask(history.tool_names, _TOUCHES_NO_FILE)
+    may_touch |= tool_kind_mask(history.tool_names, (), read_tools)
+    reads = tool_kind_mask(history.tool_names, (ToolKind.READ,), read_tools)
     may_touch[-1] = False
     found = {}
     for result in history.results.tolist():
@@ -253,13 +253,15 @@ def _deed(session: Session, call: Block, result: Block) -> _Deed:
     if key in _KNOWN:
         return _KNOWN[key]
     try:
-        deeds = deeds_of(call.tool_name, arguments_text(session, call), session.text(result), is_error=result.is_error)
+        deeds = call_effects(
+            call.tool_name, arguments_text(session, call), session.text(result), is_error=result.is_error
+        )
     except TextUnavailableError:
         return _NOTHING
-    return _KNOWN.keep(key, _as_deed(call.tool_name, deeds))
+    return _KNOWN.keep(key, _to_effects(call.tool_name, deeds))
 
 
-def _as_deed(tool: str, deeds: CallDeeds) -> _Deed:
+def _to_effects(tool: str, deeds: CallEffects) -> _Deed:
     by_file: dict[tuple[str, str], list[FileOperation]] = {}
     for operation in deeds.operations:
         by_file.setdefault((operation.path, operation.folder), []).append(operation)
@@ -272,13 +274,13 @@ def _as_deed(tool: str, deeds: CallDeeds) -> _Deed:
     operations = tuple(by_file[path, folder])
     if any(isinstance(operation, Patching) and operation.moved_to for operation in operations):
         return _Deed(reads=reads)
-    why = next((operation.why for operation in operations if isinstance(operation, Unclear)), "")
+    why = next((operation.why for operation in operations if isinstance(operation, UnknownChange)), "")
     event = FileEvent(path, kinds[path, folder], 0, 0, 0, 0, tool, operations, problem=why)
-    return _Deed(path, folder, reads, deeds.intent, difference_in_words(event))
+    return _Deed(path, folder, reads, deeds.intent, describe_difference(event))
 
 
-@once_a_history
-def _said(history: History) -> SaidBefore:
-    deeds = _deeds(history, ())
+@cached_per_history
+def _said(history: History) -> PrecedingText:
+    deeds = _file_effects(history, ())
     asking = [int(history.call_block[result]) for result, deed in deeds.items() if deed.changes]
-    return SaidBefore(history.session, (history.message[asking] + 1).tolist())
+    return PrecedingText(history.session, (history.message[asking] + 1).tolist())

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from inspector.strategies.core.batching import Batching
-from inspector.strategies.core.operations import RemoveBlock, ReplaceText, cut_in
+from inspector.strategies.core.operations import RemoveBlock, ReplaceText, make_cut
 from inspector.strategies.core.parameters import CHARACTERS
 from inspector.strategies.core.parametrized import choice, limit_unit, tools, whole
 from inspector.strategies.core.rendition import Action, Rendition
@@ -19,7 +19,7 @@ from inspector.strategies.core.schedule_builder import ScheduleBuilder
 from inspector.strategies.core.strategy import Counterpart, Decision
 from inspector.strategies.history.arrival_order import arrivals
 from inspector.strategies.history.reads import reads_of
-from inspector.strategies.history.tools import Meaning, meaning_mask
+from inspector.strategies.history.tools import ToolKind, tool_kind_mask
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -122,7 +122,7 @@ class CutOutput:
     unit: str = CHARACTERS
 
     def apply(self, rendition: Rendition, source: BlockSource) -> Rendition:
-        cut = cut_in(self.unit, self.limit, self.keep, self.keep, _NOTE).apply(rendition, source)
+        cut = make_cut(self.unit, self.limit, self.keep, self.keep, _NOTE).apply(rendition, source)
         if cut is rendition:
             return rendition
         lines = rendition.text(source.text()).count("\n") + 1
@@ -201,14 +201,14 @@ class SmartRetention(Batching):
         """Decide output when it enters, and reads and listings whenever another arrives."""
         builder = ScheduleBuilder(history)
         self._add_reads(history, builder)
-        output = meaning_mask(history.tool_names, (Meaning.SHELL,), self.output_tools)
+        output = tool_kind_mask(history.tool_names, (ToolKind.SHELL,), self.output_tools)
         long_outputs = history.results_of(output)
         # A token has at least one character.
         long_outputs = long_outputs[history.characters[long_outputs] > self.output_limit]
         cut = Decision(self._output_operation(), "long output", "output")
         builder.add_at_insertion(long_outputs, cut)
         if self.variant == "document":
-            light = meaning_mask(history.tool_names, (Meaning.LIGHT,), self.light_tools)
+            light = tool_kind_mask(history.tool_names, (ToolKind.LIGHT,), self.light_tools)
             chosen = np.zeros(len(history.kind), dtype=np.bool_)
             chosen[history.results_of(light)] = True
             reason = f"older than the newest {self.light_keep} light results"
@@ -224,7 +224,7 @@ class SmartRetention(Batching):
         if self.variant == "document":
             return CutOutput(self.output_limit, self.output_keep, self.unit)
         half, note = self.output_limit // 2, "\n\n... [truncated: {length:,} chars total] ...\n\n"
-        return cut_in(self.unit, self.output_limit, half, half, note, numbered=True)
+        return make_cut(self.unit, self.output_limit, half, half, note, numbered=True)
 
     def _add_reads(self, history: History, builder: ScheduleBuilder) -> None:
         results, numbers, paths = reads_of(history, self.read_tools)

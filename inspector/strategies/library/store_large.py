@@ -25,7 +25,7 @@ from inspector.strategies.core.stored_previews import OPENING_TAG, persisted_out
 from inspector.strategies.core.strategy import Decision
 from inspector.strategies.history.freshness import result_runs
 from inspector.strategies.history.history import NEVER
-from inspector.strategies.history.tools import meaning_mask
+from inspector.strategies.history.tools import tool_kind_mask
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -143,7 +143,7 @@ class StoreLarge(Parametrized):
         builder = ScheduleBuilder(history)
         budgets = budgets_for_window(self.window, self.limit, self.batch_budget)
         results = history.results[history.enters[history.results] != NEVER]
-        exempt = meaning_mask(history.tool_names, (), self.exempt_tools)[history.tool[results]]
+        exempt = tool_kind_mask(history.tool_names, (), self.exempt_tools)[history.tool[results]]
         stored: dict[int, int] = {}
         limits = {tool: self.limit_for(tool, budgets.result) for tool in history.tool_names}
         of_tool = np.array([*limits.values(), budgets.result], dtype=np.int64)[history.tool[results]]

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from inspector.strategies.core.operations import BlockSource
-    from inspector.strategies.core.strategy import Moment, Schedule
+    from inspector.strategies.core.strategy import CallContext, Schedule
     from inspector.strategies.history.conversation_items import ConversationItem
     from inspector.strategies.history.history import History
 
@@ -150,7 +150,7 @@ class StrandsWindowRun(ThreadRun[StrandsWindow, _Window]):
         self._cut.difference_update(arrived)
         return super().restored(arrived)
 
-    def decide(self, state: _Window, arrived: list[int], moment: Moment) -> Iterable[Choice]:
+    def decide(self, state: _Window, arrived: list[int], moment: CallContext) -> Iterable[Choice]:
         choices: list[Choice] = []
         for item in self.items(arrived):
             if state.calls and self._begins_run(state, item):
@@ -225,7 +225,7 @@ class StrandsWindowRun(ThreadRun[StrandsWindow, _Window]):
         state.start = max(state.start, until)
         return [Choice(block, decision) for block in gone]
 
-    def _recover(self, state: _Window, moment: Moment, made: Iterable[Choice]) -> Iterator[Choice]:
+    def _recover(self, state: _Window, moment: CallContext, made: Iterable[Choice]) -> Iterator[Choice]:
         """Cut or drop until the prompt fits the window, or nothing more can be done."""
         left = {choice.block: moment.tokens_under(choice) for choice in made}
         tokens = moment.prompt_tokens - sum(moment.tokens(block) - now for block, now in left.items())
@@ -241,7 +241,7 @@ class StrandsWindowRun(ThreadRun[StrandsWindow, _Window]):
                 left[each.block] = now
             yield from choices
 
-    def _cut_oldest(self, state: _Window, moment: Moment) -> list[Choice]:
+    def _cut_oldest(self, state: _Window, moment: CallContext) -> list[Choice]:
         pinned = set(state.pinned)
         at = bisect_left(state.results, state.start)
         while at < len(state.results) and state.results[at] in pinned:
@@ -253,7 +253,7 @@ class StrandsWindowRun(ThreadRun[StrandsWindow, _Window]):
         self._cut.update(blocks)
         return [Choice(block, decision) for block in blocks]
 
-    def _is_cuttable(self, moment: Moment, block: int) -> bool:
+    def _is_cuttable(self, moment: CallContext, block: int) -> bool:
         if block in self._cut or self.history.kind_bytes[block] != TOOL_RESULT:
             return False
         rendition = moment.rendition(block)

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from inspector.strategies.core.operations import BlockSource
-    from inspector.strategies.core.strategy import Moment
+    from inspector.strategies.core.strategy import CallContext
     from inspector.strategies.history.conversation_items import ConversationItem
     from inspector.strategies.history.history import History
 
@@ -134,14 +134,14 @@ class SummarizeRun(ThreadRun[Summarize, _SentMessages]):
     def begin(self) -> _SentMessages:
         return _SentMessages()
 
-    def decide(self, state: _SentMessages, arrived: list[int], moment: Moment) -> Iterable[Choice]:
+    def decide(self, state: _SentMessages, arrived: list[int], moment: CallContext) -> Iterable[Choice]:
         items = self.items(arrived)
         state.add(items)
         state.tokens += sum(moment.total_tokens(item.blocks) for item in items)
         tokens = state.tokens if self.strategy.trigger == "content" else moment.previous_prompt_tokens
         return self._summarize(state, moment, tokens) if tokens >= self.strategy.threshold else ()
 
-    def _summarize(self, state: _SentMessages, moment: Moment, tokens: int) -> Iterable[Choice]:
+    def _summarize(self, state: _SentMessages, moment: CallContext, tokens: int) -> Iterable[Choice]:
         messages = state.messages
         end = self._boundary(messages, len(messages) - self.strategy.tail)
         anchor = self._anchor(messages[0]) if messages else -1

@@ -14,12 +14,12 @@ from inspector.strategies.core.operations import RemoveBlock, sent_text
 from inspector.strategies.core.parameters import ParameterError, ToolList
 from inspector.strategies.core.parametrized import switch, tools, whole, written
 from inspector.strategies.core.rendition import Action, Rendition
-from inspector.strategies.core.schedule_builder import COUNTED_ANEW, ScheduleBuilder
+from inspector.strategies.core.schedule_builder import CONTEXT_RESET, ScheduleBuilder
 from inspector.strategies.core.strategy import Counterpart, Decision
 from inspector.strategies.history.arrival_order import arrivals, later
 from inspector.strategies.history.history import NEVER
 from inspector.strategies.history.memo import TextMemo
-from inspector.strategies.history.tools import meaning_mask
+from inspector.strategies.history.tools import tool_kind_mask
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -76,8 +76,8 @@ class LastObservations(Batching):
     def schedule(self, history: History) -> Schedule:
         """Replace an observation at the call at which the number of observations reaches a multiple of `polling`."""
         builder = ScheduleBuilder(history)
-        removed = meaning_mask(history.tool_names, (), self.remove_tools)[history.tool]
-        always = removed | meaning_mask(history.tool_names, (), self.keep_tools)[history.tool]
+        removed = tool_kind_mask(history.tool_names, (), self.remove_tools)[history.tool]
+        always = removed | tool_kind_mask(history.tool_names, (), self.keep_tools)[history.tool]
         old = Decision(CountLines(), f"older than the newest {self.keep} observations")
         result = history.kind == BlockKind.TOOL_RESULT
         for context in arrivals(history, result | (history.kind == BlockKind.USER_TEXT)):
@@ -88,7 +88,7 @@ class LastObservations(Batching):
             goes = self._goes(np.append(np.zeros(task, dtype=np.int32), calls))[task:]
             chosen = ~always[blocks]
             carried = chosen[: np.count_nonzero(is_result[: context.carried])]
-            builder.add(blocks[: len(carried)][carried], calls[: len(carried)][carried], COUNTED_ANEW)
+            builder.add(blocks[: len(carried)][carried], calls[: len(carried)][carried], CONTEXT_RESET)
             builder.add(blocks[chosen], goes[chosen], old)
         results = history.results[removed[history.results]]
         builder.add_at_insertion(results, Decision(CountLines(), "always removed", "always"))
@@ -287,6 +287,6 @@ class RemoveRegex(Batching):
             goes = later(context.calls[starts], self.keep_last) if self.keep_last else context.calls[starts]
             chosen = texts[context.blocks]
             carried = context.blocks[: context.carried][chosen[: context.carried]]
-            builder.add(carried, context.calls[: context.carried][chosen[: context.carried]], COUNTED_ANEW)
+            builder.add(carried, context.calls[: context.carried][chosen[: context.carried]], CONTEXT_RESET)
             builder.add(context.blocks[chosen], goes[entry][chosen].astype(np.int32), matched)
         return builder.schedule()

@@ -18,16 +18,16 @@ import numpy as np
 
 from inspector.session.model import BlockKind, Role
 from inspector.strategies.core.batching import Batching
-from inspector.strategies.core.operations import cut_in
+from inspector.strategies.core.operations import make_cut
 from inspector.strategies.core.parametrized import choice, limit_unit, switch, tools, whole, written
 from inspector.strategies.core.rendition import Action, Rendition
 from inspector.strategies.core.strategy import Counterpart, Decision, Schedule
-from inspector.strategies.history.freshness import Ageing, ageing, last_members, result_runs
-from inspector.strategies.history.memo import once_a_history
+from inspector.strategies.history.freshness import FreshnessChanges, ageing, last_marked_messages, result_runs
+from inspector.strategies.history.memo import cached_per_history
 from inspector.strategies.history.tools import (
-    TIER_OF_MEANING,
+    TIER_OF_KIND,
     document_tier,
-    meaning_of,
+    tool_kind,
     tool_set_for,
     tools_of_session,
 )
@@ -61,7 +61,7 @@ class StripSnapshots:
         return rendition if start == 0 else Rendition(rendition.between(start, len(text)), Action.CUT)
 
 
-def stale_snapshots(history: History) -> tuple[NDArray[np.int32], Ageing]:
+def stale_snapshots(history: History) -> tuple[NDArray[np.int32], FreshnessChanges]:
     """Find user texts that begin with a snapshot, and when they stop being the newest question of the prompt."""
     session = history.session
     texts = np.flatnonzero((history.kind == BlockKind.USER_TEXT) & history.plain_text).astype(np.int32)
@@ -72,7 +72,7 @@ def stale_snapshots(history: History) -> tuple[NDArray[np.int32], Ageing]:
     blocks = session.blocks
     begins = np.fromiter((blocks[block].preview.startswith(TAGS) for block in texts), np.bool_, len(texts))
     candidates = texts[by_user & begins]
-    return candidates, ageing(history, candidates, history.message[candidates], last_members(history, asks))
+    return candidates, ageing(history, candidates, history.message[candidates], last_marked_messages(history, asks))
 
 
 MARKER = "\n...[truncated, already processed]"
@@ -157,7 +157,7 @@ class TieredStale(Batching):
             if tool in getattr(self, f"{tier}_tools"):
                 return tier
         if self.tool_set == "coding":
-            return TIER_OF_MEANING[meaning_of(tool)]
+            return TIER_OF_KIND[tool_kind(tool)]
         return document_tier(tool, shipped=self.variant == "shipped")
 
     def schedule(self, history: History) -> Schedule:
@@ -179,7 +179,7 @@ class TieredStale(Batching):
         cuts = []
         for tier in TIERS:
             limit = self.limit(tier)
-            cut = cut_in(self.unit, limit, limit, 0, self.marker, never_longer=self.never_longer)
+            cut = make_cut(self.unit, limit, limit, 0, self.marker, never_longer=self.never_longer)
             cuts.append(Decision(cut, f"stale, tier {tier}", tier))
         back = [Decision(None, "fresh again", tier) for tier in TIERS]
         snapshots = [Decision(StripSnapshots(), "outdated snapshot"), Decision(None, "the newest question again")]
@@ -200,7 +200,7 @@ class _Ages(NamedTuple):
     stale: NDArray[np.bool_]
 
 
-@once_a_history
+@cached_per_history
 def _ages(history: History, variant: str, *, lists: bool) -> _Ages:
     results = history.results if lists else history.results[history.plain_text[history.results]]
     ages = ageing(history, results, *_groups(history, results, variant))
@@ -215,7 +215,7 @@ def _groups(history: History, results: NDArray[np.int32], variant: str) -> tuple
         runs = result_runs(history)
         last = history.call_last_message
         return runs[history.message[results]], np.where(last >= 0, np.append(runs, -1)[last], -1).astype(np.int32)
-    last = last_members(history, history.message_has_results)
+    last = last_marked_messages(history, history.message_has_results)
     final_result = np.full(len(history.message_enters) + 1, -1, dtype=np.int32)
     final_result[history.message[history.results]] = history.results
     return results, final_result[last]

@@ -12,7 +12,7 @@ import numpy as np
 
 from inspector.session.model import Role
 from inspector.strategies.core.batching import Batching
-from inspector.strategies.core.operations import cut_in
+from inspector.strategies.core.operations import make_cut
 from inspector.strategies.core.parameters import CHARACTERS, TOKENS
 from inspector.strategies.core.parametrized import Parametrized, choice, limit_unit, whole, written
 from inspector.strategies.core.schedule_builder import ScheduleBuilder
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from inspector.strategies.core.operations import CutText, CutTokens
-    from inspector.strategies.core.strategy import Moment, Schedule
+    from inspector.strategies.core.strategy import CallContext, Schedule
     from inspector.strategies.history.history import History
 
 
@@ -116,7 +116,7 @@ class TokenBudgetRun(ThreadRun[TokenBudget, _UncutResults]):
         """Return the same state: its results may be cut in the new context too, if that contains them."""
         return before
 
-    def decide(self, state: _UncutResults, arrived: list[int], moment: Moment) -> Iterable[Choice]:
+    def decide(self, state: _UncutResults, arrived: list[int], moment: CallContext) -> Iterable[Choice]:
         is_new, state.is_new = state.is_new, False
         results = self.results(arrived)
         if is_new and moment.previous_prompt_tokens:
@@ -135,13 +135,13 @@ class TokenBudgetRun(ThreadRun[TokenBudget, _UncutResults]):
         state.add(results, self.runs)
         return choices
 
-    def _cut(self, state: _UncutResults, moment: Moment) -> Iterable[Choice]:
+    def _cut(self, state: _UncutResults, moment: CallContext) -> Iterable[Choice]:
         tokens, budget = moment.previous_prompt_tokens, self.strategy.budget
         if not budget or tokens <= budget or len(state.batches) < 2:
             return
         separator = "\n\n" if self.strategy.variant == "shipped" else ""
         keep = self.strategy.keep
-        operation = cut_in(self.strategy.unit, keep, keep, 0, separator + MARKER)
+        operation = make_cut(self.strategy.unit, keep, keep, 0, separator + MARKER)
         decision = Decision(operation, f"old when a prompt of {tokens:,} tokens passed the budget of {budget:,}")
         old, state.batches = state.batches[:-1], state.batches[-1:]
         for _, batch in old:
@@ -150,18 +150,18 @@ class TokenBudgetRun(ThreadRun[TokenBudget, _UncutResults]):
                 if self._is_to_be_cut(moment, block):
                     yield Choice(block, decision)
 
-    def _is_to_be_cut(self, moment: Moment, block: int) -> bool:
+    def _is_to_be_cut(self, moment: CallContext, block: int) -> bool:
         if not self.history.plain_text[block]:
             return False
         return self._is_long(moment, block) and not ends_with_marker(moment, block)
 
-    def _is_long(self, moment: Moment, block: int) -> bool:
+    def _is_long(self, moment: CallContext, block: int) -> bool:
         if self.strategy.unit == TOKENS:
             return moment.tokens(block) > self.strategy.keep
         return moment.length(block) > self.strategy.keep
 
 
-def ends_with_marker(moment: Moment, block: int) -> bool:
+def ends_with_marker(moment: CallContext, block: int) -> bool:
     """Return True if the block, as it would be sent, ends with the marker."""
     pieces = moment.rendition(block).pieces
     last = pieces[-1] if pieces else ""
@@ -201,7 +201,7 @@ class TruncateAfterUse(Batching):
         enters = history.enters[results]
         answered = np.where(_answered_before(history)[history.message[results]], enters, answered).astype(np.int32)
         builder = ScheduleBuilder(history)
-        builder.add(results, answered, Decision(cut_in(self.unit, self.keep, self.keep, 0, self.marker), "answered"))
+        builder.add(results, answered, Decision(make_cut(self.unit, self.keep, self.keep, 0, self.marker), "answered"))
         return builder.schedule()
 
 
@@ -262,4 +262,4 @@ class CapAtInsertion(Parametrized):
             return None
         size = "{length:,} characters" if self.unit == CHARACTERS else "{tokens:,} tokens"
         marker = f"\n\n[OUTPUT TRUNCATED: Showing {self.limit:,} of {size} from {{tool}}]"
-        return cut_in(self.unit, self.limit, self.limit, 0, marker, numbered=True)
+        return make_cut(self.unit, self.limit, self.limit, 0, marker, numbered=True)

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from inspector.strategies.core.operations import CutText, CutTokens, check_template, cut_in
+from inspector.strategies.core.operations import CutText, CutTokens, check_template, make_cut
 from inspector.strategies.core.parameters import CHARACTERS, Parameter, ToolList
 from inspector.strategies.core.parametrized import (
     Parametrized,
@@ -32,7 +32,7 @@ from inspector.strategies.core.parametrized import (
 )
 from inspector.strategies.core.schedule_builder import ScheduleBuilder
 from inspector.strategies.core.strategy import Choice, Counterpart, Decision
-from inspector.strategies.history.tools import meaning_mask, meaning_of
+from inspector.strategies.history.tools import tool_kind, tool_kind_mask
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 
     from inspector.strategies.core.operations import BlockSource
     from inspector.strategies.core.rendition import Rendition
-    from inspector.strategies.core.strategy import Moment, Schedule
+    from inspector.strategies.core.strategy import CallContext, Schedule
     from inspector.strategies.history.history import History
 
 MARKER = "\n\n[... {removed:,} chars trimmed from {tool} output ...]\n\n"
@@ -77,7 +77,7 @@ class TrimText:
     marker: str = MARKER
 
     def apply(self, rendition: Rendition, source: BlockSource) -> Rendition:
-        trim = cut_in(self.unit, self.threshold, self.head, self.tail, self.marker, numbered=True)
+        trim = make_cut(self.unit, self.threshold, self.head, self.tail, self.marker, numbered=True)
         trimmed = trim.apply(rendition, source)
         return hard_cap(self.cap, self.unit).apply(trimmed, source) if self.cap else trimmed
 
@@ -86,7 +86,7 @@ def hard_cap(limit: int, unit: str = CHARACTERS) -> CutText | CutTokens:
     """Build the cap that existed before the proposal: the head, and a note with the text's length."""
     size, counted = ("{length:,} chars", "char") if unit == CHARACTERS else ("{tokens:,} tokens", "token")
     note = f"\n\n[Cut: tool response was {size}, exceeding the {limit:,} {counted} limit]"
-    return cut_in(unit, limit, limit, 0, note, numbered=True)
+    return make_cut(unit, limit, limit, 0, note, numbered=True)
 
 
 def _threshold(characters: int, what: str, profile: str = "default") -> Any:
@@ -199,11 +199,11 @@ class TrimAtInsertion(Parametrized):
 
     def profile_of(self, tool: str) -> str:
         """Return the profile for a tool's results: its kind's with `per-tool`, otherwise `default`."""
-        kind = str(meaning_of(tool))
+        kind = str(tool_kind(tool))
         return kind if self.per_tool and kind in PROFILES else "default"
 
     def profile_or_exempt(self, tool: str) -> str:
-        exempt = meaning_mask((tool,), (), self.exempt_tools)
+        exempt = tool_kind_mask((tool,), (), self.exempt_tools)
         return _EXEMPT if exempt[0] else self.profile_of(tool)
 
     def in_use(self) -> TrimAtInsertion | _AdaptiveTrim:
@@ -228,7 +228,7 @@ class TrimAtInsertion(Parametrized):
         """Return every result, and its profile's index in `_NAMES`."""
         results = history.results
         of_tool = np.array([_NAMES.index(self.profile_of(name)) for name in (*history.tool_names, "")], dtype=np.int32)
-        of_tool[meaning_mask(history.tool_names, (), self.exempt_tools)] = _NAMES.index(_EXEMPT)
+        of_tool[tool_kind_mask(history.tool_names, (), self.exempt_tools)] = _NAMES.index(_EXEMPT)
         return results, of_tool[history.tool[results]]
 
     def decision(self, name: str, most: int | None = None) -> Decision:
@@ -246,7 +246,7 @@ class TrimAtInsertion(Parametrized):
         longest = profile.head + profile.tail + len(self.marker) + 1_000
         if self.cap == 0 or (longest <= self.cap and profile.threshold <= self.cap):
             # The cap cannot be reached, and a plain cut is computed for all results at once.
-            return cut_in(self.unit, *profile, self.marker, numbered=True)
+            return make_cut(self.unit, *profile, self.marker, numbered=True)
         return TrimText(*profile, self.cap, self.unit, self.marker)
 
 
@@ -276,7 +276,7 @@ class _AdaptiveTrimRun:
     profile_of: dict[int, int]
     _has_begun: bool = False
 
-    def step(self, moment: Moment) -> Iterator[Choice]:
+    def step(self, moment: CallContext) -> Iterator[Choice]:
         arrived = [block for block in moment.arrived.tolist() if block in self.profile_of]
         has_begun, self._has_begun = self._has_begun, True
         if not arrived:

@@ -26,7 +26,7 @@ from inspector.strategies.core.batching import Batching
 from inspector.strategies.core.operations import RemoveBlock
 from inspector.strategies.core.parameters import ToolList
 from inspector.strategies.core.parametrized import choice, tools, whole
-from inspector.strategies.core.schedule_builder import COUNTED_ANEW, ScheduleBuilder
+from inspector.strategies.core.schedule_builder import CONTEXT_RESET, ScheduleBuilder
 from inspector.strategies.core.strategy import Decision
 from inspector.strategies.history.arrival_order import later
 from inspector.strategies.history.conversation_items import ItemKind, counted_items
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 from inspector.strategies.history.history import History
 
 
-class LeftOutFrom(NamedTuple):
+class VisibilityChange(NamedTuple):
     """A call from which on a block is left out, or sent again."""
 
     call: int
@@ -83,7 +83,7 @@ class VercelPrune(Batching):
     def schedule(self, history: History) -> Schedule:
         """Remove a tool use at the call that adds the last of the kept messages after it."""
         builder = ScheduleBuilder(history)
-        anew = COUNTED_ANEW
+        anew = CONTEXT_RESET
         gone = RemoveBlock(leaves_message=self.empty_messages == "keep")
         for items in counted_items(history, ItemKind.BATCHES):
             carried = items.item < items.carried
@@ -111,7 +111,7 @@ class VercelPrune(Batching):
         counts = {"all": 0, "before-last-message": 1, "before-last-messages": self.messages}
         return counts.get(self.tool_calls)
 
-    def _tool_turns(self, history: History, items: CountedItems) -> Iterator[tuple[int, list[LeftOutFrom]]]:
+    def _tool_turns(self, history: History, items: CountedItems) -> Iterator[tuple[int, list[VisibilityChange]]]:
         """Yield when tool calls and results are removed, and when a repeated id makes them sent again."""
         kept = self._kept
         if kept is None:
@@ -135,19 +135,19 @@ class VercelPrune(Batching):
             for place, block in uses:
                 if self.tools and blocks[block].tool_name not in self.tools:
                     continue
-                found: list[LeftOutFrom] = []
+                found: list[VisibilityChange] = []
                 for at in range(bisect_left(lasts, place), len(going)):
                     _, leaves, returns = going[at]
-                    found.append(LeftOutFrom(leaves, is_gone=True))
+                    found.append(VisibilityChange(leaves, is_gone=True))
                     if kept and returns != NEVER:
-                        found.append(LeftOutFrom(returns, is_gone=False))
+                        found.append(VisibilityChange(returns, is_gone=False))
                     if not kept:
                         break
                 yield block, found
 
     def _orphans(
-        self, history: History, items: CountedItems, turns: dict[int, list[LeftOutFrom]]
-    ) -> Iterator[tuple[int, LeftOutFrom]]:
+        self, history: History, items: CountedItems, turns: dict[int, list[VisibilityChange]]
+    ) -> Iterator[tuple[int, VisibilityChange]]:
         """Yield when reasoning is removed because everything after it in its message is gone."""
         for message in _messages(history, items):
             kinds = [int(history.kind[block]) for block in message]
@@ -169,7 +169,7 @@ class VercelPrune(Batching):
                             yield block, turn
                 at = following
 
-    def _thoughts(self, history: History, items: CountedItems) -> Iterator[tuple[int, LeftOutFrom]]:
+    def _thoughts(self, history: History, items: CountedItems) -> Iterator[tuple[int, VisibilityChange]]:
         """Yield when reasoning is removed regardless of later blocks."""
         if self.reasoning == "none":
             return
@@ -177,7 +177,7 @@ class VercelPrune(Batching):
         thinking = history.kind[items.blocks] == BlockKind.THINKING
         for block, place in zip(items.blocks[thinking].tolist(), items.item[thinking].tolist(), strict=True):
             if calls[place] != NEVER:
-                yield block, LeftOutFrom(int(calls[place]), is_gone=True)
+                yield block, VisibilityChange(int(calls[place]), is_gone=True)
 
 
 def _messages(history: History, items: CountedItems) -> Iterator[list[int]]:
@@ -187,15 +187,15 @@ def _messages(history: History, items: CountedItems) -> Iterator[list[int]]:
         yield items.blocks[ends[place] : ends[place + 1]].tolist()
 
 
-def _all_gone(turns: Sequence[list[LeftOutFrom]]) -> list[LeftOutFrom]:
+def _all_gone(turns: Sequence[list[VisibilityChange]]) -> list[VisibilityChange]:
     """Return when all of several blocks are gone, given when each of them is."""
     changes = sorted((turn.call, place, turn.is_gone) for place, found in enumerate(turns) for turn in found)
     gone = [False] * len(turns)
-    found: list[LeftOutFrom] = []
+    found: list[VisibilityChange] = []
     for number, (call, place, is_gone) in enumerate(changes):
         gone[place] = is_gone
         if number + 1 < len(changes) and changes[number + 1][0] == call:
             continue
         if all(gone) != (bool(found) and found[-1].is_gone):
-            found.append(LeftOutFrom(call, is_gone=all(gone)))
+            found.append(VisibilityChange(call, is_gone=all(gone)))
     return found

@@ -54,7 +54,7 @@ class UserAction(Struct, Generic[Node], frozen=True):
         menu: Key of the menu and key in the menu, separated by a blank: `g f`; empty if not in a menu.
         also: More search terms for the palette.
         when: Returns True if the status line shows it now. Called with the screen.
-        label_now: Returns the status line label if the key would undo its effect, None for `label`. Called with the
+        current_label: Returns the status line label if the key would undo its effect, None for `label`. Called with the
             screen.
         is_first: True for a priority binding, which runs before the focused widget sees the key.
         needs_session: On the main screen, True to show a notice if no session is open.
@@ -78,7 +78,7 @@ class UserAction(Struct, Generic[Node], frozen=True):
     menu: str = ""
     also: str = ""
     when: Callable[[Any], bool] = _always
-    label_now: Callable[[Any], str] | None = None
+    current_label: Callable[[Any], str] | None = None
 
     @property
     def binding(self) -> Binding:

@@ -41,7 +41,7 @@ def has_best_with_none_on(main: InspectScreen) -> bool:
     return has_none_on(main) and found is not None and found.best is not None
 
 
-def asks_for_compare(main: InspectScreen) -> bool:
+def shows_compare_hint(main: InspectScreen) -> bool:
     """Return True if the cost pane shows no key for the comparison next to the best plan."""
     return not has_best_with_none_on(main)
 
@@ -52,22 +52,22 @@ def was_compacted_with_none_on(main: InspectScreen) -> bool:
     return has_none_on(main) and session is not None and bool(session.compactions)
 
 
-def has_past(main: InspectScreen) -> bool:
+def can_undo(main: InspectScreen) -> bool:
     """Return True if a change of the plan can be undone."""
     return main.controller.plans is not None and bool(main.controller.plans.shown.past)
 
 
-def has_future(main: InspectScreen) -> bool:
+def can_redo(main: InspectScreen) -> bool:
     """Return True if a change of the plan can be redone."""
     return main.controller.plans is not None and bool(main.controller.plans.shown.future)
 
 
-def has_rival(main: InspectScreen) -> bool:
+def has_other_plan(main: InspectScreen) -> bool:
     """Return True if there is a second plan."""
     return main.controller.rival is not None
 
 
-def looks_back(main: InspectScreen) -> bool:
+def is_at_earlier_call(main: InspectScreen) -> bool:
     """Return True if an earlier call is selected, not the next prompt."""
     return main.controller.call is not None
 
@@ -84,7 +84,7 @@ def has_none(main: InspectScreen) -> bool:
 
 def is_in_plan_to_undo(main: InspectScreen) -> bool:
     """Return True if the plan has the focus and was changed."""
-    return has_past(main) and main.pane_focus.is_in(PLAN)
+    return can_undo(main) and main.pane_focus.is_in(PLAN)
 
 
 def is_in_plan(main: InspectScreen) -> bool:

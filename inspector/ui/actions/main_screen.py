@@ -7,23 +7,23 @@ from typing import TYPE_CHECKING, Final
 from inspector.ui.actions import menus
 from inspector.ui.actions.action import Named, UserAction
 from inspector.ui.actions.applies import (
-    asks_for_compare,
+    can_redo,
+    can_undo,
     has_best_with_none_on,
-    has_future,
     has_none,
     has_none_on,
     has_outcome,
-    has_past,
     has_plan,
     has_session,
     has_strategies,
     has_strategies_or_is_in_plan,
     has_tabs,
+    is_at_earlier_call,
     is_in_cost,
     is_in_detail,
     is_in_plan,
     is_in_plan_to_undo,
-    looks_back,
+    shows_compare_hint,
 )
 
 if TYPE_CHECKING:
@@ -98,7 +98,7 @@ MAIN: Final[tuple[UserAction[InspectScreen], ...]] = (
     UserAction(
         "plan.best",
         "asterisk",
-        lambda main: main.plan.take_best(),
+        lambda main: main.plan.use_best(),
         "best",
         "Use the plan that saves most here, net of getting needed text back",
         is_shown=True,
@@ -115,7 +115,7 @@ MAIN: Final[tuple[UserAction[InspectScreen], ...]] = (
         "Undo the last change of the plan",
         is_shown=True,
         rank=3,
-        named=Named("Undo", "Undo the last change of the plan", has_past),
+        named=Named("Undo", "Undo the last change of the plan", can_undo),
         also="back revert",
         when=is_in_plan_to_undo,
     ),
@@ -125,7 +125,7 @@ MAIN: Final[tuple[UserAction[InspectScreen], ...]] = (
         lambda main: main.controller.redo(),
         "redo",
         "Redo the change",
-        named=Named("Redo", "Make the undone change again", has_future),
+        named=Named("Redo", "Make the undone change again", can_redo),
     ),
     UserAction(
         "call.previous",
@@ -135,7 +135,7 @@ MAIN: Final[tuple[UserAction[InspectScreen], ...]] = (
         "Go to the previous call",
         is_shown=True,
         rank=1,
-        when=looks_back,
+        when=is_at_earlier_call,
     ),
     UserAction(
         "call.next",
@@ -145,7 +145,7 @@ MAIN: Final[tuple[UserAction[InspectScreen], ...]] = (
         "Go to the next call",
         is_shown=True,
         rank=1,
-        when=looks_back,
+        when=is_at_earlier_call,
     ),
     UserAction("call.back", "shift+left", lambda main: main.chart.step(-FAR), "far", f"Go back {FAR} calls"),
     UserAction("call.on", "shift+right", lambda main: main.chart.step(FAR), "far", f"Go forward {FAR} calls"),
@@ -157,9 +157,9 @@ MAIN: Final[tuple[UserAction[InspectScreen], ...]] = (
         "Go to the next prompt, and follow what is added",
         is_shown=True,
         rank=1,
-        named=Named("Go to the next prompt", "Back from the call looked at", looks_back),
+        named=Named("Go to the next prompt", "Back from the call looked at", is_at_earlier_call),
         also="now present latest follow",
-        when=looks_back,
+        when=is_at_earlier_call,
     ),
     UserAction(
         "menu.go",
@@ -256,7 +256,7 @@ MAIN: Final[tuple[UserAction[InspectScreen], ...]] = (
         rank=7,
         named=Named("Compare strategies", "Every strategy and ready plan with this plan, as a table", has_outcome),
         also="best cheaper save saving recommend compaction which",
-        when=asks_for_compare,
+        when=shows_compare_hint,
     ),
     UserAction(
         "study.open-tune",

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Final
 
 from inspector.ui.actions.action import Named, UserAction
 from inspector.ui.actions.applies import (
+    has_other_plan,
     has_outcome,
     has_plan,
-    has_rival,
     has_session,
     has_strategies,
     was_compacted_with_none_on,
@@ -98,7 +98,7 @@ _PLACES: Final[tuple[Row, ...]] = (
         "m",
         "cache miss",
         "cache miss",
-        lambda main, step: main.timeline.jumps.go(main.timeline.jumps.to_break, step),
+        lambda main, step: main.timeline.jumps.go(main.timeline.jumps.to_miss, step),
         "expensive cost why break rewrite",
     ),
     *_pair(
@@ -114,7 +114,7 @@ _PLACES: Final[tuple[Row, ...]] = (
         "b",
         "big rise",
         "place where the context grew most",
-        lambda main, step: main.timeline.jumps.go(main.timeline.jumps.to_rise, step),
+        lambda main, step: main.timeline.jumps.go(main.timeline.jumps.to_growth, step),
         "expensive why jump large biggest",
     ),
     *_pair(
@@ -140,7 +140,7 @@ JUMPS: Final[tuple[Row, ...]] = (
     UserAction(
         "cost.carried",
         "",
-        lambda main: main.timeline.jumps.go(main.cost.to_carried, 1),
+        lambda main: main.timeline.jumps.go(main.cost.to_most_resent, 1),
         "costliest result",
         "Go to the next of the results that cost most to resend",
         menu="g $",
@@ -404,7 +404,7 @@ FILES: Final[tuple[Row, ...]] = (
         lambda main: main.plan.show_difference(),
         "compare A and B",
         "Compare plans A and B",
-        named=Named("Compare plans A and B", "Everything the two plans differ in", has_rival),
+        named=Named("Compare plans A and B", "Everything the two plans differ in", has_other_plan),
         menu="w d",
         also="difference diff",
     ),

@@ -118,7 +118,7 @@ COMPARE: Table = (
         "Show only plans of which no other saves more and is needed less, or all",
         is_shown=True,
         rank=3,
-        label_now=lambda screen: "all plans" if screen.shows_front else "front",
+        current_label=lambda screen: "all plans" if screen.shows_front else "front",
         also="pareto risk needed why best careful bold",
     ),
     UserAction("compare.fold", "underscore", "screen.fold", "fold", "Show plans that never applied, or fold them"),
@@ -298,7 +298,7 @@ MISSES: Table = (
         "Show what every call cost, with the misses among them, or hide it",
         is_shown=True,
         rank=1,
-        label_now=lambda screen: "hide bill" if screen.is_bill_shown else "bill",
+        current_label=lambda screen: "hide bill" if screen.is_bill_shown else "bill",
         also="chart over calls grew",
     ),
     UserAction(

@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 
-from inspector.replay.analysis.side_calls import side_spending
+from inspector.replay.analysis.side_requests import side_spending
 from inspector.report.ledger_facts import call_dollars
 from inspector.report.numbers import ON_SCREEN
 from inspector.ui.chart.view import first_calls_after_compactions
-from inspector.ui.miss_marks import COMPACTED, MARKS, dollars, mark_of
+from inspector.ui.miss_glyphs import COMPACTED, MARKS, dollars, mark_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -72,7 +72,7 @@ class BillRun(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class BillSeries:
+class CostSeries:
     """Cost of every call; compared by identity.
 
     Attributes:
@@ -81,7 +81,7 @@ class BillSeries:
         compactions: First calls after a recorded compaction.
         call: The selected call; None for none.
         beside: Calls that were preceded by side requests.
-        beside_usd: Cost of the side requests.
+        side_requests_usd: Cost of the side requests.
     """
 
     dollars: NDArray[np.float64]
@@ -89,14 +89,14 @@ class BillSeries:
     compactions: tuple[int, ...] = ()
     call: int | None = None
     beside: tuple[int, ...] = ()
-    beside_usd: float = 0.0
+    side_requests_usd: float = 0.0
 
     @property
     def call_count(self) -> int:
         return len(self.dollars[0])
 
 
-def bill_of(found: CacheMisses) -> BillSeries | None:
+def bill_of(found: CacheMisses) -> CostSeries | None:
     """Build the chart data of a replay; None if no call has a price."""
     by_kind = call_dollars(found.replay)
     table = np.nan_to_num(np.array([by_kind[kind.field] for kind in KINDS], dtype=np.float64))
@@ -105,10 +105,10 @@ def bill_of(found: CacheMisses) -> BillSeries | None:
     requests = [each for row in side_spending(session, found.replay.inputs.pricing) for each in row.requests]
     places = {min(each.before, table.shape[1] - 1) for each in requests if each.before is not None}
     beside, usd = tuple(sorted(places)), sum(each.cost or 0.0 for each in requests)
-    return BillSeries(table, found.dearest, compactions, None, beside, usd) if table.sum() > 0 else None
+    return CostSeries(table, found.dearest, compactions, None, beside, usd) if table.sum() > 0 else None
 
 
-def told_of_call(series: BillSeries) -> str:
+def told_of_call(series: CostSeries) -> str:
     """Describe the cost of the selected call by kind: `call 132: $2.48, writes $2.31, output $0.12`."""
     call = series.call
     if call is None or not 0 <= call < series.call_count:
@@ -118,7 +118,7 @@ def told_of_call(series: BillSeries) -> str:
     return ", ".join([f"call {ON_SCREEN.whole(call + 1)}: {ON_SCREEN.dollars(sum(mine))}", *parts])
 
 
-def draw_bill(series: BillSeries, width: int, height: int) -> tuple[tuple[BillRun, ...], ...]:
+def draw_bill(series: CostSeries, width: int, height: int) -> tuple[tuple[BillRun, ...], ...]:
     """Draw the chart as `height` rows from the top, each exactly `width` cells: labels, columns, axis, legend.
 
     Args:
@@ -145,7 +145,7 @@ def draw_bill(series: BillSeries, width: int, height: int) -> tuple[tuple[BillRu
     return tuple(_runs(cells) for cells in drawn)
 
 
-def call_at(series: BillSeries, x: int, width: int) -> int | None:
+def call_at(series: CostSeries, x: int, width: int) -> int | None:
     """Return the costliest call drawn at a column of the widget; None outside the columns."""
     labels = _label_width(series, width)
     if not labels <= x < width:
@@ -156,14 +156,14 @@ def call_at(series: BillSeries, x: int, width: int) -> int | None:
     return int(calls[series.dollars[:, calls].sum(axis=0).argmax()])
 
 
-def _label_width(series: BillSeries, width: int) -> int:
+def _label_width(series: CostSeries, width: int) -> int:
     """Return the width of the y-axis labels in cells, including the blank after them."""
     _, costs = _columns(series, max(width, 1))
     longest = len(ON_SCREEN.dollars(float(costs.sum(axis=0).max(initial=0.0)))) + 2
     return longest if width >= 4 * longest else 0
 
 
-def _columns(series: BillSeries, width: int) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+def _columns(series: CostSeries, width: int) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
     """Return the first column of every call, and the costliest call's dollars per kind and column.
 
     If calls share columns, their costs are not added up: sums would depend on the number of calls in a column and on
@@ -189,7 +189,7 @@ def _row(heights: NDArray[np.float64], row: int) -> list[tuple[str, str]]:
     ]
 
 
-def _names(series: BillSeries, places: NDArray[np.int64], width: int) -> list[tuple[str, str]]:
+def _names(series: CostSeries, places: NDArray[np.int64], width: int) -> list[tuple[str, str]]:
     """Label the costliest misses with call and extra cost above their columns. Labels without room are left out."""
     cells = [(" ", "")] * width
     for miss in series.misses[:NAMED]:
@@ -206,7 +206,7 @@ def _names(series: BillSeries, places: NDArray[np.int64], width: int) -> list[tu
     return cells
 
 
-def _axis(series: BillSeries, places: NDArray[np.int64], width: int) -> list[tuple[str, str]]:
+def _axis(series: CostSeries, places: NDArray[np.int64], width: int) -> list[tuple[str, str]]:
     cells = [(AXIS, "bill--axis")] * width
     for call in series.beside:
         cells[int(places[call])] = (BESIDE, "bill--label")
@@ -220,7 +220,7 @@ def _axis(series: BillSeries, places: NDArray[np.int64], width: int) -> list[tup
     return cells
 
 
-def _legend(series: BillSeries, width: int) -> list[tuple[str, str]]:
+def _legend(series: CostSeries, width: int) -> list[tuple[str, str]]:
     """Build the legend: the kinds of tokens with a cost, then the glyphs of the misses present."""
     totals = series.dollars.sum(axis=1).tolist()
     least = SEEN * sum(totals)
@@ -231,8 +231,8 @@ def _legend(series: BillSeries, width: int) -> list[tuple[str, str]]:
             entries.append((mark.glyph, "bill--miss", causes.pop().short if len(causes) == 1 else mark.label))
     if series.compactions:
         entries.append((COMPACTED.glyph, "bill--compaction", COMPACTED.label))
-    if series.beside_usd:
-        entries.append((BESIDE, "bill--label", f"{ON_SCREEN.dollars(series.beside_usd)} beside"))
+    if series.side_requests_usd:
+        entries.append((BESIDE, "bill--label", f"{ON_SCREEN.dollars(series.side_requests_usd)} beside"))
     if series.call is not None:
         entries.append((HERE, "bill--here", f"call {ON_SCREEN.whole(series.call + 1)}"))
     cells: list[tuple[str, str]] = []

@@ -10,7 +10,7 @@ from textual.reactive import reactive
 from textual.strip import Strip
 from textual.widget import Widget
 
-from inspector.ui.bill.drawing import BillSeries, call_at, draw_bill
+from inspector.ui.bill.drawing import CostSeries, call_at, draw_bill
 from inspector.ui.toolkit.line_view import component_classes, strip_of
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ class BillChart(Widget):
 
     COMPONENT_CLASSES: ClassVar[set[str]] = component_classes(DEFAULT_CSS)
 
-    series: reactive[BillSeries | None] = reactive[BillSeries | None](None)
+    series: reactive[CostSeries | None] = reactive[CostSeries | None](None)
     """The data on display."""
 
     @dataclass
@@ -56,7 +56,7 @@ class BillChart(Widget):
     def __init__(self, *, id: str | None = None) -> None:  # noqa: A002  Textual's name
         super().__init__(id=id)
         self._drawn: tuple[tuple[BillRun, ...], ...] = ()
-        self._drawn_as: tuple[BillSeries, int, int] | None = None
+        self._drawn_as: tuple[CostSeries, int, int] | None = None
 
     def render_line(self, y: int) -> Strip:
         """Return one row. The chart is drawn again when its size or series changes."""

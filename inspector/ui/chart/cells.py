@@ -31,7 +31,7 @@ _RECORDED: Final = (RECORDED, "chart--recorded", "chart--edge")
 _GROWN: Final = (GROWN, "chart--grown", "chart--grown-edge")
 """Glyph of a difference, its class, and the class of a cell that also contains sent tokens."""
 
-_FURTHEST: Final = 3
+_MAX_SHIFT: Final = 3
 """Maximum error of an area's height in eighths, accepted to show a difference within a cell."""
 
 _PARTS: Final = 9
@@ -66,7 +66,7 @@ def outlined(planned: NDArray[np.int64], recorded: NDArray[np.int64], rows: int)
     low, high = planned - row * 8, recorded - row * 8
     has_no_glyph = (low > 0) & (high > low) & (high <= 8) & ((row == 0) | (2 * low >= high))
     above = np.minimum(row * 8 + 9, rows * 8)
-    return np.where(has_no_glyph & (high >= 8 - _FURTHEST), above, recorded)
+    return np.where(has_no_glyph & (high >= 8 - _MAX_SHIFT), above, recorded)
 
 
 def places_in_table(planned: NDArray[np.int64], recorded: NDArray[np.int64], rows: int) -> NDArray[np.int64]:
@@ -85,7 +85,7 @@ def places_in_table(planned: NDArray[np.int64], recorded: NDArray[np.int64], row
 @cache
 def cells(*, by_glyph: bool) -> tuple[Cell, ...]:
     """Return the table of all possible cells; `by_glyph` distinguishes the areas without colors."""
-    draw = _glyph_cell if by_glyph else _colour_cell
+    draw = _glyph_cell if by_glyph else _color_cell
     return tuple(
         draw(low, max(low, high), is_grown=kind % 2 == 1, is_lowest=kind >= 2)
         for kind in range(_KINDS)
@@ -122,12 +122,12 @@ def with_line(table: tuple[Cell, ...], line: Cell, *, within: Cell | None) -> tu
     return tuple(changed)
 
 
-def _colour_cell(low: int, high: int, *, is_grown: bool, is_lowest: bool) -> Cell:
+def _color_cell(low: int, high: int, *, is_grown: bool, is_lowest: bool) -> Cell:
     glyph, alone, edge = _GROWN if is_grown else _RECORDED
     if 0 < low < high < 8:
         up, down = 8 - high, low
         if is_lowest or up <= down:
-            low, high = (low, 8) if up <= _FURTHEST else _as_sent(low, high, is_grown=is_grown)
+            low, high = (low, 8) if up <= _MAX_SHIFT else _as_sent(low, high, is_grown=is_grown)
         else:
             low = 0
     if high == 0:

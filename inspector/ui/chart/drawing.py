@@ -23,21 +23,21 @@ from inspector.ui.chart.cells import (
     with_line,
 )
 from inspector.ui.chart.view import ChartColumns, ChartSeries, columns_of
-from inspector.ui.miss_marks import COMPACTED, MARKS, WITH_PLAN, mark_of
+from inspector.ui.miss_glyphs import COMPACTED, MARKS, WITH_PLAN, mark_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from numpy.typing import NDArray
 
-    from inspector.ui.miss_marks import MissMark
+    from inspector.ui.miss_glyphs import MissGlyph
 
 WINDOW: Final = "┄"
 LEVEL: Final = "╌"
 COMPACTION: Final = COMPACTED.glyph
 FIRING: Final = "△"
 MISSES: Final = ("cache misses:",)
-MISSES_WITH_PLAN: Final = (f"cache misses {WITH_PLAN}:", "plan's misses:")
+MISSES_WITH_PLAN: Final = (f"cache misses {WITH_PLAN}:", "plan misses:")
 """Headings of the miss causes; the longest that fits is used."""
 CURSOR: Final = "│"
 CURSOR_FOOT: Final = "◆"
@@ -247,7 +247,7 @@ def _legend(series: ChartSeries, layout: ChartLayout, width: int, *, by_glyph: b
     if series.planned is not None:
         entries.append((PLANNED, "chart--planned", "with the plan"))
         whole = "" if by_glyph else "-whole"
-        recorded = "recorded (: . part of a row)" if by_glyph else "recorded"
+        recorded = "recorded (: . partial row)" if by_glyph else "recorded"
         entries.append((RECORDED, f"chart--recorded{whole}", recorded))
         if is_grown:
             entries.append((GROWN, f"chart--grown{whole}", "added by the plan"))
@@ -278,14 +278,14 @@ def _legend(series: ChartSeries, layout: ChartLayout, width: int, *, by_glyph: b
     return text[:width]
 
 
-def marks_in_words(series: ChartSeries) -> tuple[str, ...]:
+def legend_words(series: ChartSeries) -> tuple[str, ...]:
     """Explain the marks of a chart without a legend: `▲ compaction`, `○ expired (5 min)`."""
     found = [f"{COMPACTION} compaction"] if len(series.compactions) else []
     found += [f"{FIRING} plan acts"] if len(series.firings) else []
     return (*found, *(f"{mark.glyph} {label}" for mark, label in _misses_in_words(series)))
 
 
-def _misses_in_words(series: ChartSeries) -> list[tuple[MissMark, str]]:
+def _misses_in_words(series: ChartSeries) -> list[tuple[MissGlyph, str]]:
     """Return the marks of the miss causes in the chart with their labels."""
     said = []
     for mark in MARKS:

@@ -13,8 +13,8 @@ from inspector.report.catalogue import legend
 from inspector.report.numbers import ON_SCREEN, window_size
 from inspector.session.model import ContextCause
 from inspector.strategies.core.rendition import Action
-from inspector.strategies.history.memo import once_a_history
-from inspector.ui.miss_marks import MARKS, mark_of
+from inspector.strategies.history.memo import cached_per_history
+from inspector.ui.miss_glyphs import MARKS, mark_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -231,7 +231,7 @@ def seconds_of_calls(history: History) -> NDArray[np.float64] | None:
     return seconds
 
 
-@once_a_history
+@cached_per_history
 def first_calls_after_compactions(history: History) -> tuple[int, ...]:
     compacted = [
         index for index, context in enumerate(history.session.contexts) if context.cause is ContextCause.COMPACTION
@@ -240,12 +240,12 @@ def first_calls_after_compactions(history: History) -> tuple[int, ...]:
     return tuple(int(call) for call in np.sort(first[np.isin(contexts, compacted)]))
 
 
-def moment_of(outcome: Outcome, call: int | None) -> str:
+def describe_call(outcome: Outcome, call: int | None) -> str:
     """Describe the selected call and its prompt, as recorded and under the plan."""
     replay = outcome.replay
     count = replay.history.call_count
     if call is None or call >= count:
-        return ": ".join(filter(None, (f"next prompt, after {ON_SCREEN.plural(count, 'call')}", _next_prompt(outcome))))
+        return ": ".join(filter(None, (f"next prompt after {ON_SCREEN.plural(count, 'call')}", _next_prompt(outcome))))
     recorded = int(outcome.baseline.ledger.prompt_tokens[call])
     parts = [
         f"call {ON_SCREEN.whole(call + 1)} of {ON_SCREEN.whole(count)}",

@@ -15,7 +15,7 @@ from inspector.ui.actions.action import bindings
 from inspector.ui.actions.parts import CHART
 from inspector.ui.chart.drawing import AXIS, FIRING, HERE, ChartRun, draw_chart, layout_of
 from inspector.ui.chart.view import ChartSeries, columns_of, place_of
-from inspector.ui.miss_marks import COMPACTED, MARKS
+from inspector.ui.miss_glyphs import COMPACTED, MARKS
 from inspector.ui.toolkit.line_view import component_classes, strip_of
 
 if TYPE_CHECKING:
@@ -70,9 +70,9 @@ class ContextChart(Widget, can_focus=True):
     """
 
     HELP = (
-        "Tokens of every call's prompt, and under them what became of it: "
-        f"{COMPACTED.glyph} {COMPACTED.label}, {FIRING} the plan acts, and cache misses: "
-        f"{', '.join(f'{mark.glyph} {mark.label}' for mark in MARKS)}. M says what each cost."
+        "Prompt tokens of every call. Marks below the axis: "
+        f"{COMPACTED.glyph} {COMPACTED.label}, {FIRING} plan acts, and cache misses: "
+        f"{', '.join(f'{mark.glyph} {mark.label}' for mark in MARKS)}. M shows the cost of each."
     )
 
     COMPONENT_CLASSES: ClassVar[set[str]] = component_classes(DEFAULT_CSS)

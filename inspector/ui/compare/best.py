@@ -16,9 +16,9 @@ from inspector.safe_text import one_line
 from inspector.ui.compare.rows import (
     APPLIES_MARK,
     BEST_MARK,
-    PASSED_OVER_MARK,
+    NOT_RECOMMENDED_MARK,
     SAFEST_MARK,
-    Contender,
+    CompareRow,
     PlanKind,
     leaves_out,
 )
@@ -70,13 +70,13 @@ class Headline(NamedTuple):
             yield f"{said}; {gone}" if gone else said
 
 
-def best_of(contenders: Iterable[Contender]) -> Contender | None:
+def best_of(contenders: Iterable[CompareRow]) -> CompareRow | None:
     """Return the plan with the largest net saving, as `BestPlanSearch` chooses it."""
-    plans = (each for each in contenders if could_be_best(each) and not each.is_part)
+    plans = (each for each in contenders if is_recommendable(each) and not each.is_part)
     return _most(plans, lambda each: each.net_share or 0.0)
 
 
-def parts_of(contenders: Sequence[Contender], format_name: str) -> list[Contender]:
+def parts_of(contenders: Sequence[CompareRow], format_name: str) -> list[CompareRow]:
     """Build the applicable parts of plans that the session's agent cannot apply as a whole, without duplicates.
 
     Args:
@@ -90,35 +90,35 @@ def parts_of(contenders: Sequence[Contender], format_name: str) -> list[Contende
         if plan is None or plan.strategies in known:
             continue
         known.add(plan.strategies)
-        parts.append(Contender(plan.name, plan.name, plan, PlanKind.PART, answer=answer_for(format_name, plan)))
+        parts.append(CompareRow(plan.name, plan.name, plan, PlanKind.PART, answer=answer_for(format_name, plan)))
     return parts
 
 
-def part_in(contenders: Iterable[Contender], each: Contender) -> Contender | None:
+def applicable_part(contenders: Iterable[CompareRow], each: CompareRow) -> CompareRow | None:
     """Return the applicable part of a plan; None if the agent can apply all or nothing of it."""
     if each.answer is None or not each.answer.is_lacking or not each.answer.applied:
         return None
     return next((other for other in contenders if other.plan.strategies == each.answer.applied), None)
 
 
-def applicable_of(contenders: Iterable[Contender]) -> Contender | None:
+def applicable_of(contenders: Iterable[CompareRow]) -> CompareRow | None:
     """Return the best plan that the session's agent can apply, including parts of plans."""
-    plans = [each for each in contenders if could_be_best(each) and each.can_be_applied]
+    plans = [each for each in contenders if is_recommendable(each) and each.can_be_applied]
     return _most(sorted(plans, key=attrgetter("is_part")), lambda each: each.net_share or 0.0)
 
 
-def could_be_best(each: Contender) -> bool:
+def is_recommendable(each: CompareRow) -> bool:
     """Return True if a plan may be recommended: it is replayed, not rejected, and keeps user and assistant messages."""
     return not (each.is_baseline or each.found is None or _is_rejected(each) or _leaves_out_words(each))
 
 
-def _most(contenders: Iterable[Contender], share: Callable[[Contender], float]) -> Contender | None:
+def _most(contenders: Iterable[CompareRow], share: Callable[[CompareRow], float]) -> CompareRow | None:
     saving = [each for each in contenders if not each.is_baseline and share(each) >= WORTHWHILE]
     saving.sort(key=lambda each: each.kind in _LAST)
     return max(saving, key=share, default=None)
 
 
-def safest_of(contenders: Iterable[Contender]) -> Contender | None:
+def safest_of(contenders: Iterable[CompareRow]) -> CompareRow | None:
     """Return the plan with the fewest later calls that needed cut text, among plans that may be best and save for sure.
 
     Plans that reach half of the best saving with fewer needed calls than the best are preferred: a plan that nothing
@@ -127,7 +127,7 @@ def safest_of(contenders: Iterable[Contender]) -> Contender | None:
     found = [
         each
         for each in contenders
-        if could_be_best(each) and not each.is_part and each.recoveries is not None
+        if is_recommendable(each) and not each.is_part and each.recoveries is not None
         if (each.net_share or 0.0) >= WORTHWHILE
     ]
     found.sort(key=lambda each: each.kind in _LAST)
@@ -139,11 +139,11 @@ def safest_of(contenders: Iterable[Contender]) -> Contender | None:
     return min(rivals or found, key=lambda each: (_needed(each), -(each.net_share or 0.0)))
 
 
-def _needed(each: Contender) -> int:
+def _needed(each: CompareRow) -> int:
     return 0 if each.recoveries is None else each.recoveries.needed
 
 
-def why_passed_over(each: Contender) -> str:
+def not_recommended_reason(each: CompareRow) -> str:
     """Return why a plan is never recommended; empty if it may be, or if it is not replayed yet."""
     if each.is_baseline or each.found is None:
         return ""
@@ -152,9 +152,9 @@ def why_passed_over(each: Contender) -> str:
     return IS_REJECTED if _is_rejected(each) else ""
 
 
-def told_of_passing_over(each: Contender, best: Contender | None) -> str:
+def not_recommended_text(each: CompareRow, best: CompareRow | None) -> str:
     """Explain why a plan is not recommended, and whether it saves more than the best plan."""
-    reason = why_passed_over(each)
+    reason = not_recommended_reason(each)
     if not reason:
         return ""
     if (each.net_share or 0.0) > (0.0 if best is None else best.net_share or 0.0):
@@ -162,14 +162,14 @@ def told_of_passing_over(each: Contender, best: Contender | None) -> str:
     return f"{reason}, and nothing tells whether that was needed" if reason == LEAVES_OUT_WORDS else reason
 
 
-def about_passed_over(contenders: Iterable[Contender]) -> str:
+def not_recommended_legend(contenders: Iterable[CompareRow]) -> str:
     """Return the legend of the mark for plans that are not recommended; empty if there are none."""
-    reasons = dict.fromkeys(filter(None, map(why_passed_over, contenders)))
+    reasons = dict.fromkeys(filter(None, map(not_recommended_reason, contenders)))
     said = {LEAVES_OUT_WORDS: "leaves out messages", IS_REJECTED: "would be rejected"}
-    return f"{PASSED_OVER_MARK} {' or '.join(said[each] for each in said if each in reasons)}" if reasons else ""
+    return f"{NOT_RECOMMENDED_MARK} {' or '.join(said[each] for each in said if each in reasons)}" if reasons else ""
 
 
-def safest_line(best: Contender | None, safest: Contender | None, waiting: int) -> Headline | None:
+def safest_line(best: CompareRow | None, safest: CompareRow | None, waiting: int) -> Headline | None:
     """Build the line about the safest plan; None if it is the best plan or there is none."""
     if safest is None or best is None or safest.key == best.key:
         return None
@@ -184,7 +184,7 @@ def safest_line(best: Contender | None, safest: Contender | None, waiting: int) 
     )
 
 
-def applicable_line(contenders: Iterable[Contender], best: Contender | None, waiting: int) -> Headline | None:
+def applicable_line(contenders: Iterable[CompareRow], best: CompareRow | None, waiting: int) -> Headline | None:
     """Build the line about the best plan that the session's agent can apply.
 
     Returns None if the best plan is applicable, if no plan is recommended, or if the agent's
@@ -207,7 +207,7 @@ def applicable_line(contenders: Iterable[Contender], best: Contender | None, wai
     )
 
 
-def _less_net(safest: Contender, best: Contender) -> str:
+def _less_net(safest: CompareRow, best: CompareRow) -> str:
     """Describe a plan's net saving and the difference to the best plan; empty without a price."""
     most, own = (None if each.recoveries is None else each.recoveries.band_low for each in (best, safest))
     if most is None or own is None:
@@ -216,23 +216,23 @@ def _less_net(safest: Contender, best: Contender) -> str:
     return f", {net_words(own, ON_SCREEN)}, {less} less than the best"
 
 
-def _gone(each: Contender) -> tuple[str, str]:
+def _gone(each: CompareRow) -> tuple[str, str]:
     gone = leaves_out(each)
     return (f"leaves out {gone}", f"cuts {gone.replace('tool ', '')}") if gone else ("", "")
 
 
-def _is_rejected(each: Contender) -> bool:
+def _is_rejected(each: CompareRow) -> bool:
     """Return True if a provider would reject one of its prompts."""
     hazards = () if each.found is None else each.found.hazards
     return any(hazard.kind is HazardKind.ORPHANED_PAIR for hazard in hazards)
 
 
-def _leaves_out_words(each: Contender) -> bool:
-    return each.found is not None and each.found.leaves_out_words
+def _leaves_out_words(each: CompareRow) -> bool:
+    return each.found is not None and each.found.drops_text
 
 
 def headline(
-    contenders: Sequence[Contender], best: Contender | None, waiting: int, safest: Contender | None = None
+    contenders: Sequence[CompareRow], best: CompareRow | None, waiting: int, safest: CompareRow | None = None
 ) -> Headline:
     """Build the line above the rows.
 
@@ -275,7 +275,7 @@ def headline(
     )
 
 
-def _risk(each: Contender) -> tuple[str, str]:
+def _risk(each: CompareRow) -> tuple[str, str]:
     """Describe the later calls that needed cut text and the remaining saving, in full and as an addition."""
     found = each.recoveries
     if found is None or not found.needed:
@@ -287,12 +287,12 @@ def _risk(each: Contender) -> tuple[str, str]:
     return f"{said}: {net}", f", {net}"
 
 
-def _saving(each: Contender) -> str:
+def _saving(each: CompareRow) -> str:
     priced = each.found is not None and each.found.savings.usd.value is not None
     return f"{_amount(each)} ({ON_SCREEN.share(each.saved_share)})" if priced else _amount(each)
 
 
-def _amount(each: Contender) -> str:
+def _amount(each: CompareRow) -> str:
     if each.found is None:
         return ""
     usd, share = each.found.savings.usd, each.found.savings.share

@@ -19,13 +19,13 @@ from inspector.report.catalogue import NeededLaterFacts, PlanFacts, quantity
 from inspector.report.numbers import ON_SCREEN
 from inspector.report.recovery_words import needed_words, saved_words
 from inspector.safe_text import one_line
-from inspector.ui.compare.best import KEEP_WORDS, could_be_best, why_passed_over
+from inspector.ui.compare.best import KEEP_WORDS, is_recommendable, not_recommended_reason
 from inspector.ui.compare.rows import (
     BEST_MARK,
     CURRENT_MARK,
+    NOT_RECOMMENDED_MARK,
     NOTHING,
     PARTS,
-    PASSED_OVER_MARK,
     SAFEST_MARK,
     PlanKind,
     needed_cell,
@@ -36,7 +36,7 @@ from inspector.ui.figure_table.table import Cell, Column, FigureRow, Length, Tab
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from inspector.ui.compare.rows import Contender
+    from inspector.ui.compare.rows import CompareRow
 
 
 def _title(path: str) -> str:
@@ -57,8 +57,8 @@ COLUMNS: Final = (
 
 
 def front_of(
-    contenders: Iterable[Contender], best: Contender | None, safest: Contender | None = None
-) -> tuple[Contender, ...]:
+    contenders: Iterable[CompareRow], best: CompareRow | None, safest: CompareRow | None = None
+) -> tuple[CompareRow, ...]:
     """Return the plans of the front, ordered from the most careful one.
 
     Args:
@@ -66,20 +66,20 @@ def front_of(
         best: The best plan; included even if another one saves more and is needed as often, at a higher cost.
         safest: The safest plan; always included.
     """
-    found = _not_beaten([each for each in contenders if could_be_best(each) and not each.is_part])
+    found = _not_beaten([each for each in contenders if is_recommendable(each) and not each.is_part])
     for each in (best, safest):
         if each is not None and all(each.key != other.key for other in found):
             found.append(each)
     return tuple(sorted(found, key=lambda each: (_needed(each), _saved(each))))
 
 
-def beside_front(contenders: Iterable[Contender]) -> tuple[Contender, ...]:
+def excluded_from_front(contenders: Iterable[CompareRow]) -> tuple[CompareRow, ...]:
     """Return plans that are not recommended but that no other plan dominates."""
     known = [each for each in contenders if not (each.is_baseline or each.is_part) and each.found is not None]
-    return tuple(each for each in _not_beaten(known) if why_passed_over(each))
+    return tuple(each for each in _not_beaten(known) if not_recommended_reason(each))
 
 
-def _not_beaten(contenders: Iterable[Contender]) -> list[Contender]:
+def _not_beaten(contenders: Iterable[CompareRow]) -> list[CompareRow]:
     known = [each for each in contenders if each.recoveries is not None]
     # In a tie, a built-in plan wins over its copy.
     known.sort(key=lambda each: each.kind in (PlanKind.YOURS, PlanKind.CURRENT))
@@ -88,17 +88,17 @@ def _not_beaten(contenders: Iterable[Contender]) -> list[Contender]:
     return [known[at] for at in front(saved, needed)]
 
 
-def front_table(contenders: Sequence[Contender], best: Contender | None, safest: Contender | None = None) -> Table:
+def front_table(contenders: Sequence[CompareRow], best: CompareRow | None, safest: CompareRow | None = None) -> Table:
     """Build the table of the front: a row per plan, with a bar of its saving net and before recoveries."""
-    found = [*front_of(contenders, best, safest), *beside_front(contenders)]
+    found = [*front_of(contenders, best, safest), *excluded_from_front(contenders)]
     found.sort(key=lambda each: (_needed(each), _saved(each)))
-    marks = {each.key: PASSED_OVER_MARK for each in found if why_passed_over(each)}
+    marks = {each.key: NOT_RECOMMENDED_MARK for each in found if not_recommended_reason(each)}
     marks |= {each.key: mark for each, mark in ((safest, SAFEST_MARK), (best, BEST_MARK)) if each is not None}
     most = max((each.found.savings.usd.value or 0.0 for each in found if each.found is not None), default=0.0)
     return Table(COLUMNS, tuple(_row(each, most, marks.get(each.key, "")) for each in found))
 
 
-def why(each: Contender, best: Contender | None, others: Sequence[Contender]) -> str:
+def why(each: CompareRow, best: CompareRow | None, others: Sequence[CompareRow]) -> str:
     """Explain in a sentence or two why a plan is the best, or how it compares with the best.
 
     Args:
@@ -119,7 +119,7 @@ def why(each: Contender, best: Contender | None, others: Sequence[Contender]) ->
     )
 
 
-def _beside(each: Contender, best: Contender) -> str:
+def _beside(each: CompareRow, best: CompareRow) -> str:
     """Compare a plan with the best one."""
     name, needs = one_line(best.name), _needed(each) - _needed(best)
     if needs < 0:
@@ -131,7 +131,7 @@ def _beside(each: Contender, best: Contender) -> str:
     return f"{_terms(each)}: what it saves beyond {BEST_MARK} {name} is less than fetching that again costs"
 
 
-def _terms(each: Contender) -> str:
+def _terms(each: CompareRow) -> str:
     """Describe `12 later calls needed cut text, so that it saves $0.50, net ~$0.10`."""
     found = each.recoveries
     if found is None:
@@ -140,7 +140,7 @@ def _terms(each: Contender) -> str:
     return f"{said}, so that it {saves}" if saves and found.needed else said
 
 
-def _row(each: Contender, most: float, mark: str) -> FigureRow:
+def _row(each: CompareRow, most: float, mark: str) -> FigureRow:
     cells = {
         "name": Cell(one_line(each.name), style="table--name" if mark == BEST_MARK else "", order=each.name),
         "kind": Cell(each.kind.value, order=each.kind.value),
@@ -173,11 +173,11 @@ def _estimated(usd: float | None) -> Cell:
     return Cell(ON_SCREEN.marked(ON_SCREEN.dollars(usd), known), known=(known,), order=usd)
 
 
-def _saved(each: Contender) -> float:
+def _saved(each: CompareRow) -> float:
     """Return the saving before recoveries as a share of the cost, or of the prompt tokens; NaN if unknown."""
     share = None if each.found is None else each.found.savings.share.value
     return nan if share is None else share
 
 
-def _needed(each: Contender) -> int:
+def _needed(each: CompareRow) -> int:
     return 0 if each.recoveries is None else each.recoveries.needed

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from inspector.replay.analysis.hazards import Hazard
     from inspector.replay.analysis.recoveries import Recoveries
     from inspector.replay.figure import Figure
-    from inspector.report.export import AgentsAnswer
+    from inspector.report.export import AgentSupport
     from inspector.strategies.plan import Plan
 
 NOTHING_CUT: Final = "nothing cut"
@@ -33,7 +33,7 @@ CURRENT: Final = "current plan"
 CURRENT_MARK: Final = "●"
 BEST_MARK: Final = "★"
 SAFEST_MARK: Final = "◆"
-PASSED_OVER_MARK: Final = "✗"
+NOT_RECOMMENDED_MARK: Final = "✗"
 APPLIES_MARK: Final = "✓"
 NEVER_APPLIED: Final = "never applied"
 """Row key of all plans that changed nothing."""
@@ -93,7 +93,7 @@ _TOLD: Final = {
 
 
 @dataclass(frozen=True, slots=True)
-class Contender:
+class CompareRow:
     """A compared plan and its results so far.
 
     Attributes:
@@ -114,7 +114,7 @@ class Contender:
     found: ComparedPlan | None = None
     recoveries: Recoveries | None = None
     failure: str = ""
-    answer: AgentsAnswer | None = None
+    answer: AgentSupport | None = None
 
     @property
     def is_baseline(self) -> bool:
@@ -162,7 +162,7 @@ def current_name(plan: Plan) -> str:
 
 
 def compare_table(
-    contenders: Sequence[Contender],
+    contenders: Sequence[CompareRow],
     best: str = "",
     passed_over: Collection[str] = (),
     safest: str = "",
@@ -191,7 +191,7 @@ def compare_table(
     ]
     shown = _each_once(shown)
     shown.sort(key=lambda each: (each.is_baseline, each.key == best, each.saved_share), reverse=True)
-    marks = dict.fromkeys(passed_over, PASSED_OVER_MARK) | {safest: SAFEST_MARK} | {best: BEST_MARK}
+    marks = dict.fromkeys(passed_over, NOT_RECOMMENDED_MARK) | {safest: SAFEST_MARK} | {best: BEST_MARK}
     if not any(each.is_current for each in shown):
         marks |= {each.key: CURRENT_MARK for each in shown if each.is_baseline}
     rows = [_row(each, baseline, marks.get(each.key, "")) for each in shown]
@@ -202,7 +202,7 @@ def compare_table(
     return Table(COLUMNS, tuple(rows))
 
 
-def _each_once(shown: list[Contender]) -> list[Contender]:
+def _each_once(shown: list[CompareRow]) -> list[CompareRow]:
     """Drop the current plan if another row has the same strategies, and mark that row as current.
 
     An empty current plan equals the session with nothing cut.
@@ -219,12 +219,12 @@ def _each_once(shown: list[Contender]) -> list[Contender]:
     return [replace(each, kind=PlanKind.CURRENT) if each is twin else each for each in shown if each is not current]
 
 
-def _fold_words(idle: Sequence[Contender], *, is_unfolded: bool) -> str:
+def _fold_words(idle: Sequence[CompareRow], *, is_unfolded: bool) -> str:
     mark, does = (UNFOLDED, "folds them away") if is_unfolded else (FOLDED, "shows them")
     return f"{mark} {_counted(idle)} never applied to this session · {KEY_OF_FOLD} {does}"
 
 
-def _counted(idle: Sequence[Contender]) -> str:
+def _counted(idle: Sequence[CompareRow]) -> str:
     """Return `12 strategies`, or `12 plans` if not all are strategies."""
     are_strategies = all(each.kind is PlanKind.STRATEGY for each in idle)
     many, one = ("strategies", "strategy") if are_strategies else ("plans", "plan")
@@ -236,7 +236,7 @@ def _amount(found: ComparedPlan, name: str) -> float | None:
     return (figures.prompt_tokens if name == "tokens" else figures.cost_usd).value
 
 
-def _row(each: Contender, baseline: ComparedPlan | None, verdict: str) -> FigureRow:
+def _row(each: CompareRow, baseline: ComparedPlan | None, verdict: str) -> FigureRow:
     is_best = verdict == BEST_MARK
     mark = verdict or (CURRENT_MARK if each.is_current else APPLIES_MARK if each.can_be_applied else " ")
     found = each.found
@@ -305,7 +305,7 @@ def _first_firing(found: ComparedPlan) -> Cell:
     return Cell(text, order=float(found.first_firing))
 
 
-def net_cell(each: Contender) -> Cell:
+def net_cell(each: CompareRow) -> Cell:
     """Build the cell with the saving after recoveries."""
     if each.recoveries is None:
         return Cell(WAITING, style="table--waiting")
@@ -344,13 +344,13 @@ def _pays_off(found: ComparedPlan) -> Cell:
 
 
 def about(
-    each: Contender,
+    each: CompareRow,
     baseline: ComparedPlan | None,
     why: str = "",
     passed_over: str = "",
     *,
     is_best: bool = False,
-    part: Contender | None = None,
+    part: CompareRow | None = None,
 ) -> list[tuple[str, str]]:
     """Build the details of one plan as pairs of a label and a text, which may hold user text.
 
@@ -389,7 +389,7 @@ def about(
     return [*lines, ("from", strategies[0].source)] if len(strategies) == 1 else lines
 
 
-def _used(answer: AgentsAnswer, part: Contender | None) -> str:
+def _used(answer: AgentSupport, part: CompareRow | None) -> str:
     """Describe whether the session's agent can apply a plan, and the saving of the applicable part."""
     if part is None:
         return answer.in_short
@@ -416,13 +416,13 @@ _LEFT_OUT: Final = {
 }
 
 
-def leaves_out(each: Contender) -> str:
+def leaves_out(each: CompareRow) -> str:
     """List the kinds it removes or replaces, as `thinking, tool calls`; empty if it only shortens."""
     kinds = () if each.found is None else each.found.left_out
     return ", ".join(dict.fromkeys(_LEFT_OUT[kind] for kind in kinds if kind in _LEFT_OUT))
 
 
-def about_never_applied(contenders: Sequence[Contender]) -> list[tuple[str, str]]:
+def about_never_applied(contenders: Sequence[CompareRow]) -> list[tuple[str, str]]:
     """Build the details of the row of all plans that changed nothing."""
     idle = [each for each in contenders if each.is_idle]
     return [
@@ -431,7 +431,7 @@ def about_never_applied(contenders: Sequence[Contender]) -> list[tuple[str, str]
     ]
 
 
-def _found(each: Contender, baseline: ComparedPlan | None) -> list[tuple[str, str]]:
+def _found(each: CompareRow, baseline: ComparedPlan | None) -> list[tuple[str, str]]:
     found = each.found
     if found is None:
         return [("failed", each.failure)] if each.failure else [("comes to", "not replayed yet")]
@@ -440,11 +440,11 @@ def _found(each: Contender, baseline: ComparedPlan | None) -> list[tuple[str, st
     return [("comes to", _comes_to(found, baseline))]
 
 
-def _when(each: Contender) -> list[tuple[str, str]]:
+def _when(each: CompareRow) -> list[tuple[str, str]]:
     return [] if each.found is None or each.is_baseline else [("acts", _acts(each.found))]
 
 
-def _risks(each: Contender) -> list[tuple[str, str]]:
+def _risks(each: CompareRow) -> list[tuple[str, str]]:
     if each.found is None or each.is_baseline or each.found.first_firing is None:
         return []
     risks = [f"{hazard.kind.label} ({_times(hazard.count)})" for hazard in each.found.hazards if _is_risk(hazard)]
@@ -468,7 +468,9 @@ def _comes_to(found: ComparedPlan, baseline: ComparedPlan | None) -> str:
     def told(figure: Figure, written: Callable[[float], str], unit: str = "") -> str:
         if figure.value is None:
             return UNKNOWN + unit
-        return ON_SCREEN.marked(f"{written(figure.value)}{unit}", figure.known.value, is_least=figure.is_least)
+        return ON_SCREEN.marked(
+            f"{written(figure.value)}{unit}", figure.known.value, is_lower_bound=figure.is_lower_bound
+        )
 
     cost, tokens = found.figures.cost_usd, found.figures.prompt_tokens
     parts = [told(cost, lambda cost: _beside_saving(cost, baseline)), told(tokens, ON_SCREEN.whole, " prompt tokens")]

@@ -19,42 +19,42 @@ from inspector.replay.analysis.comparison import compared, plans_to_compare
 from inspector.replay.analysis.recoveries import recoveries
 from inspector.replay.engine.renderer import ReplayCancelledError
 from inspector.replay.engine.replay import replay
-from inspector.report.export import answer_for, told_of_taking
+from inspector.report.export import answer_for, describe_applied_plan
 from inspector.report.numbers import ON_SCREEN
 from inspector.safe_text import one_line
 from inspector.strategies.plan import Plan
 from inspector.ui.actions.action import bindings
 from inspector.ui.actions.screens import COMPARE
+from inspector.ui.analysis_screen import AnalysisScreen, CloseResult
 from inspector.ui.compare.best import (
-    about_passed_over,
     applicable_line,
     applicable_of,
+    applicable_part,
     best_of,
     headline,
-    part_in,
+    not_recommended_legend,
+    not_recommended_reason,
+    not_recommended_text,
     parts_of,
     safest_line,
     safest_of,
-    told_of_passing_over,
-    why_passed_over,
 )
-from inspector.ui.compare.front import beside_front, front_of, front_table, why
+from inspector.ui.compare.front import excluded_from_front, front_of, front_table, why
 from inspector.ui.compare.rows import (
     APPLIES_MARK,
     NEVER_APPLIED,
     NOTHING_CUT,
-    Contender,
+    CompareRow,
     PlanKind,
     about,
     about_never_applied,
     compare_table,
     current_name,
 )
+from inspector.ui.definitions import APPLIED, NEEDED_PHRASES
 from inspector.ui.figure_table.table import Sorting, legend_of
 from inspector.ui.figure_table.widget import Facts, FigureTable
 from inspector.ui.plan.saved_plans import saved_plans
-from inspector.ui.study import Leaving, StudyScreen
-from inspector.ui.terms import APPLIED, NEEDED_PHRASES
 from inspector.ui.toolkit.header import SessionHeader
 from inspector.ui.toolkit.one_line import LinePiece
 from inspector.ui.toolkit.one_line import one_line as line_of
@@ -137,10 +137,10 @@ class BestLine(Widget):
         return line_of((LinePiece(words), LinePiece(key, 1, right=True)), width)
 
 
-class CompareScreen(StudyScreen):
+class CompareScreen(AnalysisScreen):
     """Replays plans one after another in a thread, and fills each row when its replay is done."""
 
-    name_of_study = "compare"
+    screen_name = "compare"
 
     DEFAULT_CSS = """
     CompareScreen {
@@ -164,15 +164,15 @@ class CompareScreen(StudyScreen):
 
     def __init__(self, controller: SessionController) -> None:
         super().__init__(controller)
-        self._contenders: dict[str, Contender] = {}
+        self._contenders: dict[str, CompareRow] = {}
         self._waiting: list[str] = []
         self._inputs: ReplayInputs | None = None
         self._started = 0.0
         self._is_unfolded = False
         self.shows_front = False
         """True if only the plans of the front are shown."""
-        self._best: Contender | None = None
-        self._recommended: tuple[Contender, ...] = ()
+        self._best: CompareRow | None = None
+        self._recommended: tuple[CompareRow, ...] = ()
         """The best plan, the safest one, and the best that the session's agent can apply, without duplicates."""
         self._went_to = ""
         """Key of the recommended plan that the user went to last."""
@@ -189,7 +189,7 @@ class CompareScreen(StudyScreen):
         return bool(self._contenders) and not self._waiting
 
     def on_mount(self) -> None:
-        self.query_one("#compare-about", Pane).say_below("")
+        self.query_one("#compare-about", Pane).set_subtitle("")
         self.plans.sorting = Sorting("net")
         self.plans.focus()
 
@@ -210,7 +210,7 @@ class CompareScreen(StudyScreen):
             self._start()
         elif self._inputs is self.outcome.inputs and self._contenders[CURRENT].plan != plan:
             answer = answer_for(self.outcome.inputs.history.session.format, plan)
-            self._contenders[CURRENT] = Contender(CURRENT, current_name(plan), plan, PlanKind.CURRENT, answer=answer)
+            self._contenders[CURRENT] = CompareRow(CURRENT, current_name(plan), plan, PlanKind.CURRENT, answer=answer)
             self._waiting = [CURRENT, *(key for key in self._waiting if key != CURRENT)]
             self._fill()
             self._replay()
@@ -230,12 +230,12 @@ class CompareScreen(StudyScreen):
         self._inputs, self._started = outcome.inputs, monotonic()
         session = outcome.inputs.history.session
         found = [
-            Contender(CURRENT, current_name(outcome.plan), outcome.plan, PlanKind.CURRENT),
+            CompareRow(CURRENT, current_name(outcome.plan), outcome.plan, PlanKind.CURRENT),
             *self._saved(),
-            *(Contender(plan.name, plan.name, plan, PlanKind.of(plan)) for plan in plans_to_compare(session)),
+            *(CompareRow(plan.name, plan.name, plan, PlanKind.of(plan)) for plan in plans_to_compare(session)),
         ]
         found = [replace(each, answer=answer_for(session.format, each.plan)) for each in found]
-        nothing_cut = Contender(BASELINE, NOTHING_CUT, Plan(), PlanKind.RECORDED)
+        nothing_cut = CompareRow(BASELINE, NOTHING_CUT, Plan(), PlanKind.RECORDED)
         fresh = [nothing_cut, *found, *parts_of(found, session.format)]
         # Show the previous figures until the new ones are computed.
         known = {each.key: each for each in self._contenders.values()}
@@ -250,20 +250,20 @@ class CompareScreen(StudyScreen):
         self._replay()
 
     @staticmethod
-    def _order(each: Contender) -> tuple[bool, bool, bool, int]:
+    def _order(each: CompareRow) -> tuple[bool, bool, bool, int]:
         """Return the sort key for replaying: the baseline first, then plans that were best on other sessions."""
         return not each.is_baseline, not each.is_current, each.is_part, place_in_order(each.plan)
 
-    def _saved(self) -> list[Contender]:
+    def _saved(self) -> list[CompareRow]:
         """Return the other plan and the user's saved plans."""
         saved = [
-            Contender(f"saved {each.path}", f"your {each.name}", each.plan, PlanKind.YOURS)
+            CompareRow(f"saved {each.path}", f"your {each.name}", each.plan, PlanKind.YOURS)
             for each in saved_plans()
             if each.plan
         ]
         rival = self.controller.rival
         if rival is not None:
-            saved.insert(0, Contender("other", f"plan {rival.letter}", rival.plan, PlanKind.YOURS))
+            saved.insert(0, CompareRow("other", f"plan {rival.letter}", rival.plan, PlanKind.YOURS))
         return saved
 
     def _replay(self) -> None:
@@ -272,7 +272,7 @@ class CompareScreen(StudyScreen):
         contenders = [self._contenders[key] for key in self._waiting]
         search = self.controller.search_for_uses(inputs.history)
 
-        def work(post: Post[Contender], is_cancelled: IsCancelled) -> None:
+        def work(post: Post[CompareRow], is_cancelled: IsCancelled) -> None:
             own = inputs.isolated(is_cancelled)
             with suppress(ReplayCancelledError):
                 if contenders and contenders[0].is_baseline:
@@ -284,7 +284,7 @@ class CompareScreen(StudyScreen):
 
         self.jobs.run(work, self._take_replayed, group="compare", description="compare plans")
 
-    def _take_replayed(self, each: Contender) -> None:
+    def _take_replayed(self, each: CompareRow) -> None:
         self._contenders[each.key] = each
         if each.key in self._waiting:
             self._waiting.remove(each.key)
@@ -311,10 +311,10 @@ class CompareScreen(StudyScreen):
         passed_over = [
             each
             for each in contenders
-            if why_passed_over(each) and not (each.is_current or each.is_idle or each.is_part)
+            if not_recommended_reason(each) and not (each.is_current or each.is_idle or each.is_part)
         ]
         if self.shows_front:
-            passed_over = list(beside_front(contenders))
+            passed_over = list(excluded_from_front(contenders))
             self.plans.table = front_table(contenders, self._best, safest)
         else:
             self.plans.table = compare_table(
@@ -343,11 +343,11 @@ class CompareScreen(StudyScreen):
             title = f"Compare {ON_SCREEN.plural(count, 'plan')} over {calls}{away}"
         pane.border_title = Content(title)
         about_marks = filter(
-            None, [about_passed_over(passed_over), self._about_applicable(), legend_of(self.plans.table)]
+            None, [not_recommended_legend(passed_over), self._about_applicable(), legend_of(self.plans.table)]
         )
         # The front's table has no such column.
         terms = (NEEDED_PHRASES[-1], *((APPLIED,) if self.plans.shows("fires") else ()))
-        pane.say_below("  ".join(about_marks), *terms)
+        pane.set_subtitle("  ".join(about_marks), *terms)
 
     def _about_applicable(self) -> str:
         """Return the legend of the mark for plans the session's agent can apply; empty if no row has it."""
@@ -374,9 +374,9 @@ class CompareScreen(StudyScreen):
         others = front_of(contenders, self._best, safest_of(contenders)) if is_best or self.shows_front else ()
         reason = why(each, self._best, others) if is_best or each in others else ""
         pane.border_title = Content(one_line(each.name))
-        passed_over = told_of_passing_over(each, self._best)
+        passed_over = not_recommended_text(each, self._best)
         nothing_cut = self._contenders[BASELINE].found
-        part = part_in(self._contenders.values(), each)
+        part = applicable_part(self._contenders.values(), each)
         facts.facts = tuple(about(each, nothing_cut, reason, passed_over, is_best=is_best, part=part))
 
     @on(FigureTable.Clicked)
@@ -449,8 +449,8 @@ class CompareScreen(StudyScreen):
             self.controller.names.note(each.plan)
             self.controller.edit_plan(each.plan)
             session = self.controller.session
-            self.controller.host.tell(told_of_taking(each.name, each.plan, session))
-            self.dismiss(Leaving())
+            self.controller.host.tell(describe_applied_plan(each.name, each.plan, session))
+            self.dismiss(CloseResult())
 
     def action_add(self) -> None:
         """Append the strategies of the plan under the cursor to the current plan."""
@@ -465,7 +465,7 @@ class CompareScreen(StudyScreen):
         self.tell(f"{each.name} is added to the current plan: ctrl+z takes it back")
 
 
-def _replayed(inputs: ReplayInputs, baseline: Replay, each: Contender, uses: ReuseEvidence | None) -> Contender:
+def _replayed(inputs: ReplayInputs, baseline: Replay, each: CompareRow, uses: ReuseEvidence | None) -> CompareRow:
     try:
         planned = baseline if each.is_baseline else replay(inputs, each.plan)
         priced = None if uses is None else recoveries(baseline, planned, uses)

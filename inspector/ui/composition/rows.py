@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from inspector.replay.analysis.context_breakdown import ALL_PROMPTS, Grouping, Scope
-from inspector.replay.analysis.unrecorded import AROUND_TEXTS, EARLIER, NOT_RECORDED, NOT_RECORDED_SHORT
+from inspector.replay.analysis.prompt_overhead import AROUND_TEXTS, EARLIER, NOT_RECORDED, NOT_RECORDED_SHORT
 from inspector.replay.figure import Figure, HowKnown
 from inspector.report.numbers import ON_SCREEN
 from inspector.safe_text import one_line
@@ -29,7 +29,7 @@ PART_COLUMNS: Final = (
     Column("name", "", 18, 70, is_text=True, falls=False),
     Column("blocks", "blocks", 7, rank=4),
     Column("tokens", "in prompt", 10),
-    Column("share", "of it", 7, rank=1),
+    Column("share", "share", 7, rank=1),
     Column("bar", "█ sent ░ cut", 8, 40, is_bar=True, short="█ sent", rank=2),
     Column("cut", "cut", 8, rank=6, falls=False),
     Column("carried", "token-calls", 11, rank=5),
@@ -56,13 +56,14 @@ _CARRIED: Final = "█ token-calls"
 MOST_BLOCKS: Final = 300
 
 _ABOUT: Final = {
-    NOT_RECORDED: "what this prompt was reported to hold beyond the texts of the session's file: the system prompt, "
-    "the definitions of tools, and what an agent put back after a compaction without recording it. Of another prompt "
-    "it is another amount.",
-    AROUND_TEXTS: "what goes around texts: roles, names, ids, signatures of thinking, and by how much the fit to "
-    "reported usage misses this prompt.",
+    NOT_RECORDED: (
+        "content that was reported for this prompt but is not in the session's file: the system prompt, tool "
+        "definitions, and text that an agent restored after a compaction without recording it. It differs from prompt to "
+        "prompt."
+    ),
+    AROUND_TEXTS: "message framing (roles, names, ids, thinking signatures), and the calibration error for this prompt.",
 }
-NO_BLOCK: Final = "the file holds no block of it"
+NO_BLOCK: Final = "no block of it is in the file"
 
 
 def _columns(columns: tuple[Column, ...], scope: Scope) -> tuple[Column, ...]:
@@ -75,11 +76,11 @@ def _of_all(column: Column) -> Column:
     if column.name == "cost":
         return replace(column, title="cost", short="", width=9, most=0)
     if column.name == "share":
-        return replace(column, title="of all")
+        return replace(column, title="share")
     return replace(column, title=_CARRIED, short="█") if column.is_bar else column
 
 
-def own_sorting(composition: ContextBreakdown) -> Sorting:
+def default_sorting(composition: ContextBreakdown) -> Sorting:
     """Return the initial sorting of the parts: descending, except ages, which are in order of age."""
     if composition.grouping is Grouping.AGE:
         return Sorting()

@@ -19,24 +19,24 @@ from inspector.report.numbers import ON_SCREEN, window_size
 from inspector.safe_text import one_line
 from inspector.ui.actions.action import bindings
 from inspector.ui.actions.screens import COMPOSITION, COMPOSITION_BLOCKS, COMPOSITION_PARTS, DIVISION_LETTERS
+from inspector.ui.analysis_screen import AnalysisScreen, CloseResult
 from inspector.ui.composition.rows import (
     MOST_BLOCKS,
     NO_BLOCK,
     about_no_block,
     block_table,
-    own_sorting,
+    default_sorting,
     part_of,
     part_table,
 )
+from inspector.ui.definitions import TOKEN_CALLS
 from inspector.ui.figure_table.table import Sorting, legend_of
 from inspector.ui.figure_table.widget import FigureTable
 from inspector.ui.part_names import CHART, TIMELINE
 from inspector.ui.session_screen import scale_words
-from inspector.ui.study import Leaving, StudyScreen
-from inspector.ui.terms import TOKEN_CALLS
 from inspector.ui.toolkit.choice_strip import Choices, ChoiceStrip
 from inspector.ui.toolkit.header import SessionHeader
-from inspector.ui.toolkit.pane import Pane, Placeholder, Word
+from inspector.ui.toolkit.pane import Pane, Placeholder, PlaceholderText
 from inspector.ui.toolkit.status_bar import StatusBar
 
 if TYPE_CHECKING:
@@ -58,12 +58,12 @@ DIVIDES = "g, then"
 class Parts(FigureTable):
     """The table of parts."""
 
-    HELP = """What the prompt of the call looked at is made of. Tokens are on the provider's scale; parts and what the
-    file does not show (system prompt, tool definitions) add up to the prompt. Cut is what the plan leaves out.
-    Token-calls are tokens counted once for every call that sent them, and cost what that came to, at the rate each
-    token was served at: from the cache or not. Those of the system prompt, of the tools and of framing are of all
-    prompts so far, before a compaction, too. ~ is an estimate. Repeats are results
-    that something later in the prompt stands for: the same text, the file read again, or edited since it was read."""
+    HELP = """Composition of the selected call's prompt. Tokens are on the provider's scale; the parts, including those that
+    are not in the file (system prompt, tool definitions), add up to the prompt. Cut: left out by the plan. Token-calls:
+    tokens counted once per call that sent them; their cost uses the rate of each call, cached or uncached. Token-calls of
+    the system prompt, tools and framing include all prompts so far, also before a compaction. Repeats: results that
+    something later in the prompt supersedes, such as the same text, another read of the file, or an edit of it. ~ marks
+    estimates."""
 
     BINDINGS: ClassVar[list[BindingType]] = bindings(COMPOSITION_PARTS)
 
@@ -71,8 +71,8 @@ class Parts(FigureTable):
 class Blocks(FigureTable):
     """The table of blocks."""
 
-    HELP = """The blocks of the part above that take most of the prompt, or, over the whole session, cost most. Calls
-    is how many calls sent a block, token-calls its tokens counted once for each of them."""
+    HELP = """The blocks of the part above that take most of the prompt or, over the whole session, cost most. Calls: number
+    of calls that sent a block. Token-calls: its tokens, counted once per call."""
 
     BINDINGS: ClassVar[list[BindingType]] = bindings(COMPOSITION_BLOCKS)
 
@@ -80,7 +80,7 @@ class Blocks(FigureTable):
 DIVIDING: Final = "dividing the prompt…"
 
 
-class Divided(NamedTuple):
+class PromptDivision(NamedTuple):
     """A divided prompt.
 
     Attributes:
@@ -94,11 +94,11 @@ class Divided(NamedTuple):
     composition: ContextBreakdown
 
 
-class CompositionScreen(StudyScreen):
+class CompositionScreen(AnalysisScreen):
     """Parts above, blocks of the selected part below."""
 
-    name_of_study = "composition"
-    MENU_TITLES: ClassVar[Mapping[str, str]] = {**StudyScreen.MENU_TITLES, "g": "Divide the prompt"}
+    screen_name = "composition"
+    MENU_TITLES: ClassVar[Mapping[str, str]] = {**AnalysisScreen.MENU_TITLES, "g": "Divide the prompt"}
 
     DEFAULT_CSS = """
     CompositionScreen {
@@ -116,7 +116,7 @@ class CompositionScreen(StudyScreen):
         """Grouping of the parts."""
         self.scope = Scope.WINDOW
         """Scope of the blocks."""
-        self.divided: Divided | None = None
+        self.divided: PromptDivision | None = None
         """The latest division; None before the first one."""
         self._is_wanted = self._is_dividing = False
         self._sorted_for: tuple[Grouping, Scope] | None = None
@@ -151,7 +151,7 @@ class CompositionScreen(StudyScreen):
         )
         self.query_one(ChoiceStrip).choices = Choices(names, GROUPINGS.index(self.grouping))
         if self.divided is None:
-            self.query_one("#parts-pane", Pane).say_below(DIVIDING)
+            self.query_one("#parts-pane", Pane).set_subtitle(DIVIDING)
         self._is_wanted = True
         if not self._is_dividing:
             self._divide()
@@ -160,11 +160,11 @@ class CompositionScreen(StudyScreen):
         self._is_dividing, self._is_wanted = True, False
         known, outcome, grouping, scope = self.divided, self.outcome, self.grouping, self.scope
 
-        def work(post: Post[Divided], is_cancelled: IsCancelled) -> None:  # noqa: ARG001  short
+        def work(post: Post[PromptDivision], is_cancelled: IsCancelled) -> None:  # noqa: ARG001  short
             is_known = known is not None and known.replay is outcome.replay
             carriage = known.carriage if known is not None and is_known else resend_cost(outcome.replay)
             composition = context_breakdown(outcome.replay, outcome.state, carriage, grouping, scope)
-            post(Divided(outcome.replay, carriage, composition))
+            post(PromptDivision(outcome.replay, carriage, composition))
 
         self.jobs.run(
             work, self._take_divided, group="divide", description="divide the prompt", failed=self._stop_dividing
@@ -173,14 +173,14 @@ class CompositionScreen(StudyScreen):
     def _stop_dividing(self) -> None:
         self._is_dividing = False
 
-    def _take_divided(self, divided: Divided) -> None:
+    def _take_divided(self, divided: PromptDivision) -> None:
         self._is_dividing = False
         self.divided = divided
         self._show(divided)
         if self._is_wanted:
             self._divide()
 
-    def _show(self, divided: Divided) -> None:
+    def _show(self, divided: PromptDivision) -> None:
         # Use the divided replay throughout: the session may have become shorter since.
         composition, replay = divided.composition, divided.replay
         context, window = composition.context, replay.inputs.window
@@ -204,12 +204,12 @@ class CompositionScreen(StudyScreen):
         parts = self.parts
         if self._sorted_for != (composition.grouping, composition.scope):
             self._sorted_for = (composition.grouping, composition.scope)
-            parts.set_reactive(FigureTable.sorting, own_sorting(composition))
+            parts.set_reactive(FigureTable.sorting, default_sorting(composition))
             self.blocks.set_reactive(FigureTable.sorting, Sorting())
         parts.table = part_table(composition)
         at = context.call if composition.scope is Scope.WINDOW else None
         scale = scale_words(replay.inputs.scale, at)
-        pane.say_below(legend_of(parts.table), self._largest(composition), scale)
+        pane.set_subtitle(legend_of(parts.table), self._largest(composition), scale)
         self._show_blocks()
 
     def _largest(self, composition: ContextBreakdown) -> str:
@@ -218,7 +218,7 @@ class CompositionScreen(StudyScreen):
         if composition.scope is not Scope.WINDOW or call is None or call == composition.context.call:
             return ""
         tokens = self.outcome.replay.ledger.prompt_tokens[call]
-        return f"largest sent: {ON_SCREEN.whole(tokens)} at call {ON_SCREEN.whole(call + 1)} (P)"
+        return f"largest prompt: {ON_SCREEN.whole(tokens)} at call {ON_SCREEN.whole(call + 1)} (P)"
 
     @on(FigureTable.Highlighted, "#parts")
     def _show_blocks(self) -> None:
@@ -235,19 +235,19 @@ class CompositionScreen(StudyScreen):
         else:
             # After a change of the blocks or of their order, start at the first row.
             self._listed = listed
-            self.blocks.show_anew(table)
+            self.blocks.show_from_top(table)
         more = f", the first {MOST_BLOCKS}" if len(part.blocks) > MOST_BLOCKS else ""
         count = f": {ON_SCREEN.plural(len(part.blocks), 'block')}{more}" if len(part.blocks) else ""
         self.query_one("#blocks-pane", Pane).border_title = Content(one_line(f"{part.name}{count}"))
         # For the whole session, the frame above shows it.
         is_met = bool(consumers) and divided.composition.scope is Scope.WINDOW and self.blocks.shows("carried")
-        self.query_one("#blocks-pane", Pane).say_below(TOKEN_CALLS if is_met else "")
+        self.query_one("#blocks-pane", Pane).set_subtitle(TOKEN_CALLS if is_met else "")
         placeholder = self.query_one(Placeholder)
         placeholder.display = not consumers
         if not consumers and self.blocks.has_focus:
             self.parts.focus()
         self.blocks.display = bool(consumers)
-        placeholder.word = Word(NO_BLOCK, (about_no_block(part),))
+        placeholder.word = PlaceholderText(NO_BLOCK, (about_no_block(part),))
 
     @on(ChoiceStrip.Chosen)
     def _chosen(self, event: ChoiceStrip.Chosen) -> None:
@@ -302,4 +302,4 @@ class CompositionScreen(StudyScreen):
     def action_jump(self) -> None:
         block = self.blocks.cursor_key
         if isinstance(block, int):
-            self.dismiss(Leaving(block=block))
+            self.dismiss(CloseResult(block=block))

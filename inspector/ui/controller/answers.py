@@ -11,7 +11,7 @@ from time import monotonic
 from typing import TYPE_CHECKING
 
 from inspector.ui.controller.changes import Change
-from inspector.ui.controller.courtesy import Courtesy
+from inspector.ui.controller.cooperative import YieldingTask
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -79,7 +79,7 @@ def explain_cache(outcome: Outcome) -> CacheAnswers:
     from inspector.replay.analysis.cache_misses import cache_misses
     from inspector.replay.analysis.next_call import next_call_cost
 
-    misses = cache_misses(outcome.replay, outcome.missed_anyway)
+    misses = cache_misses(outcome.replay, outcome.missed_without_plan)
     next_call = next_call_cost(outcome.replay)
     recorded = next_call if outcome.replay is outcome.baseline else next_call_cost(outcome.baseline)
     found = CacheAnswers(outcome, misses, lifetime_change(misses), next_call, recorded)
@@ -102,11 +102,11 @@ class SpendingAnswers:
         is_searching: Plans are being tried, or will be.
     """
 
-    def __init__(self, host: Host, changes: ChangeListeners, uses_of: Callable[[History], ReuseScan]) -> None:
-        """Start without answers; `uses_of` returns the scan for later uses of tool results."""
+    def __init__(self, host: Host, changes: ChangeListeners, use_count: Callable[[History], ReuseScan]) -> None:
+        """Start without answers; `use_count` returns the scan for later uses of tool results."""
         self._host = host
         self._changes = changes
-        self._uses_of = uses_of
+        self._uses_of = use_count
         self._know_nothing()
 
     def _know_nothing(self) -> None:
@@ -204,7 +204,7 @@ class SpendingAnswers:
 
             post(spending_of(outcome.baseline))
 
-        self._host.run(work, self._take_spending, group="spending", description="add up what the session cost")
+        self._host.run(work, self._take_spending, group="spending", description="add up the session's cost")
 
     def _take_spending(self, spending: Spending) -> None:
         self.spending, self._spent_at = spending, monotonic()
@@ -229,7 +229,7 @@ class SpendingAnswers:
             return
 
         def work(post: Post[_Found], is_cancelled: IsCancelled) -> None:
-            found = _in_state(known, outcome.baseline, uses, Courtesy(is_cancelled))
+            found = _in_state(known, outcome.baseline, uses, YieldingTask(is_cancelled))
             if found is not None:
                 post(found)
 
@@ -243,7 +243,7 @@ class SpendingAnswers:
             if own is None:
                 own = _search_on(outcome.baseline, uses, known)
                 post(own)
-            searched, courtesy = own, Courtesy(is_cancelled)
+            searched, courtesy = own, YieldingTask(is_cancelled)
 
             def tell(so_far: BestPlan) -> None:
                 post(_Found(so_far, searched.baseline))
@@ -256,7 +256,11 @@ class SpendingAnswers:
                 post(newest)
 
         self._host.run(
-            work, self._take_best, group="best plan", description="look for the best plan", failed=self._stop_searching
+            work,
+            self._take_best,
+            group="best plan",
+            description="search for the best plan",
+            failed=self._stop_searching,
         )
 
     def _take_best(self, found: BestPlanSearch | _Found) -> None:
@@ -297,7 +301,7 @@ def _search_on(baseline: Replay, uses: ReuseScan, known: BestPlan | None = None)
 
 
 def _in_state(
-    known: BestPlan, baseline: Replay, uses: ReuseScan, courtesy: Courtesy, *, is_last: bool = False
+    known: BestPlan, baseline: Replay, uses: ReuseScan, courtesy: YieldingTask, *, is_last: bool = False
 ) -> _Found | None:
     """Recompute a result on another state of the session; None if cancelled."""
     from inspector.replay.analysis.best_plan import renewed

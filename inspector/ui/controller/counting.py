@@ -11,7 +11,7 @@ from time import monotonic
 from typing import TYPE_CHECKING
 
 from inspector.ui.controller.changes import Change
-from inspector.ui.controller.jobs import JobFound
+from inspector.ui.controller.jobs import JobOutput
 
 if TYPE_CHECKING:
     from inspector.session.model import Session
@@ -25,7 +25,7 @@ SHARE_OF_REPLAYS = 10
 """Minimum ratio of counting time to replay time."""
 
 
-class TokensCounted(JobFound, frozen=True):
+class TokensCounted(JobOutput, frozen=True):
     """Token counts so far.
 
     Attributes:
@@ -117,7 +117,7 @@ class Counting:
     def _end(self) -> None:
         self.stage = CountingStage.NONE
         self._opened.is_opening = False
-        self._opened.tell_progress("counting", None)
+        self._opened.report_progress("counting", None)
 
     def _take(self, counted: TokensCounted) -> None:
         opened = self._opened
@@ -132,7 +132,7 @@ class Counting:
             self._advise(counted.table)
         else:
             self.stage = CountingStage.UNDER_WAY
-            opened.tell_progress("counting", counted.fraction, "esc stops")
+            opened.report_progress("counting", counted.fraction, "esc stops")
         wait = max(SECONDS_BETWEEN_REPLAYS, SHARE_OF_REPLAYS * self._replays.took)
         if counted.is_final or monotonic() - self._replays.began > wait:
             opened.changes.publish(Change.SESSION)

@@ -55,7 +55,7 @@ class HookTrims:
         def work(post: Post[SessionTrims | None], is_cancelled: IsCancelled) -> None:  # noqa: ARG001  short
             post(session_trims(session))
 
-        self._jobs.run(work, self._take, group="hook trims", description="read what the hook trimmed")
+        self._jobs.run(work, self._take, group="hook trims", description="read the hook's trims")
 
     def _take(self, found: SessionTrims | None) -> None:
         if found != self.found:

@@ -83,7 +83,7 @@ class Host(Jobs, Protocol):
     def warm_up_rest(self) -> None:
         """Import the modules that show the rest of a session; called in the reading thread after the first rows."""
 
-    async def make_rows(self) -> None:
+    async def mount_rows(self) -> None:
         """Mount the rows' widget."""
 
     async def make_room(self) -> None:
@@ -110,7 +110,7 @@ class OpenSession(Protocol):
     def plan(self) -> Plan | None:
         """The current plan; None before there is one."""
 
-    def tell_progress(self, what: str, fraction: float | None, stop: str = "") -> None:
+    def report_progress(self, what: str, fraction: float | None, stop: str = "") -> None:
         """Report the fraction (0 to 1, None when done) of some work, and a hint on how to stop it."""
 
     def request_replay(self) -> None:

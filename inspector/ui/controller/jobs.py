@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, ClassVar
 
 from msgspec import Struct, field
 
-from inspector.session.files import is_folder, time_of_writing
-from inspector.ui.controller.courtesy import Courtesy
+from inspector.session.files import is_folder, last_written
+from inspector.ui.controller.cooperative import YieldingTask
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterator
@@ -34,13 +34,13 @@ if TYPE_CHECKING:
     from inspector.ui.controller.host_protocols import IsCancelled, Post
     from inspector.ui.controller.saved_state import SessionState
     from inspector.ui.outcome import Outcome
-    from inspector.ui.plan.difference import Rival
+    from inspector.ui.plan.difference import OtherPlan
     from inspector.ui.plan.risks import Risks
     from inspector.ui.plan.sizes import PlanSizes
     from inspector.ui.timeline.rows import Rows
 
 
-class JobFound(Struct, frozen=True, eq=False):
+class JobOutput(Struct, frozen=True, eq=False):
     """Base class of job results.
 
     Identity equality and a short repr: comparing or printing a whole session would take longer than showing it.
@@ -49,7 +49,7 @@ class JobFound(Struct, frozen=True, eq=False):
     __repr__ = object.__repr__
 
 
-class LoadProgress(JobFound, frozen=True):
+class LoadProgress(JobOutput, frozen=True):
     """Progress of reading a file.
 
     Attributes:
@@ -63,7 +63,7 @@ class LoadProgress(JobFound, frozen=True):
     only_newest_counts: ClassVar[bool] = True
 
 
-class SessionLoaded(JobFound, frozen=True):
+class SessionLoaded(JobOutput, frozen=True):
     """A session as read so far, with estimated token counts.
 
     Attributes:
@@ -87,7 +87,7 @@ class SessionLoaded(JobFound, frozen=True):
     is_read_elsewhere: bool = False
 
 
-class SessionReady(JobFound, frozen=True):
+class SessionReady(JobOutput, frozen=True):
     """Remaining data of a session that was read completely.
 
     Attributes:
@@ -103,7 +103,7 @@ class SessionReady(JobFound, frozen=True):
     changed: float | None
 
 
-class SessionAwaited(JobFound, frozen=True):
+class SessionAwaited(JobOutput, frozen=True):
     """The path has no session yet.
 
     Attributes:
@@ -113,7 +113,7 @@ class SessionAwaited(JobFound, frozen=True):
     reason: str
 
 
-class LoadFailed(JobFound, frozen=True):
+class LoadFailed(JobOutput, frozen=True):
     """A file that cannot be read.
 
     Attributes:
@@ -125,7 +125,7 @@ class LoadFailed(JobFound, frozen=True):
     is_folder: bool = False
 
 
-class ProjectionReady(JobFound, frozen=True):
+class ProjectionReady(JobOutput, frozen=True):
     """Projected range of a plan's savings over many runs.
 
     Attributes:
@@ -135,7 +135,7 @@ class ProjectionReady(JobFound, frozen=True):
     projection: RunProjection | None
 
 
-class SessionAppended(JobFound, frozen=True):
+class SessionAppended(JobOutput, frozen=True):
     """The session's file has changed, usually by appended records.
 
     Attributes:
@@ -155,7 +155,7 @@ class SessionAppended(JobFound, frozen=True):
     shown: Event = field(default_factory=Event)
 
 
-class FileChanged(JobFound, frozen=True):
+class FileChanged(JobOutput, frozen=True):
     """State of the followed file.
 
     Attributes:
@@ -178,7 +178,7 @@ SECONDS_TO_LOOK_AGAIN = 0.25
 
 SECONDS_TO_NOTICE_CANCELLING = 0.1
 
-SECONDS_UNTOLD = 0.1
+SECONDS_BEFORE_PROGRESS = 0.1
 """Reading time before parts and progress are shown, and their interval: the reader waits for each frame."""
 
 SECONDS_BETWEEN_PARTS = 0.5
@@ -193,7 +193,7 @@ SECONDS_OF_ROWS_ALONE = 1.0
 
 
 def read_session(
-    path: Path, plan: Plan | None, *, takes_up: bool = True, process: ReadingProcess | None = None
+    path: Path, plan: Plan | None, *, restores: bool = True, process: ReadingProcess | None = None
 ) -> Iterator[Reading | None]:
     """Read a file, yielding progress, the session so far, the whole session, and the initial plan.
 
@@ -202,7 +202,7 @@ def read_session(
     Args:
         path: The file.
         plan: The initial plan; None for the one last used on this session, or one that fits it.
-        takes_up: Load the saved state.
+        restores: Load the saved state.
         process: A process that is already reading the file; by default one is started for a long file.
     """
     from inspector.session.errors import SessionError
@@ -221,13 +221,13 @@ def read_session(
         follower = Follower(path, load=False)
         opened = monotonic()
         process = process or ReadingProcess.begin(path)
-        next_word = opened + SECONDS_UNTOLD
+        next_word = opened + SECONDS_BEFORE_PROGRESS
         next_part = opened if process is not None else next_word
         for loading in follower.load(process):
             session = loading.session
             began = monotonic()
             if began >= next_word:
-                next_word = began + SECONDS_UNTOLD
+                next_word = began + SECONDS_BEFORE_PROGRESS
                 yield LoadProgress(loading.done, loading.total)
             if session is None or (began < next_part and not loading.is_complete):
                 yield None
@@ -238,14 +238,16 @@ def read_session(
             table = TokenTable.estimated(session, previous=table)
             next_part = monotonic() + max(SECONDS_BETWEEN_PARTS, SHARE_OF_PARTS * (monotonic() - began))
             shows_rest = not (is_first or loading.is_complete) and began > opened + SECONDS_OF_ROWS_ALONE
-            is_elsewhere = process is not None and not loading.is_complete
-            yield SessionLoaded(session, history, rows, table, is_first, loading.is_complete, shows_rest, is_elsewhere)
-            if is_first and is_elsewhere:
+            is_from_other_session = process is not None and not loading.is_complete
+            yield SessionLoaded(
+                session, history, rows, table, is_first, loading.is_complete, shows_rest, is_from_other_session
+            )
+            if is_first and is_from_other_session:
                 table = _kept_while_waiting(session) or table
         # Loaded after the rows, which do not wait for the import of the strategies.
-        kept = load_state(path) if takes_up else SessionState()
+        kept = load_state(path) if restores else SessionState()
         changed = follower.time_of_change()
-        written = None if changed is None else time_of_writing(changed, follower.session.last_recorded)
+        written = None if changed is None else last_written(changed, follower.session.last_recorded)
         yield SessionReady(plan or kept.plan or offered_plan(follower.session), follower, kept, written)
     except SessionError as error:
         yield LoadFailed(error.message, is_folder=is_folder(path))
@@ -253,10 +255,10 @@ def read_session(
 
 def _awaited(path: Path) -> Iterator[SessionAwaited | None]:
     """Wait for a session at the path, yielding the reasons why there is none."""
-    from inspector.session.awaiting import is_awaited, why_still_awaited
+    from inspector.session.awaiting import may_appear, why_not_ready
 
     said = ""
-    while (said or is_awaited(path)) and (reason := why_still_awaited(path)):
+    while (said or may_appear(path)) and (reason := why_not_ready(path)):
         yield SessionAwaited(reason) if reason != said else None
         said = reason
         sleep(SECONDS_TO_LOOK_AGAIN)
@@ -295,7 +297,7 @@ def measure(
     outcome: Outcome,
     known: PlanSizes | None,
     other: tuple[str, Plan] | None,
-    post: Post[PlanSizes | Rival],
+    post: Post[PlanSizes | OtherPlan],
     is_cancelled: IsCancelled,
 ) -> None:
     """Measure the sizes of the results that each limit applies to, and replay the other plan.
@@ -305,7 +307,7 @@ def measure(
     from inspector.replay.analysis.comparison import first_firing
     from inspector.replay.analysis.plan_outcome import plan_outcome
     from inspector.replay.engine.replay import replay
-    from inspector.ui.plan.difference import Rival
+    from inspector.ui.plan.difference import OtherPlan
     from inspector.ui.plan.sizes import sizes_of
 
     if known is None or not known.serves(outcome.replay.history, outcome.plan):
@@ -314,7 +316,7 @@ def measure(
         letter, plan = other
         there = replay(outcome.inputs, plan) if plan.strategies else outcome.baseline
         totals, first = plan_outcome(outcome.baseline, there), first_firing(there)
-        post(Rival(letter, plan, totals, first))
+        post(OtherPlan(letter, plan, totals, first))
 
 
 def assess(
@@ -341,7 +343,7 @@ def assess(
         return
     session = outcome.replay.history.session
     post(Risks(session, hazards))
-    uses = search.run(Courtesy(is_cancelled).is_cancelled)
+    uses = search.run(YieldingTask(is_cancelled).is_cancelled)
     if uses is None:
         return
     found = recoveries(outcome.baseline, outcome.replay, uses)

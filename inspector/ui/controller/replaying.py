@@ -29,7 +29,7 @@ SECONDS_OF_A_SHORT_REPLAY = SECONDS_BETWEEN_REPLAYS / 2
 """Maximum duration of a replay that may be skipped in favor of a newer request."""
 SECONDS_UNPAINTED = 2 * SECONDS_BETWEEN_REPLAYS
 """Maximum time between paints while plans keep changing."""
-SECONDS_UNTOLD = 0.15
+SECONDS_BEFORE_PROGRESS = 0.15
 """Delay in seconds before a running replay is reported."""
 SECONDS_TO_STAND = 0.06
 """Seconds without a newer request after which an outcome has settled and further work may start."""
@@ -100,7 +100,7 @@ class Replaying:
             description="replay the plan",
             failed=self._fail,
         )
-        opened.host.later(SECONDS_UNTOLD, partial(self._tell, request))
+        opened.host.later(SECONDS_BEFORE_PROGRESS, partial(self._tell, request))
 
     def _tell(self, request: int) -> None:
         if self.is_under_way and request > self._shown:
@@ -184,7 +184,7 @@ def replay_plan(
     totals = plan_outcome(baseline, outcome)
     first_change = first_firing(outcome)
     state = outcome.state(looked_at)
-    anyway = earlier.missed_anyway if earlier is not None and earlier.baseline is baseline else None
+    anyway = earlier.missed_without_plan if earlier is not None and earlier.baseline is baseline else None
     by_edits: tuple[int, ...] = ()
     if outcome is not baseline:
         anyway = missed_calls(baseline) if anyway is None else anyway
@@ -196,14 +196,14 @@ def _start(
     history: History, table: TokenTable, earlier: Outcome | None, terms: Assumptions | None
 ) -> tuple[ReplayInputs, Replay | None]:
     from inspector.replay.assumptions import Assumptions
+    from inspector.replay.calibration_source import calibration_source_of
     from inspector.replay.engine.inputs import ReplayInputs
-    from inspector.replay.lenders import lender_of
 
     wanted = terms or Assumptions()
     same_terms = earlier is not None and wanted.replays_as(earlier.terms or Assumptions())
     if earlier is not None and same_terms and earlier.inputs.history is history and earlier.inputs.table is table:
         return earlier.inputs, earlier.baseline
     pricing = earlier.inputs.pricing if earlier is not None and same_terms else wanted.pricing()
-    lender = lender_of(history, table)
+    lender = calibration_source_of(history, table)
     made = ReplayInputs.of(history, table, pricing=pricing, cache=wanted.cache, window=wanted.window, lender=lender)
     return made, None

@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     from inspector.ui.controller.jobs import Following, ProjectionReady, Reading
     from inspector.ui.controller.saved_state import SessionState
     from inspector.ui.outcome import Outcome
-    from inspector.ui.plan.difference import Rival
+    from inspector.ui.plan.difference import OtherPlan
     from inspector.ui.plan.risks import Risks
     from inspector.ui.plan.sizes import PlanSizes
     from inspector.ui.timeline.rows import Rows
@@ -74,7 +74,7 @@ class SessionController:
         answers: Spending and the best plan, while no strategy is on.
         subagents: Unfolded subagents with their own files.
         runs_per_day: Number of such sessions per day.
-        keeps_state: Save the screen state.
+        saves_state: Save the screen state.
         given_terms: Assumptions on prices and cache; None for the recorded ones.
         outcome: The latest replay, at the selected call; None before the first one.
         projection: Range of its savings over many runs; None while unknown.
@@ -100,7 +100,7 @@ class SessionController:
         plan: Plan | None = None,
         *,
         runs: RunsPerDay,
-        keeps_state: bool = True,
+        saves_state: bool = True,
         process: ReadingProcess | None = None,
     ) -> None:
         """Initialize without reading the file.
@@ -110,12 +110,12 @@ class SessionController:
             host: Runs its work.
             plan: The initial plan; None for the one last used on the session, or one that fits it.
             runs: Number of such sessions per day.
-            keeps_state: Restore the session's screen state and save it again.
+            saves_state: Restore the session's screen state and save it again.
             process: A process that is already reading the file.
         """
         self.host = host
         self.runs_per_day = runs
-        self.keeps_state = keeps_state
+        self.saves_state = saves_state
         self.given_terms: Assumptions | None = None
         self.progress: tuple[str, float, str] | None = None
         self.reason = self.failure = ""
@@ -136,7 +136,7 @@ class SessionController:
         self.session: Session | None = None
         self.plans: Plans | None = None
         self.sizes: PlanSizes | None = None
-        self.rival: Rival | None = None
+        self.rival: OtherPlan | None = None
         self.names = PlanNames()
         self.history: History | None = None
         self.rows: Rows | None = None
@@ -178,7 +178,7 @@ class SessionController:
         self.state = "loading"
         self.is_opening = True
         process, self._process = self._process, None
-        self._read_on(jobs.read_session(self.path, self._given_plan, takes_up=self.keeps_state, process=process))
+        self._read_on(jobs.read_session(self.path, self._given_plan, restores=self.saves_state, process=process))
 
     def _read_on(self, reading: Iterator[Reading | None], *, warms_up: bool = False) -> None:
         self._reading = reading
@@ -214,14 +214,14 @@ class SessionController:
     async def _take_reading(self, result: Reading) -> None:
         match result:
             case LoadProgress(done=done, total=total):
-                self.tell_progress("reading", done / total if total else 0.0)
+                self.report_progress("reading", done / total if total else 0.0)
             case SessionAwaited(reason=reason):
-                self.tell_progress("reading", None)
+                self.report_progress("reading", None)
                 self.is_opening = False
                 self.state, self.reason, self.failure = "waiting", reason, f"{self.path}: {reason}"
                 self.changes.publish(Change.STATE)
             case LoadFailed(reason=reason, is_folder=is_folder):
-                self.tell_progress("reading", None)
+                self.report_progress("reading", None)
                 self.is_opening = False
                 self.state, self.reason, self.failure, self.is_folder = "failed", reason, reason, is_folder
                 self.changes.publish(Change.STATE)
@@ -232,7 +232,7 @@ class SessionController:
 
     async def _take_session(self, loaded: SessionLoaded) -> None:
         self.session, self.history, self.rows, self.table = loaded.session, loaded.history, loaded.rows, loaded.table
-        await self.host.make_rows()
+        await self.host.mount_rows()
         if loaded.shows_rest:
             await self.host.make_room()
         self.changes.publish(Change.SESSION)
@@ -250,7 +250,7 @@ class SessionController:
         if self.plans is None:
             self.plans = Plans.begin(ready.plan)
         await self.host.make_room()
-        self.tell_progress("reading", None)
+        self.report_progress("reading", None)
         self.state, self.changed, self.kept = ready.follower.state, ready.changed, ready.kept
         kept = ready.kept
         if kept.other is not None and kept.plan == self.plans.plan:
@@ -269,7 +269,7 @@ class SessionController:
     def is_being_written(self) -> bool:
         return is_live(self.changed, time())
 
-    def tell_progress(self, what: str, fraction: float | None, stop: str = "") -> None:
+    def report_progress(self, what: str, fraction: float | None, stop: str = "") -> None:
         """Report the progress of some work: fraction from 0 to 1, None when done, and a stop hint."""
         self.progress = None if fraction is None else (what, fraction, stop)
         self.changes.publish(Change.PROGRESS)
@@ -406,7 +406,7 @@ class SessionController:
         work = partial(jobs.measure, outcome, self.sizes, other)
         self.host.run(work, partial(self._take_measure, outcome), group="measure", description="measure the plan")
 
-    def _take_measure(self, outcome: Outcome, found: PlanSizes | Rival) -> None:
+    def _take_measure(self, outcome: Outcome, found: PlanSizes | OtherPlan) -> None:
         from inspector.ui.plan.sizes import PlanSizes
 
         if isinstance(found, PlanSizes):

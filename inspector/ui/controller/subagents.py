@@ -112,7 +112,7 @@ def read_subagent(
 
     path = locate(session, link)
     if path is None:
-        post(SubagentRead(None, "its file is not there"))
+        post(SubagentRead(None, "file not found"))
         return
     try:
         follower = Follower(path)

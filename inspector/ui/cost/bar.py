@@ -15,7 +15,7 @@ from inspector.report.recovery_words import each_words, needed_words, net_words
 from inspector.safe_text import one_line
 from inspector.ui.actions.action import bindings
 from inspector.ui.actions.parts import COST_BAR
-from inspector.ui.terms import APPLIED, NEEDED_PHRASES
+from inspector.ui.definitions import APPLIED, NEEDED_PHRASES
 from inspector.ui.toolkit.one_line import LinePiece
 from inspector.ui.toolkit.one_line import one_line as line_of
 
@@ -59,14 +59,14 @@ class CostBar(Widget, can_focus=True):
     plan_name: reactive[str] = reactive("the plan")
     """Name of the plan in the line."""
 
-    class RunsAsked(Message):
+    class RunsRequested(Message):
         """Posted to ask the user for the number of runs per day."""
 
     def get_content_height(self, container: object, viewport: object, width: int) -> int:  # noqa: ARG002  always the same
         return ROWS
 
     def action_ask_runs(self) -> None:
-        self.post_message(self.RunsAsked())
+        self.post_message(self.RunsRequested())
 
     def on_click(self) -> None:
         self.action_ask_runs()
@@ -93,7 +93,7 @@ class CostBar(Widget, can_focus=True):
             longer, shorter = (Content.styled(said, text) for said in (f"{about}: {hint}", hint))
             parts.append(LinePiece(longer, 2, shorter=shorter))
             return parts
-        planned = beside_saving(recorded, summary.planned)
+        planned = cost_consistent_with_saving(recorded, summary.planned)
         return [
             *parts,
             LinePiece(
@@ -110,8 +110,8 @@ class CostBar(Widget, can_focus=True):
         if summary.is_idle:
             return []
         text, parts = self.get_visual_style("cost--text"), self._needed(summary)
-        if summary.rebuilds:
-            cost = ON_SCREEN.dollars(summary.rebuilds)
+        if summary.rewrite_usd:
+            cost = ON_SCREEN.dollars(summary.rewrite_usd)
             longer, shorter = (Content.assemble((said, text), cost) for said in ("re-caching costs ", "re-caching "))
             parts.append(LinePiece(longer, 5, shorter=shorter))
         if summary.pays_off is not None:
@@ -173,7 +173,7 @@ class CostBar(Widget, can_focus=True):
             word, style = "lost", "cost--lost"
         brief = f"{word} {ON_SCREEN.marked(ON_SCREEN.dollars(abs(dollars)), until.saved.known)}"
         longer, shorter = (Content.styled(said, self.get_visual_style(style)) for said in (f"{brief} by then", brief))
-        planned = beside_saving(until.recorded, until.planned)
+        planned = cost_consistent_with_saving(until.recorded, until.planned)
         arrow = Content.assemble(("→ ", text), self._amount("", planned))
         return [
             *parts,
@@ -185,8 +185,8 @@ class CostBar(Widget, can_focus=True):
         text = self.get_visual_style("cost--text")
         if summary.advice:
             return [LinePiece(Content.styled(one_line(summary.advice), self.get_visual_style("cost--attention")))]
-        from inspector.report.belief import HOLDS
         from inspector.report.monthly_saving import daily_saving, monthly_saving, runs_a_day
+        from inspector.report.uncertainty import HOLDS
 
         runs, hint = f"at {runs_a_day(summary.runs)}", Content.styled("z d: runs a day", text)
         # An assumed number of runs is always shown next to its projection.
@@ -217,13 +217,13 @@ class CostBar(Widget, can_focus=True):
         return [*parts, LinePiece(hint, 6, right=True)]
 
     def _amount(self, label: str, amount: KnownNumber) -> Content:
-        written = ON_SCREEN.marked(ON_SCREEN.dollars(amount.value), amount.known, is_least=amount.is_least)
+        written = ON_SCREEN.marked(ON_SCREEN.dollars(amount.value), amount.known, is_lower_bound=amount.is_lower_bound)
         return Content.assemble(
             (f"{label} " if label else "", self.get_visual_style("cost--text")),
             (written, self.get_visual_style("cost--figure")),
         )
 
 
-def beside_saving(before: KnownNumber, planned: KnownNumber) -> KnownNumber:
+def cost_consistent_with_saving(before: KnownNumber, planned: KnownNumber) -> KnownNumber:
     """Round a plan's cost so that cost and saving, as displayed, add up to the cost before."""
     return replace(planned, value=ON_SCREEN.cost_with_plan(before.value, planned.value))

@@ -6,8 +6,8 @@ from operator import itemgetter
 from typing import TYPE_CHECKING, Final
 
 from inspector.replay.figure import Figure, HowKnown
+from inspector.report.build_report import compaction_totals_facts
 from inspector.report.compaction_words import compactions_in_short, compactions_words
-from inspector.report.facts import compaction_totals_facts
 from inspector.report.numbers import ON_SCREEN
 from inspector.ui.figure_table.table import Cell, FigureRow, figure_cell, number_cell
 from inspector.ui.timeline.boundaries import cleared_line, effect_lines

@@ -14,7 +14,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from inspector.replay.analysis.breakdown import part_label
-from inspector.replay.explain.cost_sheet import ALTOGETHER, NET, OVERHEAD
+from inspector.replay.explain.cost_sheet import NET, OVERHEAD, WITH_SIDE_REQUESTS
 from inspector.replay.explain.totals import COST_PARTS
 from inspector.replay.figure import Figure, HowKnown
 from inspector.report.catalogue import (
@@ -167,7 +167,7 @@ def section_title(section: CostSection, sheet: CostSheet | None) -> str:
             return "Assumptions, and where the figures come from"
 
 
-def own_sorting(section: CostSection) -> Sorting:
+def default_sorting(section: CostSection) -> Sorting:
     """Return the default sorting of a section."""
     return Sorting("usd") if section in (CostSection.PARTS, CostSection.RESULTS) else Sorting()
 
@@ -211,7 +211,7 @@ def _section_table(section: CostSection, sheet: CostSheet, rows: Rows, terms: Ta
             return terms
 
 
-def nothing_in(section: CostSection, sheet: CostSheet) -> tuple[str, str]:
+def empty_section_text(section: CostSection, sheet: CostSheet) -> tuple[str, str]:
     """Return the text for an empty section and its explanation, which may be empty."""
     touched = "the plan changes nothing yet" if sheet.is_recorded else "the plan touches no result"
     words = {
@@ -291,8 +291,8 @@ def _beside(sheet: CostSheet) -> Iterator[FigureRow]:
         cells = {"name": Cell("cost with these", style="table--name")}
         for side, cost in (("before", sheet.baseline.figures.cost_usd), ("after", sheet.planned.figures.cost_usd)):
             together = ON_SCREEN.sum_of_dollars([cost.value, *(each.cost for each in sheet.beside)])
-            cells[side] = _cell(Figure(together, cost.known, cost.is_least), "$")
-        yield FigureRow(ALTOGETHER, cells)
+            cells[side] = _cell(Figure(together, cost.known, cost.is_lower_bound), "$")
+        yield FigureRow(WITH_SIDE_REQUESTS, cells)
 
 
 def _cost_parts_written(sheet: CostSheet) -> list[dict[str, str]]:
@@ -336,7 +336,7 @@ def _total_of(sheet: CostSheet, entry: Quantity, *, before: bool = False) -> Fig
     """Return a total from its explanation, or from the replay if it has none."""
     explained = sheet.explained.get(("before", entry.name) if before else entry.name)
     if explained is not None:
-        return Figure(explained.value, explained.known, explained.is_least)
+        return Figure(explained.value, explained.known, explained.is_lower_bound)
     found: Figure | None = getattr((sheet.baseline if before else sheet.planned).figures, entry.source, None)
     return found
 

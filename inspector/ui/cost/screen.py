@@ -14,6 +14,7 @@ from textual.widgets import Static
 from inspector.replay.explain.cost_sheet import CostSheet, cost_sheet
 from inspector.ui.actions.action import bindings
 from inspector.ui.actions.screens import COSTS, COSTS_FIGURES
+from inspector.ui.analysis_screen import AnalysisScreen, CloseResult
 from inspector.ui.controller.hook_trims import HookTrims
 from inspector.ui.cost.assumptions import RUNS, TERMS, TermError, term_lines
 from inspector.ui.cost.compactions import boundary_at, told_of_compaction
@@ -21,10 +22,10 @@ from inspector.ui.cost.rows import (
     ABOUT_HOOK,
     HOOK,
     CostSection,
+    default_sorting,
+    empty_section_text,
     explained_at,
     hook_row,
-    nothing_in,
-    own_sorting,
     section_table,
     section_title,
     term_table,
@@ -37,10 +38,9 @@ from inspector.ui.help.commands import PaletteCommand
 from inspector.ui.performance.frame_batching import after_frame
 from inspector.ui.session_screen import scale_words
 from inspector.ui.settings import problem_with_runs
-from inspector.ui.study import Leaving, StudyScreen
 from inspector.ui.toolkit.choice_strip import Choices, ChoiceStrip
 from inspector.ui.toolkit.header import SessionHeader
-from inspector.ui.toolkit.pane import Pane, Placeholder, Word, subtitle
+from inspector.ui.toolkit.pane import Pane, Placeholder, PlaceholderText, subtitle
 from inspector.ui.toolkit.status_bar import StatusBar
 
 if TYPE_CHECKING:
@@ -81,18 +81,18 @@ class CostFigures(FigureTable):
 class Calculation(Static):
     """Calculation of a figure."""
 
-    class TookRows(Message):
+    class HeightChanged(Message):
         """Posted when the number of rows changes, even if they do not fit."""
 
     def on_resize(self) -> None:
-        self.post_message(self.TookRows())
+        self.post_message(self.HeightChanged())
 
 
-class CostsScreen(StudyScreen):
+class CostsScreen(AnalysisScreen):
     """Figures at the top, and the calculation of the one under the cursor below."""
 
-    name_of_study = "costs"
-    MENU_TITLES: ClassVar[Mapping[str, str]] = {**StudyScreen.MENU_TITLES, "g": "Show"}
+    screen_name = "costs"
+    MENU_TITLES: ClassVar[Mapping[str, str]] = {**AnalysisScreen.MENU_TITLES, "g": "Show"}
 
     DEFAULT_CSS = """
     CostsScreen {
@@ -189,8 +189,8 @@ class CostsScreen(StudyScreen):
         self.figures.table = table
         placeholder = self.query_one(Placeholder)
         placeholder.display = not table.rows
-        headline, meaning = nothing_in(self.section, sheet)
-        placeholder.word = Word(headline, (meaning,) if meaning else ())
+        headline, meaning = empty_section_text(self.section, sheet)
+        placeholder.word = PlaceholderText(headline, (meaning,) if meaning else ())
         # The table's keys work in every section, so it takes the focus whenever it is visible.
         was_empty = not self.figures.display
         self.figures.display = bool(table.rows)
@@ -204,7 +204,7 @@ class CostsScreen(StudyScreen):
     def on_resize(self) -> None:
         after_frame(self, self._say_what_is_cut)
 
-    @on(Calculation.TookRows)
+    @on(Calculation.HeightChanged)
     def _say_what_is_cut(self) -> None:
         pane, taken = self.query_one("#how-pane", Pane), self.query_one(Calculation).size.height
         subtitle(pane, "E shows all of it" if taken > pane.content_size.height else "")
@@ -257,7 +257,7 @@ class CostsScreen(StudyScreen):
 
     def action_section(self, name: str) -> None:
         self.section = CostSection(name)
-        self.figures.set_reactive(FigureTable.sorting, own_sorting(self.section))
+        self.figures.set_reactive(FigureTable.sorting, default_sorting(self.section))
         self.figures.set_reactive(FigureTable.cursor, 0)
         self.figures.scroll_to_line(0)
         self.show_outcome()
@@ -274,9 +274,9 @@ class CostsScreen(StudyScreen):
         elif (term := _term(key)) is not None:
             self._ask(term)
         elif isinstance(key, tuple) and key[0] == "result":
-            self.dismiss(Leaving(block=key[1]))
+            self.dismiss(CloseResult(block=key[1]))
         elif (boundary := self._boundary(key)) is not None:
-            self.dismiss(Leaving(block=boundary.block, is_boundary=True))
+            self.dismiss(CloseResult(block=boundary.block, is_boundary=True))
         else:
             self.action_explain()
 

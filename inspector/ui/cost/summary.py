@@ -37,12 +37,12 @@ class KnownNumber:
     Attributes:
         value: None if it is unknown.
         known: `exact`, `calibrated`, `estimated` or `projected`.
-        is_least: True for a lower bound.
+        is_lower_bound: True for a lower bound.
     """
 
     value: float | None
     known: str
-    is_least: bool = False
+    is_lower_bound: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +94,7 @@ class CostSummary:
     saved: KnownNumber
     saved_share: float | None
     saved_tokens: KnownNumber
-    rebuilds: float | None
+    rewrite_usd: float | None
     pays_off: int | None
     runs: RunsPerDay
     per_day: Band | None
@@ -110,7 +110,7 @@ class CostSummary:
     recoveries: Recoveries | None = None
 
 
-def summarise(
+def summarize(
     outcome: Outcome,
     runs: RunsPerDay,
     projection: RunProjection | None = None,
@@ -147,7 +147,7 @@ def summarise(
         saved=_amount(savings.usd),
         saved_share=savings.share.value if dollars is not None else None,
         saved_tokens=_amount(savings.tokens),
-        rebuilds=totals.break_usd.value,
+        rewrite_usd=totals.break_usd.value,
         pays_off=None if pays_off is None else int(pays_off),
         runs=runs,
         per_day=per_day,
@@ -176,7 +176,7 @@ def _until(outcome: Outcome, call: int | None) -> CostUntil | None:
         return None
     figures = outcome.baseline.figures.cost_usd, outcome.totals.figures.cost_usd, outcome.totals.savings.usd
     amounts = (
-        KnownNumber(value, figure.known.value, figure.is_least)
+        KnownNumber(value, figure.known.value, figure.is_lower_bound)
         for value, figure in zip((recorded, planned, recorded - planned), figures, strict=True)
     )
     return CostUntil(call + 1, *amounts)
@@ -188,4 +188,4 @@ def _advice(reason: str) -> str:
 
 
 def _amount(figure: Figure) -> KnownNumber:
-    return KnownNumber(figure.value, figure.known.value, figure.is_least)
+    return KnownNumber(figure.value, figure.known.value, figure.is_lower_bound)

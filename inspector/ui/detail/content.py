@@ -123,7 +123,7 @@ class CutNote:
     @property
     def summary(self) -> str:
         """The note in one safe line; tokens are a local estimate."""
-        since = "" if self.call is None else f" from call {ON_SCREEN.whole(self.call)} on"
+        since = "" if self.call is None else f" since call {ON_SCREEN.whole(self.call)}"
         amount = f"{ABOUT}{ON_SCREEN.plural(abs(self.tokens), 'token')} {'cut' if self.tokens >= 0 else 'more'}"
         return f"{amount}{since} · {one_line(self.reason)}"
 
@@ -198,7 +198,7 @@ def sent_sections(recorded: str, content: DetailContent) -> tuple[DetailSection,
     return tuple(section for section in sections if section.text)
 
 
-def laid_out(text: str) -> str | None:
+def format_json(text: str) -> str | None:
     """Format JSON with one member per line; None if the text is not JSON."""
     try:
         value = json.loads(text)
@@ -394,15 +394,15 @@ def absence(outcome: Outcome, index: int) -> str:
     enters, leaves = int(history.enters[index]), int(history.leaves[index])
     prompt = "the next prompt" if call == history.call_count else f"the prompt of call {ON_SCREEN.whole(call + 1)}"
     if history.kind[index] == BlockKind.OTHER:
-        return "A record the agent kept for itself: it was never sent."
+        return "An internal record of the agent, never sent."
     if enters > history.call_count:
-        return f"Not in {prompt}, nor in any other: it was never sent."
+        return "Not in any prompt: never sent."
     if enters > call:
-        return f"Not in {prompt} yet: it is first sent at call {ON_SCREEN.whole(enters + 1)}."
+        return f"Not in {prompt} yet: first sent at call {ON_SCREEN.whole(enters + 1)}."
     if leaves <= call:
         cause = history.session.contexts[history.call_context[leaves]].cause
         first = f"call {ON_SCREEN.whole(leaves + 1)}"
         return (
-            f"Not sent from {first} on." if cause is ContextCause.START else f"Removed by the {cause.value} at {first}."
+            f"Not sent since {first}." if cause is ContextCause.START else f"Removed by the {cause.value} at {first}."
         )
-    return f"Not in {prompt}: it belongs to another conversation."
+    return f"Not in {prompt}: part of another conversation."

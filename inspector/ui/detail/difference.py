@@ -22,13 +22,13 @@ if TYPE_CHECKING:
 LEAST_WIDTH: Final = 64
 """Minimum width for two columns in cells; below, cut text is shown above its replacement."""
 
-SENT_WHOLE: Final = "⋯ sent as recorded: there is no difference ⋯"
+SENT_WHOLE: Final = "⋯ sent as recorded: no difference ⋯"
 _RULE: Final = " │ "
 _NOTHING: Final = Wrapped("", np.zeros(0, dtype=np.int32), np.zeros(0, dtype=np.int32))
 
 
 @dataclass(frozen=True, slots=True)
-class Stretch:
+class DiffRun:
     """A run of text: either unchanged, or cut from the left side and replaced on the right.
 
     Attributes:
@@ -44,17 +44,17 @@ class Stretch:
     note: str = ""
 
 
-def stretches_of(recorded: str, content: DetailContent) -> tuple[Stretch, ...]:
+def stretches_of(recorded: str, content: DetailContent) -> tuple[DiffRun, ...]:
     """Split a recorded text into unchanged and cut runs, in order."""
     if content.absent:
-        return (Stretch(cut=recorded, note=content.absent),)
+        return (DiffRun(cut=recorded, note=content.absent),)
     rendition = content.sent
     if rendition is None or rendition.action is Action.WHOLE:
-        return (Stretch(kept=recorded, note=SENT_WHOLE),)
+        return (DiffRun(kept=recorded, note=SENT_WHOLE),)
     if rendition.action is Action.REMOVED:
-        return (Stretch(cut=recorded, note=cut_note("removed", len(recorded), content.note)),)
+        return (DiffRun(cut=recorded, note=cut_note("removed", len(recorded), content.note)),)
     verb = "replaced" if rendition.action is Action.REPLACED else "cut here"
-    stretches: list[Stretch] = []
+    stretches: list[DiffRun] = []
     position, put_in, told = 0, "", False
     for piece in (*rendition.pieces, Slice(len(recorded), len(recorded))):
         if isinstance(piece, str):
@@ -64,9 +64,9 @@ def stretches_of(recorded: str, content: DetailContent) -> tuple[Stretch, ...]:
         if gap or put_in:
             note = cut_note(verb, len(gap), None if told else content.note)
             told = True
-            stretches.append(Stretch(cut=gap, put_in=put_in, note=note))
+            stretches.append(DiffRun(cut=gap, put_in=put_in, note=note))
         if piece.stop > piece.start:
-            stretches.append(Stretch(kept=recorded[piece.start : piece.stop]))
+            stretches.append(DiffRun(kept=recorded[piece.start : piece.stop]))
         position, put_in = max(piece.stop, position), ""
     return tuple(stretches)
 
@@ -79,7 +79,7 @@ def difference_page(recorded: str, content: DetailContent, width: int) -> Detail
     return Difference.of(stretches, (width - len(_RULE)) // 2, width)
 
 
-def _under_one_another(stretches: Iterable[Stretch]) -> Iterable[DetailSection]:
+def _under_one_another(stretches: Iterable[DiffRun]) -> Iterable[DetailSection]:
     for stretch in stretches:
         if stretch.note:
             yield note_section(stretch.note)
@@ -129,7 +129,7 @@ class Difference:
     column: int
 
     @classmethod
-    def of(cls, stretches: Iterable[Stretch], column: int, width: int) -> Difference:
+    def of(cls, stretches: Iterable[DiffRun], column: int, width: int) -> Difference:
         """Wrap runs to two columns, notes to `width`."""
         sides: list[FoldedStretch] = []
         for stretch in stretches:

@@ -6,9 +6,9 @@ import json
 from difflib import unified_diff
 from typing import Final
 
-from inspector.ui.detail.content import DetailSection, SectionKind, TextForm, form_of, laid_out
+from inspector.ui.detail.content import DetailSection, SectionKind, TextForm, form_of, format_json
 
-NOTHING_TO_FORMAT: Final = "⋯ nothing to format: neither JSON nor a difference ⋯"
+NOTHING_TO_FORMAT: Final = "⋯ nothing to format: the text is not JSON and not a diff ⋯"
 LONGEST_COMPARED: Final = 4000
 """Maximum number of lines of an edit to diff; longer edits are shown as removed and added."""
 
@@ -24,7 +24,7 @@ def layout_sections(recorded: str, *, is_tool_call: bool) -> tuple[DetailSection
             value = None
         if isinstance(value, dict):
             return input_sections(value)
-    formatted = laid_out(recorded)
+    formatted = format_json(recorded)
     if formatted is not None:
         return (DetailSection(formatted, SectionKind.RECORDED, TextForm.JSON),)
     form = form_of(recorded)

@@ -10,7 +10,7 @@ from inspector.replay.explain.miss_wording import provider_said, told
 from inspector.replay.figure import HowKnown
 from inspector.report.numbers import ON_SCREEN
 from inspector.safe_text import one_line
-from inspector.ui.miss_marks import WITH_PLAN, dollars, mark_of, recached
+from inspector.ui.miss_glyphs import WITH_PLAN, dollars, mark_of, recached
 from inspector.ui.timeline.previews import preview
 
 if TYPE_CHECKING:
@@ -41,23 +41,23 @@ def miss_lines(miss: CacheMiss, history: History, whose: str = "") -> tuple[str,
     unread = f"{ON_SCREEN.whole(miss.tokens)} tokens"
     rows = [
         ("cause", miss.cause.label),
-        ("known", _how_known(miss)),
-        ("shown by", told(replace(miss, reported=None), history.session)),
+        ("known", _confidence_words(miss)),
+        ("evidence", told(replace(miss, reported=None), history.session)),
         *_parting(miss, history),
         ("provider", provider_said(miss).removeprefix("the provider ")),
-        ("cache held", f"{ON_SCREEN.whole(miss.could_read)} tokens of the prompt, {ON_SCREEN.whole(miss.read)} read"),
+        ("in cache", f"{ON_SCREEN.whole(miss.could_read)} tokens of the prompt, {ON_SCREEN.whole(miss.read)} read"),
         ("re-cached", unread if miss.usd.value is None else f"{unread}, for {dollars(miss.usd)}"),
         ("read instead", dollars(miss.read_usd)),
         ("extra cost", dollars(miss.extra_usd)),
-        ("prevented by", miss.cause.prevention or "nothing that is known"),
+        ("prevented by", miss.cause.prevention or "none known"),
     ]
     width = max(len(name) for name, _ in rows)
     lines = (f"{name:<{width}}  {one_line(text)}" for name, text in rows if text)
     return (f"Cache miss{whose} at call {ON_SCREEN.whole(miss.call + 1)}", *lines)
 
 
-def _how_known(miss: CacheMiss) -> str:
-    cause = "the provider named the cause" if miss.known is HowKnown.EXACT else "worked out from the file"
+def _confidence_words(miss: CacheMiss) -> str:
+    cause = "the provider named the cause" if miss.known is HowKnown.EXACT else "inferred from the file"
     tokens = "the provider's token counts" if miss.usd.known is HowKnown.EXACT else f"tokens {miss.usd.known.value}"
     return f"{cause}; {tokens}"
 

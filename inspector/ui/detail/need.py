@@ -20,13 +20,13 @@ CELLS: Final = 34
 GAP: Final = " │ "
 _AROUND: Final = 50
 _SHOWN: Final = 110
-_UNAVAILABLE: Final = "its text cannot be read any more"
+_UNAVAILABLE: Final = "its text can no longer be read"
 
 
 def detail_of_need(content: DetailContent, need: Need, session: Session) -> DetailContent:
     """Add the excerpts of a need above the text of the cut block or of the block that used it later."""
     call, since = ON_SCREEN.whole(need.call + 1), ON_SCREEN.whole(need.removed_at + 1)
-    heading = f"needed at call {call} ({need.kind.label}), cut from call {since} on"
+    heading = f"needed at call {call} ({need.kind.label}), cut since call {since}"
     return replace(content, key=("need", content.key), lead=(*content.lead, heading, *_columns(need, session)))
 
 

@@ -25,7 +25,7 @@ TERMINAL = 0
 class PagerError(InspectorError):
     """No pager is available or it cannot be started; the message contains advice."""
 
-    advice = "set PAGER to a program that shows text"
+    advice = "set PAGER to a program that shows text, such as less"
 
 
 def pager_command() -> list[str]:
@@ -41,16 +41,16 @@ def pager_command() -> list[str]:
         words = []
     if words:
         if shutil.which(words[0]) is None:
-            raise PagerError(f"$PAGER names {words[0]!r}, which is not there")
+            raise PagerError(f"cannot find {words[0]!r}, named by $PAGER")
         return words
     usual = next((name for name in USUAL if shutil.which(name)), None)
     if usual is None:
-        raise PagerError("there is no pager: set $PAGER to one")
+        raise PagerError("no pager found: set $PAGER")
     return [usual]
 
 
 @contextmanager
-def terminal_given_back() -> Iterator[None]:
+def terminal_restored() -> Iterator[None]:
     """Restore the terminal settings afterwards, because a killed program leaves its own."""
     try:
         before = termios.tcgetattr(TERMINAL)
@@ -74,7 +74,7 @@ def show_in_pager(text: str, command: list[str]) -> None:
         path = folder / "text"
         path.write_text(safe_text(text), encoding="utf-8", errors="replace")
         try:
-            with terminal_given_back():
+            with terminal_restored():
                 subprocess.run([*command, str(path)], check=False)  # noqa: S603  the user's own pager, no shell
         except OSError as error:
-            raise PagerError(f"{command[0]} cannot be started: {error.strerror}") from error
+            raise PagerError(f"cannot start {command[0]}: {error.strerror}") from error

@@ -48,7 +48,7 @@ VIEWS: Final[tuple[tuple[Shown, str], ...]] = (
 BETWEEN_VIEWS: Final = " │ "
 
 EMPTY: Final = "This block has no text."
-NO_RECORD: Final = "This block has no record of its own."
+NO_RECORD: Final = "This block has no separate record."
 
 
 def views_in(width: int, active: Shown) -> tuple[tuple[Shown | None, str], ...]:
@@ -87,7 +87,7 @@ def prepare(content: DetailContent, recorded: str | None, shown: Shown, width: i
             return Prepared(_record(content, width), recorded)
         text = content.raw() if recorded is None else recorded
     except (TextUnavailableError, OSError) as error:
-        reason = one_line(str(error)) or "its file was replaced or is gone"
+        reason = one_line(str(error)) or "its file was replaced or deleted"
         return Prepared(_said(f"unavailable: {reason}", width), None)
     page = _page(content, text, shown, width)
     if content.media and not len(page):
@@ -139,8 +139,10 @@ def _stored(content: DetailContent, recorded: str) -> tuple[DetailSection, ...]:
         return ()
     name = one_line(f"{found.file.parent.name}/{found.file.name}")
     if found.text is None:
-        return (note_section(f"all of it was kept in {name}, which is not there (any more)"),)
-    said = note_section(f"the model was sent no more than this; all {len(found.text):,} characters, from {name}:")
+        return (note_section(f"the full output was saved in {name}, which was not found"),)
+    said = note_section(
+        f"the model received only the text above; the full output ({len(found.text):,} characters) from {name}:"
+    )
     return (said, DetailSection(found.text, SectionKind.ABSENT, form_of(found.text)))
 
 

@@ -123,7 +123,7 @@ def highlighted(pieces: Pieces, words: str, *, is_here: bool) -> Pieces:
     return tuple(piece for piece in marked if piece[0])
 
 
-NOTHING_CHOSEN: Final = "Move the cursor to a row to see what it holds."
+NOTHING_CHOSEN: Final = "Move the cursor to a row to see its text."
 LOADING: Final = "loading…"
 
 LEAST_OF_TITLE = 5
@@ -184,7 +184,7 @@ class Detail(LineView):
         words: str
         rows: NDArray[np.int64]
 
-    class FindAsked(Message):
+    class FindRequested(Message):
         """Posted to open the search line."""
 
     @dataclass
@@ -208,7 +208,7 @@ class Detail(LineView):
         notice: str
 
     @dataclass
-    class PagerAsked(Message):
+    class PagerRequested(Message):
         """Posted to show the text in the user's pager.
 
         Attributes:
@@ -279,7 +279,7 @@ class Detail(LineView):
         if event.state is WorkerState.ERROR and event.worker.group == "detail":
             event.stop()
             reason = type(event.worker.error).__name__
-            self._say(f"This text could not be shown: {reason}.")
+            self._say(f"Cannot show this text: {reason}.")
 
     def action_show(self, shown: Shown) -> None:
         """Select a view; selected again, return to the previous one."""
@@ -297,7 +297,7 @@ class Detail(LineView):
             self.scroll_to_line(next((row for row in rows if row > self.first_line), rows[0]))
 
     def action_find(self) -> None:
-        self.post_message(self.FindAsked())
+        self.post_message(self.FindRequested())
 
     def search(self, words: str) -> None:
         """Search the view in a thread; empty text ends the search."""
@@ -352,7 +352,7 @@ class Detail(LineView):
         )
 
     def action_pager(self) -> None:
-        self.post_message(self.PagerAsked(self._page.whole()))
+        self.post_message(self.PagerRequested(self._page.whole()))
 
     def action_scroll(self, step: int) -> None:
         self.scroll_to_line(self.first_line + step)

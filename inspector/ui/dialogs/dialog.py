@@ -16,8 +16,8 @@ from textual.widgets import Input, OptionList, Static
 from inspector.safe_text import one_line
 from inspector.ui.actions.action import bindings
 from inspector.ui.actions.screens import DIAGNOSTICS, VALUE
-from inspector.ui.toolkit.answered_screen import AnsweredScreen
 from inspector.ui.toolkit.one_line import ACTION, clickable
+from inspector.ui.toolkit.single_result_screen import SingleResultScreen
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 Answer = TypeVar("Answer")
 
 
-class Dialog(ModalScreen[Answer], AnsweredScreen[Answer]):
+class Dialog(ModalScreen[Answer], SingleResultScreen[Answer]):
     """Modal screen that returns an answer, or None if closed without one."""
 
     DEFAULT_CSS = """

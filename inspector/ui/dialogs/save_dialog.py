@@ -11,7 +11,7 @@ from textual.widgets import Input, Static
 
 from inspector.session.files import expanded, is_file
 from inspector.ui.dialogs.dialog import Dialog, framed
-from inspector.ui.download import told_path
+from inspector.ui.download import display_path
 from inspector.ui.toolkit.choice_strip import Choices, ChoiceStrip
 
 if TYPE_CHECKING:
@@ -57,7 +57,7 @@ class SaveDialog(Dialog[tuple[int, Path] | None]):
 
     @property
     def _suggested(self) -> str:
-        return told_path(self._choices[self._place].path)
+        return display_path(self._choices[self._place].path)
 
     def compose(self) -> ComposeResult:
         turn = [(self._turns, "turn(1)")] if len(self._choices) > 1 else []
@@ -98,7 +98,7 @@ class SaveDialog(Dialog[tuple[int, Path] | None]):
     def _judge(self, event: Input.Changed) -> None:
         problem, path = self._problem(event.value), expanded(event.value)
         # A browser chooses the folder itself. The folder is shown separately because a long line only shows its end.
-        remark = "" if self.app.is_web else f"in {told_path(path.parent)}"
+        remark = "" if self.app.is_web else f"in {display_path(path.parent)}"
         if is_file(path):
             remark = f"replaces {path}"
         below = self.query_one(".dialog-problem", Static)

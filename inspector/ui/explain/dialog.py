@@ -11,9 +11,9 @@ from textual.containers import VerticalScroll
 from textual.content import Content
 from textual.widgets import Static
 
-from inspector.report.belief import BELIEF
 from inspector.report.monthly_saving import explained_value
 from inspector.report.numbers import ON_SCREEN
+from inspector.report.uncertainty import REPLAY_CAVEAT
 from inspector.safe_text import one_line
 from inspector.ui.actions.action import bindings
 from inspector.ui.actions.screens import EXPLAIN
@@ -76,7 +76,7 @@ def explanation_content(explanation: Explanation, *, in_lines: bool) -> Content:
         Content.styled(f"{MEANINGS[explanation.known.value]}.", ""),
         *([given] if numbered else []),
         Content.styled(f"From: {one_line(explanation.source)}.", FAINT),
-        *([Content.styled(f"{BELIEF}.", FAINT)] if in_lines else []),
+        *([Content.styled(f"{REPLAY_CAVEAT}.", FAINT)] if in_lines else []),
     ]
     return Content("\n").join(parts)
 

@@ -145,7 +145,7 @@ class FigureTable(LineView):
     def watch_table(self) -> None:
         self._show()
 
-    def show_anew(self, table: Table) -> None:
+    def show_from_top(self, table: Table) -> None:
         """Show an unrelated table, with the cursor on its first row."""
         self._rows = ()
         self.set_reactive(FigureTable.cursor, -1)
@@ -166,13 +166,13 @@ class FigureTable(LineView):
         self.set_reactive(FigureTable.cursor, place)
         if moved and place >= 0:
             self.scroll_to_show(place)
-        self.tell_cut()
+        self.post_hidden_lines()
         self.post_message(self.Highlighted(self, self.cursor_key))
 
     def watch_scroll_y(self, old_value: float, new_value: float) -> None:
         """Post the number of rows out of sight."""
         super().watch_scroll_y(old_value, new_value)
-        self.tell_cut()
+        self.post_hidden_lines()
 
     def watch_cursor(self, before: int, cursor: int) -> None:
         """Redraw both rows and post the new cursor position."""
@@ -249,7 +249,7 @@ class FigureTable(LineView):
     def on_resize(self) -> None:
         if self.cursor >= 0:
             self.scroll_to_show(self.cursor)
-        self.tell_cut()
+        self.post_hidden_lines()
 
     def on_focus(self) -> None:
         self.restyle()
@@ -322,7 +322,7 @@ class Facts(LineView, can_focus=False):
     def watch_scroll_y(self, old_value: float, new_value: float) -> None:
         """Post the number of lines out of sight."""
         super().watch_scroll_y(old_value, new_value)
-        self.tell_cut()
+        self.post_hidden_lines()
 
     def read_on(self) -> None:
         """Scroll to the next page, wrapping around."""
@@ -337,7 +337,7 @@ class Facts(LineView, can_focus=False):
             rows = [wrapped.row(number) for number in range(len(wrapped))] or [""]
             self._folded += [(f"{'' if number else label:<{widest}}  ", row) for number, row in enumerate(rows)]
         self.show_lines(len(self._folded))
-        self.tell_cut()
+        self.post_hidden_lines()
 
     def draw_line(self, line: int, width: int) -> Strip:
         label, text = self._folded[line]

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from inspector.replay.figure import HowKnown
     from inspector.ui.outcome import Outcome
 
-NO_FILE: Final = "no tool touched a file"
+NO_FILE: Final = "no tool accessed a file"
 
 FILE_COLUMNS: Final = (
     Column("name", "file", 19, 90, is_text=True, falls=False, keeps_end=True),
@@ -33,8 +33,8 @@ FILE_COLUMNS: Final = (
     Column("edits", "edits", 6, rank=1),
     Column("writes", "writes", 7, rank=4),
     Column("tokens", "in prompt", 10),
-    Column("read", "last read is", 13, is_text=True, falls=False),
-    Column("known", "known then", 16, 28, is_text=True, falls=False, rank=3),
+    Column("read", "last read", 13, is_text=True, falls=False),
+    Column("known", "known", 16, 28, is_text=True, falls=False, rank=3),
     Column("last", "last turn", 9, rank=5),
 )
 
@@ -42,10 +42,10 @@ EVENT_COLUMNS: Final = (
     Column("turn", "turn", 6, falls=False),
     Column("call", "call", 6, falls=False, rank=4),
     Column("done", "done", 7, 12, is_text=True, falls=False),
-    Column("tokens", "in context", 11),
-    Column("read", "read is", 12, is_text=True, falls=False, rank=1),
-    Column("known", "known then", 16, 28, is_text=True, falls=False, rank=5),
-    Column("what", "what for", 16, 200, is_text=True, falls=False),
+    Column("tokens", "in prompt", 11),
+    Column("read", "read", 12, is_text=True, falls=False, rank=1),
+    Column("known", "known", 16, 28, is_text=True, falls=False, rank=5),
+    Column("what", "purpose", 16, 200, is_text=True, falls=False),
 )
 
 ChangeKey = tuple[str, int, FileEventKind]
@@ -126,8 +126,8 @@ def event_table(found: FilesFound, path: str) -> Table:
 
 
 def _event(place: int, event: FileEvent, stands: EventInContext, known: str, found: FilesFound) -> FigureRow:
-    done = str(event.kind) if event.is_certain else f"perhaps {FileEventKind.EDIT}"
-    call, what = _first_sent(found.outcome.replay, event.result_block), what_for(event, found.changes)
+    done = str(event.kind) if event.is_certain else f"maybe {FileEventKind.EDIT}"
+    call, what = _first_sent(found.outcome.replay, event.result_block), purpose_of(event, found.changes)
     cells = {
         "turn": Cell(ON_SCREEN.whole(event.turn), order=float(event.turn)),
         "call": Cell("·", style="table--faint")
@@ -142,7 +142,7 @@ def _event(place: int, event: FileEvent, stands: EventInContext, known: str, fou
     return FigureRow(place, cells, style="table--faint" if stands.is_later else "")
 
 
-def what_for(event: FileEvent, changes: Mapping[ChangeKey, ChangelogEntry]) -> str:
+def purpose_of(event: FileEvent, changes: Mapping[ChangeKey, ChangelogEntry]) -> str:
     """Return the purpose of an event in one safe line: recorded or stated, otherwise a description."""
     parts: list[str] = []
     change = changes.get(change_key(event))
@@ -161,9 +161,9 @@ def read_in_words(read: Read) -> str:
     shown = read.shown
     count = len(shown.lines)
     if shown.total is not None and count >= shown.total:
-        return f"all {ON_SCREEN.plural(count, 'line')}" if count else "it is empty"
+        return f"all {ON_SCREEN.plural(count, 'line')}" if count else "empty file"
     if not count:
-        return "no line"
+        return "no lines"
     of = "" if shown.total is None else f" of {ON_SCREEN.whole(shown.total)}"
     if count == 1:
         return f"line {ON_SCREEN.whole(shown.first)}{of}"

@@ -15,6 +15,7 @@ from inspector.report.numbers import ON_SCREEN
 from inspector.safe_text import cut_middle, one_line
 from inspector.ui.actions.action import bindings
 from inspector.ui.actions.screens import FILES, FILES_HISTORY, FILES_TABLE
+from inspector.ui.analysis_screen import AnalysisScreen, CloseResult
 from inspector.ui.figure_table.table import Sorting, Table, legend_of
 from inspector.ui.figure_table.widget import FigureTable
 from inspector.ui.files.rows import NO_FILE, FilesFound, change_key, event_table, file_table, place_of_block
@@ -22,9 +23,8 @@ from inspector.ui.files.view import KnownLines
 from inspector.ui.files.widget import KnownContent
 from inspector.ui.part_names import CHART, TIMELINE
 from inspector.ui.session_screen import scale_words
-from inspector.ui.study import Leaving, StudyScreen
 from inspector.ui.toolkit.header import SessionHeader
-from inspector.ui.toolkit.pane import Pane, Placeholder, Word
+from inspector.ui.toolkit.pane import Pane, Placeholder, PlaceholderText
 from inspector.ui.toolkit.status_bar import StatusBar
 
 if TYPE_CHECKING:
@@ -46,10 +46,10 @@ AROUND_NAME = 40
 class Files(FigureTable):
     """The table of files."""
 
-    HELP = """Every file that a tool read, edited or wrote, over the whole session. In context is how many tokens of
-    the results of that are in the prompt of the call looked at, on the provider's scale; a result about several files
-    counts for each. Last read is says whether the file was changed after it was last read, by then. Known then is what
-    the agent knew of it by then. ~ is an estimate."""
+    HELP = """Every file that a tool read, edited or wrote in this session. In prompt: tokens of its tool results in the
+    prompt of the selected call, on the provider's scale; a result about several files counts for each. Last read: whether
+    the file was changed after it was last read, as of that call. Known: the content known to the agent by then. ~ marks
+    estimates."""
 
     BINDINGS: ClassVar[list[BindingType]] = bindings(FILES_TABLE)
 
@@ -58,21 +58,21 @@ class FileEvents(FigureTable):
     """The history table of one file."""
 
     TITLE_IN_HELP = "history of a file"
-    HELP = """All that was done to the file above. Turn is the message that holds the result, call the first one whose
-    prompt holds it. Read is says whether what was read was changed later, as of the call looked at; what was done after
-    that call is set faint. What for is what the call itself says, else the last sentence before it, else the difference
-    in words; of a read, the lines it showed."""
+    HELP = """History of the file above. Turn: the message with the result. Call: the first call with the result in its
+    prompt. Read: whether the text was changed after it was read, as of the selected call; later steps are dimmed.
+    Purpose: as stated by the call, otherwise the sentence before it, otherwise a summary of the change; for a read, the
+    lines shown."""
 
     BINDINGS: ClassVar[list[BindingType]] = bindings(FILES_HISTORY)
 
 
-class FilesScreen(StudyScreen):
+class FilesScreen(AnalysisScreen):
     """Files, the history of the file under the cursor, and its content as known after the selected event.
 
     On a small screen the focused pane is twice as high as the others.
     """
 
-    name_of_study = "files"
+    screen_name = "files"
 
     DEFAULT_CSS = """
     FilesScreen {
@@ -104,7 +104,7 @@ class FilesScreen(StudyScreen):
             yield Placeholder()
         with Pane("History", id="events-pane"):
             yield FileEvents(id="events")
-        with Pane("As the agent knew it", id="known-pane"):
+        with Pane("Known to the agent", id="known-pane"):
             yield KnownContent(id="known")
         yield StatusBar()
 
@@ -162,7 +162,7 @@ class FilesScreen(StudyScreen):
             context = files_in_context(history, outcome.replay, outcome.state)
             post(FilesFound(outcome, history, changes, context))
 
-        self.jobs.run(work, self._take, group="files", description="read what tools did to files", failed=self._stop)
+        self.jobs.run(work, self._take, group="files", description="read file operations", failed=self._stop)
 
     def _stop(self) -> None:
         self._is_working = False
@@ -194,14 +194,14 @@ class FilesScreen(StudyScreen):
         files = ON_SCREEN.plural(len(context.files), "file")
         pane.border_title = Content(f"{files}: {size} of results in {when}" if context.files else "Files")
         placeholder.display = not context.files
-        said = "none was read, edited or written by a tool whose records tell which"
-        placeholder.word = Word(NO_FILE, (said, *_unread(found)))
+        said = "no recorded tool call names a file that it read, edited or wrote"
+        placeholder.word = PlaceholderText(NO_FILE, (said, *_unread(found)))
         self.files.display = bool(context.files)
         for name in ("#events-pane", "#known-pane"):
             self.query_one(name).display = bool(context.files)
         table = file_table(found)
         scale = scale_words(found.outcome.inputs.scale, None if is_next else context.call) if context.files else ""
-        pane.say_below(*_unread(found), legend_of(table), scale)
+        pane.set_subtitle(*_unread(found), legend_of(table), scale)
         self.files.table = table
         self._show_events()
 
@@ -237,7 +237,7 @@ class FilesScreen(StudyScreen):
         shown = (None if found is None else found.history, path, place if isinstance(place, int) else -1)
         # The column may be too narrow for the purpose, so show it below the table too.
         step = next((row.cells["what"].text for row in self.events.rows if row.key == place), "")
-        self.query_one("#events-pane", Pane).say_below(step)
+        self.query_one("#events-pane", Pane).set_subtitle(step)
         if shown == self._shown:
             return
         self._shown = shown
@@ -246,13 +246,13 @@ class FilesScreen(StudyScreen):
             return
         state = found.history.state_after(path, place + 1)
         said = one_line(state_notes(state)[0].removeprefix(f"{path} at "))
-        self.query_one("#known-pane", Pane).border_title = Content(f"As the agent knew it at {said}")
-        self.query_one("#known-pane", Pane).say_below("")
+        self.query_one("#known-pane", Pane).border_title = Content(f"Known to the agent at {said}")
+        self.query_one("#known-pane", Pane).set_subtitle("")
 
         def work(post: Post[KnownLines], is_cancelled: IsCancelled) -> None:  # noqa: ARG001  short
             post(KnownLines.of(state, found.history.contents[path][place]))
 
-        self.jobs.run(work, self._take_content, group="known file", description="show what was known of a file")
+        self.jobs.run(work, self._take_content, group="known file", description="show the known content of a file")
 
     def _take_content(self, known: KnownLines) -> None:
         self.content.known = known
@@ -284,7 +284,7 @@ class FilesScreen(StudyScreen):
         event = self.event
         if event is not None:
             is_read = event.kind is FileEventKind.READ
-            self.dismiss(Leaving(block=event.result_block if is_read else event.call_block))
+            self.dismiss(CloseResult(block=event.result_block if is_read else event.call_block))
 
     def explains(self) -> Callable[[], tuple[Explained, ...]]:
         """Return the explanations of the result under the cursor, or of the prompt."""
@@ -300,4 +300,4 @@ class FilesScreen(StudyScreen):
 def _unread(found: FilesFound) -> tuple[str, ...]:
     """Return a notice about tool calls that could not be read, if any."""
     count = found.history.unread
-    return (f"{ON_SCREEN.plural(count, 'tool call')} could not be read again",) if count else ()
+    return (f"{ON_SCREEN.plural(count, 'tool call')} no longer in the file",) if count else ()

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from inspector.file_history.content import FileContent
     from inspector.file_history.history import FileEvent, KnownFile
 
-NOTHING_KNOWN = "⋯ nothing of it is known ⋯"
-DELETED = "⋯ it is not there any more ⋯"
+NOTHING_KNOWN = "⋯ content unknown ⋯"
+DELETED = "⋯ deleted ⋯"
 
 
 class KnownLine(NamedTuple):

@@ -34,9 +34,9 @@ class KnownContent(LineView):
     DEFAULT_CSS = CSS
     COMPONENT_CLASSES: ClassVar[set[str]] = component_classes(CSS)
     BINDINGS: ClassVar[list[BindingType]] = bindings(FILES_CONTENT)
-    HELP = """The file as the agent knew it after the step of its history that the cursor is on, from the session's own
-    records alone. Lines between ⋯ are not known: the agent had not seen them, or something else had changed the file.
-    A line of which nothing tells where it stands has no number; one that is too long is cut at the edge."""
+    HELP = """The file as known to the agent after the selected step of its history, according to the session's records only.
+    Lines between ⋯ are unknown: the agent had not seen them, or something else had changed the file. Lines with an
+    unknown position have no number; long lines are cut at the edge."""
 
     known: var[KnownLines | None] = var(None, init=False)
 
@@ -45,15 +45,15 @@ class KnownContent(LineView):
         known = self.known
         self.show_lines(0 if known is None else len(known))
         self.scroll_to_line(0 if known is None else max(known.begin - self.page_height // 4, 0))
-        self.tell_cut()
+        self.post_hidden_lines()
 
     def on_resize(self) -> None:
         self.forget_lines()
-        self.tell_cut()
+        self.post_hidden_lines()
 
     def watch_scroll_y(self, old_value: float, new_value: float) -> None:
         super().watch_scroll_y(old_value, new_value)
-        self.tell_cut()
+        self.post_hidden_lines()
 
     def action_scroll(self, step: int) -> None:
         self.scroll_to_line(self.first_line + step)

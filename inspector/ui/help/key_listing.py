@@ -130,7 +130,7 @@ def _row(app: AnyApp, bindings: list[Binding]) -> HelpRow:
         keys,
         first.id or "",
         first.tooltip or first.description,
-        first.description if action is None or action.label_now is None else action.label_now(app.screen),
+        first.description if action is None or action.current_label is None else action.current_label(app.screen),
         first.show and (action is None or action.when(app.screen)),
         action.menu if action is not None and by_menu else first.key,
         None if action is None else action.rank,
@@ -162,7 +162,7 @@ def _title(node: DOMNode) -> str:
     return words[:1].upper() + words[1:]
 
 
-MOST_TAUGHT: Final = 5
+MAX_KEY_HINTS: Final = 5
 """Number of keys in the status line in addition to help."""
 AFTER_RANKS: Final = 10
 """Added to the position of actions without a rank."""
@@ -193,7 +193,7 @@ def key_hints(sections: Sequence[HelpSection]) -> tuple[KeyHint, ...]:
                 hints[same] = hints[same]._replace(key=f"{hints[same].key} {key}")
     shown = [hint for hint in hints if hint.label == "help"]
     others = sorted((hint for hint in hints if hint.label != "help"), key=lambda hint: hint.rank)
-    shown += [hint for hint in others if hint.rank < COMES_LATE][:MOST_TAUGHT]
+    shown += [hint for hint in others if hint.rank < COMES_LATE][:MAX_KEY_HINTS]
     shown += [hint for hint in others if hint.rank >= COMES_LATE]
     return tuple(hint._replace(rank=FIRST_RANK + place) for place, hint in enumerate(shown))
 
@@ -208,7 +208,7 @@ GROUPS: Final = {
 }
 """Groups of the help after the focused pane's, with their names and name prefixes. The last group has the rest."""
 LAST_GROUP: Final = "Program"
-BELONGS: Final = {
+GROUP_OF_PANE: Final = {
     "Timeline": "Rows and text",
     "Detail": "Rows and text",
     "Context": "Go to",
@@ -248,12 +248,12 @@ def help_groups(sections: Sequence[HelpSection], belongs: str = "") -> list[Help
     return groups
 
 
-def belonging(app: AnyApp) -> str:
+def group_of_focused_pane(app: AnyApp) -> str:
     """Return the help group of the focused pane of the main screen; empty on other screens."""
     frames = (
         (str(node.border_title) for node in app.focused.ancestors if isinstance(node, Widget)) if app.focused else ()
     )
-    return next((group for frame in frames for title, group in BELONGS.items() if frame.startswith(title)), "")
+    return next((group for frame in frames for title, group in GROUP_OF_PANE.items() if frame.startswith(title)), "")
 
 
 def _shown_rows(sections: Sequence[HelpSection]) -> tuple[HelpRow, ...]:

@@ -11,7 +11,7 @@ from textual.command import CommandList, CommandPalette, DiscoveryHit, Hit, Prov
 from textual.events import Click
 
 from inspector.ui.help.commands import found
-from inspector.ui.toolkit.answered_screen import AnsweredScreen
+from inspector.ui.toolkit.single_result_screen import SingleResultScreen
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -68,7 +68,7 @@ class CommandProvider(Provider):
         return line
 
 
-class CommandFinder(CommandPalette, AnsweredScreen[None]):
+class CommandFinder(CommandPalette, SingleResultScreen[None]):
     """Palette that runs one command and closes."""
 
     def _on_mount(self, event: Mount) -> None:

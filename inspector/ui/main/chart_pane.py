@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 SPEEDS: Final = (0.5, 1, 2, 5, 10, 25, 50, 100)
 """Playback speeds in calls per second."""
 USUAL: Final = 3
-FRAMES_A_SECOND: Final = 25
+FRAMES_PER_SECOND: Final = 25
 """Upper limit on redraws per second; faster playback skips calls."""
 
 
@@ -73,16 +73,16 @@ class ChartPane(SessionPane):
         return self._chart
 
     def show_chart(self) -> None:
-        from inspector.ui.chart.drawing import marks_in_words
-        from inspector.ui.chart.view import chart_of, moment_of, prompts_known
+        from inspector.ui.chart.drawing import legend_words
+        from inspector.ui.chart.view import chart_of, describe_call, prompts_known
 
         outcome = self.controller.outcome
         if outcome is not None and self._chart is not None:
             known = self._marked = self._known_misses
             series = self._chart.series = chart_of(outcome, self.controller.call, by_time=self.by_time, known=known)
-            self._rows.name_marks(marks_in_words(series))
+            self._rows.set_legend(legend_words(series))
             self.show_place()
-            said = (moment_of(outcome, self.controller.call), prompts_known(outcome))
+            said = (describe_call(outcome, self.controller.call), prompts_known(outcome))
             subtitle(self, " · ".join(filter(None, said)))
 
     @property
@@ -110,9 +110,9 @@ class ChartPane(SessionPane):
         self.show_chart()
         if self.by_time and (self._chart.series is None or not self._chart.series.span):
             self.by_time = False
-            self.tell("this session does not say when its calls were made")
+            self.tell("this session has no call times")
         else:
-            self.tell("the chart runs over time" if self.by_time else "the chart runs over calls")
+            self.tell("chart axis: time" if self.by_time else "chart axis: calls")
 
     def on_context_chart_call_selected(self, event: ContextChart.CallSelected) -> None:
         self.go_to_call(event.call)
@@ -141,7 +141,7 @@ class ChartPane(SessionPane):
         self.controller.look_further(calls)
         self._take_rows_along()
         if self.controller.call == before:
-            self.controller.host.tell("no later call was made" if calls > 0 else "no earlier call was made")
+            self.controller.host.tell("no later call" if calls > 0 else "no earlier call")
 
     def to_call_here(self) -> None:
         """Select the call that first sends the row under the cursor; on a compaction, the last call before it."""
@@ -155,11 +155,11 @@ class ChartPane(SessionPane):
         if around is not None:
             self.controller.look_at_place(around[0])
             before, after = (ON_SCREEN.whole(call + 1) for call in around)
-            self.tell(f"call {before} was the last one before this; ] shows call {after}, the first after it")
+            self.tell(f"call {before} is the last one before this; ] goes to call {after}, the first one after it")
         elif block < len(history.enters) and 0 <= history.enters[block] < history.call_count:
             self.controller.look_at_place(int(history.enters[block]))
         else:
-            self.tell("no call made so far has sent this row")
+            self.tell("no call has sent this row yet")
 
     def to_now(self) -> None:
         """Return to the next prompt and the last row."""
@@ -180,7 +180,7 @@ class ChartPane(SessionPane):
         """Play from the selected call (from the first call if none is selected), or pause."""
         outcome = self.controller.outcome
         if outcome is None or not outcome.replay.history.call_count:
-            self.tell("there is no call to play")
+            self.tell("no calls to play")
         elif self.is_playing:
             self._pause()
         else:
@@ -190,7 +190,7 @@ class ChartPane(SessionPane):
 
     def play_faster(self, step: int) -> None:
         self._speed = min(max(self._speed + step, 0), len(SPEEDS) - 1)
-        self.tell(f"{speed_in_words(self.speed)}: g space plays and stops")
+        self.tell(f"{speed_in_words(self.speed)}; g space plays and pauses")
         if self.is_playing:
             self._stop()
             self._run()
@@ -201,7 +201,7 @@ class ChartPane(SessionPane):
 
     def _run(self) -> None:
         self._played_at = monotonic()
-        self._play_timer = self.set_interval(1 / min(self.speed, FRAMES_A_SECOND), self._play_on)
+        self._play_timer = self.set_interval(1 / min(self.speed, FRAMES_PER_SECOND), self._play_on)
         self.controller.changes.publish(Change.SHOWN)
 
     def _stop(self) -> None:
@@ -242,4 +242,4 @@ class ChartPane(SessionPane):
 
 
 def speed_in_words(calls_a_second: float) -> str:
-    return f"{calls_a_second:g} {'call' if calls_a_second == 1 else 'calls'} a second"
+    return f"{calls_a_second:g} {'call' if calls_a_second == 1 else 'calls'} per second"

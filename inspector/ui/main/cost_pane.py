@@ -11,37 +11,37 @@ from inspector.report.numbers import ON_SCREEN
 from inspector.safe_text import one_line
 from inspector.ui.controller.changes import Change
 from inspector.ui.cost.bar import CostBar
-from inspector.ui.main.session_pane import FailingPart
-from inspector.ui.toolkit.answered_screen import open_over, run_dialog
+from inspector.ui.main.session_pane import FailSafePane
 from inspector.ui.toolkit.one_line import LinePiece
 from inspector.ui.toolkit.one_line import one_line as line_of
 from inspector.ui.toolkit.pane import entitle, subtitle
+from inspector.ui.toolkit.single_result_screen import open_over, run_dialog
 
 if TYPE_CHECKING:
     from inspector.replay.analysis.breakdown import ResentBlock
     from inspector.replay.engine.replay import Replay
     from inspector.ui.controller.host_protocols import IsCancelled, Post
     from inspector.ui.controller.session import SessionController
-    from inspector.ui.cost.answers import Line, Styled
     from inspector.ui.cost.summary import CostSummary
+    from inspector.ui.cost.unplanned_lines import Line, Styled
     from inspector.ui.explain.dialog import Explained
     from inspector.ui.main.timeline_pane import TimelinePane
     from inspector.ui.outcome import Outcome
 
-COUNTING = "tokens are being counted, then every call is replayed…"
+COUNTING = "counting tokens, then replaying every call…"
 
 
-class CostPane(CostBar, FailingPart):
+class CostPane(CostBar, FailSafePane):
     """The pane with the results of the latest replay; without an active strategy it shows where the money went."""
 
-    HELP = """What the session cost, and with a strategy on what it would cost with the plan, and the difference.
+    HELP = """The session's cost and, with a strategy on, its cost with the plan and the difference.
 
-    With none on: what each kind of token cost; what the best plan would save, found in the background; how often a
-    call read less from the prompt cache than it could have (cache misses), why, and how much more than reading that
-    cost; and what cost most to resend from prompt to prompt. ~ stands before what is estimated or projected.
+    Without a strategy: the cost of each kind of token; the best plan's savings, searched in the background; the calls
+    that read less from the prompt cache than they could have (cache misses), with causes and extra cost over a cache
+    read; and the results that cost most to resend with every prompt. ~ marks estimates and projections.
 
-    With a plan on: how many later calls needed text it had cut, what getting that back would have cost, and what the
-    plan saves net of that."""
+    With a plan: how many later calls needed text it had cut, the cost of getting that text back, and the plan's net
+    savings."""
 
     def __init__(self, controller: SessionController, rows: TimelinePane) -> None:
         super().__init__(id="cost", classes="section")
@@ -82,7 +82,7 @@ class CostPane(CostBar, FailingPart):
 
     def _answers(self, summary: CostSummary) -> list[list[LinePiece]]:
         """Return the lines shown without an active strategy; empty if a strategy is on or nothing is computed yet."""
-        from inspector.ui.cost.answers import answer_lines
+        from inspector.ui.cost.unplanned_lines import answer_lines
 
         answers, outcome, room = self.controller.answers, self.controller.outcome, max(self.content_size.height, 1)
         spending = answers.spending
@@ -121,11 +121,11 @@ class CostPane(CostBar, FailingPart):
             self.plan_name = f"plan {self.controller.plans.letter}"
 
     def _show_costs(self) -> None:
-        from inspector.ui.cost.summary import summarise
+        from inspector.ui.cost.summary import summarize
 
         session, outcome = self.controller, self.controller.outcome
         if outcome is not None:
-            self.summary = summarise(
+            self.summary = summarize(
                 outcome,
                 session.runs_per_day,
                 session.projection,
@@ -140,11 +140,11 @@ class CostPane(CostBar, FailingPart):
     def _show_replaying(self) -> None:
         subtitle(self, "replaying…" if self.controller.replays.is_long else "")
 
-    def to_carried(self, step: int = 1) -> None:
+    def to_most_resent(self, step: int = 1) -> None:
         """Go to the next (1) or previous (-1) of the tool results that cost most to resend, wrapping around."""
         session, outcome = self.controller, self.controller.outcome
         if outcome is None:
-            session.host.tell("there is nothing to go to yet")
+            session.host.tell("nothing to go to yet")
             return
         replay, baseline = outcome.replay, outcome.baseline
         if self._carried is not None and self._carried[0] is replay:
@@ -158,7 +158,7 @@ class CostPane(CostBar, FailingPart):
             post(Breakdown(baseline, replay).heaviest(MOST_CARRIED))
 
         take = partial(self._take_carried, step, replay)
-        session.host.run(work, take, group="most resent", description="find what cost most to resend")
+        session.host.run(work, take, group="most resent", description="find the results that cost most to resend")
 
     def _take_carried(self, step: int, replay: Replay, found: tuple[ResentBlock, ...]) -> None:
         self._carried = (replay, found)
@@ -169,7 +169,7 @@ class CostPane(CostBar, FailingPart):
 
         tell, view, history = self.controller.host.tell, self._rows.view, self.controller.history
         if view is None or history is None or not found:
-            tell("no tool result was sent again")
+            tell("no tool result was resent")
             return
         at = self._rows.cursor_block
         here = next((place for place, each in enumerate(found) if each.block == at), None)
@@ -178,14 +178,14 @@ class CostPane(CostBar, FailingPart):
         places = ((first + step * far) % len(found) for far in range(len(found)))
         place = next((at for at in places if len(view.positions_of_blocks(np.array([found[at].block])))), None)
         if place is None:
-            tell("what cost most to resend is not among the rows shown")
+            tell("the results that cost most to resend are hidden")
             return
         each = found[place]
         self._rows.timeline.move_to_block(each.block)
         tool = one_line(history.session.all_blocks[each.block].tool_name)
         cost = ON_SCREEN.dollars(each.cost.value) if each.cost.value is not None else ON_SCREEN.short(each.sent.value)
         prompts = ON_SCREEN.plural(each.calls, "prompt")
-        tell(f"most to resend {place + 1}/{len(found)}: {tool} result, {cost} in {prompts}")
+        tell(f"resend cost {place + 1}/{len(found)}: {tool} result, {cost} in {prompts}")
 
     def explain(self, part: str, block: int) -> None:
         """Open the explanation of the figures under the cursor.
@@ -196,7 +196,7 @@ class CostPane(CostBar, FailingPart):
         """
         session, outcome = self.controller, self.controller.outcome
         if outcome is None:
-            session.host.tell("there is nothing to explain yet")
+            session.host.tell("nothing to explain yet")
             return
         terms, runs = session.terms, session.runs_per_day
         search = session.search_for_uses(outcome.replay.history)
@@ -220,14 +220,14 @@ class CostPane(CostBar, FailingPart):
         self.ask_runs()
 
     def ask_runs(self) -> None:
-        run_dialog(self.screen, self._ask_runs(), "ask for runs a day")
+        run_dialog(self.screen, self._ask_runs(), "set the runs per day")
 
     async def _ask_runs(self) -> None:
         from inspector.ui.dialogs.dialog import ValueDialog
         from inspector.ui.settings import problem_with_runs
 
-        text = "How many sessions like this one run in a day. What is saved a day and a month is projected from it."
+        text = "How many sessions like this one run per day. Daily and monthly savings are projected from it."
         shown = f"{self.controller.runs_per_day.number:g}"
-        answer = await self.app.push_screen_wait(ValueDialog("Runs a day", text, shown, problem_with_runs))
+        answer = await self.app.push_screen_wait(ValueDialog("Runs per day", text, shown, problem_with_runs))
         if answer is not None:
             self.controller.set_runs(float(answer.replace(",", "")))

@@ -63,7 +63,7 @@ class DetailPane(SessionPane):
 
         self._detail = Detail(id="detail")
         await self.mount(self._detail)
-        self.watch(self._detail, "below", self._say_below)
+        self.watch(self._detail, "below", self._show_subtitle)
 
     def close(self) -> None:
         """Drop the text widget and its search line."""
@@ -126,7 +126,7 @@ class DetailPane(SessionPane):
             content = detail_of_boundary(content, boundary, table, baseline, aftermath, totals)
         if not content.shows_the_same(self._detail.content):
             self._detail.content = content
-        self._say_below()
+        self._show_subtitle()
 
     def _followed(self, boundary: Boundary) -> tuple[CompactionAftermath | None, CompactionTotalsFacts | None]:
         """Return a compaction's aftermath and the totals of all; None while they are computed, which this starts."""
@@ -141,12 +141,12 @@ class DetailPane(SessionPane):
                 def work(post: Post[Followed], is_cancelled: IsCancelled) -> None:  # noqa: ARG001  short
                     from inspector.replay.analysis.compaction_aftermath import compaction_aftermaths
                     from inspector.replay.analysis.compaction_totals import compaction_totals
-                    from inspector.report.facts import compaction_totals_facts
+                    from inspector.report.build_report import compaction_totals_facts
 
                     together = compaction_totals_facts(compaction_totals(baseline))
                     post((baseline, compaction_aftermaths(baseline), together))
 
-                what = "find what followed compactions"
+                what = "analyze the calls after compactions"
                 self.controller.host.run(work, self._take_followed, group="aftermath", description=what)
             return None, None
         _, aftermaths, totals = self._known
@@ -166,7 +166,7 @@ class DetailPane(SessionPane):
 
         return compactions_in_short(totals, ON_SCREEN)
 
-    def _say_below(self) -> None:
+    def _show_subtitle(self) -> None:
         """Show in the frame how many more rows the text has and its cuts."""
         if self._detail is not None and self._detail.content is not None:
             more, note = self._detail.below, self._detail.content.note
@@ -219,7 +219,7 @@ class DetailPane(SessionPane):
     def on_detail_told(self, event: Detail.Told) -> None:
         self.tell(event.notice)
 
-    def on_detail_pager_asked(self, event: Detail.PagerAsked) -> None:
+    def on_detail_pager_asked(self, event: Detail.PagerRequested) -> None:
         """Suspend the app and run the user's pager."""
         from inspector.session.errors import TemporaryFolderError
         from inspector.ui.detail.pager import PagerError, pager_command, show_in_pager
@@ -231,4 +231,4 @@ class DetailPane(SessionPane):
         except (PagerError, TemporaryFolderError) as error:
             self.tell(error.message, is_problem=True)
         except SuspendNotSupported:
-            self.tell("a pager cannot be opened here: there is no terminal to give it", is_problem=True)
+            self.tell("cannot open a pager here: it needs a terminal", is_problem=True)

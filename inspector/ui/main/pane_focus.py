@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
     from textual.screen import Screen
 
-    from inspector.ui.main.session_pane import FailingPart
+    from inspector.ui.main.session_pane import FailSafePane
 
 OPEN_PLAN: Final = "-plan-open"
 """Screen class while the plan drawer is open on narrow screens."""
@@ -33,7 +33,7 @@ class PaneFocus:
 
     def __init__(self, screen: Screen[Any]) -> None:
         self._screen = screen
-        self.parts: dict[str, FailingPart] = {}
+        self.parts: dict[str, FailSafePane] = {}
         self.last = ""
 
     def note(self) -> None:
@@ -56,7 +56,7 @@ class PaneFocus:
     def is_plan_open(self, is_open: bool) -> None:
         self._screen.set_class(is_open, OPEN_PLAN)
 
-    def give_to(self, name: str) -> None:
+    def focus_pane(self, name: str) -> None:
         """Focus a pane, opening the plan drawer if needed."""
         part = self.parts.get(name)
         if part is None:
@@ -69,7 +69,7 @@ class PaneFocus:
         names = list(self.parts)
         if names:
             here = next((place for place, name in enumerate(names) if self.is_in(name)), -step)
-            self.give_to(names[(here + step) % len(names)])
+            self.focus_pane(names[(here + step) % len(names)])
 
     def give_to_plan_or_back(self) -> None:
         """Toggle the focus between plan and rows; on narrow screens this opens and closes the plan drawer."""
@@ -78,7 +78,7 @@ class PaneFocus:
         if self.is_in(PLAN):
             self.leave()
         else:
-            self.give_to(PLAN)
+            self.focus_pane(PLAN)
 
     def leave(self) -> None:
         """Focus the rows and close the plan drawer."""

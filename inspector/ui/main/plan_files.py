@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from inspector.atomic_files import write_as_asked
+from inspector.atomic_files import write_user_file
 from inspector.session.files import expanded, is_file
 from inspector.ui.download import deliver_in_browser
 
@@ -30,12 +30,12 @@ async def add_strategy(app: App[Any], controller: SessionController) -> bool:
     if controller.plan is None:
         return False
     choices = [*strategy_choices(), *ready_choices()]
-    picker = Picker("Add a strategy, or take a ready plan", choices, verb="adds it")
+    picker = Picker("Add a strategy, or use a built-in plan", choices, verb="adds it")
     chosen = await app.push_screen_wait(picker)
     if chosen is None:
         return False
     if chosen.startswith(READY):
-        take_plan(controller, chosen)
+        open_chosen_plan(controller, chosen)
         return False
     if controller.session is not None:
         controller.edit_plan(controller.plan.added(strategy_for(chosen, controller.session)))
@@ -51,13 +51,13 @@ async def open_plan(app: App[Any], controller: SessionController) -> None:
     if controller.plan is None:
         return
     choices = [*saved_choices(saved_plans()), *ready_choices()]
-    hint = "filter, or the path of a plan file"
+    hint = "filter, or path of a plan file"
     chosen = await app.push_screen_wait(Picker("Open a plan", choices, hint=hint, typed=file_choice))
     if chosen is not None:
-        take_plan(controller, chosen)
+        open_chosen_plan(controller, chosen)
 
 
-def take_plan(controller: SessionController, identifier: str) -> None:
+def open_chosen_plan(controller: SessionController, identifier: str) -> None:
     """Replace the plan by another one; see `chosen_plan` for the identifier."""
     from inspector.strategies.plan import PlanError
     from inspector.ui.plan.choices import chosen_plan
@@ -65,20 +65,20 @@ def take_plan(controller: SessionController, identifier: str) -> None:
     try:
         plan = chosen_plan(identifier, controller.session)
     except OSError as error:
-        controller.host.tell(f"the plan cannot be read: {error.strerror}", is_problem=True)
+        controller.host.tell(f"cannot read the plan: {error.strerror}", is_problem=True)
     except PlanError as error:
-        controller.host.tell(f"that is no plan: {error.message}", is_problem=True)
+        controller.host.tell(f"not a valid plan: {error.message}", is_problem=True)
     else:
         use_plan(controller, plan)
 
 
 def use_plan(controller: SessionController, plan: Plan) -> None:
     """Make a plan the current one and report how to undo that and whether the session's agent can apply it."""
-    from inspector.report.export import told_of_taking
+    from inspector.report.export import describe_applied_plan
 
     controller.names.note(plan)
     controller.edit_plan(plan)
-    controller.host.tell(told_of_taking(plan.name or "another plan", plan, controller.session))
+    controller.host.tell(describe_applied_plan(plan.name or "another plan", plan, controller.session))
 
 
 async def save_plan(app: App[Any], controller: SessionController) -> None:
@@ -88,8 +88,8 @@ async def save_plan(app: App[Any], controller: SessionController) -> None:
     if controller.plan is None:
         return
     text = (
-        "A name keeps it with your plans: w o opens them on any session, c compares them. "
-        "A path (plans/mine.toml) is a file for `inspector report --plan`, or for a colleague."
+        "A name saves it with your plans: w o opens them in any session, c compares them. "
+        "A path (plans/mine.toml) writes a file for `inspector report --plan` or for a colleague."
     )
     suggested = controller.plan.name or "mine"
     dialog = ValueDialog("Save the plan as", text, suggested, problem_with_name, remark=_replaces)
@@ -99,7 +99,7 @@ async def save_plan(app: App[Any], controller: SessionController) -> None:
     try:
         path = save_named(controller.plan, name)
     except OSError as error:
-        controller.host.tell(f"the plan was not saved: {error.strerror}", is_problem=True)
+        controller.host.tell(f"cannot save the plan: {error.strerror}", is_problem=True)
     else:
         controller.name_plan(path.stem)
         controller.host.tell(f"plan saved to {path}")
@@ -112,12 +112,12 @@ async def export_plan(app: App[Any], controller: SessionController) -> None:
 
     plan, session = controller.plan, controller.session
     if plan is None or session is None or not plan.strategies:
-        controller.host.tell("there is nothing to use: the plan has no strategy switched on; * takes the best one")
+        controller.host.tell("nothing to export: no strategy of the plan is on; * uses the best plan")
         return
     export = await app.push_screen_wait(ExportScreen(plan, answer_for(session.format, plan)))
     if export is not None and export.is_copied:
         app.copy_to_clipboard(export.text)
-        controller.host.tell("copied, if the terminal lets programs copy: enter saves it in a file instead")
+        controller.host.tell("copied, if the terminal allows it; enter saves to a file instead")
     elif export is not None:
         await _save_export(app, controller, export)
 
@@ -125,8 +125,8 @@ async def export_plan(app: App[Any], controller: SessionController) -> None:
 async def _save_export(app: App[Any], controller: SessionController, export: Export) -> None:
     from inspector.ui.dialogs.dialog import ValueDialog
 
-    text = "What the preview shows."
-    dialog = ValueDialog("Save it as", text, export.file_name, _problem_with_file, remark=_replaces)
+    text = "Saves the text of the preview."
+    dialog = ValueDialog("Save as", text, export.file_name, _problem_with_file, remark=_replaces)
     name = await app.push_screen_wait(dialog)
     if not name:
         return
@@ -135,9 +135,9 @@ async def _save_export(app: App[Any], controller: SessionController, export: Exp
         controller.host.tell("sent to the browser")
         return
     try:
-        write_as_asked(path, export.text.encode())
+        write_user_file(path, export.text.encode())
     except OSError as error:
-        controller.host.tell(f"{path} could not be written: {error.strerror}", is_problem=True)
+        controller.host.tell(f"cannot write {path}: {error.strerror}", is_problem=True)
     else:
         controller.host.tell(f"saved to {path}")
 
@@ -146,7 +146,7 @@ def _problem_with_file(text: str) -> str:
     from inspector.session.overwrite_guard import problem_with_target
 
     if not text.strip():
-        return "name a file"
+        return "enter a file name"
     problem = problem_with_target(expanded(text))
     return f"that {problem}" if problem else ""
 

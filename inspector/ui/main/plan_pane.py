@@ -9,8 +9,8 @@ from inspector.ui.controller.changes import Change
 from inspector.ui.main import plan_files
 from inspector.ui.main.session_pane import SessionPane
 from inspector.ui.session_screen import scale_words
-from inspector.ui.toolkit.answered_screen import open_over
 from inspector.ui.toolkit.pane import entitle, subtitle
+from inspector.ui.toolkit.single_result_screen import open_over
 
 if TYPE_CHECKING:
     from inspector.ui.controller.session import SessionController
@@ -113,25 +113,25 @@ class PlanPane(SessionPane):
             switched = plan.toggled(entry)
             self.controller.edit_plan(switched)
             each = switched.entries[entry]
-            self.tell(f"{each.strategy.name} {'on' if each.enabled else 'off'}: ctrl+z takes it back")
+            self.tell(f"{each.strategy.name} {'on' if each.enabled else 'off'}; ctrl+z undoes it")
 
-    def take_best(self) -> None:
+    def use_best(self) -> None:
         controller = self.controller
         found, plan = controller.answers.best, controller.plan
         if plan is None:
             return
         if found is not None and found.best is not None and found.best.plan.strategies == plan.strategies:
-            self.tell("the best plan is the current one already")
+            self.tell("this is already the best plan")
         elif found is not None and found.best is not None:
             plan_files.use_plan(controller, found.best.plan)
         elif found is not None and found.is_complete:
-            self.tell("no plan saves for sure: c compares them")
+            self.tell("no plan is certain to save; c compares them")
         elif plan.strategies:
-            self.tell("a plan is on, so no better one is looked for: c compares all")
+            self.tell("no search for a better plan while one is on; c compares all plans")
         else:
             tried = controller.answers.tried
             far = "" if tried is None else f", {ON_SCREEN.whole(tried[0])} of {ON_SCREEN.whole(tried[1])} plans tried"
-            self.tell(f"still looking for the best plan{far}: Cost says it once it is found")
+            self.tell(f"still searching for the best plan{far}; the Cost pane will show it")
 
     def on_strategy_toggle_removed(self, event: StrategyToggle.Removed) -> None:
         """Remove a strategy, unless a repeated key has already removed it."""
@@ -140,7 +140,7 @@ class PlanPane(SessionPane):
             name = plan.entries[event.entry].strategy.name
             self.controller.edit_plan(plan.removed(event.entry))
             self.focus_control()
-            self.tell(f"{name} is out of the plan: ctrl+z brings it back")
+            self.tell(f"{name} removed; ctrl+z undoes it")
 
     async def on_strategy_toggle_moved(self, event: StrategyToggle.Moved) -> None:
         plan, target = self.controller.plan, event.entry + event.places
@@ -203,7 +203,7 @@ class PlanPane(SessionPane):
         plans = self.controller.plans
         if plans is not None:
             letter = plans.letter
-            self.tell(f"this is plan {letter} now: w d shows what it differs in from plan {plans.other_letter}")
+            self.tell(f"this is plan {letter}; w d compares it with plan {plans.other_letter}")
 
     def show_difference(self) -> None:
         from inspector.ui.plan.difference import figure_rows, setting_rows
@@ -211,7 +211,7 @@ class PlanPane(SessionPane):
 
         rival, outcome, plans = self.controller.rival, self.controller.outcome, self.controller.plans
         if rival is None or outcome is None or plans is None:
-            self.tell("there is one plan yet: a switches to plan B, to compare")
+            self.tell("there is only one plan so far; a switches to plan B")
             return
         figures, settings = figure_rows(outcome.totals, rival.totals), setting_rows(plans.plan, rival.plan)
         open_over(self.screen, DifferenceScreen(plans.letter, plans.other_letter, figures, settings))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from inspector.ui.toolkit.answered_screen import open_over
+from inspector.ui.toolkit.single_result_screen import open_over
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -23,11 +23,11 @@ class RelatedSessions:
     """Finds and opens the sessions linked to the row under the cursor."""
 
     def __init__(
-        self, controller: SessionController, rows: TimelinePane, open_beside: Callable[[Path], object]
+        self, controller: SessionController, rows: TimelinePane, open_in_tab: Callable[[Path], object]
     ) -> None:
         self._controller = controller
         self._rows = rows
-        self._open_beside = open_beside
+        self._open_beside = open_in_tab
 
     @property
     def are_there(self) -> bool:
@@ -78,20 +78,20 @@ class RelatedSessions:
             post(locate(session, link))
 
         take = partial(self._located, link)
-        description = "find a session that belongs to this one"
+        description = "find a related session"
         self._controller.host.run(work, take, group="link", description=description)
 
     def _located(self, link: SessionLink, path: Path | None) -> None:
         if path is not None:
             self._open_beside(path)
         else:
-            self._controller.host.tell(f"the file of {link.title or link.identifier} is not there")
+            self._controller.host.tell(f"cannot find the file of {link.title or link.identifier}")
 
     def show_diagnostics(self, screen: Screen[Any]) -> None:
         """Show over a screen the detected format, the reasons for it, the file's content, and unreadable records."""
         session, path, width = self._controller.session, self._controller.path, max(screen.size.width - 12, 40)
         if session is None:
-            self._controller.host.tell("nothing was read yet")
+            self._controller.host.tell("nothing read yet")
             return
 
         def work(post: Post[str], is_cancelled: IsCancelled) -> None:  # noqa: ARG001  short
@@ -109,4 +109,4 @@ class RelatedSessions:
 
             open_over(screen, DiagnosticsScreen(text))
 
-        self._controller.host.run(work, show, group="diagnostics", description="say how the file was read")
+        self._controller.host.run(work, show, group="diagnostics", description="show how the file was read")

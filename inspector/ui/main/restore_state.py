@@ -22,15 +22,15 @@ MOST_KEYS = 9
 """Number of strategies that have a digit key."""
 
 
-def told_again(plan: Plan) -> str:
+def describe_restored(plan: Plan) -> str:
     """Return a notice that the restored plan is on, with the keys that switch it off."""
     on = [number for number, entry in enumerate(plan.entries, start=1) if entry.enabled]
     names = ", ".join(plan.entries[number - 1].strategy.name for number in on)
     keys = " ".join(map(str, on)) if on[-1] <= MOST_KEYS else "p, space"
-    return f"plan of last time is on: {names}; {keys} {'takes it' if len(on) == 1 else 'take them'} off"
+    return f"restored plan is on: {names}; {keys} {'turns it' if len(on) == 1 else 'turn them'} off"
 
 
-class KeptState:
+class StateKeeper:
     """Restores the screen state of a session and saves it on changes."""
 
     def __init__(self, controller: SessionController, rows: TimelinePane, detail: DetailPane, focus: PaneFocus) -> None:
@@ -42,7 +42,7 @@ class KeptState:
         self._saved: SessionState | None = None
         controller.changes.listen(
             {
-                Change.READY: self._take_up,
+                Change.READY: self._restore,
                 Change.EDITED: self.save_soon,
                 Change.PLAN: self.save_soon,
                 Change.FORGOTTEN: self._forget,
@@ -52,7 +52,7 @@ class KeptState:
     def _forget(self) -> None:
         self._saved = None
 
-    def _take_up(self) -> None:
+    def _restore(self) -> None:
         """Restore the saved state; a session still being written opens at its end anyway."""
         kept = self._saved = self._controller.kept
         if kept is None:
@@ -60,7 +60,7 @@ class KeptState:
         if kept.plan_open:
             self._focus.is_plan_open = True
         if kept.plan is not None and kept.plan == self._controller.plan and kept.plan.strategies:
-            self._controller.host.tell(told_again(kept.plan))
+            self._controller.host.tell(describe_restored(kept.plan))
         self._look_as(kept)
         session, history = self._controller.session, self._controller.history
         if self._controller.is_being_written or session is None or history is None or not self._rows.is_open:
@@ -83,7 +83,7 @@ class KeptState:
         if kept.filter:
             self._rows.call_later(self._rows.filter_by, kept.filter)
         if self._focus.is_in_rows_or_nowhere and kept.pane != TIMELINE:
-            self._focus.give_to(kept.pane)
+            self._focus.focus_pane(kept.pane)
 
     @property
     def now(self) -> SessionState | None:
@@ -117,7 +117,7 @@ class KeptState:
         if self._saving is not None:
             self._saving.stop()
             self._saving = None
-        if not self._controller.keeps_state:
+        if not self._controller.saves_state:
             return
         state = self.now
         if state is None or state == self._saved:
@@ -129,4 +129,4 @@ class KeptState:
             if is_last:
                 return
             reason = error.strerror or str(error)
-            self._controller.host.tell(f"the plan could not be kept for the next time: {reason}", is_problem=True)
+            self._controller.host.tell(f"cannot save the plan for next time: {reason}", is_problem=True)

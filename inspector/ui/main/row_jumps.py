@@ -15,12 +15,12 @@ if TYPE_CHECKING:
 
     from inspector.ui.controller.session import SessionController
     from inspector.ui.outcome import Outcome
-    from inspector.ui.timeline.jumps import Jump, Landing
+    from inspector.ui.timeline.jumps import Jump, JumpResult
     from inspector.ui.timeline.rows import Rows
     from inspector.ui.timeline.view import TimelineView
     from inspector.ui.timeline.widget import Timeline
 
-NEXT_HINT: Final = " (n next, N before)"
+NEXT_HINT: Final = " (n next, N previous)"
 """Key hint appended to the first notice if there is more than one match."""
 
 
@@ -49,7 +49,7 @@ class RowJumps:
     def __init__(self, controller: SessionController, pane: ShowsRows) -> None:
         self._controller = controller
         self._pane = pane
-        self._landed: tuple[str, Landing] | None = None
+        self._landed: tuple[str, JumpResult] | None = None
         self.goes: Callable[[int], object] | None = None
         self._awaited_step = 0
         self._known: tuple[object, Callable[[Outcome], tuple[Jump, ...]], tuple[Jump, ...]] | None = None
@@ -64,20 +64,20 @@ class RowJumps:
         if self.goes is not None:
             self.goes(step)
         else:
-            self._pane.tell("nothing was gone to or searched for yet: g and / ask")
+            self._pane.tell("nothing to repeat: jump with g or search with /")
 
-    def to_match(self, step: int, rows: NDArray[np.integer[Any]] | None) -> Landing | None:
+    def to_match(self, step: int, rows: NDArray[np.integer[Any]] | None) -> JumpResult | None:
         """Jump to the next (1) or previous (-1) of ascending matching rows, or (0) the first from the cursor on."""
         if rows is None:
-            self._pane.tell("nothing was gone to or searched for yet: g and / ask")
+            self._pane.tell("nothing to repeat: jump with g or search with /")
             return None
         return self._jump("match", rows, step, "no row matches", tells=step != 0)
 
     def to_cut(self, step: int) -> None:
         none = "the plan changes no row of this prompt"
         if self._controller.plan is not None and not self._controller.plan.strategies:
-            none = "nothing is cut: no strategy of the plan is on, 1 switches its first one"
-        none = "the plan is still being replayed" if self._controller.replays.is_under_way else none
+            none = "nothing is cut: no strategy is on; 1 turns on the first one"
+        none = "still replaying the plan" if self._controller.replays.is_under_way else none
         if self._pane.view is not None:
             self._jump("cut", self._pane.view.changed_rows, step, none)
 
@@ -90,7 +90,7 @@ class RowJumps:
         rows = self._pane.view.rows
         found = np.flatnonzero(rows.is_boundary & (rows.thread == 0))
         says = partial(self._says_of_boundary, rows)
-        landed = self._jump("compaction", found, step, "nothing was compacted", says=says, is_nearest_first=True)
+        landed = self._jump("compaction", found, step, "no compactions", says=says, is_nearest_first=True)
         effect = None if landed is None else rows.boundaries[rows.boundary[landed.row]].effect
         if effect is not None:
             self._controller.look_at_place(effect.after)
@@ -100,7 +100,7 @@ class RowJumps:
         effect = next((each.effect for each in rows.boundaries if each.block == block), None)
         if effect is None:
             return ""
-        return f"at call {ON_SCREEN.whole(effect.after + 1)}: ⏎ what it removed, [ before"
+        return f"at call {ON_SCREEN.whole(effect.after + 1)}; ⏎ details, [ call before"
 
     def to_subagent(self, step: int) -> None:
         import numpy as np
@@ -108,48 +108,48 @@ class RowJumps:
         if self._pane.view is not None:
             rows = self._pane.view.rows
             found = np.flatnonzero((rows.is_boundary & (rows.thread != 0)) | rows.is_subagent)
-            self._jump("subagent", found, step, "no subagent was started")
+            self._jump("subagent", found, step, "no subagents")
 
     def to_error(self, step: int) -> None:
         import numpy as np
 
         if self._pane.view is not None:
             failed = np.flatnonzero(self._pane.view.rows.is_error)
-            self._jump("failure", failed, step, "no tool result is marked as failed")
+            self._jump("failure", failed, step, "no failed tool results")
 
     def to_pin(self, step: int) -> None:
         import numpy as np
 
         if self._pane.view is not None:
             pinned = self._pane.view.rows_of_blocks(np.array(sorted(self._pane.view.pins), dtype=np.int64))
-            self._jump("pin", pinned, step, "no row is pinned: z p pins the one under the cursor")
+            self._jump("pin", pinned, step, "no pinned rows; z p pins the current one")
 
     def to_risk(self, step: int) -> None:
         """Jump to another row at risk and show the risk."""
         risks, view = self._controller.risks, self._pane.view
         if view is None:
             return
-        none = "nothing is known to go wrong with this plan"
+        none = "no known risks with this plan"
         if risks is None or not len(risks.blocks):
             self._pane.tell(none)
             return
-        self._jump("risky row", view.rows_of_blocks(risks.blocks), step, none, says=risks.sentence)
+        self._jump("risk", view.rows_of_blocks(risks.blocks), step, none, says=risks.sentence)
 
-    def to_rise(self, step: int) -> None:
+    def to_growth(self, step: int) -> None:
         """Jump to another of the calls where the context grew most."""
         from inspector.ui.timeline.jumps import rises_of
 
         self._jump_in_outcome("rise", rises_of, step, "the context never grew")
 
-    def to_break(self, step: int) -> None:
+    def to_miss(self, step: int) -> None:
         """Jump to another call that missed the prompt cache and show the reason."""
-        from inspector.ui.miss_marks import WITH_PLAN, none_missed
+        from inspector.ui.miss_glyphs import WITH_PLAN, none_missed
         from inspector.ui.timeline.jumps import misses_of
 
         found = self._controller.answers.cache_of(self._controller.outcome)
         self._awaited_step = step if found is None else 0
         if found is None:
-            self._pane.tell("cache misses are still being explained")
+            self._pane.tell("still analyzing cache misses")
         else:
             link = f", {WITH_PLAN}: " if found.outcome.is_planned else ": "
             self._jump_to("miss", misses_of(found.by_block), step, none_missed(found.misses), link=link)
@@ -157,7 +157,7 @@ class RowJumps:
     def go_on_to_break(self) -> None:
         """Jump to the cache miss requested before misses were computed, if they are available now."""
         if self._awaited_step and self._controller.answers.cache_of(self._controller.outcome) is not None:
-            self.to_break(self._awaited_step)
+            self.to_miss(self._awaited_step)
 
     def _jump_in_outcome(self, noun: str, find: Callable[[Outcome], tuple[Jump, ...]], step: int, none: str) -> None:
         outcome = self._controller.outcome
@@ -189,7 +189,7 @@ class RowJumps:
         link: str = " · ",
         tells: bool = True,
         is_nearest_first: bool = False,
-    ) -> Landing | None:
+    ) -> JumpResult | None:
         """Jump to the next of some rows, wrapping around, and report its position.
 
         Args:
@@ -225,6 +225,6 @@ class RowJumps:
             self._pane.tell(f"{said}{link}{more}" if more else said)
         elif tells:
             self._pane.tell(
-                none if view.count or not len(wanted) else "the filter shows no row: esc in it takes it away"
+                none if view.count or not len(wanted) else "the filter hides all rows; esc in the filter clears it"
             )
         return found

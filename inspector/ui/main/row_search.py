@@ -114,7 +114,7 @@ class RowSearch:
         return replace(view, visible=self.rows if self.is_filter else None, hits=self.rows)
 
 
-def words_of(view: TimelineView | None, tools: tuple[str, ...]) -> tuple[str, ...]:
+def completions_of(view: TimelineView | None, tools: tuple[str, ...]) -> tuple[str, ...]:
     """Return completions for the words of a query, fixed ones first."""
     from inspector.ui.timeline.search import STATES, WHO
 

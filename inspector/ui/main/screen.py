@@ -10,7 +10,7 @@ from textual.message import Message
 
 from inspector.safe_text import one_line
 from inspector.ui.actions.action import BOUND, bindings, do
-from inspector.ui.actions.applies import has_best_with_none_on, has_past, has_strategies, looks_back
+from inspector.ui.actions.applies import can_undo, has_best_with_none_on, has_strategies, is_at_earlier_call
 from inspector.ui.actions.main_screen import MAIN, NUMBERED
 from inspector.ui.controller.changes import Change
 from inspector.ui.controller.session import SessionController
@@ -20,7 +20,7 @@ from inspector.ui.main.detail_pane import DetailPane
 from inspector.ui.main.pane_focus import PaneFocus
 from inspector.ui.main.plan_pane import PlanPane
 from inspector.ui.main.related import RelatedSessions
-from inspector.ui.main.restore_state import KeptState
+from inspector.ui.main.restore_state import StateKeeper
 from inspector.ui.main.screen_host import ScreenHost
 from inspector.ui.main.timeline_pane import TimelinePane
 from inspector.ui.part_names import BOUNDARY, CHART, COST, DETAIL, PLAN, TIMELINE
@@ -28,10 +28,10 @@ from inspector.ui.performance.frame_batching import after_frame
 from inspector.ui.performance.partial_compositor import paint_changed_widgets_only
 from inspector.ui.session_screen import SessionScreen, heading_of
 from inspector.ui.sessions.tabs import SessionTabs
-from inspector.ui.toolkit.answered_screen import AnsweredScreen
 from inspector.ui.toolkit.header import Heading, SessionHeader
-from inspector.ui.toolkit.pane import Pane, Word
-from inspector.ui.toolkit.status_bar import Standing, StatusBar, WorkProgress
+from inspector.ui.toolkit.pane import Pane, PlaceholderText
+from inspector.ui.toolkit.single_result_screen import SingleResultScreen
+from inspector.ui.toolkit.status_bar import StatusBar, StatusCounts, WorkProgress
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -43,12 +43,12 @@ if TYPE_CHECKING:
 
     from inspector.session.reading_process import ReadingProcess
     from inspector.strategies.plan import Plan
+    from inspector.ui.analysis_screen import AnalysisScreen, CloseResult
     from inspector.ui.help.commands import PaletteCommand
     from inspector.ui.reports import ReportWriter
     from inspector.ui.settings import Settings
-    from inspector.ui.study import Leaving, StudyScreen
 
-OF_CALLS = ("compare", "tune")
+NEEDS_CALLS = ("compare", "tune")
 """Analysis screens that need at least one call."""
 
 
@@ -56,7 +56,7 @@ ABOUT_STRATEGIES = "strategy enable disable switch compaction prune cut save che
 """Search terms under which the command palette finds a strategy of the plan."""
 
 
-class InspectScreen(SessionScreen[None], AnsweredScreen[None]):
+class InspectScreen(SessionScreen[None], SingleResultScreen[None]):
     """The screen of one session: context chart, timeline, detail, plan and cost. Each pane handles its own actions."""
 
     ACTIONS = MAIN
@@ -70,7 +70,7 @@ class InspectScreen(SessionScreen[None], AnsweredScreen[None]):
             self.name = name
             self.value = value
 
-    class BesideWanted(Message):
+    class NewTabRequested(Message):
         """Posted when a related session should be opened in a new tab."""
 
         def __init__(self, path: Path) -> None:
@@ -84,7 +84,7 @@ class InspectScreen(SessionScreen[None], AnsweredScreen[None]):
     plan: PlanPane
     cost: CostPane
     pane_focus: PaneFocus
-    kept: KeptState
+    kept: StateKeeper
     related: RelatedSessions
 
     def __init__(
@@ -93,7 +93,7 @@ class InspectScreen(SessionScreen[None], AnsweredScreen[None]):
         settings: Settings,
         plan: Plan | None = None,
         *,
-        keeps_state: bool = True,
+        saves_state: bool = True,
         process: ReadingProcess | None = None,
     ) -> None:
         """Initialize the screen of a session.
@@ -102,14 +102,14 @@ class InspectScreen(SessionScreen[None], AnsweredScreen[None]):
             path: The session's file.
             settings: The user's settings.
             plan: The initial plan; None for the one last used on the session, or one that fits it.
-            keeps_state: Restore the session's screen state and save it again.
+            saves_state: Restore the session's screen state and save it again.
             process: A process that is already reading the file.
         """
         super().__init__()
         self.settings = settings
         self.jobs = host = ScreenHost(self, self._make_rows, self._make_room, self._tell)
         self.controller = controller = SessionController(
-            path, host, plan, runs=settings.runs, keeps_state=keeps_state, process=process
+            path, host, plan, runs=settings.runs, saves_state=saves_state, process=process
         )
         self.timeline = TimelinePane(controller, logarithmic=settings.log_scale)
         self.chart = ChartPane(controller, self.timeline)
@@ -117,11 +117,11 @@ class InspectScreen(SessionScreen[None], AnsweredScreen[None]):
         self.plan = PlanPane(controller)
         self.cost = CostPane(controller, self.timeline)
         self.pane_focus = PaneFocus(self)
-        self.kept = KeptState(controller, self.timeline, self.detail, self.pane_focus)
-        self.related = RelatedSessions(controller, self.timeline, self.open_beside)
+        self.kept = StateKeeper(controller, self.timeline, self.detail, self.pane_focus)
+        self.related = RelatedSessions(controller, self.timeline, self.open_in_tab)
         self._tells_problem = self._says_unopened = False
         self._taught: tuple[bool, ...] = ()
-        self._awaited_study: tuple[str, StudyScreen | None] | None = None
+        self._awaited_study: tuple[str, AnalysisScreen | None] | None = None
         self._reports: ReportWriter | None = None
         paint_changed_widgets_only(self)
         controller.changes.listen(
@@ -131,7 +131,7 @@ class InspectScreen(SessionScreen[None], AnsweredScreen[None]):
                 Change.SESSION: self._show_facts,
                 Change.READY: self._begin,
                 Change.OUTCOME: self._show_outcome,
-                Change.PLAN: self._teach,
+                Change.PLAN: self._refresh_hints,
                 Change.COSTS: self._keep_runs,
                 Change.CALL: self._show_call,
                 Change.ANSWERS: self._show_answers,
@@ -159,7 +159,7 @@ class InspectScreen(SessionScreen[None], AnsweredScreen[None]):
     def _say_opening(self) -> None:
         path = self.controller.path
         self.header.heading = Heading(path.stem)
-        self.timeline.say_instead(Word(f"opening {path.name}"))
+        self.timeline.show_placeholder(PlaceholderText(f"opening {path.name}"))
 
     async def _make_rows(self) -> None:
         if self.pane_focus.parts:
@@ -182,9 +182,9 @@ class InspectScreen(SessionScreen[None], AnsweredScreen[None]):
             CHART: self.chart,
         }
 
-    def open_beside(self, path: Path) -> None:
+    def open_in_tab(self, path: Path) -> None:
         """Request another session in a new tab."""
-        self.post_message(self.BesideWanted(path))
+        self.post_message(self.NewTabRequested(path))
 
     def open_another(self, path: Path) -> None:
         """Open another session in place of this one."""
@@ -224,19 +224,19 @@ class InspectScreen(SessionScreen[None], AnsweredScreen[None]):
         self.status.progress = None if progress is None else WorkProgress(*progress)
         if progress is not None and self.controller.session is None:
             what, fraction, _ = progress
-            self.timeline.say_instead(Word(f"{what} {self.controller.path.name}", fraction=fraction))
+            self.timeline.show_placeholder(PlaceholderText(f"{what} {self.controller.path.name}", fraction=fraction))
 
     def _show_state(self) -> None:
         """Update the header; without a session show the reason in place of the rows. A folder lists its sessions."""
         controller = self.controller
         if controller.is_unopened and controller.state == "waiting":
-            lines = (f"{controller.reason}; it opens as soon as an agent writes it", "", "o lists sessions, q leaves")
-            self.timeline.say_instead(Word(f"waiting for {controller.path.name}", lines))
+            lines = (f"{controller.reason}; it opens as soon as an agent writes to it", "", "o lists sessions, q quits")
+            self.timeline.show_placeholder(PlaceholderText(f"waiting for {controller.path.name}", lines))
         elif controller.is_unopened:
             if controller.is_folder:
                 self.run_worker(self.app.run_action("app.sessions"), group="sessions")
-            lines = (controller.reason, "", "o lists sessions, q leaves")
-            self.timeline.say_instead(Word("this cannot be opened", lines, is_problem=True))
+            lines = (controller.reason, "", "o lists sessions, q quits")
+            self.timeline.show_placeholder(PlaceholderText("cannot open this session", lines, is_problem=True))
         self._show_heading()
         if controller.is_unopened:
             self.refresh_bindings()
@@ -250,14 +250,14 @@ class InspectScreen(SessionScreen[None], AnsweredScreen[None]):
 
     def _show_answers(self) -> None:
         self._show_heading()
-        self._teach()
+        self._refresh_hints()
 
     def _show_standing(self) -> None:
         view, session = self.timeline.view, self.controller.session
         if view is not None and session is not None:
             rows = self.timeline.timeline
             counts = (view.count, view.hidden, session.skipped_records, rows.new_rows)
-            self.status.standing = Standing(rows.follow, *counts, *self.chart.moment)
+            self.status.standing = StatusCounts(rows.follow, *counts, *self.chart.moment)
 
     def _begin(self) -> None:
         """Enable the session's keys once there is a session."""
@@ -270,7 +270,7 @@ class InspectScreen(SessionScreen[None], AnsweredScreen[None]):
     def _show_outcome(self) -> None:
         self._show_heading()
         # Evaluating which keys apply takes a quarter of the time of the frame that shows the last key's effect.
-        after_frame(self, self._teach)
+        after_frame(self, self._refresh_hints)
         if self._awaited_study is not None:
             name, over = self._awaited_study
             if (over or self).is_active:
@@ -278,11 +278,11 @@ class InspectScreen(SessionScreen[None], AnsweredScreen[None]):
 
     def _show_call(self) -> None:
         self._show_standing()
-        self._teach()
+        self._refresh_hints()
 
-    def _teach(self) -> None:
+    def _refresh_hints(self) -> None:
         """Refresh the key hints if strategies, the selected call or the best plan changed which keys apply."""
-        taught = (has_strategies(self), looks_back(self), has_past(self), has_best_with_none_on(self))
+        taught = (has_strategies(self), is_at_earlier_call(self), can_undo(self), has_best_with_none_on(self))
         if taught != self._taught:
             self._taught = taught
             self.refresh_bindings()
@@ -314,21 +314,21 @@ class InspectScreen(SessionScreen[None], AnsweredScreen[None]):
         """Cancel a pending analysis screen, since the key is meant for the visible one; explain keys without effect."""
         self._awaited_study = None
         if self.controller.is_unopened and self._bindings.key_to_bindings.get(event.key):
-            is_awaited = self.controller.state == "waiting"
-            way_out = "it opens as soon as an agent writes it" if is_awaited else "o opens another one"
+            may_appear = self.controller.state == "waiting"
+            way_out = "it opens as soon as an agent writes to it" if may_appear else "o opens one"
             self._says_unopened = True
             # A key clears the previous notice only after this handler.
-            self.call_next(self.tell, f"no session is open here: {way_out}")
+            self.call_next(self.tell, f"no session is open: {way_out}")
 
     def on_resize(self) -> None:
         """Update the timeline's title, which names the chart's marks where the chart has no frame."""
         after_frame(self, self.timeline.name_rows)
 
     def on_timeline_pane_detail_asked(self) -> None:
-        self.pane_focus.give_to(DETAIL)
+        self.pane_focus.focus_pane(DETAIL)
         if not self.pane_focus.zooms:
             self.zoom("detail-pane")
-            self.tell("esc goes back to the rows")
+            self.tell("esc returns to the rows")
 
     def on_timeline_highlighted(self) -> None:
         self.detail.show_block()
@@ -341,7 +341,7 @@ class InspectScreen(SessionScreen[None], AnsweredScreen[None]):
 
     def zoom(self, pane: str | None) -> None:
         if not self.pane_focus.zoom(pane):
-            self.tell("the timeline, the detail and the chart can have the whole screen: go to one of them")
+            self.tell("only the timeline, the detail and the chart can be zoomed; focus one of them first")
 
     def on_pane_title_clicked(self, event: Pane.TitleClicked) -> None:
         self.zoom(event.pane.id)
@@ -355,7 +355,7 @@ class InspectScreen(SessionScreen[None], AnsweredScreen[None]):
             self.tell("counting stopped: the rest of the session stays estimated")
         elif self._reports is not None and self._reports.is_writing:
             self._reports.stop()
-            self.tell("the report was called off")
+            self.tell("report canceled")
         elif self.chart.is_playing:
             self.chart.stop()
         elif find_bar is not None and find_bar.has_class("-open"):
@@ -387,7 +387,7 @@ class InspectScreen(SessionScreen[None], AnsweredScreen[None]):
         self.cost.explain(part if self.timeline.is_open else COST, block)
 
     def ask_call(self) -> None:
-        self.run_dialog(self._ask_call(), "ask for a call")
+        self.run_dialog(self._ask_call(), "go to a call")
 
     async def _ask_call(self) -> None:
         from inspector.ui.dialogs.dialog import ValueDialog
@@ -396,12 +396,12 @@ class InspectScreen(SessionScreen[None], AnsweredScreen[None]):
         if history is None:
             return
         count = history.call_count
-        text = f"A call from 1 to {count}; {count + 1} is the next prompt."
+        text = f"A call from 1 to {count}, or {count + 1} for the next prompt."
         answer = await self.app.push_screen_wait(ValueDialog("Go to call", text, "", partial(problem_with_call, count)))
         if answer is not None:
             self.chart.go_to_call(int(answer) - 1)
 
-    def study(self, name: str, over: StudyScreen | None = None) -> None:
+    def study(self, name: str, over: AnalysisScreen | None = None) -> None:
         """Open an analysis screen of the session.
 
         Args:
@@ -412,18 +412,18 @@ class InspectScreen(SessionScreen[None], AnsweredScreen[None]):
         self._awaited_study = None
         if outcome is None:
             self._awaited_study = name, over
-            asking.tell("still being counted: this opens once it is, unless another key is pressed")
-        elif name in OF_CALLS and not outcome.replay.history.call_count:
-            asking.tell("no call was made yet: there is nothing a plan could have changed")
+            asking.tell("still counting tokens; this opens when done, unless you press another key")
+        elif name in NEEDS_CALLS and not outcome.replay.history.call_count:
+            asking.tell("no calls yet, so there is nothing for a plan to change")
         else:
             study = self._study_of(name)
-            study.open_study = self.study
+            study.open_analysis = self.study
             if over is None:
                 self.open_over(study, self._study_left)
             else:
                 over.open_above(study)
 
-    def _study_of(self, name: str) -> StudyScreen:
+    def _study_of(self, name: str) -> AnalysisScreen:
         """Build an analysis screen. Each needs numpy and all strategies, so the import is late."""
         match name:
             case "compare":
@@ -449,7 +449,7 @@ class InspectScreen(SessionScreen[None], AnsweredScreen[None]):
             case "files":
                 from inspector.ui.files.screen import FilesScreen
 
-                return FilesScreen(self.controller, self.timeline.own_block)
+                return FilesScreen(self.controller, self.timeline.session_block)
         from inspector.ui.plan.entry import StrategyToggle
         from inspector.ui.plan.slider import LimitSlider
         from inspector.ui.tune.screen import TuneScreen
@@ -459,7 +459,7 @@ class InspectScreen(SessionScreen[None], AnsweredScreen[None]):
             return TuneScreen(self.controller, (here.entry, here.parameter.name))
         return TuneScreen(self.controller, (here.entry, "") if isinstance(here, StrategyToggle) else None)
 
-    def _study_left(self, leaving: Leaving | None) -> None:
+    def _study_left(self, leaving: CloseResult | None) -> None:
         """Go to the block chosen in an analysis screen."""
         if leaving is not None and leaving.block is not None and self.timeline.is_open:
             self.timeline.timeline.focus()
@@ -478,7 +478,7 @@ class InspectScreen(SessionScreen[None], AnsweredScreen[None]):
             stop = self.controller.counting.stop
             yield PaletteCommand("Stop counting tokens", "The rest stays estimated", stop, "esc")
         yield PaletteCommand(
-            "Read the session again", "From the beginning of its file", self.controller.open, also="reload"
+            "Reload the session", "Reads its file from the beginning", self.controller.open, also="reload"
         )
 
 
@@ -486,4 +486,4 @@ def problem_with_call(count: int, text: str) -> str:
     """Return the problem with a call number; empty if it is valid."""
     if text.isdecimal() and 1 <= int(text) <= count + 1:
         return ""
-    return f"a number from 1 to {count + 1}"
+    return f"enter a number from 1 to {count + 1}"

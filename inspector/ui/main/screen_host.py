@@ -23,12 +23,12 @@ class ScreenHost(ScreenJobs):
     def __init__(
         self,
         screen: Screen[Any],
-        make_rows: Callable[[], Awaitable[None]],
+        mount_rows: Callable[[], Awaitable[None]],
         make_room: Callable[[], Awaitable[None]],
         tell: Callable[[str, bool, bool], None],
     ) -> None:
         super().__init__(screen)
-        self._make_rows = make_rows
+        self._make_rows = mount_rows
         self._make_room = make_room
         self._tell = tell
 
@@ -36,7 +36,7 @@ class ScreenHost(ScreenJobs):
         """Show a notice; it may contain session text."""
         self._tell(notice, is_problem, is_over)
 
-    async def make_rows(self) -> None:
+    async def mount_rows(self) -> None:
         """Mount the rows' widget."""
         await self._make_rows()
 
@@ -73,8 +73,8 @@ class ScreenHost(ScreenJobs):
         import inspector.report.hook_trims
         import inspector.ui.chart.view
         import inspector.ui.chart.widget
-        import inspector.ui.cost.answers
         import inspector.ui.cost.summary
+        import inspector.ui.cost.unplanned_lines
         import inspector.ui.detail.content
         import inspector.ui.detail.trim
         import inspector.ui.detail.widget

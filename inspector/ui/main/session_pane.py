@@ -9,9 +9,9 @@ from textual import on
 from textual.widget import Widget
 
 from inspector.ui.controller.changes import Change
-from inspector.ui.toolkit.answered_screen import run_dialog
-from inspector.ui.toolkit.failures import Failure, FailureNotice, outliving
+from inspector.ui.toolkit.failures import Failure, FailureNotice, keep_running
 from inspector.ui.toolkit.pane import Pane
+from inspector.ui.toolkit.single_result_screen import run_dialog
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Mapping
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from inspector.ui.controller.session import SessionController
 
 
-class FailingPart(Widget):
+class FailSafePane(Widget):
     """A pane that fails alone: it shows a failure notice in place of its content until the user retries.
 
     A failed pane is in the same state as before a session was opened: it has no widgets and receives no changes.
@@ -49,7 +49,7 @@ class FailingPart(Widget):
                 self.fail(error)
 
     async def _dispatch_message(self, message: Message) -> None:
-        await outliving(super()._dispatch_message(message))
+        await keep_running(super()._dispatch_message(message))
 
     async def open(self) -> None:
         """Mount the widgets that need a session."""
@@ -105,8 +105,8 @@ class FailingPart(Widget):
         for ended in tuple(self.children):  # a widget that failed before it was mounted cannot be removed normally
             self._nodes._remove(ended)  # noqa: SLF001  there is no public way
 
-    @on(FailureNotice.RetryAsked)
-    async def _retry(self, event: FailureNotice.RetryAsked) -> None:
+    @on(FailureNotice.RetryRequested)
+    async def _retry(self, event: FailureNotice.RetryRequested) -> None:
         """Rebuild the widgets and run all change callbacks."""
         event.stop()
         had_focus = self.has_focus_within
@@ -122,7 +122,7 @@ class FailingPart(Widget):
             self.call_after_refresh(self.take_focus)
 
 
-class SessionPane(Pane, FailingPart):
+class SessionPane(Pane, FailSafePane):
     """A framed pane with its own actions. Its widgets need numpy, so they are built once there is something to show."""
 
     def __init__(self, title: str, *children: Widget, id: str, controller: SessionController) -> None:  # noqa: A002  Textual's own name

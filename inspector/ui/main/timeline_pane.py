@@ -11,11 +11,11 @@ from textual.message import Message
 
 from inspector.report.numbers import ON_SCREEN
 from inspector.ui.controller.changes import Change
+from inspector.ui.definitions import TOKEN_CALLS
 from inspector.ui.main.row_jumps import RowJumps
-from inspector.ui.main.row_search import RowSearch, words_of
+from inspector.ui.main.row_search import RowSearch, completions_of
 from inspector.ui.main.session_pane import SessionPane
-from inspector.ui.terms import TOKEN_CALLS
-from inspector.ui.toolkit.pane import CELLS_OF_FRAME, Placeholder, Word, entitle, fitting, subtitle
+from inspector.ui.toolkit.pane import CELLS_OF_FRAME, Placeholder, PlaceholderText, entitle, fitting, subtitle
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 class TimelinePane(SessionPane):
     """The pane that decides which rows the timeline shows."""
 
-    class DetailAsked(Message):
+    class DetailRequested(Message):
         """Posted to read the text of the row under the cursor, because there is nothing to fold."""
 
     def __init__(self, controller: SessionController, *, logarithmic: bool) -> None:
@@ -128,7 +128,7 @@ class TimelinePane(SessionPane):
         return None if view is None or place < 0 else view.rows.boundaries[place]
 
     @property
-    def own_block(self) -> int:
+    def session_block(self) -> int:
         """Like `cursor_block`, but -1 on the row of a subagent with its own file."""
         view, row = self.view, self.row
         return -1 if view is None or row < 0 or view.rows.inner_of(row) is not None else self.cursor_block
@@ -138,7 +138,7 @@ class TimelinePane(SessionPane):
         if self._timeline is not None:
             self.screen.set_focus(self._timeline)
 
-    def say_instead(self, word: Word | None) -> None:
+    def show_placeholder(self, word: PlaceholderText | None) -> None:
         if self.has_failed:
             return
         placeholder = self.query_one(Placeholder)
@@ -156,8 +156,8 @@ class TimelinePane(SessionPane):
     def _show_session(self) -> None:
         rows = self.controller.rows
         if rows is not None:
-            empty = Word("there is nothing in this session yet", ("Rows appear as the agent writes them.",))
-            self.say_instead(None if len(rows) else empty)
+            empty = PlaceholderText("this session is empty so far", ("Rows appear as the agent writes them.",))
+            self.show_placeholder(None if len(rows) else empty)
             if self._arrangement is not None and self._arranged is not None:
                 before = self._arranged[1].rows.history.session
                 self._arrangement = self._arrangement.of_later(before, rows.history.session)
@@ -173,7 +173,7 @@ class TimelinePane(SessionPane):
 
     def _name_figures(self) -> None:
         """Show in the frame how the rows' tokens were counted and that cache misses are under the plan."""
-        from inspector.ui.miss_marks import WITH_PLAN
+        from inspector.ui.miss_glyphs import WITH_PLAN
         from inspector.ui.timeline.arrangement import Order
         from inspector.ui.timeline.tokens import LOCAL_ESTIMATE
 
@@ -287,12 +287,12 @@ class TimelinePane(SessionPane):
         removed = self._removed_blocks()
         if self.arrangement.hides_removed:
             self._arrange_by(hides_removed=False)
-            self.tell("rows that are no longer sent are shown again")
+            self.tell("showing rows that are no longer sent")
         elif removed is None or not removed.any():
-            self.tell("no row was removed from this prompt")
+            self.tell("no rows were removed from this prompt")
         else:
             self._arrange_by(hides_removed=True)
-            self.tell(f"{ON_SCREEN.plural(int(removed.sum()), 'row')} no longer sent folded away: _ shows them")
+            self.tell(f"folded away {ON_SCREEN.plural(int(removed.sum()), 'row')} no longer sent; _ shows all")
 
     def _arrange_by(self, **changes: Any) -> None:
         """Change the arrangement; the arguments are fields of `Arrangement`."""
@@ -311,7 +311,7 @@ class TimelinePane(SessionPane):
         order = self.arrangement.order.next
         self._begins_anew = order is Order.CARRIED and self._carried is None
         self.order_by(order)
-        self.tell(f"rows {order.value}: z s changes it")
+        self.tell(f"order: {order.value}; z s changes it")
         if order is not Order.RECORDED and self._timeline is not None:
             self._timeline.action_first()
 
@@ -348,7 +348,7 @@ class TimelinePane(SessionPane):
             if begins and self._timeline is not None:
                 self._timeline.action_first()
 
-    def name_marks(self, marks: tuple[str, ...]) -> None:
+    def set_legend(self, marks: tuple[str, ...]) -> None:
         """Set the legend of the chart's marks, shown here because the chart has no room for it on low screens."""
         if marks != self._marks:
             self._marks = marks
@@ -377,7 +377,7 @@ class TimelinePane(SessionPane):
     def on_timeline_order_asked(self) -> None:
         self.next_order()
 
-    def on_timeline_fold_asked(self, event: Timeline.FoldAsked) -> None:
+    def on_timeline_fold_asked(self, event: Timeline.FoldRequested) -> None:
         from inspector.ui.timeline.arrangement import Folds
 
         view, folds = self.view, self.arrangement.folds
@@ -400,9 +400,9 @@ class TimelinePane(SessionPane):
             folded = not folds.is_folded(message) if event.folded is None else event.folded
             self._arrange_by(folds=folds.with_message(message, folded=folded))
         elif event.folded is None and rows.boundary[event.row] >= 0:
-            self.post_message(self.DetailAsked())
+            self.post_message(self.DetailRequested())
         elif event.folded is None:
-            self.tell("there is nothing to fold: the message has one block")
+            self.tell("nothing to fold: the message has only one block")
 
     def _fold_subagent(self, view: TimelineView, row: int, folded: bool | None) -> None:
         from inspector.ui.timeline.subagents import started_at
@@ -421,7 +421,7 @@ class TimelinePane(SessionPane):
         if self.arrangement.folds != Folds() or self.arrangement.hides_removed:
             self._arrange_by(folds=Folds(), hides_removed=False)
 
-    def on_timeline_pin_asked(self, event: Timeline.PinAsked) -> None:
+    def on_timeline_pin_asked(self, event: Timeline.PinRequested) -> None:
         """Toggle a row's pin, unless the session has become shorter since."""
         if self.view is not None and event.block < len(self.view.rows.history.kind):
             self._arrange_by(pins=self.arrangement.pins ^ {event.block})
@@ -457,7 +457,7 @@ class TimelinePane(SessionPane):
 
     def _words(self) -> tuple[str, ...]:
         history = self.controller.history
-        return words_of(self.view, history.tool_names if history is not None else ())
+        return completions_of(self.view, history.tool_names if history is not None else ())
 
     def on_find_line_changed(self, event: FindBar.Changed) -> None:
         from inspector.ui.timeline.search import QueryError

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from inspector.replay.analysis.cache_marks import NOWHERE
-from inspector.replay.analysis.unrecorded import NOT_RECORDED_SHORT, SYSTEM_AND_TOOLS
+from inspector.replay.analysis.cache_breakpoints import NOWHERE
+from inspector.replay.analysis.prompt_overhead import NOT_RECORDED_SHORT, SYSTEM_AND_TOOLS
 from inspector.replay.figure import Figure, HowKnown
 from inspector.report.numbers import ON_SCREEN
 from inspector.ui.figure_table.table import Cell, Column, FigureRow, Table, figure_cell, number_cell
 
 if TYPE_CHECKING:
-    from inspector.replay.analysis.cache_marks import CacheMark, CacheMarks, MarkedCalls
+    from inspector.replay.analysis.cache_breakpoints import BreakpointUsage, CacheBreakpoint, CacheBreakpoints
     from inspector.ui.timeline.rows import Rows
 
 REPLAYED: Final = "replayed"
@@ -40,13 +40,13 @@ MARK_COLUMNS: Final = (
 )
 
 
-def rule_table(found: CacheMarks) -> Table:
+def rule_table(found: CacheBreakpoints) -> Table:
     """Build the table with the result of the replay, followed by the rules."""
     return Table(RULE_COLUMNS, (_replayed(found), *(_rule(found, each) for each in found.rules)))
 
 
-def _replayed(found: CacheMarks) -> FigureRow:
-    ledger, takes = found.replay.ledger, found.takes_marks
+def _replayed(found: CacheBreakpoints) -> FigureRow:
+    ledger, takes = found.replay.ledger, found.uses_breakpoints
     known = found.replay.figures.cache_read_tokens.known
     is_planned = found.replay.edits.by_plan.any()
     columns = {"read": ledger.cache_read, "written": ledger.cache_write, "uncached": ledger.uncached}
@@ -60,9 +60,9 @@ def _replayed(found: CacheMarks) -> FigureRow:
     return FigureRow(REPLAYED, cells, is_first=True)
 
 
-def _rule(marks: CacheMarks, found: MarkedCalls) -> FigureRow:
+def _rule(marks: CacheBreakpoints, found: BreakpointUsage) -> FigureRow:
     columns = {"read": found.read, "written": found.written, "uncached": found.uncached}
-    covered, calls = int(found.covers.sum()), int(marks.takes_marks.sum())
+    covered, calls = int(found.covers.sum()), int(marks.uses_breakpoints.sum())
     about = found.rule.about
     if covered < calls:
         about += f" ({ON_SCREEN.whole(covered)} of {ON_SCREEN.plural(calls, 'call')})"
@@ -75,9 +75,9 @@ def _rule(marks: CacheMarks, found: MarkedCalls) -> FigureRow:
     return FigureRow(found.rule, cells)
 
 
-def mark_table(found: CacheMarks, rule: MarkedCalls, call: int, rows: Rows) -> Table:
+def mark_table(found: CacheBreakpoints, rule: BreakpointUsage, call: int, rows: Rows) -> Table:
     """Build the table of a rule's breakpoints in one call's prompt and the entry it reads, in prompt order."""
-    marks = found.marks_at(rule, call)
+    marks = found.breakpoints_at(rule, call)
     minimum = int(found.replay.inputs.caches.minimum_prefix[call])
     entry, read = int(rule.found[call]), int(rule.read[call])
     known = found.replay.inputs.scale.known
@@ -97,16 +97,16 @@ def mark_table(found: CacheMarks, rule: MarkedCalls, call: int, rows: Rows) -> T
     return Table(MARK_COLUMNS, tuple(row for _, row in sorted(shown, key=lambda each: each[0])))
 
 
-def block_of(found: CacheMarks, rule: MarkedCalls, call: int, key: object) -> int:
+def block_of(found: CacheBreakpoints, rule: BreakpointUsage, call: int, key: object) -> int:
     """Return the block before a breakpoint or before the end of the entry read; -1 if it is not in the file."""
-    marks = found.marks_at(rule, call)
+    marks = found.breakpoints_at(rule, call)
     if key == ENTRY:
         entry = int(rule.found[call])
         return int(found.replay.history.prompt(call)[entry - 1]) if entry > 0 else NOWHERE
     return marks[key - 1].block if isinstance(key, int) and 0 < key <= len(marks) else NOWHERE
 
 
-def _mark(number: int, mark: CacheMark, entry: int, minimum: int, known: HowKnown, rows: Rows) -> FigureRow:
+def _mark(number: int, mark: CacheBreakpoint, entry: int, minimum: int, known: HowKnown, rows: Rows) -> FigureRow:
     if not mark.is_kept:
         kept = Cell(f"none below {ON_SCREEN.whole(minimum)}", style="table--lost", order="none")
     elif mark.blocks == entry:
@@ -135,9 +135,9 @@ def _place(block: int, rows: Rows) -> dict[str, Cell]:
     }
 
 
-def told_of_call(found: CacheMarks, rule: MarkedCalls, call: int) -> str:
+def told_of_call(found: CacheBreakpoints, rule: BreakpointUsage, call: int) -> str:
     """Describe in one line the tokens a call would read and write under a rule."""
-    count = len(found.takes_marks)
+    count = len(found.uses_breakpoints)
     read, written, uncached = (int(column[call]) for column in (rule.read, rule.written, rule.uncached))
     said = [f"reads {ON_SCREEN.short(read)}", f"writes {ON_SCREEN.short(written)}"]
     if uncached:

@@ -6,11 +6,12 @@ from typing import TYPE_CHECKING, ClassVar, Final
 
 from textual import on
 
-from inspector.replay.analysis.cache_marks import NOWHERE, CacheMarks, cache_marks
-from inspector.replay.cache.mark_rules import LOOK_BACK, MOST_MARKS, MarkRule
+from inspector.replay.analysis.cache_breakpoints import NOWHERE, CacheBreakpoints, cache_marks
+from inspector.replay.cache.breakpoint_rules import LOOK_BACK, MAX_BREAKPOINTS, BreakpointRule
 from inspector.report.numbers import ON_SCREEN
 from inspector.ui.actions.action import bindings
 from inspector.ui.actions.screens import MARKS, MARKS_PLACES, MARKS_RULES
+from inspector.ui.analysis_screen import AnalysisScreen, CloseResult
 from inspector.ui.figure_table.table import Table, legend_of
 from inspector.ui.figure_table.widget import FigureTable
 from inspector.ui.marks.rows import (
@@ -20,21 +21,20 @@ from inspector.ui.marks.rows import (
     rule_table,
     told_of_call,
 )
-from inspector.ui.study import Leaving, StudyScreen
 from inspector.ui.toolkit.header import SessionHeader
-from inspector.ui.toolkit.pane import Pane, Placeholder, Word, entitle
+from inspector.ui.toolkit.pane import Pane, Placeholder, PlaceholderText, entitle
 from inspector.ui.toolkit.status_bar import StatusBar
 
 if TYPE_CHECKING:
     from textual.app import ComposeResult
     from textual.binding import BindingType
 
-    from inspector.replay.analysis.cache_marks import MarkedCalls
+    from inspector.replay.analysis.cache_breakpoints import BreakpointUsage
     from inspector.ui.controller.host_protocols import IsCancelled, Post
     from inspector.ui.controller.session import SessionController
 
-NO_CALL: Final = Word("no call was made yet", ("Marks stand in the prompts of calls.",))
-NO_MARKS: Final = Word(
+NO_CALL: Final = PlaceholderText("no call was made yet", ("Marks stand in the prompts of calls.",))
+NO_MARKS: Final = PlaceholderText(
     "caches without marks",
     (
         "The providers of these models keep what they choose, or nothing.",
@@ -43,17 +43,17 @@ NO_MARKS: Final = Word(
 )
 """Shown in place of the rules."""
 
-UNKNOWN_MARKS: Final = Word("marks are not recorded", ("Rules say where they would stand: move to one.",))
-NEXT_ROW: Final = Word(
+UNKNOWN_MARKS: Final = PlaceholderText("marks are not recorded", ("Rules say where they would stand: move to one.",))
+NEXT_ROW: Final = PlaceholderText(
     "the requests' marks are the next row", ("They are recorded: move down to see where they stand.",)
 )
-NONE_ASKED: Final = Word(
+NONE_ASKED: Final = PlaceholderText(
     "requests without marks",
     ("They are recorded, and ask for no cache entry.", "Rules say where marks would stand: move to one."),
 )
-NONE_HERE: Final = Word("a request without marks", ("It is recorded, and asks for no cache entry.",))
-NO_REQUEST: Final = Word("the request is not recorded", ("Other calls of this session have theirs.",))
-NO_SAY: Final = Word("a cache without marks", ("The provider of this call keeps what it chooses.",))
+NONE_HERE: Final = PlaceholderText("a request without marks", ("It is recorded, and asks for no cache entry.",))
+NO_REQUEST: Final = PlaceholderText("the request is not recorded", ("Other calls of this session have theirs.",))
+NO_SAY: Final = PlaceholderText("a cache without marks", ("The provider of this call keeps what it chooses.",))
 """Shown in place of a call's breakpoints."""
 
 
@@ -82,10 +82,10 @@ class Places(FigureTable):
     BINDINGS: ClassVar[list[BindingType]] = bindings(MARKS_PLACES)
 
 
-class MarksScreen(StudyScreen):
+class MarksScreen(AnalysisScreen):
     """Screen with the rules at the top, and the breakpoints of the selected one below."""
 
-    name_of_study = "marks"
+    screen_name = "marks"
 
     DEFAULT_CSS = """
     MarksScreen {
@@ -98,7 +98,7 @@ class MarksScreen(StudyScreen):
 
     def __init__(self, controller: SessionController) -> None:
         super().__init__(controller)
-        self.found: CacheMarks | None = None
+        self.found: CacheBreakpoints | None = None
         """Result on the screen; None before the first one."""
         self._is_wanted = self._is_working = False
 
@@ -123,7 +123,7 @@ class MarksScreen(StudyScreen):
     @property
     def call(self) -> int:
         """The selected call; the last one if the next prompt is selected."""
-        count = 0 if self.found is None else len(self.found.takes_marks)
+        count = 0 if self.found is None else len(self.found.uses_breakpoints)
         return min(self.outcome.state.call, count - 1)
 
     def on_mount(self) -> None:
@@ -144,9 +144,9 @@ class MarksScreen(StudyScreen):
         self._is_working, self._is_wanted = True, False
         replay = self.outcome.replay
         if self.found is None:
-            self.query_one("#rules-pane", Pane).say_below("calculating…")
+            self.query_one("#rules-pane", Pane).set_subtitle("calculating…")
 
-        def work(post: Post[CacheMarks], is_cancelled: IsCancelled) -> None:  # noqa: ARG001  soon done
+        def work(post: Post[CacheBreakpoints], is_cancelled: IsCancelled) -> None:  # noqa: ARG001  soon done
             post(cache_marks(replay))
 
         self.jobs.run(work, self._take, group="marks", description="place cache marks", failed=self._stop)
@@ -154,25 +154,25 @@ class MarksScreen(StudyScreen):
     def _stop(self) -> None:
         self._is_working = False
 
-    def _take(self, found: CacheMarks) -> None:
+    def _take(self, found: CacheBreakpoints) -> None:
         self._is_working = False
         self.found = found
         self._show(found)
         if self._is_wanted:
             self._place()
 
-    def _show(self, found: CacheMarks) -> None:
+    def _show(self, found: CacheBreakpoints) -> None:
         pane, places = self.query_one("#rules-pane", Pane), self.query_one("#places-pane", Pane)
         placeholder = pane.query_one(Placeholder)
         has_rules = bool(found.rules)
         placeholder.display, self.rules.display, places.display = not has_rules, has_rules, has_rules
         pane.styles.height = None if has_rules else "1fr"
         if not has_rules:
-            placeholder.word = NO_MARKS if len(found.takes_marks) else NO_CALL
+            placeholder.word = NO_MARKS if len(found.uses_breakpoints) else NO_CALL
             entitle(pane, "Cache marks")
-            pane.say_below("")
+            pane.set_subtitle("")
             return
-        marked, count = int(found.takes_marks.sum()), len(found.takes_marks)
+        marked, count = int(found.uses_breakpoints.sum()), len(found.uses_breakpoints)
         calls = ON_SCREEN.plural(marked, "call")
         of = f" of {ON_SCREEN.whole(count)}, the others' caches take none" if marked < count else ""
         entitle(pane, f"Cache marks: what they would hold over {calls}{of}")
@@ -180,7 +180,7 @@ class MarksScreen(StudyScreen):
         self._show_marks()
 
     @property
-    def _rule(self) -> MarkedCalls | None:
+    def _rule(self) -> BreakpointUsage | None:
         """The rule under the cursor; the first rule if the cursor is on the replay's row."""
         found, key = self.found, self.rules.cursor_key
         if found is None or not found.rules:
@@ -197,20 +197,20 @@ class MarksScreen(StudyScreen):
         call, is_replayed = self.call, self.rules.cursor_key == REPLAYED
         # A small screen has no room for this column.
         behind = "" if is_replayed else f"behind: {rule.rule.about}"
-        self.query_one("#rules-pane", Pane).say_below(legend_of(self.rules.table), behind)
-        marks = () if is_replayed else found.marks_at(rule, call)
+        self.query_one("#rules-pane", Pane).set_subtitle(legend_of(self.rules.table), behind)
+        marks = () if is_replayed else found.breakpoints_at(rule, call)
         placeholder.display, self.places.display = not marks, bool(marks)
         if not marks and self.places.has_focus:
             self.rules.focus()
         if marks:
             entitle(pane, told_of_call(found, rule, call))
             self.places.table = mark_table(found, rule, call, rows)
-            pane.say_below(f"at most {MOST_MARKS} marks, {LOOK_BACK} positions looked back (projected)")
+            pane.set_subtitle(f"at most {MAX_BREAKPOINTS} marks, {LOOK_BACK} positions looked back (projected)")
             return
         self.places.table = Table()
-        at = f"call {ON_SCREEN.whole(call + 1)} of {ON_SCREEN.whole(len(found.takes_marks))}"
+        at = f"call {ON_SCREEN.whole(call + 1)} of {ON_SCREEN.whole(len(found.uses_breakpoints))}"
         entitle(pane, f"Marks at {at}")
-        pane.say_below("")
+        pane.set_subtitle("")
         placeholder.word = _replayed_word(found) if is_replayed else _word_without_marks(found, rule, call)
 
     @on(FigureTable.Clicked, "#rules")
@@ -247,18 +247,18 @@ class MarksScreen(StudyScreen):
         if block == NOWHERE:
             self.tell("the file does not show the system prompt and the tools")
         else:
-            self.dismiss(Leaving(block=block))
+            self.dismiss(CloseResult(block=block))
 
 
-def _replayed_word(found: CacheMarks) -> Word:
+def _replayed_word(found: CacheBreakpoints) -> PlaceholderText:
     """Return the text shown for the replay's row."""
-    if any(rule.rule is MarkRule.RECORDED for rule in found.rules):
+    if any(rule.rule is BreakpointRule.RECORDED for rule in found.rules):
         return NEXT_ROW
-    return NONE_ASKED if (found.are_recorded & found.takes_marks).any() else UNKNOWN_MARKS
+    return NONE_ASKED if (found.are_recorded & found.uses_breakpoints).any() else UNKNOWN_MARKS
 
 
-def _word_without_marks(found: CacheMarks, rule: MarkedCalls, call: int) -> Word:
+def _word_without_marks(found: CacheBreakpoints, rule: BreakpointUsage, call: int) -> PlaceholderText:
     """Return the text shown for a call without breakpoints under a rule."""
-    if not found.takes_marks[call]:
+    if not found.uses_breakpoints[call]:
         return NO_SAY
     return NONE_HERE if rule.covers[call] else NO_REQUEST

@@ -13,9 +13,9 @@ from textual.widget import Widget
 from inspector.ui.actions.action import bindings
 from inspector.ui.actions.screens import MENU
 from inspector.ui.menu.items import cells_of, columns_of, keys_cells, lines_of, shown_key
-from inspector.ui.toolkit.answered_screen import AnsweredScreen
 from inspector.ui.toolkit.one_line import ACTION
 from inspector.ui.toolkit.pane import subtitle
+from inspector.ui.toolkit.single_result_screen import SingleResultScreen
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -68,7 +68,7 @@ class MenuLetters(Widget):
         return Content("\n").join(rows)
 
 
-class MenuScreen(ModalScreen[None], AnsweredScreen[None]):
+class MenuScreen(ModalScreen[None], SingleResultScreen[None]):
     """Menu over the screen that owns its actions."""
 
     AUTO_FOCUS = ""

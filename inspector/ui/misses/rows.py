@@ -10,7 +10,7 @@ from inspector.report.numbers import ON_SCREEN
 from inspector.report.recovery_words import net_words
 from inspector.safe_text import one_line
 from inspector.ui.figure_table.table import Cell, Column, FigureRow, Table, figure_cell, number_cell
-from inspector.ui.miss_marks import dollars, mark_of
+from inspector.ui.miss_glyphs import dollars, mark_of
 
 if TYPE_CHECKING:
     from collections.abc import Hashable
@@ -110,7 +110,9 @@ def spent_on(part: LargestPart | None) -> str:
     """Describe the largest part of the cost in a line of at most 80 cells; empty without a price."""
     if part is None:
         return ""
-    cost = ON_SCREEN.marked(ON_SCREEN.dollars(part.total.value), part.total.known.value, is_least=part.total.is_least)
+    cost = ON_SCREEN.marked(
+        ON_SCREEN.dollars(part.total.value), part.total.known.value, is_lower_bound=part.total.is_lower_bound
+    )
     words = _OF_PART[part.name].format(
         calls=ON_SCREEN.plural(part.calls, "call"),
         prompt=ON_SCREEN.short(part.prompt),

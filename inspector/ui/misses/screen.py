@@ -16,27 +16,27 @@ from inspector.replay.explain.spending import largest_part
 from inspector.report.numbers import ON_SCREEN
 from inspector.ui.actions.action import bindings
 from inspector.ui.actions.screens import MISSES, MISSES_CALLS, MISSES_CAUSES
+from inspector.ui.analysis_screen import AnalysisScreen, CloseResult
 from inspector.ui.bill.drawing import bill_of, told_of_call
 from inspector.ui.bill.widget import BillChart
 from inspector.ui.controller.changes import Change
 from inspector.ui.dialogs.dialog import ValueDialog
 from inspector.ui.figure_table.table import Table, legend_of
 from inspector.ui.figure_table.widget import FigureTable
-from inspector.ui.miss_marks import none_missed
+from inspector.ui.miss_glyphs import none_missed
 from inspector.ui.misses.rows import ALL, FOLDED, avoidable, call_table, cause_table, misses_of, spent_on, what_ifs
 from inspector.ui.misses.switching import (
     HELP,
-    AskedModel,
-    asked_of,
+    RequestedModel,
     call_to_switch_at,
+    parse_model_switch,
+    switch_detail,
     switch_lines,
     switches_at,
-    told_in_full,
 )
-from inspector.ui.study import Leaving, StudyScreen
 from inspector.ui.timeline.jumps import place_of_call
 from inspector.ui.toolkit.header import SessionHeader
-from inspector.ui.toolkit.pane import Pane, Placeholder, Word
+from inspector.ui.toolkit.pane import Pane, Placeholder, PlaceholderText
 from inspector.ui.toolkit.status_bar import StatusBar
 
 if TYPE_CHECKING:
@@ -83,13 +83,13 @@ class Calls(FigureTable):
     BINDINGS: ClassVar[list[BindingType]] = bindings(MISSES_CALLS)
 
 
-class MissesScreen(StudyScreen):
+class MissesScreen(AnalysisScreen):
     """Causes, the calls of the cause under the cursor, the bill over all calls, and alternatives.
 
     A small screen has room for either the calls or the bill, and starts with the calls if any missed.
     """
 
-    name_of_study = "misses"
+    screen_name = "misses"
 
     DEFAULT_CSS = """
     MissesScreen {
@@ -112,7 +112,7 @@ class MissesScreen(StudyScreen):
         """True if the unavoidable misses share one row."""
         self.shows_bill: bool | None = None
         """True if the user wants the bill, False if not; None to decide by the screen's height."""
-        self._asked: AskedModel | None = None
+        self._asked: RequestedModel | None = None
         self._switches: tuple[ModelSwitch, ...] = ()
         self._stop_listening_to_answers: Callable[[], None] | None = None
 
@@ -192,7 +192,7 @@ class MissesScreen(StudyScreen):
         pane, placeholder = self.query_one("#causes-pane", Pane), self.query_one(Placeholder)
         is_empty = not found.misses.misses
         placeholder.display = is_empty and not table.rows
-        placeholder.word = Word(none_missed(found.misses))
+        placeholder.word = PlaceholderText(none_missed(found.misses))
         self.causes.display = not placeholder.display
         total = found.misses.total
         said = none_missed(found.misses) if is_empty else ON_SCREEN.plural(total.calls, "cache miss")
@@ -313,7 +313,7 @@ class MissesScreen(StudyScreen):
     @on(BillChart.Clicked)
     def _bill_clicked(self, event: BillChart.Clicked) -> None:
         if self.found is not None:
-            self.dismiss(Leaving(block=place_of_call(self.found.outcome.replay.history, event.call)))
+            self.dismiss(CloseResult(block=place_of_call(self.found.outcome.replay.history, event.call)))
 
     def action_model(self) -> None:
         """Open the dialog for another model to price from a call on."""
@@ -329,18 +329,18 @@ class MissesScreen(StudyScreen):
         example = f"{first or 'claude-sonnet-4-6'} at {call + 1}"
 
         def problem(text: str) -> str:
-            asked = asked_of(text, found, call)
+            asked = parse_model_switch(text, found, call)
             return asked if isinstance(asked, str) else ""
 
         def remark(text: str) -> str:
-            asked = asked_of(text, found, call)
+            asked = parse_model_switch(text, found, call)
             switch = None if isinstance(asked, str) else model_switch(found, asked.call, asked.model)
-            return "" if switch is None else told_in_full(switch)
+            return "" if switch is None else switch_detail(switch)
 
         dialog = ValueDialog("Another model (projected)", HELP.format(example=example), example, problem, remark=remark)
         answer = await self.app.push_screen_wait(dialog)
-        asked = None if answer is None else asked_of(answer, found, call)
-        if isinstance(asked, AskedModel):
+        asked = None if answer is None else parse_model_switch(answer, found, call)
+        if isinstance(asked, RequestedModel):
             self._asked = asked
             self._compute_switches()
 
@@ -361,4 +361,4 @@ class MissesScreen(StudyScreen):
         """Go to the call in the timeline."""
         call = self.calls.cursor_key
         if isinstance(call, int) and self.found is not None:
-            self.dismiss(Leaving(block=place_of_call(self.found.outcome.replay.history, call)))
+            self.dismiss(CloseResult(block=place_of_call(self.found.outcome.replay.history, call)))

@@ -9,7 +9,7 @@ from inspector.replay.analysis.model_switch import main_calls, model_switch, oth
 from inspector.replay.figure import Figure
 from inspector.report.numbers import ON_SCREEN
 from inspector.safe_text import one_line
-from inspector.ui.miss_marks import dollars
+from inspector.ui.miss_glyphs import dollars
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -22,7 +22,7 @@ HELP: Final = "The model that would have gone on from there: NAME at CALL, for e
 _ASKED: Final = re.compile(r"\s*(?P<model>\S.*?)(?:\s+at\s+(?:call\s+)?(?P<call>[\d,]+))?\s*")
 
 
-class AskedModel(NamedTuple):
+class RequestedModel(NamedTuple):
     """Another model and the first call it takes over, counted from 0."""
 
     model: str
@@ -38,7 +38,7 @@ def call_to_switch_at(found: CacheMisses, wanted: int | None) -> int | None:
     return int(later[0]) if len(later) else int(calls[-1])
 
 
-def asked_of(text: str, found: CacheMisses, call: int) -> AskedModel | str:
+def parse_model_switch(text: str, found: CacheMisses, call: int) -> RequestedModel | str:
     """Parse the user's input, or return an error line with advice.
 
     Args:
@@ -59,10 +59,10 @@ def asked_of(text: str, found: CacheMisses, call: int) -> AskedModel | str:
     if replay.inputs.pricing.rates(model, replay.history.session.calls[call].time) is None:
         known = ", ".join(other_models(replay))
         return f"no price for {model}" + (f"; there are {known}" if known else "")
-    return AskedModel(model, call)
+    return RequestedModel(model, call)
 
 
-def switches_at(found: CacheMisses, call: int, asked: AskedModel | None) -> tuple[ModelSwitch, ...]:
+def switches_at(found: CacheMisses, call: int, asked: RequestedModel | None) -> tuple[ModelSwitch, ...]:
     """Price the session with other models: the requested one first, then the known ones, the cheapest first.
 
     Models with a window that is too small come last.
@@ -85,7 +85,7 @@ def told_of_switch(switch: ModelSwitch) -> str:
     return f"{one_line(switch.model)} {f'saves {size}' if saved.value >= 0 else f'costs {size} more'}{beyond}"
 
 
-def told_in_full(switch: ModelSwitch) -> str:
+def switch_detail(switch: ModelSwitch) -> str:
     """Describe a switch in one line, including the lost cache."""
     said = told_of_switch(switch)
     if not switch.recache_tokens:
@@ -104,7 +104,7 @@ def switch_lines(switches: Sequence[ModelSwitch], width: int) -> tuple[str, ...]
     since = f" from call {ON_SCREEN.whole(first.call + 1)} on" if first.call else ""
     long, short = f"another model{since or ' throughout'}, if it answers alike: ", f"another model{since}, if alike: "
     said = told_of_switch(first)
-    ways = [long + (told_in_full(first) if len(together) == 1 else said), long + said, short + said]
+    ways = [long + (switch_detail(first) if len(together) == 1 else said), long + said, short + said]
     line = next((way for way in ways if len(way) <= width), ways[-1])
     for each in together[1:]:
         longer = f"{line} · {told_of_switch(each)}"

@@ -53,7 +53,7 @@ class PaintingApp(App[None]):
             self._held.enter_context(self.batch_update())
             self.set_timer(SECONDS_HELD, partial(self._give_up, self._held))
 
-    def let_painting_go(self) -> None:
+    def resume_painting(self) -> None:
         if self._held is not None:
             self._held.close()
             self._held = None
@@ -68,7 +68,7 @@ class PaintingApp(App[None]):
     def _give_up(self, held: ExitStack) -> None:
         if held is self._held:
             self._is_late = True
-            self.let_painting_go()
+            self.resume_painting()
 
     def post_display_hook(self) -> None:
         """Record that resumed changes have been painted."""
@@ -81,7 +81,7 @@ class PaintingApp(App[None]):
         Each widget requests its repaint in its own task; late requests would wait for another frame.
         """
         with self.batch_update():
-            self.let_painting_go()
+            self.resume_painting()
             self._is_late = False
             yield
             for _ in range(TURNS_OF_WIDGETS):

@@ -35,7 +35,7 @@ MOST_HEAPS: Final = -8
 """glibc's constant for the maximum number of heaps (`M_ARENA_MAX` in its `malloc.h`)."""
 
 
-def give_memory_back() -> None:
+def release_memory() -> None:
     """Return freed memory to the system if the C library supports it; it may hold as much as is in use."""
     trim = _of_the_c_library("malloc_trim")
     if trim is not None:
@@ -104,7 +104,7 @@ class CollectingApp(App[None]):
             gc.collect()
             # Most remaining objects are long-lived and need no further scan for a while.
             gc.freeze()
-            give_memory_back()
+            release_memory()
             self._collected, self._next_full = now, now + SECONDS_BETWEEN_FULL
         elif is_idle or now - self._collected > MOST_SECONDS_BETWEEN:
             gc.collect(1)

@@ -55,7 +55,7 @@ def changed_widgets_compositor() -> type[Compositor] | None:
         def render_partial_update(self) -> ChopsUpdate | None:
             # Cached until the next layout, so compute it from all widgets.
             _ = self.cuts
-            self._asked = seen_in(self.visible_widgets, self._dirty_regions)
+            self._asked = visible_in(self.visible_widgets, self._dirty_regions)
             try:
                 return super().render_partial_update()
             finally:
@@ -64,7 +64,7 @@ def changed_widgets_compositor() -> type[Compositor] | None:
     return ChangedWidgetsCompositor
 
 
-def seen_in(
+def visible_in(
     widgets: Mapping[Widget, tuple[Region, Region]], parts: Iterable[Region]
 ) -> dict[Widget, tuple[Region, Region]]:
     """Return the widgets visible in any of some regions, given widgets from front to back with region and clip."""

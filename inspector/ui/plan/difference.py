@@ -21,7 +21,7 @@ ABSENT = "·"
 
 
 @dataclass(frozen=True, eq=False)
-class Rival:
+class OtherPlan:
     """The other plan, replayed on the same session; compared by identity.
 
     Attributes:
@@ -72,14 +72,14 @@ def figure_rows(here: PlanOutcome, there: PlanOutcome) -> list[DifferenceRow]:
         ours, theirs = (
             ABSENT
             if each.value is None
-            else ON_SCREEN.marked(shown(each.value), each.known.value, is_least=each.is_least)
+            else ON_SCREEN.marked(shown(each.value), each.known.value, is_lower_bound=each.is_lower_bound)
             for each in (first, second)
         )
         rows.append(DifferenceRow(name, ours, theirs, change))
     return rows
 
 
-def brief(here: PlanOutcome, rival: Rival) -> str:
+def brief(here: PlanOutcome, rival: OtherPlan) -> str:
     """Return two short lines about the effect of switching to the other plan."""
     cost, _, tokens, _, changed, *_ = figure_rows(here, rival.totals)
     first = cost.change or f"{tokens.there} tokens"

@@ -11,7 +11,7 @@ from textual.content import Content
 from textual.widgets import OptionList, Static
 from textual.widgets.option_list import Option
 
-from inspector.report.export import TITLES, WAYS, AgentsAnswer, Exported, ExportError, export_plan
+from inspector.report.export import TITLES, WAYS, AgentSupport, Exported, ExportError, export_plan
 from inspector.safe_text import safe_text
 from inspector.ui.actions.action import bindings
 from inspector.ui.actions.screens import EXPORT
@@ -58,7 +58,7 @@ class ExportScreen(Dialog[Export | None]):
 
     BINDINGS: ClassVar[list[BindingType]] = bindings(EXPORT)
 
-    def __init__(self, plan: Plan, answer: AgentsAnswer) -> None:
+    def __init__(self, plan: Plan, answer: AgentSupport) -> None:
         """Create the screen.
 
         Args:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import textwrap
 from typing import TYPE_CHECKING, Final
 
-from inspector.ui.terms import NEEDED_PHRASES
+from inspector.ui.definitions import NEEDED_PHRASES
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -104,7 +104,7 @@ class ReservedLines(Widget):
         return Content("\n".join(self._fitted(self.lines, *self.content_size)))
 
 
-class Entries(VerticalScroll, can_focus=False, inherit_bindings=False):
+class PlanList(VerticalScroll, can_focus=False, inherit_bindings=False):
     """Scrollable list of entries. It has no keys, because its controls use the arrow keys."""
 
     def on_mount(self) -> None:
@@ -112,13 +112,13 @@ class Entries(VerticalScroll, can_focus=False, inherit_bindings=False):
         self.watch(self, "virtual_size", self._keep_in_sight_soon, init=False)
 
     def _keep_in_sight_soon(self) -> None:
-        self.call_after_refresh(self.keep_in_sight)
+        self.call_after_refresh(self.scroll_to_focus)
 
     def on_resize(self) -> None:
         """Keep the focused control visible in the new height."""
-        self.keep_in_sight()
+        self.scroll_to_focus()
 
-    def keep_in_sight(self) -> None:
+    def scroll_to_focus(self) -> None:
         """Scroll to the focused control."""
         focused = self.screen.focused
         if (
@@ -216,7 +216,7 @@ class PlanPanel(Vertical):
         self._showing = Lock()
 
     def compose(self) -> ComposeResult:
-        with Entries(id="plan-entries"):
+        with PlanList(id="plan-entries"):
             yield AddStrategy(Content("  + add a strategy"), id="add-strategy")
             yield PlanActions()
         yield ReservedLines(risk_lines, id="plan-risks")
@@ -250,7 +250,7 @@ class PlanPanel(Vertical):
         """Mount new controls before removing the old ones, so that keys pressed meanwhile reach a focused control."""
         old, is_first, self._shape = self._views, self._shape is None, shape_of(plan)
         self._views = tuple(PlanEntryView(index, entry) for index, entry in enumerate(plan.entries))
-        entries, focused = self.query_one(Entries), self.screen.focused
+        entries, focused = self.query_one(PlanList), self.screen.focused
         await entries.mount_all(self._views, before="#add-strategy")
         self._last_focused = None
         left = next((view.index for view in old if focused is not None and view in focused.ancestors), None)
@@ -265,7 +265,7 @@ class PlanPanel(Vertical):
         if not is_first and (now is None or self not in now.ancestors):
             # The help was about a removed control.
             self.say(WITH_STRATEGIES_ON if any(entry.enabled for entry in plan.entries) else INTRODUCTION)
-        self.call_after_refresh(entries.keep_in_sight)
+        self.call_after_refresh(entries.scroll_to_focus)
         self.show_outcomes(self._outcomes)
         if self._sizes is not None:
             self.show_sizes(self._sizes)
@@ -326,7 +326,7 @@ class PlanPanel(Vertical):
         widget = event.widget
         self._last_focused = widget
         # A new control has no position yet.
-        self.call_after_refresh(self.query_one(Entries).keep_in_sight)
+        self.call_after_refresh(self.query_one(PlanList).scroll_to_focus)
         if isinstance(widget, ParameterControl | StrategyToggle):
             self.say(widget.explanation)
         elif isinstance(widget, FoldRow):

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from inspector.atomic_files import APPLICATION, write_whole
+from inspector.atomic_files import APPLICATION, write_atomic
 from inspector.safe_text import clip_cells, one_line
-from inspector.session.files import expanded, found_by
+from inspector.session.files import expanded, glob_sorted
 from inspector.session.overwrite_guard import problem_with_target
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ def saved_plans(folder: Path | None = None) -> list[SavedPlan]:
     from inspector.strategies.plan import Plan, PlanError
 
     found = []
-    for path in found_by(folder or library_folder(), f"*{SUFFIX}"):
+    for path in glob_sorted(folder or library_folder(), f"*{SUFFIX}"):
         try:
             plan = Plan.from_toml(path.read_text(encoding="utf-8"))
         except (OSError, UnicodeDecodeError, PlanError) as error:
@@ -93,7 +93,7 @@ def save_named(plan: Plan, text: str) -> Path:
         OSError: The file cannot be written.
     """
     path = target_of(text)
-    write_whole(path, replace(plan, name=path.stem).to_toml())
+    write_atomic(path, replace(plan, name=path.stem).to_toml())
     return path
 
 

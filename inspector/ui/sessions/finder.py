@@ -69,14 +69,14 @@ class SessionFinder:
 
     def run(
         self,
-        tell_found: Callable[[tuple[Header, ...], bool], object],
+        on_found: Callable[[tuple[Header, ...], bool], object],
         tell_read: Callable[[tuple[SessionSummary, ...]], object],
         is_cancelled: Callable[[], bool],
     ) -> None:
         """Scan and read until cancelled.
 
         Args:
-            tell_found: Receives all sessions found so far and whether the scan is complete; called in this thread.
+            on_found: Receives all sessions found so far and whether the scan is complete; called in this thread.
             tell_read: Receives new summaries.
             is_cancelled: Returns True when the list is closed.
         """
@@ -85,7 +85,7 @@ class SessionFinder:
         while not is_cancelled():
             if time.monotonic() >= next_look:
                 began = time.monotonic()
-                self._look(tell_found, is_cancelled)
+                self._look(on_found, is_cancelled)
                 took = time.monotonic() - began
                 next_look = time.monotonic() + max(SECONDS_BETWEEN_LOOKS, took * SHARE_OF_LOOKS)
             batch = self._read_some(min(next_look, time.monotonic() + SECONDS_OF_BATCH), is_cancelled)
@@ -97,14 +97,14 @@ class SessionFinder:
             self._keep(SECONDS_WORTH_KEEPING * 10)
         self._keep(SECONDS_WORTH_KEEPING)
 
-    def _look(self, tell_found: Callable[[tuple[Header, ...], bool], object], is_cancelled: Callable[[], bool]) -> None:
-        from inspector.session.discovery import header_of, list_sessions, places
+    def _look(self, on_found: Callable[[tuple[Header, ...], bool], object], is_cancelled: Callable[[], bool]) -> None:
+        from inspector.session.discovery import list_sessions, places, read_header
 
         found: dict[Path, Header] = {}
         folders = list(self.folders or ())
         for path in self.named:
             before = self._headers.get(path)
-            header = _again(before) if before is not None else header_of(path)
+            header = _again(before) if before is not None else read_header(path)
             if header is not None:
                 found[path] = header
             elif is_folder(path):
@@ -120,10 +120,10 @@ class SessionFinder:
             is_first = not self._headers
             if is_first and (not told or time.monotonic() - last > SECONDS_OF_BATCH) and found:
                 told, last = True, time.monotonic()
-                tell_found(tuple(found.values()), False)  # a callback with one flag
+                on_found(tuple(found.values()), False)  # a callback with one flag
         before_all, self._headers = self._headers, found
         if found != before_all or not found:
-            tell_found(tuple(found.values()), True)  # a callback with one flag
+            on_found(tuple(found.values()), True)  # a callback with one flag
         self._remember()
         self._due = iter(found.values())
         known = [entry.summary for path, entry in self.read.items() if path in found and path not in before_all]
@@ -131,7 +131,7 @@ class SessionFinder:
 
     def _read_some(self, until: float, is_cancelled: Callable[[], bool]) -> list[SessionSummary]:
         """Read the visible sessions, then the newest, until a deadline."""
-        from inspector.report.session_summary import FIRST_BYTES, ReadSummary, summarise
+        from inspector.report.session_summary import FIRST_BYTES, ReadSummary, summarize
 
         made, self._waiting = self._waiting, []
         while not is_cancelled() and (not made or time.monotonic() < until):
@@ -142,7 +142,7 @@ class SessionFinder:
             before = self.read.get(header.path)
             is_whole_wanted = is_seen and before is not None
             most = None if is_whole_wanted else FIRST_BYTES
-            summary = summarise(header.path, self._pricing, is_cancelled=is_cancelled, most_bytes=most)
+            summary = summarize(header.path, self._pricing, is_cancelled=is_cancelled, most_bytes=most)
             ended = time.monotonic()
             took = ended - began
             self.read[header.path] = ReadSummary(summary, header.size, header.modified, header.inode, took, ended)
@@ -199,13 +199,13 @@ def _is_due(known: ReadSummary, header: Header, *, is_seen: bool) -> bool:
 
 
 def _why_not_listed(place: Path) -> str:
-    from inspector.session.files import why_not_opened
+    from inspector.session.files import open_error_message
 
     try:
         if is_folder(place):
             os.scandir(place).close()
     except OSError as error:
-        return why_not_opened(place, error)
+        return open_error_message(place, error)
     return ""
 
 

@@ -11,7 +11,7 @@ from textual.reactive import var
 
 from inspector.ui.figure_table.drawing import column_at, header_pieces, row_pieces, widths_for
 from inspector.ui.figure_table.table import Sorting
-from inspector.ui.sessions.book import SessionOrder
+from inspector.ui.sessions.list_model import SessionOrder
 from inspector.ui.sessions.rows import COLUMNS, row_of
 from inspector.ui.toolkit.line_view import LineView
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from textual import events
     from textual.strip import Strip
 
-    from inspector.ui.sessions.book import SessionLine
+    from inspector.ui.sessions.list_model import SessionLine
 
 
 class SessionList(LineView, can_focus=False):
@@ -79,7 +79,7 @@ class SessionList(LineView, can_focus=False):
         path: Path
 
     @dataclass
-    class OrderAsked(Message):
+    class OrderRequested(Message):
         """Posted to change the sort order."""
 
         order: SessionOrder
@@ -114,7 +114,7 @@ class SessionList(LineView, can_focus=False):
             self.scroll_to_show(place)
         self.post_message(self.Moved())
 
-    def tell_again(self) -> None:
+    def refresh_content(self) -> None:
         """Redraw the same lines with new content."""
         self.forget_lines()
         self.post_message(self.Moved())
@@ -136,7 +136,7 @@ class SessionList(LineView, can_focus=False):
             column = column_at(COLUMNS, self._column_widths(self.line_width), place.x)
             order = next((each for each in SessionOrder if column is not None and each.value == column.name), None)
             if order is not None:
-                self.post_message(self.OrderAsked(order))
+                self.post_message(self.OrderRequested(order))
             return
         if line is not None and line >= 0:
             if line == self.cursor:

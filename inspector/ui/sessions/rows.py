@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from inspector.session.discovery import Header
-    from inspector.ui.sessions.book import SessionLine
+    from inspector.ui.sessions.list_model import SessionLine
 
 LIVE, FOLDED, UNFOLDED, BRANCH = "●", "▸", "▾", "└"
 
@@ -67,10 +67,10 @@ def row_of(line: SessionLine, now: float) -> FigureRow:
         cells |= {name: Cell(NO_USAGE, style="table--faint") for name in ("tokens", "cost")}
         is_part = not summary.is_whole
         if summary.tokens is not None:
-            cells["tokens"] = Cell(ON_SCREEN.marked(ON_SCREEN.short(summary.tokens), "", is_least=is_part))
+            cells["tokens"] = Cell(ON_SCREEN.marked(ON_SCREEN.short(summary.tokens), "", is_lower_bound=is_part))
         if summary.usd is not None:
             dollars = ON_SCREEN.dollars(summary.usd)
-            cells["cost"] = Cell(ON_SCREEN.marked(dollars, "", is_least=is_part or summary.is_least))
+            cells["cost"] = Cell(ON_SCREEN.marked(dollars, "", is_lower_bound=is_part or summary.is_lower_bound))
         elif summary.tokens is not None:
             cells["cost"] = Cell(NO_PRICE, style="table--faint")
     return FigureRow(header.path, cells, mark=LIVE if is_live(entry.written, now) else " ")

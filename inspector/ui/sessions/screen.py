@@ -18,12 +18,12 @@ from inspector.safe_text import clip_cells, one_line
 from inspector.ui.actions.action import bindings
 from inspector.ui.actions.screens import SESSIONS
 from inspector.ui.dialogs.dialog import DiagnosticsScreen
-from inspector.ui.sessions.book import SessionBook, SessionOrder
 from inspector.ui.sessions.finder import SessionFinder
+from inspector.ui.sessions.list_model import SessionListModel, SessionOrder
 from inspector.ui.sessions.list_widget import SessionList
-from inspector.ui.sessions.places import first_steps, places_text
 from inspector.ui.sessions.rows import preview_lines
-from inspector.ui.toolkit.answered_screen import AnsweredScreen
+from inspector.ui.sessions.search_paths import first_steps, places_text
+from inspector.ui.toolkit.single_result_screen import SingleResultScreen
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -33,13 +33,13 @@ if TYPE_CHECKING:
 
     from inspector.report.session_summary import ReadSummary, SessionSummary
     from inspector.session.discovery import Header
-    from inspector.ui.sessions.book import SessionLine
+    from inspector.ui.sessions.list_model import SessionLine
 
 SECONDS_BETWEEN_AGES = 5
 """Interval of updates of the ages."""
 
 
-class SessionsScreen(AnsweredScreen[None]):
+class SessionsScreen(SingleResultScreen[None]):
     """Screen to choose a session."""
 
     DEFAULT_CSS = """
@@ -103,7 +103,7 @@ class SessionsScreen(AnsweredScreen[None]):
         self._finder = SessionFinder(
             tuple(paths), None if folders is None else tuple(folders), {} if read is None else read, keeps=keeps
         )
-        self._book = SessionBook(named=frozenset(paths))
+        self._book = SessionListModel(named=frozenset(paths))
         self._opened: frozenset[Path] = frozenset()
         self._order = SessionOrder.NEWEST
         self._is_complete = False
@@ -167,7 +167,7 @@ class SessionsScreen(AnsweredScreen[None]):
             place, entry = self._places.get(summary.path), self._book.entry(summary.path)
             if place is not None and entry is not None:
                 self._lines[place] = replace(self._lines[place], entry=entry)
-        self.query_one(SessionList).tell_again()
+        self.query_one(SessionList).refresh_content()
         self._tell_count()
 
     @on(Input.Changed)
@@ -244,8 +244,8 @@ class SessionsScreen(AnsweredScreen[None]):
         self.query_one(SessionList).order = self._order
         self._fill(to_top=True)
 
-    @on(SessionList.OrderAsked)
-    def _sort(self, event: SessionList.OrderAsked) -> None:
+    @on(SessionList.OrderRequested)
+    def _sort(self, event: SessionList.OrderRequested) -> None:
         if event.order is not self._order:
             self.action_sort()
 

@@ -7,7 +7,7 @@ from functools import cached_property
 from math import isnan
 from typing import TYPE_CHECKING
 
-from inspector.replay.analysis.side_calls import made_before
+from inspector.replay.analysis.side_requests import made_before
 from inspector.replay.figure import HowKnown
 from inspector.report.numbers import MINUS, ON_SCREEN
 from inspector.safe_text import cell_width, one_line
@@ -109,7 +109,7 @@ def _happened(history: History, effect: CompactionEffect) -> tuple[str, ...]:
 
 
 PROMPT = "prompt"
-SUMMARY_IS_NOT_THERE = "the file does not hold the summary"
+SUMMARY_IS_NOT_THERE = "the summary is not in the file"
 LISTED = 8
 """Maximum number of kinds of removed blocks listed separately."""
 
@@ -136,7 +136,7 @@ def effect_lines(boundary: Boundary, table: TokenTable, baseline: Replay | None 
     removed, kept, added = (
         ON_SCREEN.plural(len(each), "block") for each in (effect.removed, effect.kept, effect.added)
     )
-    again = f", {ON_SCREEN.whole(len(effect.repeated))} of them recorded once more" if len(effect.repeated) else ""
+    again = f", {ON_SCREEN.whole(len(effect.repeated))} of them recorded again" if len(effect.repeated) else ""
     tokens = f"{_tokens(sum(part.tokens for part in parts), how)} tokens"
     tokens += f" ({LOCAL_ESTIMATE})" if sizes is None else " (fitted)" if how is HowKnown.CALIBRATED else ""
     lacks_summary = boundary.is_compaction and not len(effect.added)
@@ -151,10 +151,10 @@ def effect_lines(boundary: Boundary, table: TokenTable, baseline: Replay | None 
         *heading,
         *(() if sizes is None else _sum_lines(sizes, lacks_summary=lacks_summary)),
         *_aligned(named, how),
-        *(_told_beside(each) for each in made_before(history.session, effect.after)),
+        *(_describe_side_request(each) for each in made_before(history.session, effect.after)),
         "",
         *_noted_lines(boundary),
-        f"Between calls {before} and {after}: g h shows call {before}, v what its prompt was made of.",
+        f"Between calls {before} and {after}: g h shows call {before}, v the composition of its prompt.",
     )
 
 
@@ -163,7 +163,7 @@ def _shrunk(sizes: CompactionSizes) -> str:
     if sizes.prompts is None:
         return ""
     less = sizes.prompts[0] - sizes.prompts[1]
-    return f"prompt {ON_SCREEN.whole(abs(less))} {'less' if less >= 0 else 'more'} (reported)"
+    return f"prompt {ON_SCREEN.whole(abs(less))} {'smaller' if less >= 0 else 'larger'} (reported)"
 
 
 def _sum_lines(sizes: CompactionSizes, *, lacks_summary: bool) -> tuple[str, ...]:
@@ -182,10 +182,10 @@ def _sum_lines(sizes: CompactionSizes, *, lacks_summary: bool) -> tuple[str, ...
         for amount, name in steps
         if amount
     )
-    why = "what stands around texts, and what the file does not hold"
+    why = "message framing, and content that is not in the file"
     if lacks_summary and sizes.rest > 0:
-        why = "the summary, and what else the file does not hold"
-    return (f"prompt {before}{said} = {after}", *((f"Other is {why}.",) if sizes.rest else ()))
+        why = "the summary, and other content that is not in the file"
+    return (f"prompt {before}{said} = {after}", *((f"Other: {why}.",) if sizes.rest else ()))
 
 
 def _noted_lines(boundary: Boundary) -> tuple[str, ...]:
@@ -197,20 +197,20 @@ def _noted_lines(boundary: Boundary) -> tuple[str, ...]:
     if usage is None or not usage.prompt or usage.prompt == compaction.tokens_before:
         return ()
     noted, prompt = ON_SCREEN.whole(compaction.tokens_before), ON_SCREEN.whole(usage.prompt)
-    return (f"The agent noted {noted} tokens when it compacted; the prompt before it was reported as {prompt}.",)
+    return (f"The agent recorded {noted} tokens when it compacted; the previous prompt was reported as {prompt}.",)
 
 
 def aftermath_lines(found: CompactionAftermath) -> tuple[str, ...]:
     """Compare the calls after a compaction with calls elsewhere in the session; one safe line each."""
     after, other = found.after, found.elsewhere
-    until = "until it edited a file or finished a step" if found.reached else "and no file edited, no step finished"
+    until = "until the first file edit or finished step" if found.reached else "without a file edit or a finished step"
     calls, reads = ON_SCREEN.plural(after.calls, "call"), ON_SCREEN.plural(round(after.reads), "read")
-    again = f"; {after.rereads:g} of {reads} were of files it had had before" if after.reads else ""
+    again = f"; {after.rereads:g} of {reads} repeated earlier reads" if after.reads else ""
     said = f"After it: {calls}, {_work(after, found)} {until}{again}."
     if other is None:
         return (said,)
     again = f"{other.rereads:g} {'re-read' if other.rereads == 1 else 're-reads'}"
-    elsewhere = f"To compare: {calls} elsewhere in this session (median of {ON_SCREEN.whole(found.windows)} stretches)"
+    elsewhere = f"Elsewhere in this session, {calls} (median of {ON_SCREEN.whole(found.windows)} samples)"
     return (said, f"{elsewhere}: {_work(other, found)}, {again}.")
 
 
@@ -221,13 +221,13 @@ def _work(done: WorkStretch, found: CompactionAftermath) -> str:
     return f"{actions}, {tokens} tokens{usd}"
 
 
-def _told_beside(call: SideCall) -> str:
+def _describe_side_request(call: SideCall) -> str:
     """Describe a side request made at the compaction."""
     name = one_line(call.purpose)
     if call.usage is None:
-        return f"beside the conversation: {name}"
+        return f"side request: {name}"
     sizes = f"{ON_SCREEN.whole(call.usage.prompt)} tokens in, {ON_SCREEN.whole(call.usage.output)} out"
-    return f"beside the conversation: {name}, {sizes}, in no prompt of it ($ has its cost)"
+    return f"side request: {name}, {sizes}, in no prompt of the conversation ($ shows its cost)"
 
 
 def _part_name(part: RemovedPart) -> str:
@@ -258,7 +258,7 @@ def cleared_line(compaction: Compaction) -> str:
     """Describe a partial compaction without a call between it and the full one after it; a safe sentence."""
     saved = compaction.tokens_saved
     amount = "" if saved is None else f", {ON_SCREEN.whole(saved)} tokens by its own count"
-    return f"Right before it the agent cleared {_results(compaction)}{amount}; no call was made in between."
+    return f"Just before, the agent cleared {_results(compaction)}{amount}; no call in between."
 
 
 def _cleared(compaction: Compaction) -> str:

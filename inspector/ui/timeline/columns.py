@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from inspector.report.numbers import ABOUT, ON_SCREEN, elapsed
 from inspector.safe_text import cell_width, clip_cells, fit_cells, one_line
 from inspector.strategies.core.rendition import Action
-from inspector.ui.miss_marks import notes_of
+from inspector.ui.miss_glyphs import miss_notes
 from inspector.ui.timeline.arrangement import Order
 from inspector.ui.toolkit.bars import bar, outside_bar
 
@@ -48,7 +48,7 @@ ROLE_CLASSES: Final = {
 }
 OUTSIDE: Final = "timeline--outside"
 
-LEAST_BAR = 5
+MIN_BAR = 5
 """Minimum bar width in cells: removable columns are dropped until it fits."""
 LONGEST_BAR = 48
 """Maximum bar width if no column follows."""
@@ -175,7 +175,7 @@ def columns_for(space: Space, columns: tuple[TimelineColumn, ...] | None = None)
     widths = {column.name: column.width(space) for column in columns if column.width is not None}
     left = space.width - sum(widths.values())
     for column in sorted((column for column in columns if column.leaves), key=lambda column: column.leaves):
-        if left >= LEAST_BAR:
+        if left >= MIN_BAR:
             break
         left += widths[column.name]
         widths[column.name] = 0
@@ -290,13 +290,13 @@ def _what(cell: CellOfRow, width: int) -> list[Piece]:
     preview = view.preview(row.index)
     preview_class = cell.faint or ("timeline--error" if row.is_error else "timeline--preview")
     pieces: list[Piece] = [(blanks, "")]
-    told = [(_miss_told(view, row.index, width), "timeline--miss")]
+    told = [(_miss_note(view, row.index, width), "timeline--miss")]
     if cell.amount.action is not Action.WHOLE:
         told.append((one_line(view.reason_at(row.index), 200) or cell.amount.action.label, "timeline--reason"))
     for text, style in told:
         if text:
             if style == "timeline--reason":
-                text = _beside_preview(text, cell.amount.action.label, preview, width)
+                text = _shorten_reason(text, cell.amount.action.label, preview, width)
             text = clip_cells(text, width)
             left = width - cell_width(text) - 3
             if left < LEAST_PREVIEW or not preview:
@@ -306,7 +306,7 @@ def _what(cell: CellOfRow, width: int) -> list[Piece]:
     return [*pieces, (fit_cells(preview, width), preview_class)]
 
 
-def _beside_preview(reason: str, action: str, preview: str, width: int) -> str:
+def _shorten_reason(reason: str, action: str, preview: str, width: int) -> str:
     """Return the longest form of a reason that leaves room for the preview.
 
     Drops the strategy's name first, then everything except the action.
@@ -319,7 +319,7 @@ def _beside_preview(reason: str, action: str, preview: str, width: int) -> str:
     )
 
 
-def _miss_told(view: TimelineView, row: int, width: int) -> str:
+def _miss_note(view: TimelineView, row: int, width: int) -> str:
     """Return the longest note on the row's cache miss that leaves room for a preview, or else that fits."""
     notes = _notes(view, row)
     roomy = [note for note in notes[:-1] if cell_width(note) + 3 + LEAST_PREVIEW <= width]
@@ -328,7 +328,7 @@ def _miss_told(view: TimelineView, row: int, width: int) -> str:
 
 def _notes(view: TimelineView, row: int) -> tuple[str, ...]:
     miss = view.miss_at(row)
-    return () if miss is None else notes_of(miss)
+    return () if miss is None else miss_notes(miss)
 
 
 def _named(name: str, *, right: bool = False) -> Callable[[HeadOfColumn, int], str]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 import numpy as np
 
 from inspector.report.numbers import ON_SCREEN
-from inspector.ui.miss_marks import costs
+from inspector.ui.miss_glyphs import costs
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -36,7 +36,7 @@ class Jump(NamedTuple):
     text: str
 
 
-class Landing(NamedTuple):
+class JumpResult(NamedTuple):
     """Result of a jump.
 
     Attributes:
@@ -61,11 +61,11 @@ class Landing(NamedTuple):
         """Describe the position in a few words: `failure 3/17`."""
         parts = [f"{noun} {ON_SCREEN.whole(self.place)}/{ON_SCREEN.whole(self.total)}"]
         if self.is_around and self.total > 1:
-            parts.append("again from the top" if self.place == 1 else "again from the bottom")
+            parts.append("wrapped to the top" if self.place == 1 else "wrapped to the bottom")
         if self.is_near:
-            parts.append("its row is not shown, this is the nearest")
+            parts.append("its row is hidden, this is the nearest one")
         elif self.hidden:
-            parts.append(f"{ON_SCREEN.whole(self.hidden)} more not shown")
+            parts.append(f"{ON_SCREEN.whole(self.hidden)} more hidden")
         return ", ".join(parts)
 
 
@@ -74,10 +74,10 @@ def landing(
     wanted: NDArray[np.integer[Any]],
     step: int,
     cursor: int,
-    before: Landing | None = None,
+    before: JumpResult | None = None,
     *,
     is_nearest_first: bool = False,
-) -> Landing | None:
+) -> JumpResult | None:
     """Find the next visible target from the cursor, wrapping around.
 
     If all targets are hidden, visits each of them at the nearest visible row.
@@ -106,12 +106,14 @@ def landing(
         position = int(positions[found])
         row = int(wanted[np.flatnonzero(places == position)[0]])
         hidden = int((places < 0).sum())
-        return Landing(position, row, found + 1, len(positions), hidden, is_around=is_around)
+        return JumpResult(position, row, found + 1, len(positions), hidden, is_around=is_around)
     here = before.row if before is not None and before.position == cursor else view.row_at(cursor)
     found, is_around = _next_of(wanted, here, step)
     is_around = is_around and before is not None
     row = int(wanted[found])
-    return Landing(view.position_of(row), row, found + 1, len(wanted), len(wanted), is_near=True, is_around=is_around)
+    return JumpResult(
+        view.position_of(row), row, found + 1, len(wanted), len(wanted), is_near=True, is_around=is_around
+    )
 
 
 def _next_of(values: NDArray[np.integer[Any]], here: int, step: int) -> tuple[int, bool]:
@@ -130,10 +132,8 @@ def rises_of(outcome: Outcome) -> tuple[Jump, ...]:
     for rank, call in enumerate(largest.tolist()):
         block = _largest_new(outcome, call)
         if grown[call] > 0 and block >= 0:
-            text = (
-                f"call {ON_SCREEN.whole(call + 1)} sent {ON_SCREEN.short(grown[call])} tokens more than the one before"
-            )
-            jumps.append(Jump(block, f"{text}: number {rank + 1} by size"))
+            text = f"call {ON_SCREEN.whole(call + 1)} sent {ON_SCREEN.short(grown[call])} more tokens than the previous one"
+            jumps.append(Jump(block, f"{text} (#{rank + 1} by size)"))
     return tuple(sorted(jumps))
 
 
@@ -186,7 +186,7 @@ CHANGED: Final = Mark("░", "timeline--cut")
 Marks = tuple[Mark | None, ...]
 
 
-def marks_of(view: TimelineView, height: int, header: int) -> tuple[Marks, Marks]:
+def scroll_ticks(view: TimelineView, height: int, header: int) -> tuple[Marks, Marks]:
     """Return the most important mark per cell of the scrollbar, in two lanes.
 
     The first lane has changes by the plan and boundaries, the second one failures, matches and pins. The scrollbar

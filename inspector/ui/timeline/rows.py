@@ -97,11 +97,11 @@ class SubagentRow:
         if subagent is not None:
             about = "" if subagent.table.is_complete else "about "
             parts.append(ON_SCREEN.plural(len(subagent.session.messages), "message"))
-            parts.append(f"{about}{ON_SCREEN.short(subagent.tokens)} tokens of its own")
+            parts.append(f"{about}{ON_SCREEN.short(subagent.tokens)} tokens")
         if problem:
             parts.append(one_line(problem))
         elif subagent is None:
-            parts.append("→ unfolds it")
+            parts.append("→ unfolds")
         return " · ".join(parts)
 
 
@@ -178,7 +178,7 @@ class RowPlace(NamedTuple):
     inner: RowPlace | None
 
 
-class _Stand(NamedTuple):
+class _HeadingRow(NamedTuple):
     """A row without a block.
 
     Attributes:
@@ -404,14 +404,14 @@ class Rows:
         return letter or _LETTER_OF_ROLE[self.history.session.messages[message].role]
 
 
-def _stands(boundaries: Sequence[Boundary], subagents: Sequence[SubagentRow]) -> list[_Stand]:
+def _stands(boundaries: Sequence[Boundary], subagents: Sequence[SubagentRow]) -> list[_HeadingRow]:
     """Return the rows without a block in order: a subagent below its call and above a boundary after the call."""
-    below = [_Stand(row.block + 1, row.block, -1, place) for place, row in enumerate(subagents)]
-    above = [_Stand(boundary.block, boundary.block, place, -1) for place, boundary in enumerate(boundaries)]
+    below = [_HeadingRow(row.block + 1, row.block, -1, place) for place, row in enumerate(subagents)]
+    above = [_HeadingRow(boundary.block, boundary.block, place, -1) for place, boundary in enumerate(boundaries)]
     return sorted(below + above, key=lambda stand: stand.place)
 
 
-def _unchanged_rows(stands: Sequence[_Stand], block_count: int, previous: Rows) -> tuple[int, int]:
+def _unchanged_rows(stands: Sequence[_HeadingRow], block_count: int, previous: Rows) -> tuple[int, int]:
     """Return the first block where rows may have changed since `previous`, and its row."""
     before = _stands(previous.boundaries, previous.subagent_rows)
     same = next((place for place, (now, then) in enumerate(zip(stands, before, strict=False)) if now != then), None)

@@ -58,7 +58,7 @@ _WORD = re.compile(r'"([^"]*)"?|(\S+)')
 class QueryError(InspectorError, ValueError):
     """An invalid query; the message lists the allowed values."""
 
-    advice = "the search line's help lists what can be asked"
+    advice = "the help of the search line lists all filters"
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +105,7 @@ class Query:
                 kinds.extend(_kinds(value))
             elif name == "is" and colon:
                 if value not in STATES:
-                    raise QueryError(f"is: takes {', '.join(STATES)}")
+                    raise QueryError(f"is: accepts {', '.join(STATES)}")
                 states.append(value)
             elif match := re.fullmatch(r"tokens>(\d[\d,]*)", word):
                 above = int(match[1].replace(",", ""))
@@ -127,7 +127,7 @@ class Query:
 def _kinds(value: str) -> tuple[BlockKind, ...]:
     named = [name for name in WHO if value and name.startswith(value.lower())]
     if not named:
-        raise QueryError(f"who: takes {', '.join(WHO)}")
+        raise QueryError(f"who: accepts {', '.join(WHO)}")
     return tuple(kind for name in named for kind in WHO[name])
 
 

@@ -86,7 +86,7 @@ class TimelineView:
         return len(self.rows) if self.visible is None else len(self.visible)
 
     @property
-    def own_count(self) -> int:
+    def session_row_count(self) -> int:
         """Number of the session's rows, visible or not, without rows of subagents' sessions."""
         return len(self.rows) - self.rows.inner_count
 

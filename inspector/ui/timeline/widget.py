@@ -16,7 +16,7 @@ from inspector.ui.actions.action import bindings
 from inspector.ui.actions.parts import TIMELINE
 from inspector.ui.timeline.columns import Columns, Space, columns_for
 from inspector.ui.timeline.drawing import MARK_OF_HEADING, header_pieces, row_pieces
-from inspector.ui.timeline.jumps import marks_of
+from inspector.ui.timeline.jumps import scroll_ticks
 from inspector.ui.toolkit.line_view import LineView, component_classes
 
 if TYPE_CHECKING:
@@ -164,7 +164,7 @@ class Timeline(LineView):
             return self.timeline
 
     @dataclass
-    class FoldAsked(Message):
+    class FoldRequested(Message):
         """Posted to fold or unfold rows.
 
         Attributes:
@@ -175,11 +175,11 @@ class Timeline(LineView):
         row: int | None
         folded: bool | None = None
 
-    class OrderAsked(Message):
+    class OrderRequested(Message):
         """Posted to change the row order."""
 
     @dataclass
-    class PinAsked(Message):
+    class PinRequested(Message):
         """Posted to toggle the pin of a block.
 
         Attributes:
@@ -204,13 +204,13 @@ class Timeline(LineView):
             self.vertical_scrollbar.refresh()
             return
         before, height = self._map, self._map_of[1]
-        self._map, self._map_of = marks_of(view, height, self.HEADER_LINES), (view, height)
+        self._map, self._map_of = scroll_ticks(view, height, self.HEADER_LINES), (view, height)
         if self._map != before:
             self.vertical_scrollbar.refresh()
 
     def _lanes_at(self, height: int) -> Lanes:
         if self.view is not None and self._map_of != (self.view, height):
-            self._map, self._map_of = marks_of(self.view, height, self.HEADER_LINES), (self.view, height)
+            self._map, self._map_of = scroll_ticks(self.view, height, self.HEADER_LINES), (self.view, height)
         lanes = self._map if self.view is not None else ((None,) * height,) * 2
         left, right = (
             tuple(None if mark is None else (mark.glyph, self.style_of(mark.style)) for mark in lane) for lane in lanes
@@ -246,7 +246,7 @@ class Timeline(LineView):
             self.move_to(self.view.count - 1)
 
     def mark_all_seen(self) -> None:
-        self._seen_rows = self.view.own_count if self.view is not None else 0
+        self._seen_rows = self.view.session_row_count if self.view is not None else 0
         self.new_rows = 0
 
     def watch_view(self, before: TimelineView | None, view: TimelineView | None) -> None:
@@ -274,7 +274,7 @@ class Timeline(LineView):
         if self.follow or not same_session:
             self.mark_all_seen()
         else:
-            self.new_rows = max(view.own_count - self._seen_rows, 0)
+            self.new_rows = max(view.session_row_count - self._seen_rows, 0)
         moved = self.cursor >= 0 and position != self.cursor
         self.set_reactive(Timeline.cursor, position)
         if self.follow:
@@ -334,7 +334,7 @@ class Timeline(LineView):
             return
         column = self._columns_for(self.line_width).at(place.x)
         if line < 0:
-            self.action_scale() if column == "bar" else self.post_message(self.OrderAsked())
+            self.action_scale() if column == "bar" else self.post_message(self.OrderRequested())
             return
         self.move_to(line)
         is_own = bool(self.view.rows.is_block[self.cursor_row])
@@ -361,15 +361,15 @@ class Timeline(LineView):
     def action_fold(self, folded: int | None = None) -> None:
         """Fold the message or subagent under the cursor (1), unfold it (0), or toggle it (None)."""
         if self.view is not None and self.cursor >= 0:
-            self.post_message(self.FoldAsked(self.cursor_row, None if folded is None else bool(folded)))
+            self.post_message(self.FoldRequested(self.cursor_row, None if folded is None else bool(folded)))
 
     def action_fold_all(self) -> None:
-        self.post_message(self.FoldAsked(None))
+        self.post_message(self.FoldRequested(None))
 
     def action_pin(self) -> None:
         """Toggle the pin of the row under the cursor; rows of subagents' sessions cannot be pinned."""
         if self.view is not None and self.cursor >= 0 and self.view.rows.subagent[self.cursor_row] < 0:
-            self.post_message(self.PinAsked(self.cursor_block))
+            self.post_message(self.PinRequested(self.cursor_block))
 
     def action_scale(self) -> None:
         self.logarithmic = not self.logarithmic

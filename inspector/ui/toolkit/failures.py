@@ -40,7 +40,7 @@ def failures_log() -> Path:
     return user_state_path(APPLICATION) / LOG_NAME
 
 
-def note_failure(error: BaseException) -> Path | None:
+def log_failure(error: BaseException) -> Path | None:
     """Append a traceback to the log; return its path, None if it could not be written."""
     path = failures_log()
     told = "".join(traceback.format_exception(error))
@@ -71,12 +71,12 @@ class Failure(NamedTuple):
 
     @classmethod
     def noted(cls, error: BaseException) -> Failure:
-        return cls(reason_of(error), note_failure(error))
+        return cls(reason_of(error), log_failure(error))
 
     @property
     def details(self) -> str:
         """Location of the details, in a few words."""
-        return "its details could not be kept" if self.log is None else f"details in {one_line(str(self.log))}"
+        return "its details could not be saved" if self.log is None else f"details in {one_line(str(self.log))}"
 
 
 @runtime_checkable
@@ -116,7 +116,7 @@ def contain(error: Exception) -> bool:
     return False
 
 
-async def outliving(dispatch: Awaitable[None]) -> None:
+async def keep_running(dispatch: Awaitable[None]) -> None:
     """Dispatch a message and keep the receiver running: Textual ends any message pump that fails.
 
     Raises:
@@ -129,7 +129,7 @@ async def outliving(dispatch: Awaitable[None]) -> None:
             raise
 
 
-def contain_end_of(pump: MessagePump | None, error: Exception) -> bool:
+def contain_pump_failure(pump: MessagePump | None, error: Exception) -> bool:
     """Contain a failure that may have ended a widget's message pump; return True if everything else can continue.
 
     An ended widget must be rebuilt, so the part around it fails too, wherever the error occurred.
@@ -147,7 +147,7 @@ def contain_end_of(pump: MessagePump | None, error: Exception) -> bool:
 class FailureNotice(Widget, can_focus=True):
     """Shown in place of a failed part."""
 
-    HELP = "Something in this part of the screen failed. Everything else goes on."
+    HELP = "Something in this part of the screen failed. Everything else still works."
 
     DEFAULT_CSS = """
     FailureNotice {
@@ -165,7 +165,7 @@ class FailureNotice(Widget, can_focus=True):
 
     BINDINGS: ClassVar[list[BindingType]] = bindings(FAILURE)
 
-    class RetryAsked(Message):
+    class RetryRequested(Message):
         """Posted to retry the failed part."""
 
     def __init__(self, failure: Failure) -> None:
@@ -177,12 +177,12 @@ class FailureNotice(Widget, can_focus=True):
         return Content.assemble(
             (f"this part failed: {self._failure.reason}", self.get_visual_style("failure--problem")),
             "; ",
-            ("enter tries again", self.get_visual_style("failure--key")),
+            ("enter retries", self.get_visual_style("failure--key")),
             (f"; {self._failure.details}", self.get_visual_style("failure--details")),
         )
 
     def action_retry(self) -> None:
-        self.post_message(self.RetryAsked())
+        self.post_message(self.RetryRequested())
 
     def on_click(self, event: events.Click) -> None:
         event.stop()

@@ -128,7 +128,7 @@ class FindLine(Horizontal):
 class FindBar(FindLine):
     """The search and filter line of the rows."""
 
-    HELP = f"Rows that match all of it: {ALL_WORDS}"
+    HELP = f"Rows that match all words: {ALL_WORDS}"
 
     BINDINGS: ClassVar[list[BindingType]] = bindings(FIND_BAR)
 
@@ -157,13 +157,13 @@ class FindBar(FindLine):
         self._completion.words = words
         self.is_filter = is_filter
         self.add_class("-open")
-        self.query_one(".find-label", Static).update(Content("show only" if is_filter else "find"))
+        self.query_one(".find-label", Static).update(Content("filter" if is_filter else "find"))
 
 
 class TextFind(FindLine):
     """The search line of a text."""
 
-    HELP = "Words to look for in the text shown, in any case. Enter goes back to it, where n and N go on."
+    HELP = "Text to find in this view, ignoring case. Enter returns to the view; n and N go to the next and previous match."
 
     BINDINGS: ClassVar[list[BindingType]] = bindings(TEXT_FIND)
 

@@ -32,7 +32,7 @@ Polls are counted instead of seconds, because a process without CPU time has had
 """
 
 
-class KeptInput(NamedTuple):
+class QueuedInput(NamedTuple):
     """Waiting input.
 
     Attributes:
@@ -53,34 +53,34 @@ class GatedApp(App[None]):
 
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
-        self._kept_input: deque[KeptInput] = deque()
+        self._queued_input: deque[QueuedInput] = deque()
         self._open_screens: WeakSet[Screen[Any]] = WeakSet()
         self._opening_screens: WeakSet[Screen[Any]] = WeakSet()
         # Weak references: the last key is stored until the next one, and its screen may be gone by then.
         self._aimed_at: WeakKeyDictionary[events.Key, ref[Screen[Any]]] = WeakKeyDictionary()
         self._followed: events.Key | None = None
-        self._looks: int | None = None
+        self._polls: int | None = None
         self._is_mouse_dropped = False
         self._look_again: Timer | None = None
 
     def on_mount(self) -> None:
         """Check the waiting input whenever the screen on top changes."""
         self.screen_change_signal.subscribe(self, self._screen_changed, immediate=True)
-        self.call_later(self._give_kept)
+        self.call_later(self._deliver_due)
 
     def _screen_changed(self, _: object) -> None:
-        self._looks = None
-        self.call_later(self._give_kept)
+        self._polls = None
+        self.call_later(self._deliver_due)
 
     async def on_event(self, event: events.Event) -> None:
         """Queue input that is not due yet; drop input meant for a screen no longer on top."""
         if isinstance(event, events.InputEvent | events.Paste) and not event.is_forwarded:
             if isinstance(event, events.MouseEvent) and self._drops_mouse(event):
                 return
-            if len(self._kept_input) < MOST_KEPT:
-                self._kept_input.append(KeptInput(event, self._front))
-            await self._give_kept()
-            if self._kept_input and self._look_again is None:
+            if len(self._queued_input) < MOST_KEPT:
+                self._queued_input.append(QueuedInput(event, self._front))
+            await self._deliver_due()
+            if self._queued_input and self._look_again is None:
                 self._look_again = self.set_timer(SECONDS_OF_A_LOOK, self._give_overdue)
         elif not (isinstance(event, events.Key) and self._is_of_another_screen(event)):
             await super().on_event(event)
@@ -124,21 +124,21 @@ class GatedApp(App[None]):
 
     async def _open(self, screen: Screen[Any]) -> None:
         self._open_screens.add(screen)
-        await self._give_kept()
+        await self._deliver_due()
 
     async def _give_overdue(self) -> None:
         """Deliver waiting input even if no notification arrived."""
         self._look_again = None
-        if self._looks is not None:
-            self._looks += 1
-        await self._give_kept()
-        if self._kept_input:
+        if self._polls is not None:
+            self._polls += 1
+        await self._deliver_due()
+        if self._queued_input:
             self._look_again = self.set_timer(SECONDS_OF_A_LOOK, self._give_overdue)
 
-    async def _give_kept(self) -> None:
+    async def _deliver_due(self) -> None:
         """Deliver all input that is due, unless the app is exiting."""
-        while self._kept_input and self.is_running and not self._is_following() and self._is_open():
-            event, screen = self._kept_input.popleft()
+        while self._queued_input and self.is_running and not self._is_following() and self._is_open():
+            event, screen = self._queued_input.popleft()
             if isinstance(event, events.MouseEvent) and (screen is not self._front or not self._is_there(event)):
                 continue
             await self._give(event)
@@ -156,7 +156,7 @@ class GatedApp(App[None]):
         if isinstance(event, events.Key) and front is not None and target is not None:
             self._aimed_at[event] = ref(front)
             await super().on_event(event)
-            self._looks = 0
+            self._polls = 0
             self._followed = event
             self._follow(event, [*target.ancestors_with_self])
         else:
@@ -166,7 +166,7 @@ class GatedApp(App[None]):
 
     def _is_following(self) -> bool:
         """Return True while a key is being handled."""
-        return self._looks is not None and self._looks < LOOKS_TO_FOLLOW
+        return self._polls is not None and self._polls < LOOKS_TO_FOLLOW
 
     def _follow(self, key: events.Key, way: Sequence[MessagePump]) -> None:
         """Follow a key from the focused widget up to the app, behind it in each message queue."""
@@ -180,8 +180,8 @@ class GatedApp(App[None]):
     async def _arrive(self, key: events.Key) -> None:
         await _turns()
         if key is self._followed:  # not an earlier key, when a closed screen did not wait for this one
-            self._looks = None
-            await self._give_kept()
+            self._polls = None
+            await self._deliver_due()
 
 
 async def _turns() -> None:

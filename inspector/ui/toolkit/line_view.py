@@ -120,7 +120,7 @@ class LineView(ScrollView, can_focus=True):
         """The line at the top."""
         return self.scroll_offset.y
 
-    def tell_cut(self) -> None:
+    def post_hidden_lines(self) -> None:
         """Post the number of lines out of sight if it changed."""
         above = min(self.first_line, self._line_count)
         cut = above, max(self._line_count - above - self.page_height, 0)

@@ -36,17 +36,17 @@ class Pane(Vertical):
         super().__init__(*children, id=id, classes="section")
         self.border_title = Content(title)
         self._foot: tuple[str, ...] | None = None
-        self._out_of_sight = ""
+        self._hidden_rows = ""
 
-    def say_below(self, *phrases: str) -> None:
+    def set_subtitle(self, *phrases: str) -> None:
         """Set the subtitle: phrases by importance, after the number of rows out of sight."""
         self._foot = phrases
-        told = [each for each in (self._out_of_sight, *phrases) if each]
+        told = [each for each in (self._hidden_rows, *phrases) if each]
         subtitle(self, fitting(told, self.size.width) or next(iter(told), ""))
 
     def on_resize(self) -> None:
         if self._foot is not None:
-            self.say_below(*self._foot)
+            self.set_subtitle(*self._foot)
 
     def on_line_view_cut(self, event: LineView.Cut) -> None:
         """Show the number of rows out of sight, if the frame has a subtitle."""
@@ -55,9 +55,9 @@ class Pane(Vertical):
             for arrow, count in (("↑", event.above), ("↓", event.below))
         )
         counts = " ".join(filter(None, (above, below)))
-        self._out_of_sight = f"{counts} more" if counts else ""
+        self._hidden_rows = f"{counts} more" if counts else ""
         if self._foot is not None:
-            self.say_below(*self._foot)
+            self.set_subtitle(*self._foot)
 
     class TitleClicked(Message):
         """Posted on a double click at the top of the frame.
@@ -95,7 +95,7 @@ def subtitle(widget: Widget, text: str) -> None:
         widget.border_subtitle = Content(text)
 
 
-class Word(NamedTuple):
+class PlaceholderText(NamedTuple):
     """Text shown in place of a session.
 
     Attributes:
@@ -132,7 +132,7 @@ class Placeholder(Widget):
         "placeholder--rest",
     }
 
-    word: reactive[Word] = reactive(Word(""))
+    word: reactive[PlaceholderText] = reactive(PlaceholderText(""))
 
     def render(self) -> Content:
         word = self.word

@@ -57,7 +57,7 @@ class WorkProgress(NamedTuple):
     stop: str = ""
 
 
-class Standing(NamedTuple):
+class StatusCounts(NamedTuple):
     """Counts of the session's rows.
 
     Attributes:
@@ -100,7 +100,7 @@ class StatusBar(Widget):
 
     keys: reactive[tuple[KeyHint, ...]] = reactive(())
     """Key hints by importance."""
-    standing: reactive[Standing | None] = reactive[Standing | None](None)
+    standing: reactive[StatusCounts | None] = reactive[StatusCounts | None](None)
     progress: reactive[WorkProgress | None] = reactive(None)
     notice: reactive[str] = reactive("")
     is_problem: reactive[bool] = reactive(False)
@@ -121,7 +121,7 @@ class StatusBar(Widget):
             parts += self._standing_parts(self.standing)
         return line_of(parts, self.content_size.width, gap=2)
 
-    def _standing_parts(self, standing: Standing) -> list[LinePiece]:
+    def _standing_parts(self, standing: StatusCounts) -> list[LinePiece]:
         parts = []
         follow = Content.styled(" FOLLOW ", self.get_visual_style("status--follow"))
         faint = self.get_visual_style("status--faint")
@@ -131,16 +131,16 @@ class StatusBar(Widget):
             told, short = (Content.styled(f" {text} ", style) for text in (standing.moment, standing.short_moment))
             parts.append(LinePiece(told, 2, right=True, shorter=short))
         if standing.new:
-            pill = f" {ON_SCREEN.whole(standing.new)} new below: end follows "
+            pill = f" {ON_SCREEN.whole(standing.new)} new below (end follows) "
             shorter = f" +{ON_SCREEN.short(standing.new)} "
             style = self.get_visual_style("status--new") + to_now
             parts.append(LinePiece(Content.styled(pill, style), 2, right=True, shorter=Content.styled(shorter, style)))
         parts += [
             LinePiece(follow if standing.follows else Content(""), 1, right=True),
-            LinePiece(Content.styled(f"rows {ON_SCREEN.whole(standing.rows)}", faint), 6, right=True),
+            LinePiece(Content.styled(f"{ON_SCREEN.plural(standing.rows, 'row')}", faint), 6, right=True),
             LinePiece(
                 Content.styled(
-                    f"hidden {ON_SCREEN.whole(standing.hidden)}", faint + Style.from_meta({ACTION: "show_all"})
+                    f"{ON_SCREEN.whole(standing.hidden)} hidden", faint + Style.from_meta({ACTION: "show_all"})
                 ),
                 # A hidden count of 0 is less important than the other parts.
                 8 if not standing.hidden else 2,

@@ -50,7 +50,7 @@ class Limits:
                 for place in (before.first, before.second)
             )
             made = cls(plan, axes, first, second, before.looked)
-        return made.choosing(made.first)
+        return made.with_selection(made.first)
 
     @property
     def axis(self) -> TunableLimit:
@@ -62,7 +62,7 @@ class Limits:
         """The second limit, for the map."""
         return self.axes[self.second]
 
-    def choosing(self, first: int, second: int | None = None) -> Limits:
+    def with_selection(self, first: int, second: int | None = None) -> Limits:
         """Select other limits. They always differ if there are at least two."""
         count = len(self.axes)
         if not count:
@@ -75,7 +75,7 @@ class Limits:
         """Select a limit by its strategy's index and its name, if it exists; an empty name selects the first."""
         for place, axis in enumerate(self.axes):
             if axis.entry == entry and name in ("", axis.parameter.name):
-                return self.choosing(place)
+                return self.with_selection(place)
         return self
 
     def in_plan(self, axis: TunableLimit) -> float:
@@ -128,7 +128,7 @@ class SweptPlan:
     others: Plan
     axes: tuple[TunableLimit, ...]
 
-    def holds_for(self, other: SweptPlan) -> bool:
+    def is_valid_for(self, other: SweptPlan) -> bool:
         """Return True if results for this input are also valid for another."""
         return self.inputs is other.inputs and self.others == other.others and self.axes == other.axes
 

@@ -14,13 +14,13 @@ from inspector.replay.analysis.sweep import POINTS
 from inspector.report.numbers import ON_SCREEN
 from inspector.safe_text import one_line
 from inspector.strategies.core.parameters import ParameterError
+from inspector.ui.analysis_screen import AnalysisScreen
 from inspector.ui.figure_table.table import legend_of
 from inspector.ui.figure_table.widget import FigureTable
 from inspector.ui.help.commands import PaletteCommand
-from inspector.ui.study import StudyScreen
 from inspector.ui.toolkit.choice_strip import Choices, ChoiceStrip
 from inspector.ui.toolkit.header import SessionHeader
-from inspector.ui.toolkit.pane import Pane, Placeholder, Word, entitle
+from inspector.ui.toolkit.pane import Pane, Placeholder, PlaceholderText, entitle
 from inspector.ui.toolkit.status_bar import StatusBar, WorkProgress
 from inspector.ui.tune.heat_drawing import fitting
 from inspector.ui.tune.limits import Limits, key_of
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from inspector.replay.analysis.tunable_limits import TunableLimit
     from inspector.ui.controller.session import SessionController
     from inspector.ui.explain.dialog import Explained
-    from inspector.ui.tune.tool_apart import ToolApart
+    from inspector.ui.tune.separate_tool import SeparatedTool
 
 ONE_TOOL = (
     "In the plan that is tried the tool has a tier of its own, or a copy of the strategy that leaves alone all other "
@@ -48,10 +48,10 @@ ONE_TOOL = (
 MARKS = "◆ here  ▲ plan  ◇ knee  ▾ least"
 
 
-class TuneScreen(StudyScreen):
+class TuneScreen(AnalysisScreen):
     """Curves of one limit, or a map of two."""
 
-    name_of_study = "tune"
+    screen_name = "tune"
 
     DEFAULT_CSS = """
     TuneScreen {
@@ -80,7 +80,7 @@ class TuneScreen(StudyScreen):
         if preferred is not None:
             self.limits = self.limits.preferring(*preferred)
         self._is_map = False
-        self._apart: ToolApart | None = None
+        self._apart: SeparatedTool | None = None
 
     def compose(self) -> ComposeResult:
         yield SessionHeader()
@@ -145,7 +145,7 @@ class TuneScreen(StudyScreen):
         self.limits = limits
         there = bool(limits.axes)
         placeholder = self.query_one(Placeholder)
-        placeholder.word = Word("nothing to tune", nothing_to_tune(limits.plan))
+        placeholder.word = PlaceholderText("nothing to tune", nothing_to_tune(limits.plan))
         placeholder.display = not there
         self.query_one("#tune-why").display = there
         self._say_why()
@@ -243,7 +243,7 @@ class TuneScreen(StudyScreen):
         self.action_choose(event.place)
 
     def action_choose(self, place: int) -> None:
-        self._take(self.limits.choosing(place))
+        self._take(self.limits.with_selection(place))
 
     def action_next_limit(self, step: int) -> None:
         """Select the next or the previous limit."""
@@ -255,7 +255,7 @@ class TuneScreen(StudyScreen):
         limits = self.limits
         if len(limits.axes) > 2:
             second = (limits.second + step) % len(limits.axes)
-            self._take(limits.choosing(limits.first, second if second != limits.first else second + step))
+            self._take(limits.with_selection(limits.first, second if second != limits.first else second + step))
 
     def action_one_tool(self) -> None:
         """Choose a tool to tune separately. The plan on trial treats it apart from the others."""
@@ -264,7 +264,7 @@ class TuneScreen(StudyScreen):
     async def _choose_tool(self) -> None:
         from inspector.ui.dialogs.choice import DialogChoice
         from inspector.ui.dialogs.picker import Picker
-        from inspector.ui.tune.tool_apart import entry_to_take_apart, tool_apart, tools_with_results
+        from inspector.ui.tune.separate_tool import entry_to_take_apart, tool_apart, tools_with_results
 
         plan, history = self.controller.plan or self.outcome.plan, self.outcome.inputs.history
         axis = self.limits.axis if self.limits.axes else None

@@ -81,7 +81,7 @@ class Sweeps:
         axis, baseline = limits.axis, outcome.baseline
         subject = limits.subject(outcome.inputs, axis)
         known = self.curves.get(key_of(axis))
-        if known is not None and known.found.is_complete and known.subject.holds_for(subject):
+        if known is not None and known.found.is_complete and known.subject.is_valid_for(subject):
             return
         if self._sweeping is not None and self._sweeping.axes == subject.axes:
             return  # a session that grew meanwhile is replayed when this sweep ends
@@ -108,7 +108,7 @@ class Sweeps:
     def _take_sweep(self, newer: KnownSweep) -> None:
         (axis,) = newer.subject.axes
         before = self.curves.get(key_of(axis))
-        is_same = before is not None and before.subject.holds_for(newer.subject)
+        is_same = before is not None and before.subject.is_valid_for(newer.subject)
         if before is not None and is_same:
             newer = replace(newer, found=newer.found.with_points(*before.found.points))
         # The previous curve is more useful than the first few points of a new one.
@@ -148,7 +148,7 @@ class Sweeps:
         known = self.curves.get(key_of(axis))
         if point is None:
             self._tell(f"{axis.strategy} does not take that value beside its others")
-        elif known is not None and known.subject.holds_for(subject):
+        elif known is not None and known.subject.is_valid_for(subject):
             self.curves[key_of(axis)] = replace(known, found=known.found.with_points(point))
             self._found()
 
@@ -166,7 +166,7 @@ class Sweeps:
             return
         across, down = limits.axis, limits.down
         subject = limits.subject(outcome.inputs, across, down)
-        if self.grid is not None and self.grid.found.is_complete and self.grid.subject.holds_for(subject):
+        if self.grid is not None and self.grid.found.is_complete and self.grid.subject.is_valid_for(subject):
             return
         if self._mapping is not None and self._mapping.axes == subject.axes:
             return

@@ -30,7 +30,7 @@ class AgentsSdkFormat(Format):
     title = "OpenAI Agents SDK (SQLiteSession)"
     exact = "nothing: neither tokens nor models are recorded"
 
-    def recognise(self, sample: Sample) -> str:
+    def recognize(self, sample: Sample) -> str:
         if sample.is_directory or not sample.is_database or not sample.has_tables(TABLES):
             return ""
         return "a database with the Agents SDK's tables of sessions and messages"

@@ -15,7 +15,7 @@ from inspector.session.formats.responses.items import ItemSide, ItemThread, bloc
 from inspector.session.json.codec import clean_text, json_in
 from inspector.session.json.values import mapping, seconds, string
 from inspector.session.model import Origin
-from inspector.session.sqlite import KnownRows, Selector
+from inspector.session.sqlite import RowCache, Selector
 from inspector.session.sqlite_reader import RowInterpreter, RowsGoneError
 
 if TYPE_CHECKING:
@@ -61,7 +61,7 @@ class AgentRows(RowInterpreter):
         super().__init__()
         self._session = session
         self._items: list[StoredItem] = []
-        self._known = KnownRows(_stored)
+        self._known = RowCache(_stored)
         self._columns: Columns = {}
 
     def read(self, connection: sqlite3.Connection) -> None:

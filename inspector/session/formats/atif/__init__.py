@@ -31,7 +31,7 @@ class AtifFormat(Format):
     title = "ATIF (Harbor trajectories)"
     exact = "tokens of every step of one call that has metrics"
 
-    def recognise(self, sample: Sample) -> str:
+    def recognize(self, sample: Sample) -> str:
         document = sample.only_value
         if not is_trajectory(document):
             return ""

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from inspector.session.formats.atif.records import is_trajectory
 from inspector.session.formats.chat import TOOLS, ChatMessage, ChatThread, blocks_of_chat, blocks_of_definition, notice
 from inspector.session.json.codec import clean_text, lenient_json
-from inspector.session.json.nodes import objects_among
+from inspector.session.json.nodes import object_nodes
 from inspector.session.json.values import count, mapping, objects, seconds_of_any, string
 from inspector.session.model import Compaction, ContextCause, LinkKind, Origin, Role, SessionLink, Usage
 from inspector.session.reader import DocumentInterpreter
@@ -263,7 +263,7 @@ class _Trajectories:
         self, items: list[Node], chat: ChatThread, model: str, file: int = 0, *, is_continued: bool = False
     ) -> None:
         copied: list[int] | None = None if is_continued else []
-        for item, step in objects_among(items, "a step", self._builder):
+        for item, step in object_nodes(items, "a step", self._builder):
             count_step(self._builder, step)
             if is_aggregate(step) and step.get("metrics"):
                 reason = "metrics of several calls together, which cannot be told apart"

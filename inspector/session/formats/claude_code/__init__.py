@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 CONVERSATION_TYPES = ("user", "assistant")
 
-TELLING_FIELDS: dict[str, tuple[str, ...]] = {
+IDENTIFYING_FIELDS: dict[str, tuple[str, ...]] = {
     "agent-name": ("sessionId",),
     "ai-title": ("aiTitle",),
     "attachment": ("attachment", "sessionId"),
@@ -55,7 +55,7 @@ def _is_claude_code(record: dict[str, Any]) -> bool:
         return any(name in record for name in ("subtype", "event", "rate_limit_info"))
     if all(name in record for name in CHAIN_FIELDS):
         return True
-    return kind in TELLING_FIELDS and all(name in record for name in TELLING_FIELDS[kind])
+    return kind in IDENTIFYING_FIELDS and all(name in record for name in IDENTIFYING_FIELDS[kind])
 
 
 class ClaudeCodeFormat(Format):
@@ -69,7 +69,7 @@ class ClaudeCodeFormat(Format):
     exact = "prompt tokens of every call; output tokens except in versions 2.1.12 to 2.1.50, which record placeholders"
     file_names = rf"(?:{UUID.pattern}|agent-[0-9A-Za-z_-]+)\.jsonl"
 
-    def recognise(self, sample: Sample) -> str:
+    def recognize(self, sample: Sample) -> str:
         found = [record for record in sample.records if _is_claude_code(record)]
         is_sure = any("sessionId" in record and "uuid" in record for record in found)
         if not found or not (is_sure or len(found) * 2 > len(sample.records)):
@@ -101,11 +101,11 @@ class ClaudeCodeFormat(Format):
         return full_output(path, text)
 
     def is_bookkeeping(self, count_name: str) -> bool:
-        from inspector.session.formats.claude_code.attachments import NEVER_SENT, NOTICES
+        from inspector.session.formats.claude_code.attachments import NOTICES, OUTSIDE_CONVERSATION
         from inspector.session.formats.claude_code.records import QUIET, QUIET_SYSTEM, REPEATED
 
         if count_name.startswith("attachment:"):
-            return count_name.partition(":")[2] in NEVER_SENT - NOTICES
+            return count_name.partition(":")[2] in OUTSIDE_CONVERSATION - NOTICES
         return count_name in QUIET or count_name == REPEATED or count_name.partition("system:")[2] in QUIET_SYSTEM
 
 

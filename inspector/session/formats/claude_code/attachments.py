@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from msgspec import Raw
 
-NEVER_SENT = frozenset(
+OUTSIDE_CONVERSATION = frozenset(
     {
         "already_read_file",
         "async_hook_response_pending",
@@ -71,7 +71,7 @@ def is_sent(fields: Attachment) -> bool:
     kind = fields.get("type")
     if kind == "hook_success":
         return bool(fields.get("content")) and fields.get("hookEvent") in ("SessionStart", "UserPromptSubmit")
-    return isinstance(kind, str) and kind not in NEVER_SENT
+    return isinstance(kind, str) and kind not in OUTSIDE_CONVERSATION
 
 
 def notice_text(fields: Attachment) -> str:

@@ -15,7 +15,13 @@ from inspector.session.formats.claude_code.lineage import ClaudeCodeLineage, Fam
 from inspector.session.formats.claude_code.records import DECODER, REPEATED, RecordKind, count_name, kind_of
 from inspector.session.formats.claude_code.related import UUID, is_copy
 from inspector.session.formats.claude_code.side_runs import SideRuns
-from inspector.session.formats.claude_code.usage import later, miss_of, terms_of, usage_of, with_placeholder_noted
+from inspector.session.formats.claude_code.usage import (
+    later,
+    mark_placeholder_output,
+    miss_of,
+    parse_billing_terms,
+    usage_of,
+)
 from inspector.session.jsonl_reader import JsonlReader
 from inspector.session.model import BlockKind, Compaction, ContextCause, Message, Origin, Role
 from inspector.session.reader import Record, RecordInterpreter
@@ -200,7 +206,7 @@ class ClaudeCodeInterpreter(RecordInterpreter):
         if kind is RecordKind.USER:
             return self._add_user(record, blocks, thread, turn)
         if kind is RecordKind.SUMMARY:
-            return self._summarise(record, blocks, thread, turn)
+            return self._summarize(record, blocks, thread, turn)
         if kind is RecordKind.SYNTHETIC:
             thread.user = NONE
             return self._show(record, Role.ASSISTANT, blocks, thread, is_synthetic=True)
@@ -291,14 +297,14 @@ class ClaudeCodeInterpreter(RecordInterpreter):
         call = self.builder.calls[response.call]
         usage = later(call.usage, usage_of(record.message.usage if record.message is not None else None))
         if usage is not None:
-            usage = with_placeholder_noted(
+            usage = mark_placeholder_output(
                 usage, response.characters, record.version or "", is_printed=record.is_printed
             )
-        miss, terms = miss_of(record) or call.miss, terms_of(record) or call.terms
+        miss, terms = miss_of(record) or call.miss, parse_billing_terms(record) or call.terms
         if usage is not call.usage or miss != call.miss or terms != call.terms:
             self.builder.calls[response.call] = structs.replace(call, usage=usage, miss=miss, terms=terms)
 
-    def _summarise(self, record: ClaudeCodeRecord, blocks: list[Block], thread: ClaudeCodeThread, turn: int) -> int:
+    def _summarize(self, record: ClaudeCodeRecord, blocks: list[Block], thread: ClaudeCodeThread, turn: int) -> int:
         if not thread.awaits_summary and thread.context is not None and thread.context.members:
             self._begin_compacted(thread, turn)
             thread.note_compaction(Compaction(len(self.builder.messages), time=record.time))

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import structs
 
-from inspector.session.billing_terms import BillingTerms, uses_of, word_of
+from inspector.session.billing_terms import BillingTerms, normalized_value, use_count
 from inspector.session.model import ReportedMiss, Usage
 
 if TYPE_CHECKING:
@@ -55,7 +55,7 @@ def later(before: Usage | None, now: Usage | None) -> Usage | None:
     return now if (now.output, now.prompt) >= (before.output, before.prompt) else before
 
 
-def with_placeholder_noted(usage: Usage, characters: int, version: str, *, is_printed: bool = False) -> Usage:
+def mark_placeholder_output(usage: Usage, characters: int, version: str, *, is_printed: bool = False) -> Usage:
     """Mark the output count as a placeholder if it cannot be the response's size.
 
     Args:
@@ -74,7 +74,7 @@ def with_placeholder_noted(usage: Usage, characters: int, version: str, *, is_pr
     return structs.replace(usage, output_is_placeholder=is_placeholder)
 
 
-def terms_of(record: ClaudeCodeRecord) -> str:
+def parse_billing_terms(record: ClaudeCodeRecord) -> str:
     """Return the billing terms besides tokens as a `BillingTerms.code`; empty if none are reported."""
     reported = record.message.usage if record.message is not None else None
     if reported is None:
@@ -87,7 +87,9 @@ def terms_of(record: ClaudeCodeRecord) -> str:
 @lru_cache(64)
 def _code(speed: str | None, tier: str | None, region: str | None, searches: int | None, runs: int | None) -> str:
     """Return the code of billing terms; nearly all responses of a session share one."""
-    return BillingTerms(word_of(speed), word_of(tier), word_of(region), uses_of(searches), uses_of(runs)).code
+    return BillingTerms(
+        normalized_value(speed), normalized_value(tier), normalized_value(region), use_count(searches), use_count(runs)
+    ).code
 
 
 def miss_of(record: ClaudeCodeRecord) -> ReportedMiss | None:

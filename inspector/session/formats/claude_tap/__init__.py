@@ -41,7 +41,7 @@ class ClaudeTapFormat(Format):
     )
     exact = "tokens of every call that was answered; none of Cursor's, which nobody counts"
 
-    def recognise(self, sample: Sample) -> str:
+    def recognize(self, sample: Sample) -> str:
         if sample.is_directory:
             return ""
         if sample.is_database:

@@ -35,7 +35,7 @@ RECORD, PART = "record", "part"
 TITLE_CHARACTERS = 120
 
 
-class ShelvedRow(NamedTuple):
+class RowStart(NamedTuple):
     """Position of a row's text in the concatenation of all texts.
 
     Attributes:
@@ -47,11 +47,11 @@ class ShelvedRow(NamedTuple):
     row: str
 
 
-class Shelf:
+class RowTexts:
     """Concatenated row texts, which give every value an offset."""
 
     def __init__(self) -> None:
-        self._places: list[ShelvedRow] = []
+        self._places: list[RowStart] = []
         self._start_of: dict[str, int] = {}
         self._end = 0
 
@@ -60,7 +60,7 @@ class Shelf:
         start = self._start_of.get(row)
         if start is None:
             start = self._start_of[row] = self._end
-            self._places.append(ShelvedRow(start, row))
+            self._places.append(RowStart(start, row))
             self._end += len(text) + 1
         return FileNode(text, start)
 
@@ -83,7 +83,7 @@ class TapRows(RowInterpreter):
     def _begin(self) -> None:
         self.builder = SessionBuilder()
         self._log = ExchangeLog(self.builder)
-        self._shelf = Shelf()
+        self._shelf = RowTexts()
         self._known: list[int] = []
 
     def read(self, connection: sqlite3.Connection) -> None:

@@ -8,7 +8,7 @@ from inspector.session.files import Locator
 from inspector.session.formats.claude_tap.database import TapRows
 from inspector.session.formats.claude_tap.records import LinkedNode, exchanges_in, is_bundle, is_record
 from inspector.session.formats.claude_trace.exchanges import ExchangeLog, blocks_of_record
-from inspector.session.json.nodes import FileNode, objects_among
+from inspector.session.json.nodes import FileNode, object_nodes
 from inspector.session.json_reader import JsonReader
 from inspector.session.jsonl_reader import JsonlReader
 from inspector.session.reader import DocumentInterpreter, Record, RecordInterpreter
@@ -55,7 +55,7 @@ class BundleInterpreter(DocumentInterpreter):
         fields = document.fields()
         blobs = fields.fields_of("blobs")
         log = ExchangeLog(self.builder)
-        for item, value in objects_among(fields.items_of("records"), "a record", self.builder):
+        for item, value in object_nodes(fields.items_of("records"), "a record", self.builder):
             try:
                 self._take(log, item, value, blobs)
             except RecursionError:

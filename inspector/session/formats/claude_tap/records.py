@@ -24,7 +24,7 @@ REFERENCE = "__claude_tap_blob_ref__"
 LONGEST_REFERENCE = 2_000
 """Limit in bytes; longer values are not parsed as references."""
 
-ASKED_FOR = "response.create"
+REQUEST_EVENT = "response.create"
 """Type of a request over a WebSocket."""
 
 ERROR, FAILED = "error", "response.failed"
@@ -85,7 +85,7 @@ def exchanges_in(record: Node) -> Iterator[HttpExchange]:
     request, response = fields.fields_of("request"), fields.fields_of("response")
     address, headers = string(request.value_of("path")), mapping(request.value_of("headers"))
     time = fields.value_of("timestamp")
-    asked = [one for one in request.items_of("ws_events") if one.fields().value_of("type") == ASKED_FOR]
+    asked = [one for one in request.items_of("ws_events") if one.fields().value_of("type") == REQUEST_EVENT]
     answers = list(_answers(response.items_of("ws_events")))
     if len(asked) > 1 and answers:
         # The last request may have no response, and the first response may belong to a request in the record before.

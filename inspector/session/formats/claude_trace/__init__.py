@@ -26,7 +26,7 @@ class ClaudeTraceFormat(Format):
     where = ".claude-trace in the folder where the agent was started"
     exact = "tokens of every call that was answered"
 
-    def recognise(self, sample: Sample) -> str:
+    def recognize(self, sample: Sample) -> str:
         if sample.is_directory:
             return ""
         records = sample.records if sample.is_lines else sequence(sample.document)[:50]

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from inspector.session.billing_terms import SERVICE_TIER, terms_of
+from inspector.session.billing_terms import SERVICE_TIER, parse_billing_terms
 from inspector.session.call_matching import ToolNames
 from inspector.session.formats.bedrock_converse import converse_node
 from inspector.session.formats.chat import usage_of
 from inspector.session.formats.plain.reader import Digests, PlainMessage, RequestLog, RequestThread
 from inspector.session.formats.plain.records import ASKED, PlainConversation, is_message
-from inspector.session.formats.streamed_answers import REPLY, answer_of, stream_node
-from inspector.session.json.nodes import MadeNode
+from inspector.session.formats.streamed_responses import REPLY, answer_of, stream_node
+from inspector.session.json.nodes import ComputedNode
 from inspector.session.json.values import clean_string, mapping, string
 from inspector.session.model import BlockKind, Message, Role, SideCall
 
@@ -40,7 +40,7 @@ OFF = "off"
 ASIDE = "is_aside"
 """Marks a request, of any size, with a response meant for the program."""
 
-TELLING_CHARACTERS = 200
+SUMMARY_MATCH_CHARACTERS = 200
 """Length of response text that identifies a summary in another conversation's first message."""
 
 
@@ -63,13 +63,13 @@ class TraceLog(RequestLog):
 
     def read(self, node: Node, about: dict[str, Any], names: ToolNames) -> list[PlainMessage]:
         """Return the messages of a value from any API; assembled streams are in Anthropic form."""
-        return super().read(node if isinstance(node, MadeNode) else converse_node(node), about, names)
+        return super().read(node if isinstance(node, ComputedNode) else converse_node(node), about, names)
 
     def add_request(self, request: PlainConversation) -> None:
         """Add a request to a conversation, or as a side request if the program made it for its own purpose."""
         purpose = _purpose_of(request) if request.response is not None else ""
         if request.about.get(ASIDE):
-            self._add_aside(request)
+            self._add_side_request(request)
             return
         if request.response is None or not purpose:
             super().add_request(request)
@@ -86,10 +86,10 @@ class TraceLog(RequestLog):
                 answer.time,
                 usage_of(usage),
                 clean_string(request.reply.get("id")),
-                terms_of(usage, answer.about.get(SERVICE_TIER)).code,
+                parse_billing_terms(usage, answer.about.get(SERVICE_TIER)).code,
             )
 
-    def _add_aside(self, request: PlainConversation) -> None:
+    def _add_side_request(self, request: PlainConversation) -> None:
         """Add a request with a response meant for the program; it continues no other conversation."""
         threads, self._threads_of_opening = self._threads_of_opening, self._asides
         try:
@@ -121,8 +121,8 @@ class TraceLog(RequestLog):
         texts = [made.text for made in first.blocks if made.block.kind is BlockKind.USER_TEXT]
         for thread in reversed(self.threads):
             said = self._said.get(thread.number, "")
-            middle = said[len(said) // 4 :][:TELLING_CHARACTERS]
-            if len(middle) == TELLING_CHARACTERS and any(middle in text for text in texts):
+            middle = said[len(said) // 4 :][:SUMMARY_MATCH_CHARACTERS]
+            if len(middle) == SUMMARY_MATCH_CHARACTERS and any(middle in text for text in texts):
                 return thread
         if any(text.lstrip().startswith(CONTINUED) for text in texts):
             return next((thread for thread in self.threads if thread.number == 0 and thread.digests), None)

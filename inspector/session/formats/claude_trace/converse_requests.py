@@ -6,10 +6,10 @@ import re
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
-from inspector.session.formats.bedrock_converse import answer_at_once, system_node
+from inspector.session.formats.bedrock_converse import message_of_response, system_node
 from inspector.session.formats.claude_trace.conversations import OFF
 from inspector.session.formats.plain.records import ASKED, PlainConversation
-from inspector.session.formats.streamed_answers import REPLY, answer_of, stream_node
+from inspector.session.formats.streamed_responses import REPLY, answer_of, stream_node
 from inspector.session.json.values import mapping
 
 if TYPE_CHECKING:
@@ -60,7 +60,7 @@ def _answer(response: Node) -> tuple[Node | None, dict[str, Any]]:
     if isinstance(value, str):
         answer = answer_of(value)
         return (stream_node(response), {key: answer[key] for key in REPLY if key in answer}) if answer else (None, {})
-    answer = answer_at_once(mapping(value))
+    answer = message_of_response(mapping(value))
     if not answer:
         return None, {}
     message = response.fields().fields_of("output")["message"]

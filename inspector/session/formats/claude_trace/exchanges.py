@@ -19,9 +19,9 @@ from inspector.session.formats.plain.reader import blocks_of_record as blocks_of
 from inspector.session.formats.plain.records import PlainConversation, is_message
 from inspector.session.formats.responses.reader import ResponsesInterpreter, blocks_of_packed
 from inspector.session.formats.responses.records import exchange_of, is_item
-from inspector.session.formats.streamed_answers import answer_of, decoded
+from inspector.session.formats.streamed_responses import answer_of, decoded
 from inspector.session.json.codec import lenient_json
-from inspector.session.json.nodes import inside_string, unescaped
+from inspector.session.json.nodes import parse_inner_json, unescaped
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -73,7 +73,7 @@ class ExchangeLog:
     def add(self, exchange: HttpExchange) -> None:
         """Add an exchange; exchanges that are not model requests are only counted."""
         counts = self._builder.record_counts
-        body = exchange.request and (inside_string(exchange.request) or exchange.request)
+        body = exchange.request and (parse_inner_json(exchange.request) or exchange.request)
         path = exchange.address.partition("?")[0].rstrip("/")
         if body is None:
             counts[OTHER] += 1

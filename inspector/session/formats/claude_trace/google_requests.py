@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from inspector.session.formats.claude_trace.conversations import ASIDE
 from inspector.session.formats.google_content import answer_in, content_node, reply_of
 from inspector.session.formats.plain.records import PlainConversation
-from inspector.session.formats.streamed_answers import REPLY, answer_of, stream_node
+from inspector.session.formats.streamed_responses import REPLY, answer_of, stream_node
 from inspector.session.json.values import mapping, string
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ JSON_ANSWERS = "application/json"
 """MIME type requested for responses meant for the program (gemini-cli's `core/baseLlmClient.ts`)."""
 
 
-def asks_google(body: object) -> bool:
+def is_generate_request(body: object) -> bool:
     """Return True if a body is a content generation request."""
     fields = mapping(body)
     return any("contents" in one for one in (fields, mapping(fields.get("request"))))

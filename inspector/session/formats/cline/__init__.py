@@ -35,7 +35,7 @@ ABOUT = frozenset({"session_id", "started_at", "status", "messages_path"})
 EXTENSIONS = ("saoudrizwan.claude-dev", "rooveterinaryinc.roo-cline", "kilocode.kilo-code")
 
 
-def _recognise_history(document: Any) -> str:
+def _recognize_history(document: Any) -> str:
     if isinstance(document, dict) and isinstance(document.get("messages"), list):
         has_own = "sessionId" in document and ("agent" in document or "updated_at" in document)
         return f"a JSON document with {len(document['messages'])} of Cline's messages" if has_own else ""
@@ -49,10 +49,10 @@ def _recognise_history(document: Any) -> str:
     return ""
 
 
-def _recognise_beside(path: Path, words: str = "in its ") -> str:
+def _recognize_sidecar(path: Path, words: str = "in its ") -> str:
     """Recognize a neighboring file by its messages only: documents that refer to each other would recurse forever."""
     try:
-        reason = _recognise_history(Sample(path).only_value) if is_file(path) else ""
+        reason = _recognize_history(Sample(path).only_value) if is_file(path) else ""
     except (SessionError, OSError):
         return ""
     return f"{words}{path.name}, {reason}" if reason else ""
@@ -80,20 +80,20 @@ class ClineFormat(Format):
     exact = "tokens of every call whose usage is recorded, beside the messages in older versions"
     session_folders = (frozenset({HISTORY}),)
 
-    def recognise(self, sample: Sample) -> str:
+    def recognize(self, sample: Sample) -> str:
         if sample.is_directory:
-            return _recognise_beside(sample.path / HISTORY)
+            return _recognize_sidecar(sample.path / HISTORY)
         document = sample.only_value
         if isinstance(document, dict) and document.keys() >= ABOUT:
-            return _recognise_beside(history_of(sample.path), "the document beside ")
+            return _recognize_sidecar(history_of(sample.path), "the document beside ")
         if sample.path.name == METADATA and isinstance(document, dict):
-            return _recognise_beside(history_of(sample.path), "what is said of the task in ")
+            return _recognize_sidecar(history_of(sample.path), "what is said of the task in ")
         if sample.path.name == EDITS and isinstance(document, list):
-            return _recognise_beside(sample.path.with_name(HISTORY), "what was changed of the messages in ")
+            return _recognize_sidecar(sample.path.with_name(HISTORY), "what was changed of the messages in ")
         messages = objects(document)
         if sum(_is_shown(message) for message in messages) * 2 > len(messages):
-            return _recognise_beside(sample.path.with_name(HISTORY), "what is shown of the task in ")
-        return _recognise_history(document)
+            return _recognize_sidecar(sample.path.with_name(HISTORY), "what is shown of the task in ")
+        return _recognize_history(document)
 
     def homes(self) -> tuple[Path, ...]:
         storages = [*(folder / "User" / "globalStorage" for folder in editor_folders())]

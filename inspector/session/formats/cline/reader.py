@@ -8,9 +8,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec import structs
 
 from inspector.session.formats.chat import SYSTEM, ChatThread, blocks_of_chat, blocks_of_definition
-from inspector.session.formats.cline.messages import Called, calls_in, chat_message
-from inspector.session.formats.cline.records import EDITS, HISTORY, beside, history_of, index_of
-from inspector.session.formats.cline.sidecars import (
+from inspector.session.formats.cline.display_messages import (
     LOCATOR,
     ClineRequest,
     Condensed,
@@ -24,6 +22,8 @@ from inspector.session.formats.cline.sidecars import (
     requests_of_answers,
     text_of_change,
 )
+from inspector.session.formats.cline.messages import Called, calls_in, chat_message
+from inspector.session.formats.cline.records import EDITS, HISTORY, beside, history_of, index_of
 from inspector.session.json.codec import lenient_json
 from inspector.session.json.values import mapping, objects, seconds_of_any, string
 from inspector.session.json_reader import JsonReader

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 from inspector.session.format import Format, home_of
 from inspector.session.formats.codex.records import (
     KINDS,
+    ONLY_MARKERS,
     QUIET,
     QUIET_EVENTS,
-    SAY_NOTHING,
     TURN_ENDS,
     is_event,
     is_header,
@@ -58,7 +58,7 @@ class CodexFormat(Format):
     )
     file_names = r"rollout-.+\.jsonl(?:\.zst)?"
 
-    def recognise(self, sample: Sample) -> str:
+    def recognize(self, sample: Sample) -> str:
         records = sample.records
         found = [record for record in records if _is_rollout_line(record)]
         if found and sum(_is_enveloped(record) for record in records) * 2 > len(records):
@@ -100,7 +100,7 @@ class CodexFormat(Format):
         return locate(path, identifier)
 
     def is_bookkeeping(self, count_name: str) -> bool:
-        if count_name in (*SAY_NOTHING, TURN_ENDS):
+        if count_name in (*ONLY_MARKERS, TURN_ENDS):
             return True
         return count_name in QUIET or count_name.partition("event_msg:")[2] in QUIET_EVENTS
 

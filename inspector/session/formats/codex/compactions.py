@@ -108,7 +108,7 @@ class Compactions:
                 time=line.time,
                 is_call=False,
                 is_meta=side is ItemSide.SYSTEM or (side is ItemSide.USER and is_injected(block for block, _ in made)),
-                is_summary=side is ItemSide.USER and hands_over(made, summary, is_alone=not has_history),
+                is_summary=side is ItemSide.USER and is_compaction_summary(made, summary, is_alone=not has_history),
                 is_inherited=is_inherited,
             )
         thread.close()
@@ -130,7 +130,7 @@ class Compactions:
             self._tokens, self._open = left, NONE
 
 
-def hands_over(made: Sequence[TextBlock], summary: str, *, is_alone: bool) -> bool:
+def is_compaction_summary(made: Sequence[TextBlock], summary: str, *, is_alone: bool) -> bool:
     """Return True if a user message of a compacted conversation is its summary.
 
     Args:

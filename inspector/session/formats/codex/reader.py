@@ -166,7 +166,7 @@ class CodexInterpreter(RecordInterpreter):
             self._thread.join(ItemSide.RESPONSE, blocks)
             return
         self._instructions = ""
-        self._leave_over(self._attribution.left_over())
+        self._add_usage_only_call(self._attribution.take_unassigned())
         usage = self._attribution.begin(INHERITED if self._is_inherited else len(self.builder.calls))
         self._thread.join(
             ItemSide.RESPONSE,
@@ -194,7 +194,7 @@ class CodexInterpreter(RecordInterpreter):
             case _ if name in NOTICES or name not in QUIET_EVENTS:
                 self._show(blocks_of(line, data, origin, {}), line.time)
         if name in ("turn_aborted", "task_complete", "turn_complete"):
-            self._leave_over(self._attribution.left_over(ends=True))
+            self._add_usage_only_call(self._attribution.take_unassigned(ends=True))
 
     def _report(self, line: RolloutLine, data: bytes, origin: Origin) -> None:
         info = mapping(line.payload.get("info"))
@@ -205,12 +205,12 @@ class CodexInterpreter(RecordInterpreter):
             return
         block = blocks_of(line, data, origin, {})[0].block
         call, waited_in_vain = self._attribution.report(CodexUsage(usage, line.time, block))
-        self._leave_over(waited_in_vain)
+        self._add_usage_only_call(waited_in_vain)
         if call >= 0:
             calls = self.builder.calls
             calls[call] = structs.replace(calls[call], usage=usage)
 
-    def _leave_over(self, report: CodexUsage | None, *, compacts: bool = False) -> None:
+    def _add_usage_only_call(self, report: CodexUsage | None, *, compacts: bool = False) -> None:
         """Add a call with nothing recorded except its usage.
 
         Args:
@@ -231,7 +231,7 @@ class CodexInterpreter(RecordInterpreter):
         self._thread.join(ItemSide.OTHER, [block for block, _ in made], time=time, is_inherited=self._is_inherited)
 
     def _compact(self, line: RolloutLine, origin: Origin) -> None:
-        self._leave_over(self._attribution.left_over(ends=True), compacts=True)
+        self._add_usage_only_call(self._attribution.take_unassigned(ends=True), compacts=True)
         self._attribution.pass_by()
         self._compactions.read(line, origin, self._thread, system=self._system, is_inherited=self._is_inherited)
 

@@ -30,7 +30,7 @@ ITEMS = ("item.started", "item.updated", ITEM_ENDS)
 
 ENDS_OF_TURNS = frozenset({THREAD, TURN_BEGINS, TURN_ENDS, TURN_FAILS})
 
-SAY_NOTHING = frozenset({THREAD, TURN_BEGINS})
+ONLY_MARKERS = frozenset({THREAD, TURN_BEGINS})
 """Stream events that only mark a beginning."""
 
 

@@ -9,7 +9,7 @@ import re
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
-from inspector.session.files import found_by
+from inspector.session.files import glob_sorted
 from inspector.session.formats.codex.records import EVENT, META
 from inspector.session.json.values import mapping, string
 from inspector.session.model import LinkKind, SessionLink
@@ -66,7 +66,7 @@ def locate(path: Path, identifier: str) -> Path | None:
     if not UUID.fullmatch(identifier):
         return None
     for folder in dict.fromkeys((path.parent, *_folders_of(path, identifier))):
-        found = found_by(folder, f"rollout-*-{identifier}.jsonl*")
+        found = glob_sorted(folder, f"rollout-*-{identifier}.jsonl*")
         if found:
             return found[0]
     return None

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec import structs
 
 from inspector.session.blocks import text_block
-from inspector.session.formats.codex.records import ENDS_OF_TURNS, ITEM_ENDS, ITEMS, SAY_NOTHING, THREAD, TURN_ENDS
+from inspector.session.formats.codex.records import ENDS_OF_TURNS, ITEM_ENDS, ITEMS, ONLY_MARKERS, THREAD, TURN_ENDS
 from inspector.session.formats.codex.usage import usage_of
 from inspector.session.formats.responses.items import NONE, ItemSide, ItemThread, blocks_of_item, side_of
 from inspector.session.json.lines import ObjectDecoder, object_of
@@ -164,7 +164,7 @@ class StreamInterpreter(RecordInterpreter):
             self._tool(item, blocks_of_event(value, data, origin), is_ended=kind == ITEM_ENDS)
         elif kind == TURN_ENDS:
             self._report(mapping(value.get("usage")), blocks_of_event(value, data, origin))
-        elif kind not in SAY_NOTHING and (kind not in ITEMS or (kind == ITEM_ENDS) is not is_plan(item)):
+        elif kind not in ONLY_MARKERS and (kind not in ITEMS or (kind == ITEM_ENDS) is not is_plan(item)):
             self._say(blocks_of_event(value, data, origin))
         if kind in ENDS_OF_TURNS:
             self._thread.close()

@@ -129,7 +129,7 @@ class Attribution:
         waited, self._waiting = self._waiting, report
         return NONE, waited
 
-    def left_over(self, *, ends: bool = False) -> CodexUsage | None:
+    def take_unassigned(self, *, ends: bool = False) -> CodexUsage | None:
         """Return a pending report that cannot belong to the next response, or to any response if a turn `ends`."""
         if self._waiting is None or (self._stands_first and not ends):
             return None

@@ -36,18 +36,18 @@ class CopilotFormat(Format):
     exact = "output tokens of every call; sizes before and after its own compactions; prompts are not reported"
     file_names = r"events\.jsonl"
 
-    def recognise(self, sample: Sample) -> str:
+    def recognize(self, sample: Sample) -> str:
         if sample.is_directory:
-            return self._recognise_folder(sample.path)
+            return self._recognize_folder(sample.path)
         events = [record for record in sample.records if _is_event(record)]
         known = [event for event in events if kind_of(event["type"]) is not EventKind.NOTICE]
         if known and len(events) * 2 > len(sample.records):
             return f"{len(events)} of its first {len(sample.records)} records are Copilot CLI's events"
         return DOCUMENT if is_document(sample.only_value) else ""
 
-    def _recognise_folder(self, folder: Path) -> str:
+    def _recognize_folder(self, folder: Path) -> str:
         try:
-            reason = self.recognise(Sample(folder / EVENTS)) if is_file(folder / EVENTS) else ""
+            reason = self.recognize(Sample(folder / EVENTS)) if is_file(folder / EVENTS) else ""
         except (SessionError, OSError):
             return ""
         return f"in its {EVENTS}, {reason}" if reason else ""

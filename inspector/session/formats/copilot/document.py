@@ -15,7 +15,7 @@ from inspector.session.formats.chat import ChatMessage, ChatThread, blocks_of_ch
 from inspector.session.formats.copilot.records import MESSAGES, TIMELINE
 from inspector.session.json.codec import compact_json
 from inspector.session.json.lines import object_of
-from inspector.session.json.nodes import objects_among
+from inspector.session.json.nodes import object_nodes
 from inspector.session.json.values import mapping, objects, seconds_of_any, string
 from inspector.session.model import Origin, Role
 from inspector.session.reader import DocumentInterpreter
@@ -53,7 +53,7 @@ class CopilotDocumentInterpreter(DocumentInterpreter):
         times = _times(shown)
         returned = {string(entry.get("callId")) for entry in shown if entry.get("type") == COMPLETED}
         thread = ChatThread(self.builder)
-        for entry, value in objects_among(messages or timeline, "a message", self.builder):
+        for entry, value in object_nodes(messages or timeline, "a message", self.builder):
             if messages:
                 self.builder.record_counts[string(value.get("role")) or "(no role)"] += 1
             elif value.get("type") == REQUESTED and string(value.get("callId")) in returned:

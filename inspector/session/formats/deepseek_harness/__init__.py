@@ -50,7 +50,7 @@ class DeepSeekHarnessFormat(Format):
     exact = "prompt and output tokens of every call"
     grows_compressed = True
 
-    def recognise(self, sample: Sample) -> str:
+    def recognize(self, sample: Sample) -> str:
         found = sum(map(_is_event, sample.records))
         has_header = any(map(_is_header, sample.records[:1]))
         if not (has_header or found) or (found + has_header) * 2 <= len(sample.records):

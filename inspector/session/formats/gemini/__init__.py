@@ -8,7 +8,7 @@ from __future__ import annotations
 import glob
 from typing import TYPE_CHECKING, Any
 
-from inspector.session.files import found_by, is_file
+from inspector.session.files import glob_sorted, is_file
 from inspector.session.format import Format, can_name_file, home_of
 from inspector.session.formats.gemini.records import CHATS, KINDS, MESSAGES
 from inspector.session.json.values import objects, string
@@ -59,7 +59,7 @@ class GeminiFormat(Format):
     exact = "prompt and output tokens of every call"
     file_names = r"session-.+-[0-9a-f]{8}\.jsonl?"
 
-    def recognise(self, sample: Sample) -> str:
+    def recognize(self, sample: Sample) -> str:
         if sample.is_directory:
             return ""
         if not sample.is_lines:
@@ -98,9 +98,9 @@ class GeminiFormat(Format):
             return None
         name = glob.escape(identifier)
         if path.parent.parent.name == CHATS and identifier == path.parent.name:
-            found = found_by(path.parent.parent, f"session-*-{glob.escape(identifier[:LETTERS_OF_PARENT])}.json*")
+            found = glob_sorted(path.parent.parent, f"session-*-{glob.escape(identifier[:LETTERS_OF_PARENT])}.json*")
         else:
-            found = found_by(path.parent, f"*/{name}.json*" if path.parent.name == CHATS else f"{name}.json*")
+            found = glob_sorted(path.parent, f"*/{name}.json*" if path.parent.name == CHATS else f"{name}.json*")
         # A migrated session exists in both forms; the JSONL log is newer.
         return max(found, key=lambda file: file.suffix, default=None)
 

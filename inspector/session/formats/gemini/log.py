@@ -55,7 +55,7 @@ class Share(IntEnum):
 
 
 @dataclass(eq=False)
-class LogShare:
+class LoggedPart:
     """A part of a record that becomes one message.
 
     Attributes:
@@ -95,10 +95,10 @@ class LoggedMessage:
     """
 
     number: int
-    units: list[LogShare] = field(default_factory=list)
+    units: list[LoggedPart] = field(default_factory=list)
 
     @property
-    def sent(self) -> list[LogShare]:
+    def sent(self) -> list[LoggedPart]:
         return [unit for unit in self.units if unit.is_sent]
 
 
@@ -115,7 +115,7 @@ class Segment:
     """
 
     cause: ContextCause
-    members: list[LogShare] = field(default_factory=list)
+    members: list[LoggedPart] = field(default_factory=list)
     carried: int = 0
     first_entry: int = 0
     time: str = ""
@@ -243,7 +243,7 @@ class Log:
             self._first_of_segment = len(self.entries)
 
 
-def _units(number: int, record: Record) -> list[LogShare]:
+def _units(number: int, record: Record) -> list[LoggedPart]:
     """Return a record's non-empty parts. A response with usage has one even if it is empty."""
     value = record.value
     parts = parts_of(value, record.data, record.offset)
@@ -258,13 +258,13 @@ def _units(number: int, record: Record) -> list[LogShare]:
     is_response = about.type == "gemini" and about.usage is not None
     shares = ((Share.THOUGHTS, parts.thoughts), (Share.SPOKEN, parts.spoken), (Share.RESULTS, parts.results))
     return [
-        LogShare(number, share, about, tuple(made.block for made in blocks))
+        LoggedPart(number, share, about, tuple(made.block for made in blocks))
         for share, blocks in shares
         if blocks or (is_response and share is Share.SPOKEN)
     ]
 
 
-def _renewed(unit: LogShare | None, now: LogShare) -> LogShare:
+def _renewed(unit: LoggedPart | None, now: LoggedPart) -> LoggedPart:
     """Update a part in place, so that earlier contexts see the change too."""
     if unit is None or unit.is_sent != now.is_sent:
         return now
@@ -272,7 +272,7 @@ def _renewed(unit: LogShare | None, now: LogShare) -> LogShare:
     return unit
 
 
-def _last_place(members: Sequence[LogShare], units: Sequence[LogShare]) -> int | None:
+def _last_place(members: Sequence[LoggedPart], units: Sequence[LoggedPart]) -> int | None:
     """Return the position of consecutive parts, searching from the end."""
     found = None
     for place in range(len(members) - 1, -1, -1) if units else ():
@@ -283,11 +283,11 @@ def _last_place(members: Sequence[LogShare], units: Sequence[LogShare]) -> int |
     return found
 
 
-def _sent(entries: Iterable[LoggedMessage]) -> list[LogShare]:
+def _sent(entries: Iterable[LoggedMessage]) -> list[LoggedPart]:
     return [unit for entry in entries for unit in entry.sent]
 
 
-def _said(units: Iterable[LogShare]) -> list[tuple[int, int, bytes, str]]:
+def _said(units: Iterable[LoggedPart]) -> list[tuple[int, int, bytes, str]]:
     """Return the identity of a record's sent content. Thoughts are excluded: they vary with a record's form."""
     return [
         (unit.share, block.kind, block.digest, block.tool_call_id)

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from inspector.session.blocks import TextBlock
-    from inspector.session.formats.gemini.log import LogShare, Segment
+    from inspector.session.formats.gemini.log import LoggedPart, Segment
     from inspector.session.json.nodes import Node
     from inspector.session.model import Block
     from inspector.session.reader import Reader
@@ -48,7 +48,7 @@ SNAPSHOT = "<state_snapshot>"
 """Marker in the summary of a compressed conversation (`chatCompressionService.ts`)."""
 
 
-class Settlement:
+class LogBuilder:
     """State of the session after the last update; appended records are added incrementally."""
 
     def __init__(self) -> None:
@@ -64,13 +64,13 @@ class Settlement:
         """Update a builder with the log's current state."""
         first = log.take_changes()
         if not self._go_on(log, first):
-            self._begin_anew(log)
+            self._rebuild(log)
         contexts = self._contexts
         if len(contexts) == 1 and not contexts[0].members:
             contexts = []
         builder.replace_all(self._messages, self._calls, contexts, self._compactions)
 
-    def _begin_anew(self, log: Log) -> None:
+    def _rebuild(self, log: Log) -> None:
         answered = {
             block.tool_call_id
             for entry in log.entries
@@ -122,7 +122,7 @@ class Settlement:
         self._add_calls(members, places, context.index, 0, set(), kept, before)
         return True
 
-    def _add_rows(self, units: Sequence[LogShare], answered: set[str]) -> dict[int, int]:
+    def _add_rows(self, units: Sequence[LoggedPart], answered: set[str]) -> dict[int, int]:
         """Add messages for non-empty parts; return their indices by part."""
         index_of: dict[int, int] = {}
         for unit in units:
@@ -137,13 +137,13 @@ class Settlement:
 
     def _add_calls(
         self,
-        members: Sequence[LogShare],
+        members: Sequence[LoggedPart],
         places: Sequence[int],
         context: int,
         carried: int,
         called: set[int],
         kept: int = 0,
-        before: LogShare | None = None,
+        before: LoggedPart | None = None,
     ) -> None:
         """Add the calls of the responses among a context's members.
 
@@ -163,12 +163,12 @@ class Settlement:
             before = unit
 
 
-def _repeats_results(unit: LogShare) -> bool:
+def _repeats_results(unit: LoggedPart) -> bool:
     """Return True if a record may repeat results that are also in the records of their calls."""
     return unit.share is Share.SPOKEN and any(block.kind is BlockKind.TOOL_RESULT for block in unit.blocks)
 
 
-def _rows(log: Log) -> list[LogShare]:
+def _rows(log: Log) -> list[LoggedPart]:
     """Return every part in file order: results last within a record, and parts that no longer belong to a record."""
     known = [unit for entry in log.entries for unit in entry.units]
     present = set(map(id, known))
@@ -178,7 +178,7 @@ def _rows(log: Log) -> list[LogShare]:
     return known
 
 
-def _shown(unit: LogShare, answered: set[str], names: dict[str, str]) -> tuple[Block, ...]:
+def _shown(unit: LoggedPart, answered: set[str], names: dict[str, str]) -> tuple[Block, ...]:
     """Return a part's blocks without results repeated in their call's record, and with tool names."""
     kinds = {block.kind for block in unit.blocks}
     if BlockKind.TOOL_CALL in kinds:
@@ -196,7 +196,7 @@ def _shown(unit: LogShare, answered: set[str], names: dict[str, str]) -> tuple[B
     )
 
 
-def _message(unit: LogShare, blocks: tuple[Block, ...]) -> Message:
+def _message(unit: LoggedPart, blocks: tuple[Block, ...]) -> Message:
     """Return a part's message, the same object if nothing changed."""
     made = unit.message
     if made is not None and made.is_abandoned == unit.is_abandoned and made.blocks is blocks:
@@ -215,14 +215,14 @@ def _message(unit: LogShare, blocks: tuple[Block, ...]) -> Message:
     return unit.message
 
 
-def _is_call(unit: LogShare, before: LogShare | None) -> bool:
+def _is_call(unit: LoggedPart, before: LoggedPart | None) -> bool:
     """Return True if a part is a separate response, i.e. has its own call; `before` precedes it in the prompt."""
     if unit.is_copy or not unit.is_response:
         return False
     return unit.about.usage is not None or not _continues(unit, before)
 
 
-def _continues(unit: LogShare, before: LogShare | None) -> bool:
+def _continues(unit: LoggedPart, before: LoggedPart | None) -> bool:
     """Return True if a record holds calls of the previous response, separated from it by a notice."""
     if before is None or not before.is_response:
         return False
@@ -230,7 +230,7 @@ def _continues(unit: LogShare, before: LogShare | None) -> bool:
     return says_nothing and not any(block.kind is BlockKind.TOOL_CALL for block in before.blocks)
 
 
-def _call(unit: LogShare, context: int, prompt_messages: int, response: int) -> Call:
+def _call(unit: LoggedPart, context: int, prompt_messages: int, response: int) -> Call:
     return Call(
         response=response,
         context=context,
@@ -248,7 +248,7 @@ def _compaction(segment: Segment, index_of: dict[int, int], count: int) -> Compa
     return Compaction(min(new, default=count), time=seconds(segment.time))
 
 
-def _mark_summary(members: Sequence[LogShare], index_of: dict[int, int], messages: list[Message]) -> None:
+def _mark_summary(members: Sequence[LoggedPart], index_of: dict[int, int], messages: list[Message]) -> None:
     for unit in members:
         if unit.about.type == "user" and any(SNAPSHOT in block.preview for block in unit.blocks):
             index = index_of[id(unit)]
@@ -265,7 +265,7 @@ class GeminiInterpreter(RecordInterpreter):
         if path is not None:
             note_parent(path, self.builder)
         self._log = Log()
-        self._settlement = Settlement()
+        self._settlement = LogBuilder()
         self._is_settled = True
 
     def add(self, record: Record) -> None:

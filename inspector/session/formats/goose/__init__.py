@@ -12,7 +12,7 @@ from inspector.session.files import Locator
 from inspector.session.format import ContainedSession, Format, home_of
 from inspector.session.formats.goose.records import (
     CARRIED_RECORDS,
-    OF_THEIR_OWN,
+    INTERNAL_TYPES,
     TABLES,
     has_own_parts,
     is_export,
@@ -38,7 +38,7 @@ class GooseFormat(Format):
     )
     exact = "tokens of calls since schema 15 of the database (July 2026), as far as providers report them"
 
-    def recognise(self, sample: Sample) -> str:
+    def recognize(self, sample: Sample) -> str:
         if sample.is_directory:
             return ""
         if sample.is_database:
@@ -85,7 +85,7 @@ class GooseFormat(Format):
 
     def locate(self, path: Path, identifier: str) -> Path | None:
         file = Locator.of(path).file
-        is_known = identifier and identifier not in OF_THEIR_OWN
+        is_known = identifier and identifier not in INTERNAL_TYPES
         return Locator(file, identifier).path if is_known and Sample(file).is_database else None
 
     def is_bookkeeping(self, count_name: str) -> bool:

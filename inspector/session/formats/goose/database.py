@@ -9,12 +9,12 @@ from inspector.session.builder import SessionBuilder
 from inspector.session.files import Locator
 from inspector.session.format import ContainedSession
 from inspector.session.formats.goose.reader import GooseMessage, blocks_of_record, describe, fill, goose_message
-from inspector.session.formats.goose.records import CARRIED_RECORDS, OF_THEIR_OWN
-from inspector.session.formats.goose.usage import LEDGER, LEDGER_COLUMNS, ledger_row, settle_ledger
+from inspector.session.formats.goose.records import CARRIED_RECORDS, INTERNAL_TYPES
+from inspector.session.formats.goose.usage import LEDGER, LEDGER_COLUMNS, ledger_row, match_ledger
 from inspector.session.json.codec import clean_text, compact_json, json_in
 from inspector.session.json.values import clean_string, mapping, seconds_of_any, string
 from inspector.session.model import LinkKind, Origin, SessionLink
-from inspector.session.sqlite import KnownRows, Selector
+from inspector.session.sqlite import RowCache, Selector
 from inspector.session.sqlite_reader import RowInterpreter, RowsGoneError
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ class GooseRows(RowInterpreter):
         self._children: list[str] = []
         self._ledger: list[LedgerRow | None] = []
         self._entries: list[GooseMessage] = []
-        self._known = KnownRows(_entry)
+        self._known = RowCache(_entry)
         self._columns: Columns = {}
 
     def read(self, connection: sqlite3.Connection) -> None:
@@ -62,7 +62,7 @@ class GooseRows(RowInterpreter):
         selector = Selector(connection, self._columns)
         sessions = _sessions(selector)
         if not self._session and sessions:
-            self._session = string((sessions_of_people(sessions) or sessions)[0]["id"])
+            self._session = string((user_sessions(sessions) or sessions)[0]["id"])
         self._about = next((row for row in sessions if row["id"] == self._session), {})
         if not self._about:
             raise RowsGoneError(f"no session {self._session}".strip())
@@ -85,7 +85,7 @@ class GooseRows(RowInterpreter):
                 builder.record_counts[name] = count
         fill(builder, self._entries)
         model = mapping(json_in(string(self._about.get("model_config_json"))))
-        settle_ledger(builder, requests, string(model.get("model_name")))
+        match_ledger(builder, requests, string(model.get("model_name")))
         if self._parent:
             builder.link(SessionLink(LinkKind.PARENT, self._parent))
         known = {link.identifier for link in builder.links.values()}
@@ -127,13 +127,13 @@ def sessions_inside(path: Path, connection: sqlite3.Connection) -> list[Containe
     ]
 
 
-def sessions_of_people(sessions: list[Row]) -> list[Row]:
+def user_sessions(sessions: list[Row]) -> list[Row]:
     identifiers = {string(row["id"]) for row in sessions}
     return [row for row in sessions if _is_of_person(row) and not parent_of(row, identifiers)]
 
 
 def _is_of_person(row: Row) -> bool:
-    return string(row.get("session_type")) not in OF_THEIR_OWN
+    return string(row.get("session_type")) not in INTERNAL_TYPES
 
 
 def _sessions(selector: Selector) -> list[Row]:

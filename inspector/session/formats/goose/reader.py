@@ -12,7 +12,7 @@ from inspector.session.formats.goose.records import NAME, REQUESTS, is_export, i
 from inspector.session.formats.goose.usage import in_metadata
 from inspector.session.json.codec import clean_text, compact_json, json_in
 from inspector.session.json.lines import object_of
-from inspector.session.json.nodes import objects_among
+from inspector.session.json.nodes import object_nodes
 from inspector.session.json.values import clean_string, mapping, objects, seconds_of_any, sequence, string
 from inspector.session.json_reader import JsonReader
 from inspector.session.jsonl_reader import JsonlReader
@@ -130,7 +130,7 @@ ROLES = {"user": Role.USER, "assistant": Role.ASSISTANT}
 SUBAGENT = "subagent_session_id"
 """Result field of `delegate`, and later `load`, with the subagent's session."""
 
-GO_ON = "Your context was compacted"
+CONTINUE_PREFIX = "Your context was compacted"
 """First words of the message after a summary."""
 
 
@@ -170,7 +170,7 @@ class GooseMessage(Struct, frozen=True, gc=False):
     def goes_on(self) -> bool:
         """True for the prompt to continue after a summary."""
         is_hidden = self.role is Role.ASSISTANT and not self.for_person
-        return is_hidden and bool(self.blocks) and self.blocks[0].preview.startswith(GO_ON)
+        return is_hidden and bool(self.blocks) and self.blocks[0].preview.startswith(CONTINUE_PREFIX)
 
 
 def goose_message(message: Mapping[str, Any], origin: Origin) -> GooseMessage:
@@ -310,7 +310,7 @@ class GooseInterpreter(RecordInterpreter):
         describe({name: field.value() for name, field in fields.items() if name != "conversation"}, self.builder)
         entries = []
         items = fields.items_of("conversation")
-        for item, value in objects_among(items, "a message", self.builder):
+        for item, value in object_nodes(items, "a message", self.builder):
             self.builder.record_counts[string(value.get("role")) or "(no role)"] += 1
             entries.append(goose_message(value, Origin(item.offset, item.length)))
         model = mapping(fields.value_of("model_config")).get("model_name")

@@ -17,7 +17,7 @@ TABLES = {
 }
 """Tables and columns that identify a Goose database."""
 
-OF_THEIR_OWN = frozenset({"hidden", "sub_agent"})
+INTERNAL_TYPES = frozenset({"hidden", "sub_agent"})
 """Types of sessions not started by the user."""
 
 CARRIED_RECORDS = "usage:carried forward"

@@ -33,7 +33,7 @@ LEDGER_COLUMNS = (
 CARRIED = "carried_forward"
 """Ledger source for the total cost from before the ledger existed; not a request."""
 
-COMPACTION, UNSAID = "compaction", "request without a message"
+COMPACTION, NO_MESSAGE = "compaction", "request without a message"
 """Purposes of requests that are not responses in the conversation."""
 
 
@@ -90,7 +90,7 @@ def ledger_row(row: Row) -> LedgerRow | None:
     )
 
 
-def settle_ledger(builder: SessionBuilder, rows: Iterable[LedgerRow], model: str) -> None:
+def match_ledger(builder: SessionBuilder, rows: Iterable[LedgerRow], model: str) -> None:
     """Match a session's calls with its ledger and add the other ledger rows as side calls.
 
     A call with usage takes the first unmatched row with the same usage. Versions that do not record usage with messages
@@ -115,7 +115,7 @@ def settle_ledger(builder: SessionBuilder, rows: Iterable[LedgerRow], model: str
     of_calls = {row.identifier for row in matched.values()}
     for row in requests:
         if row.identifier not in of_calls:
-            purpose = COMPACTION if row.is_compaction else UNSAID
+            purpose = COMPACTION if row.is_compaction else NO_MESSAGE
             builder.side_calls[f"{LEDGER} {row.identifier}"] = SideCall(
                 purpose, row.model or model, row.time, row.usage
             )

@@ -45,7 +45,7 @@ def _is_old_row(record: dict[str, Any]) -> bool:
     return string(record.get("role")) in ROLES and "content" in record and "type" not in record
 
 
-def _tells(record: dict[str, Any]) -> bool:
+def _is_grok_row(record: dict[str, Any]) -> bool:
     """Return True for a row specific to Grok Build."""
     return any(name in record for name in ("model_id", "synthetic_reason", "prompt_index")) or "kind" in record
 
@@ -64,21 +64,21 @@ class GrokFormat(Format):
     exact = "tokens of every call whose response is told beside the messages, or in logs/unified.jsonl"
     session_folders = (frozenset({HISTORY, SUMMARY}), frozenset({HISTORY, UPDATES}))
 
-    def recognise(self, sample: Sample) -> str:
+    def recognize(self, sample: Sample) -> str:
         if sample.is_directory:
-            return self._recognise_folder(sample.path)
+            return self._recognize_folder(sample.path)
         is_named = sample.path.name == HISTORY
         found = [record for record in sample.records if _is_row(record) or (is_named and _is_old_row(record))]
-        if any(map(_tells, found)) and len(found) * 2 > len(sample.records):
+        if any(map(_is_grok_row, found)) and len(found) * 2 > len(sample.records):
             return f"{len(found)} of its first {len(sample.records)} lines are Grok Build's messages"
         updates = sum(map(_is_update, sample.records))
         if updates * 2 > len(sample.records) and is_file(sample.path.with_name(HISTORY)):
             return f"{updates} of its first {len(sample.records)} lines are updates of the session in {HISTORY}"
         return ""
 
-    def _recognise_folder(self, folder: Path) -> str:
+    def _recognize_folder(self, folder: Path) -> str:
         try:
-            reason = self.recognise(Sample(folder / HISTORY)) if is_file(folder / HISTORY) else ""
+            reason = self.recognize(Sample(folder / HISTORY)) if is_file(folder / HISTORY) else ""
         except (SessionError, OSError):
             return ""
         return f"in its {HISTORY}, {reason}" if reason else ""

@@ -41,7 +41,7 @@ MOST_BYTES = 1 << 28
 
 TOO_LARGE = Diagnostic(f"{LOG_NAME}: larger than {MOST_BYTES >> 20} MiB, not read", skipped=False)
 
-UNTOLD = f"{LOG_NAME}: which of several responses it counts cannot be told"
+UNMATCHED = f"{LOG_NAME}: which of several responses it counts cannot be told"
 
 
 @dataclass(frozen=True)
@@ -185,7 +185,7 @@ def _usage_of(about: Mapping[str, Any]) -> Usage | None:
     return Usage(prompt - read, read, output=output, reasoning=min(reasoning, output)).unless_zero()
 
 
-class ToldResponses(NamedTuple):
+class MatchedResponses(NamedTuple):
     """Usage of a history's responses, from reports and log.
 
     Attributes:
@@ -199,13 +199,13 @@ class ToldResponses(NamedTuple):
     untold: list[LoggedResponse]
 
 
-def told_by_log(
+def match_logged_responses(
     calls: Sequence[frozenset[str]],
     found: Sequence[ResponseReport | None],
     reports: Sequence[ResponseReport],
     logged: Sequence[LoggedResponse],
     compactions: Sequence[Compaction],
-) -> ToldResponses:
+) -> MatchedResponses:
     """Match logged responses to the responses without a report.
 
     A logged response does not name its message. It is identified by its executed calls, or by a report with the same
@@ -221,7 +221,7 @@ def told_by_log(
     """
     reported = _reported(reports, logged)
     rows = _known_rows(calls, found, logged, reported)
-    told = ToldResponses(list(found), [], [])
+    told = MatchedResponses(list(found), [], [])
     told.gone.extend(one for at, one in enumerate(logged) if rows[at] == GONE and at not in reported)
     first_row, waiting = 0, list[LoggedResponse]()
     for at in range(len(logged) + 1):
@@ -294,7 +294,7 @@ def _known_rows(
 
 
 def _settle(
-    told: ToldResponses, rows: range, waiting: Sequence[LoggedResponse], compactions: Sequence[Compaction]
+    told: MatchedResponses, rows: range, waiting: Sequence[LoggedResponse], compactions: Sequence[Compaction]
 ) -> None:
     """Assign unidentified responses to the rows between two identified ones."""
     free = [row for row in rows if told.reports[row] is None]

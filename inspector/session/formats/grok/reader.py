@@ -13,7 +13,7 @@ from inspector.session.errors import SessionError
 from inspector.session.files import is_file
 from inspector.session.formats.chat import ChatThread, blocks_of_chat, chat_blocks
 from inspector.session.formats.grok import SUMMARY, UPDATES
-from inspector.session.formats.grok.log import UNTOLD, SessionLog, ToldResponses, told_by_log
+from inspector.session.formats.grok.log import UNMATCHED, MatchedResponses, SessionLog, match_logged_responses
 from inspector.session.formats.grok.messages import ASSISTANT, BACKEND, REASONING, kind_of, said
 from inspector.session.formats.grok.updates import ForwardingBuilder, UpdatesInterpreter, reports_of
 from inspector.session.json.codec import clean_text
@@ -109,7 +109,7 @@ class GrokInterpreter(RecordInterpreter):
             return
         self._is_settled = True
         made = SessionBuilder()
-        told, compactions = self._told_of_responses(), self.told.compactions
+        told, compactions = self._usage_of_responses(), self.told.compactions
         _assemble(made, self._rows, told.reports, compactions)
         self.builder.replace_all(made.complete_messages(), made.calls, made.contexts, made.compactions)
         calls = {id(one) for one in told.reports if one is not None and not _is_copied(one, compactions)}
@@ -122,7 +122,7 @@ class GrokInterpreter(RecordInterpreter):
             if report.usage is not None
         }
 
-    def _told_of_responses(self) -> ToldResponses:
+    def _usage_of_responses(self) -> MatchedResponses:
         """Return the usage of each response from its report, or from the log without one."""
         answers = [row for row in self._rows if row.kind == ASSISTANT]
         reports = reports_of([row.text for row in answers], self.told.reports)
@@ -131,14 +131,14 @@ class GrokInterpreter(RecordInterpreter):
         if self.log.path is not None:
             self.builder.beside.pop(self.log.path, None)
         if not self._needs_log:
-            return ToldResponses(reports, [], [])
+            return MatchedResponses(reports, [], [])
         self.log.refresh()
         if self.log.path is not None:
             self.builder.beside[self.log.path] = None
-        told = told_by_log(
+        told = match_logged_responses(
             [row.calls for row in answers], reports, self.told.reports, self.log.responses, self.told.compactions
         )
-        untold = (Diagnostic(UNTOLD, one.line, one.offset) for one in told.untold)
+        untold = (Diagnostic(UNMATCHED, one.line, one.offset) for one in told.untold)
         self.builder.standing = (*self.log.problems, *untold)
         return told
 

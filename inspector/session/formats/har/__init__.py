@@ -25,11 +25,11 @@ class HarFormat(Format):
     title = "HAR (HTTP archives of requests to models)"
     exact = "tokens of every call that was answered"
 
-    def recognise(self, sample: Sample) -> str:
-        from inspector.session.formats.har.reader import asks_a_model
+    def recognize(self, sample: Sample) -> str:
+        from inspector.session.formats.har.reader import is_model_request
 
         entries = objects(mapping(mapping(sample.only_value).get("log")).get("entries"))
-        found = sum(asks_a_model(entry) for entry in entries)
+        found = sum(is_model_request(entry) for entry in entries)
         if not found:
             return ""
         return f"an HTTP archive: {found:,} of its {len(entries):,} requests ask a model"

@@ -14,9 +14,9 @@ from inspector.session.formats.claude_trace.exchanges import (
     blocks_of_record,
 )
 from inspector.session.formats.plain.records import BETA_HEADER
-from inspector.session.formats.streamed_answers import data_of
+from inspector.session.formats.streamed_responses import data_of
 from inspector.session.json.codec import json_in
-from inspector.session.json.nodes import objects_among
+from inspector.session.json.nodes import object_nodes
 from inspector.session.json.values import mapping, objects, seconds, string
 from inspector.session.reader import DocumentInterpreter
 
@@ -40,7 +40,7 @@ NAMED_BY = ("model", "anthropic_version")
 """Body fields that name the model, or imply that the URL does."""
 
 
-def asks_a_model(entry: Any) -> bool:
+def is_model_request(entry: Any) -> bool:
     """Return True if an entry requests a response from a model."""
     request = mapping(mapping(entry).get("request"))
     path = path_of(string(request.get("url")))
@@ -49,7 +49,7 @@ def asks_a_model(entry: Any) -> bool:
         return False
     body = mapping(json_in(text))
     if path.endswith(google_requests.ENDINGS):
-        return google_requests.asks_google(body)
+        return google_requests.is_generate_request(body)
     if path.endswith(converse_requests.ENDINGS):
         return isinstance(body.get("messages"), list)
     return any(name in body for name in NAMED_BY) and any(isinstance(body.get(name), (list, str)) for name in FIELDS)
@@ -76,7 +76,7 @@ class HarInterpreter(DocumentInterpreter):
 
     def take_document(self, document: Node) -> None:
         entries = document.fields().fields_of("log").items_of("entries")
-        found = list(objects_among(entries, "an entry", self.builder))
+        found = list(object_nodes(entries, "an entry", self.builder))
         times = [seconds(string(value.get("startedDateTime"))) for _, value in found]
         order = sorted(range(len(found)), key=lambda place: times[place] or 0.0) if all(times) else range(len(found))
         log = ExchangeLog(self.builder)
@@ -89,7 +89,7 @@ class HarInterpreter(DocumentInterpreter):
 
     def _take(self, log: ExchangeLog, item: Node, value: dict[str, Any]) -> None:
         address = path_of(string(mapping(value.get("request")).get("url")))
-        if not asks_a_model(value):
+        if not is_model_request(value):
             self.builder.record_counts[OTHER] += 1
             if is_cut_off(value):
                 self.builder.diagnose("a request to a model whose body is no whole JSON", 0, item.offset, skipped=True)

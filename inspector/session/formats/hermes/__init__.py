@@ -8,7 +8,7 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
-from inspector.session.files import Locator, found_by
+from inspector.session.files import Locator, glob_sorted
 from inspector.session.format import ContainedSession, Format, home_of
 from inspector.session.formats.hermes.records import TABLES, is_document, is_meta
 from inspector.session.sniff import Sample
@@ -28,7 +28,7 @@ class HermesFormat(Format):
     where = "~/.hermes, or $HERMES_HOME: state.db, that of every profile, and sessions in older versions"
     exact = "nothing: tokens are recorded for whole sessions alone"
 
-    def recognise(self, sample: Sample) -> str:
+    def recognize(self, sample: Sample) -> str:
         if sample.is_directory:
             return ""
         if sample.is_database:
@@ -42,7 +42,7 @@ class HermesFormat(Format):
     def homes(self) -> tuple[Path, ...]:
         home = home_of("HERMES_HOME", ".hermes")
         # The home folder also holds caches, skills and whole checkouts, which are not searched.
-        return (home / "state.db", *found_by(home, "profiles/*/state.db"), home / "sessions")
+        return (home / "state.db", *glob_sorted(home, "profiles/*/state.db"), home / "sessions")
 
     def reader(self, path: Path) -> Reader:
         locator = Locator.of(path)

@@ -23,7 +23,7 @@ from inspector.session.formats.hermes.records import is_meta
 from inspector.session.json.codec import compact_json, json_in
 from inspector.session.json.values import clean_string, mapping, seconds_of_any, string
 from inspector.session.model import LinkKind, Origin, SessionLink
-from inspector.session.sqlite import KnownRows, Selector
+from inspector.session.sqlite import RowCache, Selector
 from inspector.session.sqlite_reader import RowInterpreter, RowsGoneError
 
 if TYPE_CHECKING:
@@ -172,7 +172,7 @@ class HermesRows(RowInterpreter):
         self._parent = ""
         self._origin = ""
         self._parts: list[StoredSession] = []
-        self._known = KnownRows(_entry)
+        self._known = RowCache(_entry)
         self._columns: Columns = {}
 
     def read(self, connection: sqlite3.Connection) -> None:

@@ -14,7 +14,7 @@ from inspector.session.formats.hermes.records import NAME, is_document, is_meta
 from inspector.session.formats.plain.reader import blocks_of_record
 from inspector.session.json.codec import json_in
 from inspector.session.json.lines import object_of
-from inspector.session.json.nodes import FileNode, objects_among
+from inspector.session.json.nodes import FileNode, object_nodes
 from inspector.session.json.values import seconds_of_any, string
 from inspector.session.json_reader import JsonReader
 from inspector.session.jsonl_reader import JsonlReader
@@ -181,7 +181,7 @@ class HermesInterpreter(RecordInterpreter):
         about = {name: field.value() for name, field in fields.items() if name != "messages"}
         self._describe(about, fields)
         messages = fields.items_of("messages")
-        for item, value in objects_among(messages, "a message", self.builder):
+        for item, value in object_nodes(messages, "a message", self.builder):
             self.builder.record_counts[string(value.get("role")) or "(no role)"] += 1
             if not is_meta(value):
                 self._add(value, item.offset, item.length)
@@ -256,12 +256,12 @@ class HermesSession:
         for number, entries in enumerate(generations(part.entries)):
             rest = entries
             if not (is_first and number == 0):
-                count = handed_on(entries, part.started if number == 0 else None)
+                count = count_carried_over(entries, part.started if number == 0 else None)
                 self._hand_on(entries[:count])
                 rest = entries[count:]
             for entry in rest:
                 self._add(entry, part.model)
-        self._leave_behind()
+        self._drop_rewound()
 
     def _instruct(self, blocks: tuple[Block, ...]) -> None:
         if not blocks:
@@ -306,7 +306,7 @@ class HermesSession:
     def _add(self, entry: HermesMessage, model: str) -> None:
         is_rewound = not entry.is_active and not entry.is_compacted
         if not is_rewound:
-            self._leave_behind()
+            self._drop_rewound()
         # A branch copies the current conversation; its summaries belong to compactions of the original.
         if entry.is_summary and not entry.is_inherited:
             self._builder.compactions.append(Compaction(len(self._builder.messages), time=entry.time))
@@ -318,7 +318,7 @@ class HermesSession:
         else:
             self._thread.add(message, is_sent=entry.role is not Role.OTHER)
 
-    def _leave_behind(self) -> None:
+    def _drop_rewound(self) -> None:
         """Begin a context without the messages that were taken back, if any."""
         if not self._has_rewound:
             return
@@ -370,7 +370,7 @@ def inherited(
     return [structs.replace(entry, is_inherited=True) for entry in entries[:copied]] + list(entries[copied:])
 
 
-HANDOFF_SECONDS = 1.0
+CARRY_OVER_SECONDS = 1.0
 """Time limit for carried-over messages: they are written at once, model responses later."""
 
 
@@ -389,14 +389,14 @@ def generations(entries: Sequence[HermesMessage]) -> list[list[HermesMessage]]:
     return found
 
 
-def handed_on(entries: Sequence[HermesMessage], time: float | None) -> int:
+def count_carried_over(entries: Sequence[HermesMessage], time: float | None) -> int:
     """Count the leading rows of a generation that were written at its start."""
     if time is None:
         time = next((entry.time for entry in entries if entry.is_summary), None)
     if time is None:
         return 0
     for count, entry in enumerate(entries):
-        if entry.time is None or entry.time > time + HANDOFF_SECONDS:
+        if entry.time is None or entry.time > time + CARRY_OVER_SECONDS:
             return count
     return len(entries)
 

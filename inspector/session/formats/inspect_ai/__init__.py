@@ -40,7 +40,7 @@ class InspectFormat(Format):
     where = "logs in the folder where the evaluation was run, or $INSPECT_LOG_DIR"
     exact = "tokens of every call, where the log has its events"
 
-    def recognise(self, sample: Sample) -> str:
+    def recognize(self, sample: Sample) -> str:
         if sample.is_database:
             from inspector.session.formats.inspect_ai.running import TABLES, running_in
 

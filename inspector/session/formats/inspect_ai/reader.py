@@ -10,18 +10,18 @@ from msgspec import structs
 
 from inspector.session.builder import SessionBuilder
 from inspector.session.errors import SessionError
-from inspector.session.files import BROKEN_SECONDS, FileState, Locator
+from inspector.session.files import SETTLE_SECONDS, FileState, Locator
 from inspector.session.formats.chat import TOOLS, blocks_of_definition, chat_blocks, role_of
 from inspector.session.formats.inspect_ai.running import buffer_of, running_in
 from inspector.session.formats.inspect_ai.samples import (
     Archive,
     chosen,
-    header_of,
     name_of_sample,
     nodes_of_samples,
+    read_header,
     title_of,
 )
-from inspector.session.formats.inspect_ai.sent_requests import CallPool, marks_of_request
+from inspector.session.formats.inspect_ai.sent_requests import CallPool, breakpoints_of_request
 from inspector.session.formats.plain.reader import PlainMessage, RequestLog, RequestThread
 from inspector.session.formats.plain.records import PlainConversation
 from inspector.session.json.codec import lenient_json
@@ -33,7 +33,7 @@ from inspector.session.model import (
     Compaction,
     ContextCause,
     Origin,
-    RecordedMark,
+    RecordedBreakpoint,
     Role,
     TextUnavailableError,
     Usage,
@@ -167,16 +167,16 @@ class SampleLog(RequestLog):
         self.add_request(request)
         self._call = None
 
-    def _marks_of(
+    def _breakpoints_of(
         self,
         thread: RequestThread,
         messages: Sequence[PlainMessage],  # noqa: ARG002  # breakpoints are in the request as sent
         request: PlainConversation,  # noqa: ARG002
-    ) -> tuple[RecordedMark, ...] | None:
+    ) -> tuple[RecordedBreakpoint, ...] | None:
         if self._call is None:
             return None
         members = (self._builder.messages[index].blocks for index in thread.members)
-        return marks_of_request(self._call, self._calls, [block for blocks in members for block in blocks])
+        return breakpoints_of_request(self._call, self._calls, [block for blocks in members for block in blocks])
 
     def read(self, node: Node, about: dict[str, Any], names: ToolNames) -> list[PlainMessage]:  # noqa: ARG002  # results name their tool
         """Convert a message; empty if it is not one."""
@@ -417,7 +417,7 @@ class LogReader:
         try:
             self._read()
         except SessionError:
-            is_fresh = time.time() - place.modified / 1e9 < BROKEN_SECONDS
+            is_fresh = time.time() - place.modified / 1e9 < SETTLE_SECONDS
             return FileChange.UNREADABLE if is_fresh else FileChange.REPLACED
         self._builder.reuse(before)
         return FileChange.NONE if self.snapshot() == before else FileChange.APPENDED
@@ -444,7 +444,7 @@ class LogReader:
             self._file, file = log, archive.samples[name]
             data = archive.read(file)
         attachments, builder = Attachments(), SessionBuilder()
-        interpret_sample(FileNode(data, 0), header_of(archive), builder, attachments)
+        interpret_sample(FileNode(data, 0), read_header(archive), builder, attachments)
         builder.record_counts["sample"] = len(archive.samples)
         if running:
             builder.record_counts["running sample"] = len(running)

@@ -209,7 +209,7 @@ def first_words(asked: Any) -> str:
     return (string(content) or " ".join(parts))[:TITLE_CHARACTERS]
 
 
-def header_of(archive: Archive) -> Mapping[str, Any]:
+def read_header(archive: Archive) -> Mapping[str, Any]:
     """Return the evaluation metadata of an archive; empty if it cannot be read."""
     for name in archive.headers:
         try:

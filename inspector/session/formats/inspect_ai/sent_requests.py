@@ -21,7 +21,7 @@ from inspector.session.formats.chat import (
     role_of,
 )
 from inspector.session.json.values import mapping, objects, sequence, string
-from inspector.session.model import BlockKind, RecordedMark, Role
+from inspector.session.model import BlockKind, RecordedBreakpoint, Role
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -68,7 +68,9 @@ class CallPool:
         return found
 
 
-def marks_of_request(call: Fields, pool: CallPool, prompt: Sequence[Block]) -> tuple[RecordedMark, ...] | None:
+def breakpoints_of_request(
+    call: Fields, pool: CallPool, prompt: Sequence[Block]
+) -> tuple[RecordedBreakpoint, ...] | None:
     """Return a request's cache breakpoints in order; None if it was not recorded or does not match the prompt."""
     references = call.value_of("call_refs")
     referred = pool.parts(references)
@@ -91,7 +93,7 @@ def marks_of_request(call: Fields, pool: CallPool, prompt: Sequence[Block]) -> t
 
 def _placed(
     parts: Sequence[_Part], tools: Sequence[str], whole: str | None, prompt: Sequence[Block]
-) -> tuple[RecordedMark, ...] | None:
+) -> tuple[RecordedBreakpoint, ...] | None:
     has_tools = bool(prompt) and prompt[0].origin.locator == TOOLS
     places = [at for at, block in enumerate(prompt) if block.kind not in NOT_HELD and (at or not has_tools)]
     theirs = [part.kind for part in parts]
@@ -111,7 +113,7 @@ def _placed(
             return None
     if whole is not None and prompt:
         found.setdefault(len(prompt), whole)
-    return tuple(RecordedMark(blocks, lifetime) for blocks, lifetime in sorted(found.items()))
+    return tuple(RecordedBreakpoint(blocks, lifetime) for blocks, lifetime in sorted(found.items()))
 
 
 def _parts_of_system(system: Any) -> Iterator[_Part]:

@@ -57,7 +57,7 @@ class KimiCodeFormat(Format):
     where = "~/.kimi-code/sessions, or sessions in $KIMI_CODE_HOME"
     exact = "prompt and output tokens of every call"
 
-    def recognise(self, sample: Sample) -> str:
+    def recognize(self, sample: Sample) -> str:
         found = [record for record in sample.records if string(record.get("type")) in RECORDS]
         header = any(map(_is_header, sample.records))
         alone = header and len(sample.records) == 1 and "created_at" in sample.records[0]
@@ -103,7 +103,7 @@ class KimiCliFormat(Format):
     where = "~/.kimi/sessions, or sessions in $KIMI_SHARE_DIR"
     exact = "prompt and output tokens of every call"
 
-    def recognise(self, sample: Sample) -> str:
+    def recognize(self, sample: Sample) -> str:
         kinds = [
             string(mapping(record.get("message")).get("type")) for record in sample.records if "timestamp" in record
         ]

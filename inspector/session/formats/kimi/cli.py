@@ -107,7 +107,7 @@ class KimiCliInterpreter(RecordInterpreter):
         outer = mapping(value.get("message"))
         message, agent = _innermost(outer)
         kind = string(message.get("type"))
-        if agent and self._stands_elsewhere(agent, mapping(outer.get("payload"))):
+        if agent and self._has_own_file(agent, mapping(outer.get("payload"))):
             self.builder.record_counts[ELSEWHERE] += 1
             return
         self.builder.record_counts[clean_text(kind) or "(no type)"] += 1
@@ -127,7 +127,7 @@ class KimiCliInterpreter(RecordInterpreter):
         if kind == "StepBegin":
             thread.begin_step("", time)
         elif kind in ("StepInterrupted", "StepRetry"):
-            thread.leave_out(is_made_again=kind == "StepRetry")
+            thread.discard_step(is_made_again=kind == "StepRetry")
         elif kind == "StatusUpdate":
             self._count(thread, mapping(message.get("payload")), origin)
         elif kind == "CompactionEnd":
@@ -149,7 +149,7 @@ class KimiCliInterpreter(RecordInterpreter):
         file = self._folder / SUBAGENTS / agent / WIRE
         return file if is_file(file) else None
 
-    def _stands_elsewhere(self, agent: str, about: Mapping[str, Any]) -> bool:
+    def _has_own_file(self, agent: str, about: Mapping[str, Any]) -> bool:
         """Return True if a subagent has its own file, which is created before its first message."""
         if agent not in self._elsewhere:
             file = self._file_of(agent)

@@ -158,7 +158,7 @@ class KimiCodeInterpreter(RecordInterpreter):
         elif kind in ("config.update", "profile.bind"):
             self._configure(value, origin)
         elif kind == "llm.tools_snapshot":
-            self._surround("tools", said(value), origin)
+            self._set_definitions("tools", said(value), origin)
         elif kind == "context.apply_compaction":
             self._compact(value, origin, time)
         elif kind == "context.clear":
@@ -198,9 +198,9 @@ class KimiCodeInterpreter(RecordInterpreter):
         self._alias = clean_string(value.get("modelAlias")) or self._alias
         self._thread.model = clean_string(value.get("modelAlias")) or self._thread.model
         if string(value.get("systemPrompt")):
-            self._surround("system", said(value), origin)
+            self._set_definitions("system", said(value), origin)
 
-    def _surround(self, name: str, chats: list[ChatMessage], origin: Origin) -> None:
+    def _set_definitions(self, name: str, chats: list[ChatMessage], origin: Origin) -> None:
         """Set the system prompt or tools; if they changed, begin a new context."""
         if not chats:
             return
@@ -354,7 +354,7 @@ class KimiCodeInterpreter(RecordInterpreter):
 def said(value: Mapping[str, Any]) -> list[ChatMessage]:
     kind, time = string(value.get("type")), seconds_of_any(value.get("time"))
     if kind == "context.append_loop_event":
-        return _said_by_event(mapping(value.get("event")), time)
+        return _event_messages(mapping(value.get("event")), time)
     if kind in ("config.update", "profile.bind"):
         text = string(value.get("systemPrompt"))
         return [ChatMessage({"role": "system", "content": text}, time)] if text else []
@@ -384,7 +384,7 @@ def _message(message: Mapping[str, Any], time: float | None) -> ChatMessage:
     return ChatMessage(value, time, identifier, is_call=is_call, is_meta=role == "user" and origin != "user")
 
 
-def _said_by_event(event: Mapping[str, Any], time: float | None) -> list[ChatMessage]:
+def _event_messages(event: Mapping[str, Any], time: float | None) -> list[ChatMessage]:
     kind = string(event.get("type"))
     if kind == "content.part":
         content = parts_of([event.get("part")])

@@ -50,7 +50,7 @@ class StepThread(ChatThread):
             self.begin_step(chat.identifier, chat.time)
         self.answer(chat.value, origin, chat.time)
 
-    def leave_out(self, *, is_made_again: bool) -> None:
+    def discard_step(self, *, is_made_again: bool) -> None:
         """Remove a step's messages after its request failed; no later prompt contains them.
 
         If the request is retried, a call without usage is removed too.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
-from inspector.session.files import Locator, exists, found_by, is_folder
+from inspector.session.files import Locator, exists, glob_sorted, is_folder
 from inspector.session.format import ContainedSession, Format, can_name_file, home_of
 from inspector.session.formats.opencode.records import is_export, is_session_file, is_storage
 from inspector.session.sniff import Sample
@@ -39,7 +39,7 @@ class OpenCodeFormat(Format):
     )
     exact = "tokens of every call that was completed"
 
-    def recognise(self, sample: Sample) -> str:
+    def recognize(self, sample: Sample) -> str:
         if sample.is_directory:
             return "a folder with OpenCode's sessions, messages and parts" if is_storage(sample.path) else ""
         if sample.is_database:
@@ -57,8 +57,8 @@ class OpenCodeFormat(Format):
         home = home_of("XDG_DATA_HOME", ".local", "share") / "opencode"
         # The folder also contains copies of whole projects, which are not searched.
         share = home.parent
-        kin = (share / "kilo" / "kilo.db", *found_by(share / "mimocode", "mimocode*.db"))
-        return (home / "opencode.db", *found_by(home, "opencode-*.db"), home / "storage", *kin)
+        kin = (share / "kilo" / "kilo.db", *glob_sorted(share / "mimocode", "mimocode*.db"))
+        return (home / "opencode.db", *glob_sorted(home, "opencode-*.db"), home / "storage", *kin)
 
     def reader(self, path: Path) -> Reader:
         locator = Locator.of(path)

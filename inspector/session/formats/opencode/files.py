@@ -31,7 +31,7 @@ from inspector.session.formats.opencode.blocks import (
 from inspector.session.formats.opencode.reader import MessageWithParts, fill, with_parts
 from inspector.session.formats.opencode.records import MESSAGES, PARTS, SESSIONS, is_session_file
 from inspector.session.json.codec import lenient_json
-from inspector.session.json.nodes import objects_among
+from inspector.session.json.nodes import object_nodes
 from inspector.session.json.values import mapping
 from inspector.session.model import Origin, Role, TextUnavailableError
 from inspector.session.reader import DocumentInterpreter, FileChange, ReadingProgress
@@ -281,7 +281,7 @@ class ExportInterpreter(DocumentInterpreter):
             info = inner["info"]
             view = message_of(mapping(info.value()), "", None, Origin(info.offset, info.length, 0, 0, ERROR))
             parts = []
-            for part, value in objects_among(inner.items_of("parts"), "a part", self.builder):
+            for part, value in object_nodes(inner.items_of("parts"), "a part", self.builder):
                 parts.append(part_of(value, "", view.role, _origin(part)))
             stored.append(MessageWithParts.of(view, parts, session))
         fill(self.builder, session, stored)

@@ -43,7 +43,7 @@ def _most(
     return f"{found} of its first {count} {what} are OpenHands' {kind}" if found and found >= count * least else ""
 
 
-def _recognise_folder(path: Path, style: str, is_one: Callable[[Any], bool]) -> str:
+def _recognize_folder(path: Path, style: str, is_one: Callable[[Any], bool]) -> str:
     try:
         folder = events_folder(path, style)
         events = first_events(folder, style) if folder is not None else []
@@ -67,11 +67,11 @@ class OpenHandsFormat(Format):
     exact = "tokens of every call that the conversation's state reports"
     session_folders = (frozenset({STATE, "events"}),)
 
-    def recognise(self, sample: Sample) -> str:
+    def recognize(self, sample: Sample) -> str:
         if sample.is_directory:
-            return _recognise_folder(sample.path, CURRENT, is_current_event)
+            return _recognize_folder(sample.path, CURRENT, is_current_event)
         if sample.path.name == STATE and isinstance(sample.only_value, dict):
-            return _recognise_folder(sample.path.parent, CURRENT, is_current_event)
+            return _recognize_folder(sample.path.parent, CURRENT, is_current_event)
         if sample.is_lines:
             return _most(sample.records, is_current_event, "lines")
         return _most(objects(sample.document), is_current_event, "entries") if isinstance(sample.document, list) else ""
@@ -98,9 +98,9 @@ class OpenHands0Format(Format):
     exact = "tokens of calls whose response is recorded with its usage, which early versions left out"
     session_folders = (frozenset({"events", "event_cache"}), frozenset({"events", "agent_state.pkl"}))
 
-    def recognise(self, sample: Sample) -> str:
+    def recognize(self, sample: Sample) -> str:
         if sample.is_directory:
-            return _recognise_folder(sample.path, VERSION_0, is_event_of_version_0)
+            return _recognize_folder(sample.path, VERSION_0, is_event_of_version_0)
         if sample.is_lines:
             return _most(sample.records, has_history, "lines", "conversations", least=0.5) or _most(
                 sample.records, is_event_of_version_0, "lines"

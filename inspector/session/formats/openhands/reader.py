@@ -50,7 +50,7 @@ class EventThread(ChatThread):
         self._called: dict[int, set[str]] = {}
         self._answered: dict[int, str] = {}
 
-    def say_event(self, chat: ChatMessage, origin: Origin, event: str) -> None:
+    def add_event_message(self, chat: ChatMessage, origin: Origin, event: str) -> None:
         for index in self.say([chat], origin):
             self._note(index, event, self._builder.messages[index].blocks)
 
@@ -319,7 +319,7 @@ class OpenHandsInterpreter(RecordInterpreter):
                 self._reported = None
             self._thread.answer(chat, origin, identifier, response)
         elif chat is not None:
-            self._thread.say_event(chat, origin, identifier)
+            self._thread.add_event_message(chat, origin, identifier)
 
     def take_state(self, about: Any) -> None:
         """Read the conversation's state: its id, model, and the usage of each response."""
@@ -336,7 +336,7 @@ class OpenHandsInterpreter(RecordInterpreter):
         for name, metrics in listed.items():
             for one in objects(metrics.get("token_usages")):
                 known[string(one.get("response_id"))] = one
-                if not self._is_beside(name):
+                if not self._is_side_usage(name):
                     self.builder.window = count(one.get("context_window")) or self.builder.window
         for index, call in enumerate(self.builder.calls):
             tokens = known.get(call.identifier) or {}
@@ -346,9 +346,9 @@ class OpenHandsInterpreter(RecordInterpreter):
                 self.builder.calls[index] = structs.replace(call, usage=usage, model=name)
         ahead = self._events_ahead(listed.values())
         for name, metrics in listed.items():
-            self._list_beside(name, metrics, ahead)
+            self._list_side_calls(name, metrics, ahead)
 
-    def _is_beside(self, name: str) -> bool:
+    def _is_side_usage(self, name: str) -> bool:
         """Return True for the condenser's usage name, or any other than the agent's own."""
         return name == CONDENSER or bool(self._own and name != self._own)
 
@@ -364,7 +364,7 @@ class OpenHandsInterpreter(RecordInterpreter):
                     return round((of_call[response] - time) / ZONE_STEP) * ZONE_STEP
         return 0.0
 
-    def _list_beside(self, name: str, metrics: Mapping[str, Any], ahead: float) -> None:
+    def _list_side_calls(self, name: str, metrics: Mapping[str, Any], ahead: float) -> None:
         """Add a model's listed calls without an event as side calls."""
         usages = objects(metrics.get("token_usages"))
         if not usages:
@@ -380,7 +380,7 @@ class OpenHandsInterpreter(RecordInterpreter):
             usage = usage_of_tokens(one)
             if usage is None or response in answered:
                 continue
-            purpose = clean_text(name) if self._is_beside(name) else UNSEEN
+            purpose = clean_text(name) if self._is_side_usage(name) else UNSEEN
             time = times[response] + ahead if response in times else None
             model = clean_string(one.get("model")) or self._model
             side[f"{start}{response or place}"] = SideCall(purpose, model, time, usage, response)
@@ -391,16 +391,16 @@ class OpenHandsInterpreter(RecordInterpreter):
             if usage is None:
                 continue
             model = string(metrics.get("model_name"))
-            if self._is_beside(name):
-                self._note_beside(name, clean_text(name), clean_text(model), usage)
+            if self._is_side_usage(name):
+                self._add_side_call(name, clean_text(name), clean_text(model), usage)
                 continue
             self._model = model or self._model
             if self._reported is not None:
                 # A second report before any event means that the first call's event was not recorded.
-                self._note_beside(name, UNSEEN, clean_text(self._model), self._reported)
+                self._add_side_call(name, UNSEEN, clean_text(self._model), self._reported)
             self._reported = usage
 
-    def _note_beside(self, name: str, purpose: str, model: str, usage: Usage) -> None:
+    def _add_side_call(self, name: str, purpose: str, model: str, usage: Usage) -> None:
         """Add a call without an event, unless the calls of that usage name are listed individually."""
         if name not in self._listed:
             key = f"{name} {len(self.builder.side_calls)}"

@@ -22,7 +22,7 @@ from inspector.session.formats.openhands.records import (
 )
 from inspector.session.json.codec import compact_json, lenient_json
 from inspector.session.json.lines import ObjectDecoder
-from inspector.session.json.nodes import FileNode, objects_among
+from inspector.session.json.nodes import FileNode, object_nodes
 from inspector.session.json.values import count, mapping, objects, seconds_of_any, sequence, string
 from inspector.session.json_reader import JsonReader
 from inspector.session.jsonl_reader import JsonlReader
@@ -181,7 +181,7 @@ class OpenHands0Interpreter(RecordInterpreter):
         self.builder.title = string(mapping(value.get("issue")).get("title"))
         fields = node.fields()
         events = _events(fields.items_of("history"))
-        for item, event in objects_among(events, self.record_name, self.builder):
+        for item, event in object_nodes(events, self.record_name, self.builder):
             self.add(Record(event, item.raw(), item.offset))
 
     def add(self, record: Record) -> None:
@@ -199,7 +199,7 @@ class OpenHands0Interpreter(RecordInterpreter):
         elif chat is not None:
             if chat.role is Role.TOOL and not chat.value.get("tool_call_id"):
                 chat = replace(chat, value={**chat.value, "tool_call_id": self._last_call})
-            self._thread.say_event(chat, origin, identifier)
+            self._thread.add_event_message(chat, origin, identifier)
 
     def _respond(self, event: Mapping[str, Any], chat: ChatMessage, origin: Origin, identifier: str) -> None:
         """Add an action of a response. Early versions have no call ids; results are matched by order."""

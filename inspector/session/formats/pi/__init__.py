@@ -54,7 +54,7 @@ class PiFormat(Format):
     exact = "prompt and output tokens of every call"
     file_names = r"\d{4}-\d\d-\d\dT[\d-]+Z?_[0-9a-f-]+\.jsonl"
 
-    def recognise(self, sample: Sample) -> str:
+    def recognize(self, sample: Sample) -> str:
         if not sample.is_lines:
             return ""
         headers = [record for record in sample.records if _is_header(record)]

@@ -46,7 +46,7 @@ class PlainFormat(Format):
         self.name = name
         self.title = title
 
-    def recognise(self, sample: Sample) -> str:
+    def recognize(self, sample: Sample) -> str:
         found, reason = _conversation_in(sample)
         return reason if found and form_of(found) is self._form else ""
 

@@ -14,17 +14,17 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from msgspec import structs
 
-from inspector.session.billing_terms import SERVICE_TIER, terms_of
+from inspector.session.billing_terms import SERVICE_TIER, parse_billing_terms
 from inspector.session.blocks import TextBlock
 from inspector.session.builder import SessionBuilder, Thread
 from inspector.session.call_matching import CallMatcher, ToolNames
 from inspector.session.errors import SessionError
 from inspector.session.formats.cache_control import (
-    PlacedMark,
+    PlacedBreakpoint,
+    breakpoints_of_definition,
+    breakpoints_of_message,
+    breakpoints_of_prompt,
     lifetime_of,
-    marks_of_definition,
-    marks_of_message,
-    marks_of_prompt,
 )
 from inspector.session.formats.chat import (
     COMPACTION,
@@ -39,21 +39,30 @@ from inspector.session.formats.chat import (
 )
 from inspector.session.formats.plain.records import (
     MessageForm,
-    betas_asked,
     form_of,
     is_message,
     is_request,
+    requested_betas,
+    requested_thinking,
     requests_of,
-    thinking_asked,
 )
-from inspector.session.formats.streamed_answers import answer_of
+from inspector.session.formats.streamed_responses import answer_of
 from inspector.session.json.codec import lenient_json
 from inspector.session.json.lines import ValueDecoder
 from inspector.session.json.nodes import FileNode, MemoryNode
 from inspector.session.json.values import mapping, objects, seconds_of_any, sequence, string
 from inspector.session.json_reader import JsonReader
 from inspector.session.jsonl_reader import JsonlReader
-from inspector.session.model import BlockKind, Compaction, ContextCause, Message, Origin, RecordedMark, Role, Session
+from inspector.session.model import (
+    BlockKind,
+    Compaction,
+    ContextCause,
+    Message,
+    Origin,
+    RecordedBreakpoint,
+    Role,
+    Session,
+)
 from inspector.session.reader import Record, RecordInterpreter
 from inspector.session.sniff import Sample
 from inspector.session.texts import MemoryTexts
@@ -113,7 +122,7 @@ class PlainMessage:
     blocks: list[TextBlock]
     about: dict[str, Any]
     is_summary: bool = False
-    marks: tuple[PlacedMark, ...] = ()
+    marks: tuple[PlacedBreakpoint, ...] = ()
 
     @cached_property
     def digests(self) -> Digests:
@@ -186,10 +195,10 @@ class RequestLog:
             self.append(thread, message, is_call=is_call, is_repeated=message.role is Role.ASSISTANT and not is_call)
         if request.response is not None:
             about = {**request.about, **request.reply}
-            calls, marks = len(self._builder.calls), self._marks_of(thread, messages, request)
+            calls, marks = len(self._builder.calls), self._breakpoints_of(thread, messages, request)
             for answer in self.read(request.response, about, thread.tool_names):
                 self.append(thread, answer, is_call=True)
-            self._note_marks(calls, marks)
+            self._set_breakpoints(calls, marks)
         elif "usage" in request.about or "model" in request.about:
             self._note_last_call(thread, request.about)
 
@@ -224,7 +233,7 @@ class RequestLog:
         # A list from memory is returned message by message.
         apart = _apart(value, blocks) if self._keep is None else None
         if apart is None:
-            return [PlainMessage(node, role, blocks, about, marks=marks_of_message(value, blocks))]
+            return [PlainMessage(node, role, blocks, about, marks=breakpoints_of_message(value, blocks))]
         written = _usage_of_summary(about.get("usage"))
         if written is None and not apart.after:
             written = about.get("usage")
@@ -256,8 +265,8 @@ class RequestLog:
         if is_call and sent.role is not Role.OTHER:
             model, usage = string(sent.about.get("model")), usage_of(sent.about.get("usage"))
             miss = miss_of(sent.about.get("diagnostics"))
-            asked = thinking_asked(sent.about), betas_asked(sent.about)
-            terms = terms_of(sent.about.get("usage"), sent.about.get(SERVICE_TIER)).code
+            asked = requested_thinking(sent.about), requested_betas(sent.about)
+            terms = parse_billing_terms(sent.about.get("usage"), sent.about.get(SERVICE_TIER)).code
             index = thread.respond(
                 message,
                 model=model,
@@ -346,7 +355,7 @@ class RequestLog:
     def _beside(self, request: PlainConversation) -> list[PlainMessage]:
         """Return tools and system prompt as a first message, in the order used by the API."""
         blocks: list[TextBlock] = []
-        marks: tuple[PlacedMark, ...] = ()
+        marks: tuple[PlacedBreakpoint, ...] = ()
         first = None
         for node, locator in ((request.tools, TOOLS), (request.system, SYSTEM)):
             value = node.value() if node is not None else None
@@ -354,7 +363,7 @@ class RequestLog:
                 made = blocks_of_definition(value, node.raw(), node.offset, node.length, locator)
                 if self._keep is not None:
                     self._keep(made, node)
-                marks += marks_of_definition(value, locator, len(blocks))
+                marks += breakpoints_of_definition(value, locator, len(blocks))
                 blocks += made
                 first = first or node
         return [PlainMessage(first, Role.SYSTEM, blocks, {}, marks=marks)] if first is not None else []
@@ -375,9 +384,9 @@ class RequestLog:
         names.note(block for one in known for block, _ in one.blocks)
         return known
 
-    def _marks_of(
+    def _breakpoints_of(
         self, thread: RequestThread, messages: Sequence[PlainMessage], request: PlainConversation
-    ) -> tuple[RecordedMark, ...] | None:
+    ) -> tuple[RecordedBreakpoint, ...] | None:
         """Return a request's cache breakpoints; None if unknown."""
         if not request.is_as_sent:
             return None
@@ -391,9 +400,9 @@ class RequestLog:
             return None
         kept = [self._builder.messages[index].blocks for index in thread.members]
         own = [[block for block, _ in message.blocks] for message in sent]
-        return marks_of_prompt(zip(own, (message.marks for message in sent), kept, strict=True), whole)
+        return breakpoints_of_prompt(zip(own, (message.marks for message in sent), kept, strict=True), whole)
 
-    def _note_marks(self, call: int, marks: tuple[RecordedMark, ...] | None) -> None:
+    def _set_breakpoints(self, call: int, marks: tuple[RecordedBreakpoint, ...] | None) -> None:
         """Set the breakpoints of a request's call. Later calls made by the API itself have none."""
         if marks is not None and call < len(self._builder.calls):
             self._builder.calls[call] = structs.replace(self._builder.calls[call], marks=marks)
@@ -407,11 +416,11 @@ class RequestLog:
         if isinstance(model, str):
             thread.note_model(model)
         if calls[-1].usage is None:
-            terms = terms_of(about.get("usage"), about.get(SERVICE_TIER)).code
+            terms = parse_billing_terms(about.get("usage"), about.get(SERVICE_TIER)).code
             calls[-1] = structs.replace(calls[-1], usage=usage_of(about.get("usage")), terms=terms)
 
 
-class _Apart(NamedTuple):
+class _SplitMessage(NamedTuple):
     """A message split at a summary that replaces everything before it.
 
     Attributes:
@@ -425,7 +434,7 @@ class _Apart(NamedTuple):
     after: list[TextBlock]
 
 
-def _apart(message: Mapping[str, Any], blocks: Sequence[TextBlock]) -> _Apart | None:
+def _apart(message: Mapping[str, Any], blocks: Sequence[TextBlock]) -> _SplitMessage | None:
     """Split a message at its last summary; None if there is none.
 
     Anthropic's API compacts automatically: a response begins with a block that replaces everything before it.
@@ -434,7 +443,7 @@ def _apart(message: Mapping[str, Any], blocks: Sequence[TextBlock]) -> _Apart | 
     place = next((place for place in reversed(range(len(content))) if is_summary_part(content[place])), None)
     if place is None or message.get("role") != "assistant":
         return None
-    made = _Apart([], [], [])
+    made = _SplitMessage([], [], [])
     for one in blocks:
         origin = one.block.origin
         if origin.locator == "reasoning" or (not origin.locator and origin.part < place):

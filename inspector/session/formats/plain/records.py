@@ -7,7 +7,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
 from inspector.session.billing_terms import SERVICE_TIER
-from inspector.session.formats.streamed_answers import REPLY, answer_of, stream_node
+from inspector.session.formats.streamed_responses import REPLY, answer_of, stream_node
 from inspector.session.json.codec import clean_text
 from inspector.session.json.nodes import Fields
 from inspector.session.json.values import count, mapping, string
@@ -41,7 +41,7 @@ ASKED = ("thinking", "output_config", "betas", "anthropic_beta", "headers", "cac
 BETA_HEADER = "anthropic-beta"
 
 
-def thinking_asked(about: Mapping[str, Any]) -> str:
+def requested_thinking(about: Mapping[str, Any]) -> str:
     """Describe the thinking setting of an Anthropic request: `adaptive, effort high`; empty if there is none."""
     thinking = mapping(about.get("thinking"))
     budget = count(thinking.get("budget_tokens"))
@@ -51,7 +51,7 @@ def thinking_asked(about: Mapping[str, Any]) -> str:
     return ", ".join(filter(None, words))
 
 
-def betas_asked(about: Mapping[str, Any]) -> str | None:
+def requested_betas(about: Mapping[str, Any]) -> str | None:
     """Return the sorted beta features of an Anthropic request; None if not recorded."""
     headers = about.get("headers")
     named = [about.get("betas"), about.get("anthropic_beta")]

@@ -29,7 +29,7 @@ def _is_record(record: dict[str, Any]) -> bool:
     return isinstance(mapping(record.get("message")).get("parts"), list) or "toolCallResult" in record
 
 
-def _is_told(record: dict[str, Any]) -> bool:
+def _is_qwen_record(record: dict[str, Any]) -> bool:
     """Return True for a record specific to Qwen Code, with a message of Gemini API parts."""
     return isinstance(mapping(record.get("message")).get("parts"), list)
 
@@ -42,9 +42,9 @@ class QwenFormat(Format):
     where = "~/.qwen/projects, or projects in $QWEN_HOME"
     exact = "prompt and output tokens of every call"
 
-    def recognise(self, sample: Sample) -> str:
+    def recognize(self, sample: Sample) -> str:
         found = [record for record in sample.records if _is_record(record)]
-        if not any(map(_is_told, found)) or len(found) * 2 <= len(sample.records):
+        if not any(map(_is_qwen_record, found)) or len(found) * 2 <= len(sample.records):
             return ""
         return f"{len(found)} of its first {len(sample.records)} lines are Qwen Code's records"
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import structs
 
-from inspector.session.billing_terms import terms_of
+from inspector.session.billing_terms import parse_billing_terms
 from inspector.session.formats.chat import ChatMessage, ChatThread, blocks_of_chat, chat_blocks, notice
 from inspector.session.json.codec import clean_text, compact_json
 from inspector.session.json.lines import object_of
@@ -227,7 +227,7 @@ def said(value: Mapping[str, Any]) -> list[ChatMessage]:
             is_call=is_call,
             model=clean_string(value.get("model")) if is_call else "",
             usage=usage_of(value.get("usageMetadata")) if is_call else None,
-            terms=terms_of(value.get("usageMetadata")).code if is_call else "",
+            terms=parse_billing_terms(value.get("usageMetadata")).code if is_call else "",
             is_meta=subtype in INJECTED,
             is_inherited=is_copied,
         )

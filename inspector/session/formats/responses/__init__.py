@@ -34,7 +34,7 @@ class ResponsesFormat(Format):
     title = "OpenAI Responses"
     exact = "tokens of calls whose response is recorded with its usage"
 
-    def recognise(self, sample: Sample) -> str:
+    def recognize(self, sample: Sample) -> str:
         if sample.is_directory:
             return ""
         if sample.is_lines:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import structs
 
-from inspector.session.billing_terms import SERVICE_TIER, BillingTerms, terms_of
+from inspector.session.billing_terms import SERVICE_TIER, BillingTerms, parse_billing_terms
 from inspector.session.builder import SessionBuilder
 from inspector.session.call_matching import ToolNames
 from inspector.session.formats.chat import SYSTEM, TOOLS, blocks_of_definition, usage_of
@@ -24,7 +24,7 @@ from inspector.session.formats.responses.records import (
     response_alone,
 )
 from inspector.session.json.codec import lenient_json
-from inspector.session.json.nodes import FileNode, PackedNode, unescaped
+from inspector.session.json.nodes import EmbeddedNode, FileNode, unescaped
 from inspector.session.json.values import mapping, seconds_of_any, string
 from inspector.session.json_reader import JsonReader
 from inspector.session.jsonl_reader import JsonlReader
@@ -153,9 +153,9 @@ class ResponsesInterpreter(RecordInterpreter):
             is_new = conversation is None
             if conversation is None:
                 conversation, start = self._new(), 0
-                self._add_beside(conversation, beside)
+                self._add_definitions(conversation, beside)
             elif conversation.beside != digest_of(beside):
-                self._define_anew(conversation, beside)
+                self._change_definitions(conversation, beside)
             conversation.tool_names.update(names)
             for item in items[start:]:
                 # A request with a changed history repeats earlier responses.
@@ -186,7 +186,7 @@ class ResponsesInterpreter(RecordInterpreter):
             if self._streaming is None:
                 self._answer(conversation, exchange)
             else:
-                self._tell_call(conversation, self._streaming, exchange)
+                self._update_call(conversation, self._streaming, exchange)
             conversation.close()
             self._streaming = None
 
@@ -195,16 +195,16 @@ class ResponsesInterpreter(RecordInterpreter):
         call = len(self.builder.calls)
         for item in self._items(exchange.output, conversation.tool_names):
             self._add(conversation, item, is_call=True)
-        self._tell_call(conversation, call, exchange)
+        self._update_call(conversation, call, exchange)
 
-    def _tell_call(self, conversation: LoggedThread, call: int, exchange: Exchange) -> None:
+    def _update_call(self, conversation: LoggedThread, call: int, exchange: Exchange) -> None:
         """Update a call from its response's fields. A response without items is billed as well."""
         about = exchange.about
         identifier = string(about.get("id"))
         conversation.responses.add(identifier)
         model, usage = string(about.get("model")), usage_of(about.get("usage"))
         time = next((seconds_of_any(about[name]) for name in TIMES if name in about), None)
-        terms = _with_uses(terms_of(about.get("usage"), about.get(SERVICE_TIER)), exchange.output).code
+        terms = _with_uses(parse_billing_terms(about.get("usage"), about.get(SERVICE_TIER)), exchange.output).code
         if call < len(self.builder.calls):
             made = self.builder.calls[call]
             self.builder.calls[call] = structs.replace(
@@ -273,18 +273,18 @@ class ResponsesInterpreter(RecordInterpreter):
                 made += blocks_of_definition(value, node.raw(), node.offset, node.length, locator)
         return made
 
-    def _add_beside(self, conversation: LoggedThread, made: Sequence[TextBlock]) -> None:
+    def _add_definitions(self, conversation: LoggedThread, made: Sequence[TextBlock]) -> None:
         conversation.beside = digest_of(made)
         if made:
             conversation.definitions = conversation.join(ItemSide.SYSTEM, [block for block, _ in made])
 
-    def _define_anew(self, conversation: LoggedThread, made: Sequence[TextBlock]) -> None:
+    def _change_definitions(self, conversation: LoggedThread, made: Sequence[TextBlock]) -> None:
         """Begin a context with other tools or another system prompt."""
         kept = [index for index in conversation.members if index != conversation.definitions]
         conversation.close()
         context = conversation.begin(ContextCause.REWIND)
         conversation.definitions = NONE
-        self._add_beside(conversation, made)
+        self._add_definitions(conversation, made)
         context.members.extend(kept)
         context.carried = len(context.members)
 
@@ -297,7 +297,7 @@ class ResponsesInterpreter(RecordInterpreter):
                 self.builder.diagnose("not an item", 0, max(node.offset, 0), skipped=True)
                 continue
             made = blocks_of_item(value, Origin(node.offset, node.length), names)
-            blocks = [block for block, _ in (_numbered(made, node) if isinstance(node, PackedNode) else made)]
+            blocks = [block for block, _ in (_numbered(made, node) if isinstance(node, EmbeddedNode) else made)]
             names.note(blocks)
             if self._counts_items:
                 self.builder.record_counts[string(value.get("type")) or "message"] += 1
@@ -320,7 +320,7 @@ def blocks_of_packed(text: str, origin: Origin) -> list[TextBlock]:
 
 def _numbered(made: Sequence[TextBlock], node: Node) -> list[TextBlock]:
     """Assign part numbers to an item's blocks that are unique among all items with the same place."""
-    first = node.number * MOST_PARTS if isinstance(node, PackedNode) else 0
+    first = node.number * MOST_PARTS if isinstance(node, EmbeddedNode) else 0
     return [one.moved(one.block.origin.at(first + one.block.origin.part)) for one in made]
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import msgspec
 
 from inspector.session.billing_terms import SERVICE_TIER
-from inspector.session.formats.streamed_answers import decoded, events_of
+from inspector.session.formats.streamed_responses import decoded, events_of
 from inspector.session.json.codec import json_in
 from inspector.session.json.values import mapping, objects, string
 
@@ -215,13 +215,13 @@ def exchange_of(request: Node, response: Node | None, events: Sequence[Node] = (
 
 def packed(text: str, at: Node) -> tuple[Node, list[Node]]:
     """Return the response in a decoded base64 string and its items, each with the string's place."""
-    from inspector.session.json.nodes import FileNode, PackedNode, events_inside, inside_string
+    from inspector.session.json.nodes import EmbeddedNode, FileNode, events_inside, parse_inner_json
 
     quoted = FileNode(msgspec.json.encode(text), 0)
     came = streamed(events_inside(quoted))
-    response = came.response or inside_string(quoted) or quoted
+    response = came.response or parse_inner_json(quoted) or quoted
     items = came.items or response.fields().items_of("output")
-    return response, [PackedNode(item, at, number) for number, item in enumerate(items)]
+    return response, [EmbeddedNode(item, at, number) for number, item in enumerate(items)]
 
 
 def _collect(node: Node, exchange: Exchange, depth: int) -> None:
@@ -247,9 +247,9 @@ def _collect(node: Node, exchange: Exchange, depth: int) -> None:
 
 def _collect_body(node: Node, exchange: Exchange, depth: int) -> None:
     """Collect the fields of a body: an object, its JSON string, or stream text."""
-    from inspector.session.json.nodes import events_inside, inside_string
+    from inspector.session.json.nodes import events_inside, parse_inner_json
 
     came = streamed(events_inside(node))
-    _collect(came.response or inside_string(node) or node, exchange, depth)
+    _collect(came.response or parse_inner_json(node) or node, exchange, depth)
     if came.items and not exchange.output:
         exchange.output, exchange.is_answered = came.items, True

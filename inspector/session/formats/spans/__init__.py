@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from inspector.session.files import Locator, is_file
 from inspector.session.format import Format, editor_folders
-from inspector.session.formats.spans.records import is_telling
+from inspector.session.formats.spans.records import describes_request
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -29,16 +29,18 @@ class SpanFormat(Format):
     title = "OpenTelemetry (GenAI and OpenInference spans)"
     exact = "tokens of every request that its span or log record counts"
 
-    def recognise(self, sample: Sample) -> str:
+    def recognize(self, sample: Sample) -> str:
         if sample.is_directory:
             return ""
         if sample.is_lines:
-            found = sum(is_telling(record) for record in sample.records)
+            found = sum(describes_request(record) for record in sample.records)
             return f"{found} of its first {len(sample.records)} lines are OpenTelemetry's, on models" if found else ""
         document = sample.document
-        if isinstance(document, dict) and is_telling(document):
+        if isinstance(document, dict) and describes_request(document):
             return "a JSON document that is an export of OpenTelemetry's"
-        if isinstance(document, list) and any(isinstance(one, dict) and is_telling(one) for one in document[:50]):
+        if isinstance(document, list) and any(
+            isinstance(one, dict) and describes_request(one) for one in document[:50]
+        ):
             return "a JSON document with OpenTelemetry's spans on models"
         return ""
 
@@ -67,7 +69,7 @@ class CopilotTraceFormat(Format):
     where = f"{TRACES} in globalStorage/github.copilot-chat of VS Code and its kin"
     exact = "tokens of every request, those read from the cache included"
 
-    def recognise(self, sample: Sample) -> str:
+    def recognize(self, sample: Sample) -> str:
         if sample.is_directory or not sample.is_database or not sample.has_tables(TABLES):
             return ""
         return "a database with the tables of Copilot's spans"

@@ -20,14 +20,14 @@ from inspector.session.formats.spans.records import (
     SESSION_IDS,
     SIDE_LABELS,
     TOOL_RESULT,
-    Telling,
+    SpanRecordKind,
     attributes_of,
     first_of,
     is_tool,
     leaves,
     parent_of,
+    record_kind_of,
     span_of,
-    telling_of,
     time_of,
     trace_of,
     usage_of,
@@ -55,7 +55,7 @@ NOT_RECORDED = "contents not recorded"
 """Displayed text of a request exported without its contents."""
 
 
-class SpokenNode(MemoryNode):
+class MessageNode(MemoryNode):
     """A message built from a span's attributes, in place of a node in the file."""
 
     def __init__(self, message: PlainMessage) -> None:
@@ -86,7 +86,7 @@ class SpanRequest:
         purpose: Purpose of a request outside the conversation.
     """
 
-    telling: Telling
+    telling: SpanRecordKind
     trace: str
     span: str
     parent: str
@@ -118,7 +118,7 @@ class SpanLog(RequestLog):
 
     def read(self, node: Node, about: dict[str, Any], names: ToolNames) -> list[PlainMessage]:
         """Return the message behind a node."""
-        if not isinstance(node, SpokenNode):
+        if not isinstance(node, MessageNode):
             return []
         names.note(made.block for made in node.message.blocks)
         return [replace(node.message, about={**about, **node.message.about})]
@@ -129,8 +129,8 @@ class SpanLog(RequestLog):
             self._add_silent(request)
         else:
             about = {"model": request.model, "timestamp": request.time, "id": request.identifier}
-            spoken: list[Node] = [SpokenNode(message) for message in request.asked]
-            self.add_request(PlainConversation(spoken, response=SpokenNode(request.answer), about=about))
+            spoken: list[Node] = [MessageNode(message) for message in request.asked]
+            self.add_request(PlainConversation(spoken, response=MessageNode(request.answer), about=about))
         for index in range(before, len(self._builder.calls)):
             call = self._builder.calls[index]
             is_answer = index == len(self._builder.calls) - 1
@@ -202,7 +202,7 @@ class SpanInterpreter(RecordInterpreter):
     def take_span(self, value: Mapping[str, Any], origin: Origin) -> None:
         """Add a span or a log record."""
         attributes = attributes_of(value)
-        telling = telling_of(value, attributes)
+        telling = record_kind_of(value, attributes)
         kind = telling.name.lower() if telling is not None else string(attributes.get(NAME)) or "other"
         self.builder.record_counts[clean_text(kind)] += 1
         session = first_of(attributes, SESSION_IDS)
@@ -220,7 +220,7 @@ class SpanInterpreter(RecordInterpreter):
             return
         request = _request(telling, value, attributes, origin, clean_text(session))
         key = f"{telling} {request.trace} {request.span}" if request.span else f"record {len(self._requests)}"
-        if telling is Telling.TURN:
+        if telling is SpanRecordKind.TURN:
             key = f"{telling} {request.context} {attributes.get('turn.index', len(self._requests))}"
         self._requests[key] = request
         self._is_settled = False
@@ -249,7 +249,7 @@ def _blocks(chats: Iterable[Mapping[str, Any]], origin: Origin) -> list[list[Tex
 
 
 def _request(
-    telling: Telling, value: Mapping[str, Any], attributes: Mapping[str, Any], origin: Origin, session: str
+    telling: SpanRecordKind, value: Mapping[str, Any], attributes: Mapping[str, Any], origin: Origin, session: str
 ) -> SpanRequest:
     messages = _messages(value, origin)
     has_answer = messages[-1].role is not Role.OTHER
@@ -309,15 +309,17 @@ def _counted(requests: Sequence[SpanRequest]) -> list[SpanRequest]:
     Per trace, only the most reliable kind of record counts. A log record of the same span provides missing messages. A
     span inside another one with the same usage is the same request, reported by two instrumentations.
     """
-    surest: dict[str, Telling] = {}
+    surest: dict[str, SpanRecordKind] = {}
     for request in requests:
         if request.usage is not None or request.answer is not None:
             known = surest.get(request.context, request.telling)
             surest[request.context] = min(known, request.telling)
     details = {
-        (one.trace, one.span): one for one in requests if one.telling is Telling.DETAILS and one.answer is not None
+        (one.trace, one.span): one
+        for one in requests
+        if one.telling is SpanRecordKind.DETAILS and one.answer is not None
     }
-    around = {(one.trace, one.span): one for one in requests if one.telling is Telling.SPAN and one.span}
+    around = {(one.trace, one.span): one for one in requests if one.telling is SpanRecordKind.SPAN and one.span}
     found: list[SpanRequest] = []
     for request in requests:
         if request.telling is not surest.get(request.context):

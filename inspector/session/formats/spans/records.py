@@ -67,7 +67,7 @@ MODELS = ("gen_ai.response.model", "gen_ai.request.model", "llm.model_name", "mo
 RESPONSES = ("gen_ai.response.id", "request_id")
 
 
-class Telling(IntEnum):
+class SpanRecordKind(IntEnum):
     """Kinds of records that describe a request, most reliable first; per trace only the first kind present counts."""
 
     SPAN = 0
@@ -120,37 +120,37 @@ def _plain(value: Any, depth: int = 0) -> Any:
     return None
 
 
-def telling_of(value: Mapping[str, Any], attributes: Mapping[str, Any]) -> Telling | None:
+def record_kind_of(value: Mapping[str, Any], attributes: Mapping[str, Any]) -> SpanRecordKind | None:
     """Classify a record; None if it does not describe a request."""
     event = string(attributes.get("event.name")) or string(value.get("eventName"))
     body = value.get("body", value.get("_body"))
     said = string(mapping(body).get("stringValue")) or string(body)
     if event == DETAILS or said.startswith("GenAI inference:"):
-        return Telling.DETAILS
+        return SpanRecordKind.DETAILS
     if event == TURN or said.startswith(TURN):
-        return Telling.TURN
+        return SpanRecordKind.TURN
     if "spanId" not in value and "spanContext" not in value and value.get("type") != "span":
         return None
     if event or "logRecord" in value:
         return None
     name, operation = string(value.get("name")), string(attributes.get(NAME))
     if operation in OPERATIONS or attributes.get(OI_KIND) == "LLM" or name == CLAUDE_CODE:
-        return Telling.SPAN
+        return SpanRecordKind.SPAN
     if operation == "invoke_agent" or (not operation and name.startswith("invoke_agent ")):
-        return Telling.AGENT
+        return SpanRecordKind.AGENT
     if not operation and name.startswith("chat ") and usage_of(attributes) is not None:
-        return Telling.SPAN
+        return SpanRecordKind.SPAN
     return None
 
 
-def is_telling(value: Mapping[str, Any]) -> bool:
+def describes_request(value: Mapping[str, Any]) -> bool:
     """Return True for a span or log record about models, or an export."""
     if any(isinstance(value.get(name), list) for name, _, _ in EXPORTS):
         return True
     attributes = attributes_of(value)
     if not attributes:
         return False
-    return telling_of(value, attributes) is not None or any(
+    return record_kind_of(value, attributes) is not None or any(
         key.startswith(("gen_ai.", "copilot_chat.", "openinference.")) for key in attributes
     )
 

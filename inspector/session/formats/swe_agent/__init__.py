@@ -51,7 +51,7 @@ class SweAgentFormat(Format):
     title = "SWE-agent (.traj)"
     exact = "nothing: tokens are recorded for whole runs alone"
 
-    def recognise(self, sample: Sample) -> str:
+    def recognize(self, sample: Sample) -> str:
         document = mapping(sample.only_value)
         attempts = objects(document.get("attempts"))
         if attempts and any(map(_is_run, attempts)):
@@ -61,11 +61,11 @@ class SweAgentFormat(Format):
         return f"a JSON document with a trajectory of {len(sequence(document['trajectory']))} of SWE-agent's steps"
 
     def reader(self, path: Path) -> Reader:
-        from inspector.session.formats.swe_agent.configuration import configurations_beside
+        from inspector.session.formats.swe_agent.configuration import configuration_files
         from inspector.session.formats.swe_agent.reader import SweInterpreter
         from inspector.session.json_reader import JsonReader
 
-        beside = configurations_beside(path)
+        beside = configuration_files(path)
         return JsonReader(path, self.name, lambda: SweInterpreter(path, beside), beside)
 
     def contained_sessions(self, path: Path) -> Sequence[ContainedSession]:
@@ -96,7 +96,7 @@ class MiniSweAgentFormat(Format):
     title = "mini-swe-agent (.traj.json)"
     exact = "tokens of calls whose response is recorded, which the first versions did not"
 
-    def recognise(self, sample: Sample) -> str:
+    def recognize(self, sample: Sample) -> str:
         document = sample.only_value
         if isinstance(document, list):
             return "a list of chat messages with mini-swe-agent's observations" if _is_early(document) else ""

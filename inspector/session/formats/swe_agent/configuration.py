@@ -49,7 +49,7 @@ def model_of_attempt(models: tuple[str, ...], attempt: int) -> str:
     return models[attempt % len(models)] if models else ""
 
 
-def configurations_beside(path: Path) -> tuple[SidecarFile, ...]:
+def configuration_files(path: Path) -> tuple[SidecarFile, ...]:
     """Return possible configuration files of a trajectory, most likely first; their values are the models."""
     file = Locator.of(path).file
     folder = file.absolute().parent

@@ -19,9 +19,9 @@ from inspector.session.formats.swe_agent.configuration import (
     models_in,
 )
 from inspector.session.json.codec import lenient_json
-from inspector.session.json.nodes import objects_among
+from inspector.session.json.nodes import object_nodes
 from inspector.session.json.values import clean_string, mapping, objects, seconds_of_any, sequence, string
-from inspector.session.model import Compaction, Origin, RecordedMark, Role
+from inspector.session.model import Compaction, Origin, RecordedBreakpoint, Role
 from inspector.session.reader import DocumentInterpreter
 
 if TYPE_CHECKING:
@@ -250,22 +250,22 @@ class _Run:
             # Early versions wrote `messages` after the response, with breakpoints for the next request.
             if QUERY in fields and response in calls and len(prompt) == places.get(response):
                 call = self._builder.calls[calls[response]]
-                self._builder.calls[calls[response]] = structs.replace(call, marks=self._marks_of(prompt))
+                self._builder.calls[calls[response]] = structs.replace(call, marks=self._breakpoints_of(prompt))
 
-    def _marks_of(self, prompt: Sequence[Any]) -> tuple[RecordedMark, ...]:
+    def _breakpoints_of(self, prompt: Sequence[Any]) -> tuple[RecordedBreakpoint, ...]:
         """Return a prompt's cache breakpoints. A breakpoint on a demonstration moves to the last shown block."""
         found: dict[int, str] = {}
         before = 0
         for place, entry in enumerate(prompt):
             index = self._message_at[place]
             count = len(self._builder.messages[index].blocks) if index is not None else 0
-            for part, lifetime in _marks_in(mapping(entry)):
+            for part, lifetime in _breakpoints_in(mapping(entry)):
                 found[before + (min(part + 1, count) if part is not None else count)] = lifetime
             before += count
-        return tuple(RecordedMark(blocks, lifetime) for blocks, lifetime in sorted(found.items()) if blocks)
+        return tuple(RecordedBreakpoint(blocks, lifetime) for blocks, lifetime in sorted(found.items()) if blocks)
 
 
-def _marks_in(entry: Mapping[str, Any]) -> Iterator[tuple[int | None, str]]:
+def _breakpoints_in(entry: Mapping[str, Any]) -> Iterator[tuple[int | None, str]]:
     """Yield an entry's breakpoints: the part index, None for the whole entry, and the lifetime."""
     for part, content in enumerate(sequence(entry.get("content"))):
         if (lifetime := lifetime_of(content)) is not None:
@@ -344,7 +344,7 @@ class MiniInterpreter(DocumentInterpreter):
         chat = ChatThread(self.builder)
         calls, awaits = 0, ""
         items = fields["messages"].items() if "messages" in fields else document.items()
-        for item, entry in objects_among(items, "a message", self.builder):
+        for item, entry in object_nodes(items, "a message", self.builder):
             role = string(entry.get("role")) or string(entry.get("type")) or string(entry.get("object")) or "(no role)"
             self.builder.record_counts[role] += 1
             is_result = role == "user" and bool(awaits)

@@ -25,7 +25,7 @@ class TranscriptsFormat(Format):
     title = "Chat transcripts (tau-bench)"
     exact = "nothing: neither calls nor tokens are recorded"
 
-    def recognise(self, sample: Sample) -> str:
+    def recognize(self, sample: Sample) -> str:
         records = sample.records if sample.is_lines else ()
         found = sum(is_transcript(record) for record in records)
         return (

@@ -54,7 +54,7 @@ class VSCodeChatFormat(Format):
     )
     exact = "prompt and output tokens of every turn's last call, without what a cache held"
 
-    def recognise(self, sample: Sample) -> str:
+    def recognize(self, sample: Sample) -> str:
         if sample.is_directory:
             return ""
         if is_chat(sample.only_value):

@@ -103,7 +103,7 @@ class ChatInterpreter(RecordInterpreter):
         following = dict(zip(map(id, self._log.requests), self._log.requests[1:], strict=False))
         for request in self._log.history:
             turn = self._turn(request, following.get(id(request)), before.get(id(request)))
-            if request.is_left and not turn.came_to_something:
+            if request.is_left and not turn.has_response:
                 continue
             counts["request"] = counts.get("request", 0) + 1
             for kind in turn.shown_only:

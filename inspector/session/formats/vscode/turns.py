@@ -139,7 +139,7 @@ class Turn:
     shown_only: tuple[str, ...] = ()
 
     @property
-    def came_to_something(self) -> bool:
+    def has_response(self) -> bool:
         """True if a model responded."""
         return any(message.is_call for message in self.messages)
 
@@ -224,7 +224,7 @@ def _answering(block: Block, identifier: str, call: Slot) -> Block:
     return structs.replace(block, tool_call_id=clean_text(identifier), tool_name=tool)
 
 
-class ShownAnswers:
+class DisplayedResponses:
     """Builds responses from displayed parts; text after a tool call starts the next response.
 
     Attributes:
@@ -258,7 +258,7 @@ class ShownAnswers:
 
 def _shown(parts: Sequence[Slot], identifier: str, time: float | None, shown_only: list[str]) -> list[TurnMessage]:
     """Return the messages of a displayed response; kinds of omitted parts are appended to `shown_only`."""
-    answers = ShownAnswers(identifier, time)
+    answers = DisplayedResponses(identifier, time)
     for part in parts:
         blocks = _blocks(part, PART)
         for block in blocks:

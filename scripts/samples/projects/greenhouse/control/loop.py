@@ -4,8 +4,9 @@ import importlib
 import tomllib
 from pathlib import Path
 
-from control.rules import RULES, decide
 from drivers.base import BusError
+
+from control.rules import RULES, decide
 
 
 def sensors(path=Path("config/greenhouse.toml")):

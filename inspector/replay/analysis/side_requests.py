@@ -99,7 +99,7 @@ def side_spending(session: Session, pricing: Pricing) -> tuple[SideSpending, ...
     return tuple(found)
 
 
-def altogether(cost: float | None, beside: Sequence[SideSpending]) -> float | None:
+def cost_with_side_requests(cost: float | None, beside: Sequence[SideSpending]) -> float | None:
     """Return dollars of a conversation plus its side requests; None if a part is unknown."""
     parts = [cost, *(each.cost for each in beside)]
     known = [part for part in parts if part is not None]

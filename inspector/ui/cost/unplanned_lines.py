@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from inspector.replay.analysis.unrecorded import NOT_RECORDED_SHORT, SYSTEM_AND_TOOLS
+from inspector.replay.analysis.prompt_overhead import NOT_RECORDED_SHORT, SYSTEM_AND_TOOLS
 from inspector.report.export import NONE_THAT_SAVES, answer_for
 from inspector.report.numbers import ON_SCREEN
 from inspector.report.recovery_words import needed_words, net_words
 from inspector.safe_text import one_line
 from inspector.ui.cost.summary import billed_before
-from inspector.ui.miss_marks import dollars, none_missed
+from inspector.ui.miss_glyphs import dollars, none_missed
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -171,7 +171,7 @@ def _money_parts(spending: Spending) -> Iterator[Said]:
         # Skip parts that would be displayed as zero.
         if figure.value and amount.strip("$0.,"):
             long, short = _PART_NAMES[name]
-            cost = ON_SCREEN.marked(amount, figure.known.value, is_least=figure.is_least)
+            cost = ON_SCREEN.marked(amount, figure.known.value, is_lower_bound=figure.is_lower_bound)
             longer = ((f"{long} ", _TEXT), (cost, _FIGURE), (f" {share}", _TEXT))
             yield Said(longer, rank, ((f"{short} ", _TEXT), (share, _FIGURE)))
 
@@ -341,4 +341,4 @@ def _net(saving: SavingPlan) -> str:
 
 def _dollars(figure: Figure) -> str:
     """Format dollars with their qualifier (`~`, `≥`)."""
-    return ON_SCREEN.marked(ON_SCREEN.dollars(figure.value), figure.known.value, is_least=figure.is_least)
+    return ON_SCREEN.marked(ON_SCREEN.dollars(figure.value), figure.known.value, is_lower_bound=figure.is_lower_bound)

@@ -25,7 +25,7 @@ MessageT = TypeVar("MessageT", bound=HasBlocks)
 
 
 @dataclass
-class SummarizedBeginning(Generic[MessageT]):
+class SummarizedPrefix(Generic[MessageT]):
     """The messages of a conversation, the first of which may be replaced by a summary.
 
     The summary is one user message. It takes the place of the first removed block and stays there when more messages

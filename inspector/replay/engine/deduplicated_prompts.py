@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from inspector.replay.engine.recorded_calls import recorded_calls
-from inspector.strategies.history.memo import once_a_history
+from inspector.strategies.history.memo import cached_per_history
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -23,11 +23,11 @@ _LEAST_CALLS = 3
 
 _LEAST_TOKENS = 64
 
-_BESIDE = 3
+_TOLERANCE = 3
 """Tolerance in tokens: the part after the last cache breakpoint."""
 
 
-@once_a_history
+@cached_per_history
 def counted_twice(history: History) -> NDArray[np.int64]:
     """Return the tokens that each call's report counts a second time, int64.
 
@@ -41,11 +41,11 @@ def counted_twice(history: History) -> NDArray[np.int64]:
         read = usage.cache_read[call]
         grown = usage.cache_read[following] - read
         beside = usage.prompt[call] - read - 2 * grown
-        is_so = (read > 0) & (grown >= _LEAST_TOKENS) & (beside >= 0) & (beside <= _BESIDE)
+        is_so = (read > 0) & (grown >= _LEAST_TOKENS) & (beside >= 0) & (beside <= _TOLERANCE)
         twice[call] = np.where(is_so, grown, 0)
     return twice if np.count_nonzero(twice) >= _LEAST_CALLS else np.zeros_like(twice)
 
 
-def measured_prompts(history: History) -> NDArray[np.int64]:
+def deduplicated_prompts(history: History) -> NDArray[np.int64]:
     """Return each prompt's reported size with every token counted once; 0 if not reported. int64."""
     return recorded_calls(history).usage.prompt - counted_twice(history)

@@ -7,7 +7,7 @@ from enum import Enum
 from math import inf
 from typing import TYPE_CHECKING
 
-from inspector.session.files import time_of_writing
+from inspector.session.files import last_written
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -50,7 +50,7 @@ class Entry:
     def written(self) -> float:
         """Last known time an agent wrote to it, seconds since the epoch."""
         recorded = None if self.summary is None else self.summary.last_recorded
-        return time_of_writing(self.header.modified, recorded)
+        return last_written(self.header.modified, recorded)
 
     @property
     def usd(self) -> float:
@@ -84,7 +84,7 @@ class SessionLine:
 
 
 @dataclass
-class SessionBook:
+class SessionListModel:
     """Sessions of a list and their summaries."""
 
     named: frozenset[Path] = frozenset()

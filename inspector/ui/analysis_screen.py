@@ -10,7 +10,7 @@ from inspector.ui.controller.changes import Change
 from inspector.ui.explain.dialog import ExplainScreen
 from inspector.ui.part_names import COST
 from inspector.ui.session_screen import SessionScreen, heading_of
-from inspector.ui.toolkit.answered_screen import AnsweredScreen
+from inspector.ui.toolkit.single_result_screen import SingleResultScreen
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from inspector.ui.outcome import Outcome
 
 
-class Leaving(NamedTuple):
+class CloseResult(NamedTuple):
     """Target to show after closing an analysis screen, if not the screen below it.
 
     Attributes:
@@ -38,7 +38,7 @@ class Leaving(NamedTuple):
     is_boundary: bool = False
 
 
-class StudyScreen(SessionScreen[Leaving | None], AnsweredScreen[Leaving | None]):
+class AnalysisScreen(SessionScreen[CloseResult | None], SingleResultScreen[CloseResult | None]):
     """Base of a screen over the main screen, on the same session, plan and call.
 
     The main screen continues below: when the session grows or the plan changes, `show_outcome` is called.
@@ -48,13 +48,13 @@ class StudyScreen(SessionScreen[Leaving | None], AnsweredScreen[Leaving | None])
 
     Attributes:
         opened_from: The analysis screen below; None for the session.
-        open_study: Opens an analysis screen over another. Set when this screen is opened.
+        open_analysis: Opens an analysis screen over another. Set when this screen is opened.
     """
 
     ACTIONS = STUDY
     BINDINGS: ClassVar[list[BindingType]] = bindings(STUDY)
 
-    name_of_study: ClassVar[str] = ""
+    screen_name: ClassVar[str] = ""
     """Name in the main screen's `study` action."""
 
     def __init__(self, controller: SessionController) -> None:
@@ -65,8 +65,8 @@ class StudyScreen(SessionScreen[Leaving | None], AnsweredScreen[Leaving | None])
         """
         super().__init__()
         self.controller = controller
-        self.opened_from: StudyScreen | None = None
-        self.open_study: Callable[[str, StudyScreen], None] = lambda _, __: None
+        self.opened_from: AnalysisScreen | None = None
+        self.open_analysis: Callable[[str, AnalysisScreen], None] = lambda _, __: None
         self._is_below_another = self._was_come_back_to = False
         self._stop_listening: Callable[[], None] | None = None
         self._known = controller.outcome
@@ -128,30 +128,30 @@ class StudyScreen(SessionScreen[Leaving | None], AnsweredScreen[Leaving | None])
 
     def action_close(self) -> None:
         """Close to the screen that opened this one, or to the session if the user came back to this one."""
-        self.dismiss(Leaving() if self._was_come_back_to else None)
+        self.dismiss(CloseResult() if self._was_come_back_to else None)
 
-    def action_study(self, name: str) -> None:
+    def action_analysis(self, name: str) -> None:
         """Open another analysis screen, return to it if it lies below, or close this one if it has that name."""
         below = self.opened_from
-        while below is not None and below.name_of_study != name:
+        while below is not None and below.screen_name != name:
             below = below.opened_from
-        if name == self.name_of_study:
+        if name == self.screen_name:
             self.action_close()
         elif below is not None:
-            self.dismiss(Leaving(study=name))
+            self.dismiss(CloseResult(study=name))
         else:
-            self.open_study(name, self)
+            self.open_analysis(name, self)
 
-    def open_above(self, above: StudyScreen) -> None:
+    def open_above(self, above: AnalysisScreen) -> None:
         """Show an analysis screen over this one, which stops updating until it is visible again."""
         if self.is_active:
             above.opened_from, self._is_below_another = self, True
             self.open_over(above, self._left_above)
 
-    def _left_above(self, leaving: Leaving | None) -> None:
+    def _left_above(self, leaving: CloseResult | None) -> None:
         """Handle the result of the screen above: stay here, or continue to the target below."""
         self._is_below_another = False
-        if leaving is None or leaving.study == self.name_of_study:
+        if leaving is None or leaving.study == self.screen_name:
             self._was_come_back_to = True
             self._show_newest()
         else:

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from inspector.replay.figure import Figure
 
 
-class MissMark(NamedTuple):
+class MissGlyph(NamedTuple):
     """Glyph and label for a group of cache miss causes.
 
     Attributes:
@@ -24,12 +24,12 @@ class MissMark(NamedTuple):
     label: str
 
 
-EXPIRED: Final = MissMark("○", "cache expired")
-CHANGED: Final = MissMark("≠", "model, prompt or settings")
-REWRITTEN: Final = MissMark("×", "rewritten")  # noqa: RUF001  a multiplication sign sits higher than the letter
-UNEXPLAINED: Final = MissMark("?", "other cache miss")
-COMPACTED: Final = MissMark("▲", "compaction")
-EXPECTED: Final = MissMark("·", "expected")
+EXPIRED: Final = MissGlyph("○", "cache expired")
+CHANGED: Final = MissGlyph("≠", "model, prompt or settings")
+REWRITTEN: Final = MissGlyph("×", "rewritten")  # noqa: RUF001  a multiplication sign sits higher than the letter
+UNEXPLAINED: Final = MissGlyph("?", "other cache miss")
+COMPACTED: Final = MissGlyph("▲", "compaction")
+EXPECTED: Final = MissGlyph("·", "expected")
 """Misses that need no explanation."""
 
 MARKS: Final = (EXPIRED, CHANGED, REWRITTEN, UNEXPLAINED)
@@ -54,7 +54,7 @@ _OF_CAUSES: Final = {
 }
 
 
-def mark_of(cause: MissCause) -> MissMark:
+def mark_of(cause: MissCause) -> MissGlyph:
     return _OF_CAUSES.get(cause, EXPECTED if cause.is_expected else UNEXPLAINED)
 
 
@@ -62,7 +62,7 @@ def dollars(figure: Figure) -> str:
     """Format dollars with their qualifier (`~`, `≥`). Returns an empty string without a price."""
     if figure.value is None:
         return ""
-    return ON_SCREEN.marked(ON_SCREEN.dollars(figure.value), figure.known.value, is_least=figure.is_least)
+    return ON_SCREEN.marked(ON_SCREEN.dollars(figure.value), figure.known.value, is_lower_bound=figure.is_lower_bound)
 
 
 def recached(miss: CacheMiss) -> str:
@@ -75,7 +75,7 @@ def costs(miss: CacheMiss) -> str:
     return dollars(miss.extra_usd) or recached(miss)
 
 
-def notes_of(miss: CacheMiss) -> tuple[str, ...]:
+def miss_notes(miss: CacheMiss) -> tuple[str, ...]:
     """Describe a miss for one line of a row, in several lengths, the longest first."""
     glyph, cost = mark_of(miss.cause).glyph, dollars(miss.extra_usd)
     short = cost or ON_SCREEN.short(miss.tokens)

@@ -14,7 +14,7 @@ Parameters = ParamSpec("Parameters")
 Result = TypeVar("Result")
 
 
-class ForgettingExecutor(ThreadPoolExecutor):
+class CleanContextExecutor(ThreadPoolExecutor):
     """A thread pool in which idle threads hold no references to finished work.
 
     Textual stores the active worker in the thread's context. The context of an idle thread would hold its last worker

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, eq=False)
-class RecachingCosts:
+class CacheRewriteCosts:
     """Cost of cache rewrites per recorded call.
 
     Attributes:
@@ -35,9 +35,9 @@ class RecachingCosts:
     extra_cost: NDArray[np.float64]
 
 
-def price_recaching(
+def price_cache_rewrites(
     served: ServedPrompts, unbroken: ServedPrompts, calls: NDArray[np.intp], rates: NDArray[np.float64]
-) -> RecachingCosts:
+) -> CacheRewriteCosts:
     """Price what edits lose by invalidating the cache.
 
     Args:
@@ -57,7 +57,7 @@ def price_recaching(
     extra = np.where(resent > 0, more, 0.0)
     rebuild = extra + np.where(resent > 0, resent * rates[:, RateColumn.CACHE_READ], 0.0)
     count = len(served.cache_read)
-    return RecachingCosts(*(_over_all_calls(each, calls, count) for each in (resent, rebuild, extra)))
+    return CacheRewriteCosts(*(_over_all_calls(each, calls, count) for each in (resent, rebuild, extra)))
 
 
 def _over_all_calls(figures: NDArray[Any], calls: NDArray[np.intp], count: int) -> NDArray[Any]:

@@ -10,7 +10,7 @@ from textual.await_complete import AwaitComplete
 from textual.dom import DOMNode
 from textual.screen import Screen
 
-from inspector.ui.toolkit.failures import Failure, outliving
+from inspector.ui.toolkit.failures import Failure, keep_running
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine
@@ -30,11 +30,11 @@ DIALOG = "dialog"
 SECONDS_OF_FAILURE = 20.0
 """Duration of the notice about a failed screen."""
 
-OF_AN_END = (messages.CloseMessages, messages.Prune, events.Callback, events.ScreenSuspend, events.Unmount)
+CLOSING_MESSAGES = (messages.CloseMessages, messages.Prune, events.Callback, events.ScreenSuspend, events.Unmount)
 """Messages still delivered to a closing screen."""
 
 
-class AnsweredScreen(Screen[Answer]):
+class SingleResultScreen(Screen[Answer]):
     """A screen that returns one result.
 
     Repeated keys or clicks, results of threads and timers that arrive after the result would reach widgets that are
@@ -105,11 +105,11 @@ class AnsweredScreen(Screen[Answer]):
     async def _dispatch_message(self, message: Message) -> None:
         if message is self._resumed:
             self._resumed = None
-        await outliving(super()._dispatch_message(message))
+        await keep_running(super()._dispatch_message(message))
 
     def _invoke_later(self, callback: CallbackType, sender: MessagePump) -> None:
         # Textual runs all callbacks of a frame together, so a failing one would stop the others.
-        super()._invoke_later(lambda: outliving(invoke(callback)), sender)
+        super()._invoke_later(lambda: keep_running(invoke(callback)), sender)
 
     def on_unmount(self) -> None:
         """Hand other widgets' after-refresh callbacks to the screen now on top.
@@ -132,7 +132,7 @@ class AnsweredScreen(Screen[Answer]):
             super()._screen_resized(self.app.size)
 
     async def _on_message(self, message: Message) -> None:
-        if not self.is_going or isinstance(message, OF_AN_END):
+        if not self.is_going or isinstance(message, CLOSING_MESSAGES):
             await super()._on_message(message)
 
 

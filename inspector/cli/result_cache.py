@@ -74,7 +74,7 @@ class FileSeen(NamedTuple):
     inode: int
 
 
-class ReadFrom(NamedTuple):
+class ResultInputs(NamedTuple):
     """Inputs of a result.
 
     Attributes:
@@ -94,7 +94,7 @@ class ReadFrom(NamedTuple):
 
 
 class _Entry(msgspec.Struct, array_like=True, frozen=True):
-    source: ReadFrom
+    source: ResultInputs
     results: dict[bytes, bytes]
 
 
@@ -103,7 +103,7 @@ class _Looked(msgspec.Struct, array_like=True, frozen=True):
     found: list[tuple[ListedFile, list[Header]]]
 
 
-def source_of(session: Session, began: int, today: float) -> ReadFrom | None:
+def source_of(session: Session, began: int, today: float) -> ResultInputs | None:
     """Return the inputs of a session; None if its result must not be cached.
 
     Args:
@@ -111,7 +111,7 @@ def source_of(session: Session, began: int, today: float) -> ReadFrom | None:
         began: When reading began, in nanoseconds since the epoch.
         today: Time of the prices of calls without one, seconds since the epoch.
     """
-    from inspector.replay.lenders import files_of_lenders
+    from inspector.replay.calibration_source import calibration_files
 
     needs = []
     if any(session.messages[call.response].is_inherited for call in session.calls):
@@ -121,7 +121,7 @@ def source_of(session: Session, began: int, today: float) -> ReadFrom | None:
             return None
         needs = [os.fsencode(Locator.of(path).file) for path in origins if path is not None]
     try:
-        files, beside = tuple(_seen(session.files)), _standing((*session.beside, *files_of_lenders(session)))
+        files, beside = tuple(_seen(session.files)), _file_states((*session.beside, *calibration_files(session)))
         if not files or any(file.changed >= began - CLOCK_SECONDS * _NANOSECONDS for file in (*files, *beside)):
             return None
         content = _content(files)
@@ -130,19 +130,19 @@ def source_of(session: Session, began: int, today: float) -> ReadFrom | None:
     except OSError:
         return None
     is_undated = any(call.time is None for call in session.calls)
-    return ReadFrom(files, content, beside, tuple(needs), int(today // _DAY) if is_undated else 0)
+    return ResultInputs(files, content, beside, tuple(needs), int(today // _DAY) if is_undated else 0)
 
 
-def is_as_seen(source: ReadFrom) -> bool:
+def is_unchanged(source: ResultInputs) -> bool:
     """Return True if the files are unchanged since."""
     try:
-        return _seen_again(source) == source.files and _beside_again(source) == source.beside
+        return _states_now(source) == source.files and _side_files_now(source) == source.beside
     except OSError:
         return False
 
 
 @cache
-def made_by() -> tuple[str, ...]:
+def code_versions() -> tuple[str, ...]:
     """Return everything that affects the last digit of results: programs with equal values agree to the bit."""
     from inspector.cli.reading import shared_counter
 
@@ -158,10 +158,10 @@ def made_by() -> tuple[str, ...]:
 
 def key_of(*asked: object) -> bytes:
     """Build the key of a result among others of the same session from its parameters."""
-    return blake2b(repr((made_by(), asked)).encode(errors="backslashreplace"), digest_size=_DIGEST).digest()
+    return blake2b(repr((code_versions(), asked)).encode(errors="backslashreplace"), digest_size=_DIGEST).digest()
 
 
-class KeptResults:
+class ResultCache:
     """Cache of results by session and key."""
 
     def __init__(self, folder: Path | None = None, *, is_on: bool = True) -> None:
@@ -185,7 +185,7 @@ class KeptResults:
         entry = self._entry(path)
         return None if entry is None else entry.results.get(key)
 
-    def keep(self, path: Path, key: bytes, result: bytes, source: ReadFrom | None) -> None:
+    def keep(self, path: Path, key: bytes, result: bytes, source: ResultInputs | None) -> None:
         """Cache a result, replacing results of older content.
 
         Args:
@@ -204,12 +204,12 @@ class KeptResults:
             del results[next(iter(results))]
         self._write(self._file("session", path), _Entry(source, results))
 
-    def source(self, path: Path) -> ReadFrom | None:
+    def source(self, path: Path) -> ResultInputs | None:
         """Return the inputs of an unchanged session's cached results, or None."""
         entry = self._entry(path)
         return None if entry is None else entry.source
 
-    def looked_into(self, place: Path | None) -> SniffedFiles:
+    def sniffed_files(self, place: Path | None) -> SniffedFiles:
         """Return the sessions that an earlier run found by looking into files.
 
         Args:
@@ -220,7 +220,7 @@ class KeptResults:
             return {}
         return dict(looked.found)
 
-    def keep_looked_into(self, place: Path | None, found: SniffedFiles, before: int) -> None:
+    def store_sniffed_files(self, place: Path | None, found: SniffedFiles, before: int) -> None:
         """Cache the sessions found, if more files were looked into than before."""
         if self._folder is not None and len(found) != before:
             newest = {file.path: (file, headers) for file, headers in found.items()}
@@ -237,10 +237,10 @@ class KeptResults:
         entry: _Entry | None = self._read(file, _Entry)
         if entry is None or not self._is_valid(entry.source):
             return None
-        if is_as_seen(entry.source):
+        if is_unchanged(entry.source):
             return entry
         try:
-            seen = _seen_again(entry.source)
+            seen = _states_now(entry.source)
             sizes = {each.path: each.size for each in entry.source.files}
             if {each.path: each.size for each in seen} != sizes or _content(seen) != entry.source.content:
                 return None
@@ -251,9 +251,9 @@ class KeptResults:
             self._write(file, entry)
         return entry
 
-    def _is_valid(self, source: ReadFrom) -> bool:
+    def _is_valid(self, source: ResultInputs) -> bool:
         has_needed = all(exists(Path(os.fsdecode(path))) for path in source.needs)
-        return source.day in (0, self._today) and has_needed and _beside_again(source) == source.beside
+        return source.day in (0, self._today) and has_needed and _side_files_now(source) == source.beside
 
     def _file(self, kind: str, path: Path | None) -> Path:
         place = b"" if path is None else os.fsencode(os.path.realpath(path))
@@ -297,12 +297,12 @@ def _seen(paths: Iterable[Path]) -> Iterator[FileSeen]:
             yield _state(log)
 
 
-def _seen_again(source: ReadFrom) -> tuple[FileSeen, ...]:
+def _states_now(source: ResultInputs) -> tuple[FileSeen, ...]:
     """Return the current state, including new files in folders and new database logs."""
     return tuple(dict.fromkeys(_seen(Path(os.fsdecode(each.path)) for each in source.files)))
 
 
-def _standing(paths: Iterable[Path]) -> tuple[FileSeen, ...]:
+def _file_states(paths: Iterable[Path]) -> tuple[FileSeen, ...]:
     """Return the state of files and folders themselves; they may be missing."""
     found = []
     for path in paths:
@@ -313,8 +313,8 @@ def _standing(paths: Iterable[Path]) -> tuple[FileSeen, ...]:
     return tuple(found)
 
 
-def _beside_again(source: ReadFrom) -> tuple[FileSeen, ...]:
-    return _standing(Path(os.fsdecode(each.path)) for each in source.beside)
+def _side_files_now(source: ResultInputs) -> tuple[FileSeen, ...]:
+    return _file_states(Path(os.fsdecode(each.path)) for each in source.beside)
 
 
 def _state(path: Path) -> FileSeen:

@@ -17,7 +17,13 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from inspector.replay.analysis.miss_evidence import FIVE_MINUTES, HOUR, lifetimes
-from inspector.replay.cache.mark_rules import LOOK_BACK, MOST_MARKS, MarkPlacer, MarkRule, PromptEntries
+from inspector.replay.cache.breakpoint_rules import (
+    LOOK_BACK,
+    MAX_BREAKPOINTS,
+    BreakpointPlacer,
+    BreakpointRule,
+    PromptEntries,
+)
 from inspector.replay.cache.prompt_usage import PromptUsage
 from inspector.replay.engine.recorded_calls import recorded_calls
 from inspector.replay.figure import Figure, HowKnown
@@ -42,7 +48,7 @@ ONE_HOUR: Final = "1h"
 
 
 @dataclass(frozen=True, slots=True)
-class CacheMark:
+class CacheBreakpoint:
     """A breakpoint of one call.
 
     Attributes:
@@ -61,7 +67,7 @@ class CacheMark:
 
 
 @dataclass(frozen=True, eq=False)
-class MarkedCalls:
+class BreakpointUsage:
     """One rule over every call of a session, as columns in call order; compares by identity.
 
     Read, written and uncached tokens add up to the prompt, and are 0 for calls that it does not cover.
@@ -80,7 +86,7 @@ class MarkedCalls:
         usd: Dollars for the prompts of the calls it covers; None without a price.
     """
 
-    rule: MarkRule
+    rule: BreakpointRule
     covers: NDArray[np.bool_]
     blocks: Integers
     tokens: Integers
@@ -93,25 +99,25 @@ class MarkedCalls:
 
 
 @dataclass(frozen=True, eq=False)
-class CacheMarks:
+class CacheBreakpoints:
     """Every breakpoint rule on one replay; compares by identity.
 
     Attributes:
         replay: The session under a plan.
-        takes_marks: Per call, True if its provider caches at breakpoints, bool. Other providers cache automatically.
+        uses_breakpoints: Per call, True if its provider caches at breakpoints, bool; others cache automatically.
         are_recorded: Per call, True if its request is recorded as sent, with or without breakpoints, bool.
-        rules: The rules, in the order of `MarkRule`; empty if no call takes breakpoints. The recorded rule is present
-            only if a recorded request of such a call has a breakpoint.
+        rules: The rules in the order of `BreakpointRule`; empty if no call takes breakpoints. The recorded rule is
+            present only if a recorded request of such a call has a breakpoint.
         replayed_usd: Dollars of the same prompts in the replay; None without a price.
     """
 
     replay: Replay
-    takes_marks: NDArray[np.bool_]
+    uses_breakpoints: NDArray[np.bool_]
     are_recorded: NDArray[np.bool_]
-    rules: tuple[MarkedCalls, ...]
+    rules: tuple[BreakpointUsage, ...]
     replayed_usd: Figure
 
-    def marks_at(self, found: MarkedCalls, call: int) -> tuple[CacheMark, ...]:
+    def breakpoints_at(self, found: BreakpointUsage, call: int) -> tuple[CacheBreakpoint, ...]:
         """Return the breakpoints of one call, in the order of the prompt; empty for a call that takes none.
 
         Args:
@@ -122,17 +128,19 @@ class CacheMarks:
             return ()
         prompt = self.replay.history.prompt(call)
         named = {}
-        if found.rule is MarkRule.RECORDED:
+        if found.rule is BreakpointRule.RECORDED:
             named = {mark.blocks: mark.lifetime for mark in self.replay.history.session.calls[call].marks or ()}
         columns = (found.blocks[call].tolist(), found.tokens[call].tolist(), found.is_kept[call].tolist())
         return tuple(
-            CacheMark(blocks, int(prompt[blocks - 1]) if blocks else NOWHERE, tokens, is_kept, named.get(blocks, ""))
+            CacheBreakpoint(
+                blocks, int(prompt[blocks - 1]) if blocks else NOWHERE, tokens, is_kept, named.get(blocks, "")
+            )
             for blocks, tokens, is_kept in zip(*columns, strict=True)
             if blocks != NOWHERE
         )
 
 
-def cache_marks(replay: Replay) -> CacheMarks:
+def cache_marks(replay: Replay) -> CacheBreakpoints:
     """Simulate recorded breakpoints, and those of every rule, in a replay.
 
     Args:
@@ -140,43 +148,43 @@ def cache_marks(replay: Replay) -> CacheMarks:
     """
     inputs, ledger = replay.inputs, replay.ledger
     calls = replay.history.session.calls
-    takes = np.array([inputs.cache_models[call.model].takes_marks for call in calls], dtype=np.bool_)
+    takes = np.array([inputs.cache_models[call.model].uses_breakpoints for call in calls], dtype=np.bool_)
     recorded = np.array([call.marks is not None for call in calls], dtype=np.bool_)
     if not takes.any():
-        return CacheMarks(replay, takes, recorded, (), Figure(None, HowKnown.PROJECTED))
+        return CacheBreakpoints(replay, takes, recorded, (), Figure(None, HowKnown.PROJECTED))
     usage = PromptUsage(ledger.uncached, ledger.cache_read, ledger.cache_write_5m, ledger.cache_write_1h)
     replayed = float(inputs.rates.cost(usage)[takes].sum())
     placers = [
-        MarkPlacer(
+        BreakpointPlacer(
             PromptEntries.of(replay.history.kind[each.blocks].tolist(), replay.history.message[each.blocks].tolist())
         )
         for each in inputs.layout.contexts
     ]
     rules = [
         _marked(replay, rule, takes, _placed(replay, takes, placers, rule))
-        for rule in MarkRule
-        if rule is not MarkRule.RECORDED
+        for rule in BreakpointRule
+        if rule is not BreakpointRule.RECORDED
     ]
     covers = takes & recorded
     if any(covers[number] and call.marks for number, call in enumerate(calls)):
         blocks, hour = _recorded_places(calls, covers)
-        rules.insert(0, _marked(replay, MarkRule.RECORDED, covers, blocks, hour))
-    return CacheMarks(replay, takes, recorded, tuple(rules), Figure.of(replayed, replay.figures.cost_usd.known))
+        rules.insert(0, _marked(replay, BreakpointRule.RECORDED, covers, blocks, hour))
+    return CacheBreakpoints(replay, takes, recorded, tuple(rules), Figure.of(replayed, replay.figures.cost_usd.known))
 
 
 def _marked(
     replay: Replay,
-    rule: MarkRule,
+    rule: BreakpointRule,
     covers: NDArray[np.bool_],
     blocks: Integers,
     for_hour: NDArray[np.bool_] | None = None,
-) -> MarkedCalls:
+) -> BreakpointUsage:
     """Simulate breakpoints.
 
     Args:
         replay: The session under a plan.
         rule: The breakpoint rule.
-        covers: As in `MarkedCalls`.
+        covers: As in `BreakpointUsage`.
         blocks: Per call and breakpoint, number of blocks before it.
         for_hour: Per call and breakpoint, True for a lifetime of one hour instead of five minutes; None for the
             replay's lifetimes.
@@ -201,25 +209,27 @@ def _marked(
         hour = np.clip(np.where(is_kept & for_hour, tokens, 0).max(axis=1, initial=0) - read, 0, written)
     cost = inputs.rates.cost(PromptUsage(uncached, read, written - hour, hour))
     usd = Figure.of(float(cost[covers].sum()), HowKnown.PROJECTED)
-    return MarkedCalls(rule, covers, blocks, tokens, is_kept, found, read, written, uncached, usd)
+    return BreakpointUsage(rule, covers, blocks, tokens, is_kept, found, read, written, uncached, usd)
 
 
 def _recorded_places(calls: Sequence[Call], covers: NDArray[np.bool_]) -> tuple[Integers, NDArray[np.bool_]]:
     """Return block counts before each recorded breakpoint per call, and True for those of one hour."""
-    blocks = np.full((len(calls), MOST_MARKS), NOWHERE, dtype=np.int64)
-    for_hour = np.zeros((len(calls), MOST_MARKS), dtype=np.bool_)
+    blocks = np.full((len(calls), MAX_BREAKPOINTS), NOWHERE, dtype=np.int64)
+    for_hour = np.zeros((len(calls), MAX_BREAKPOINTS), dtype=np.bool_)
     for number, call in enumerate(calls):
         if covers[number]:
             # A gateway may forward fewer than it receives; the API accepts no more.
-            for place, mark in enumerate((call.marks or ())[-MOST_MARKS:]):
+            for place, mark in enumerate((call.marks or ())[-MAX_BREAKPOINTS:]):
                 blocks[number, place] = mark.blocks
                 for_hour[number, place] = mark.lifetime == ONE_HOUR
     return blocks, for_hour
 
 
-def _placed(replay: Replay, takes: NDArray[np.bool_], placers: list[MarkPlacer], rule: MarkRule) -> Integers:
+def _placed(
+    replay: Replay, takes: NDArray[np.bool_], placers: list[BreakpointPlacer], rule: BreakpointRule
+) -> Integers:
     """Return block counts before each breakpoint per call."""
-    blocks = np.full((len(takes), MOST_MARKS), NOWHERE, dtype=np.int64)
+    blocks = np.full((len(takes), MAX_BREAKPOINTS), NOWHERE, dtype=np.int64)
     for context, placer in zip(replay.inputs.layout.contexts, placers, strict=True):
         for call, count in zip(context.calls.tolist(), context.prompt_blocks.tolist(), strict=True):
             if call < len(takes) and takes[call]:
@@ -288,9 +298,9 @@ def _found(
 
     Args:
         replay: The session under a plan.
-        blocks: As in `MarkedCalls`.
-        tokens: As in `MarkedCalls`.
-        is_kept: As in `MarkedCalls`.
+        blocks: As in `BreakpointUsage`.
+        tokens: As in `BreakpointUsage`.
+        is_kept: As in `BreakpointUsage`.
         kept_for: Per call and breakpoint, lifetime of its entry in seconds.
     """
     layout, history = replay.inputs.layout, replay.history

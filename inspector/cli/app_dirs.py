@@ -56,7 +56,7 @@ class CacheContent:
     folder: Path
     files: tuple[Path, ...]
     size: int
-    strangers: int
+    foreign_entries: int
 
 
 def content_of(cache: Cache) -> CacheContent:
@@ -66,7 +66,7 @@ def content_of(cache: Cache) -> CacheContent:
         OSError: It exists and cannot be listed.
     """
     folder = cache_folder(cache.name)
-    files, size, strangers = [], 0, 0
+    files, size, foreign_entries = [], 0, 0
     is_linked = any(map(os.path.islink, (folder, folder.parent)))
     with suppress(FileNotFoundError), os.scandir(folder) as entries:
         for entry in entries:
@@ -77,11 +77,11 @@ def content_of(cache: Cache) -> CacheContent:
                     files.append(folder / entry.name)
                     size += status.st_size
                 else:
-                    strangers += 1
-    return CacheContent(cache, folder, tuple(sorted(files)), size, strangers)
+                    foreign_entries += 1
+    return CacheContent(cache, folder, tuple(sorted(files)), size, foreign_entries)
 
 
-class OwnFolder(NamedTuple):
+class AppFolder(NamedTuple):
     """A folder of the program.
 
     Attributes:
@@ -97,13 +97,13 @@ class OwnFolder(NamedTuple):
     variable: str
 
 
-def own_folders() -> tuple[OwnFolder, ...]:
+def app_folders() -> tuple[AppFolder, ...]:
     """Return the program's folders on this platform."""
     from platformdirs import user_cache_path, user_config_path, user_data_path, user_state_path
 
     return (
-        OwnFolder("settings", user_config_path(APPLICATION), "settings", "XDG_CONFIG_HOME"),
-        OwnFolder("data", user_data_path(APPLICATION), "plans and pictures", "XDG_DATA_HOME"),
-        OwnFolder("state", user_state_path(APPLICATION), "how sessions were left", "XDG_STATE_HOME"),
-        OwnFolder("cache", user_cache_path(APPLICATION), "counts, so that each start counts anew", "XDG_CACHE_HOME"),
+        AppFolder("settings", user_config_path(APPLICATION), "settings", "XDG_CONFIG_HOME"),
+        AppFolder("data", user_data_path(APPLICATION), "plans and pictures", "XDG_DATA_HOME"),
+        AppFolder("state", user_state_path(APPLICATION), "how sessions were left", "XDG_STATE_HOME"),
+        AppFolder("cache", user_cache_path(APPLICATION), "counts, so that each start counts anew", "XDG_CACHE_HOME"),
     )

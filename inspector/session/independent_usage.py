@@ -43,7 +43,7 @@ def totals_of(session: Session) -> UsageTotals:
     )
 
 
-def plain_totals(session: Session) -> UsageTotals | None:
+def independent_totals(session: Session) -> UsageTotals | None:
     """Return the totals reported in the session's file, or None if its format or format variant is not supported.
 
     Raises:

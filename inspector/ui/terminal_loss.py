@@ -21,7 +21,7 @@ from textual._context import active_message_pump
 from textual.app import App
 from textual.driver import Driver
 
-from inspector.ui.toolkit.failures import contain_end_of, note_failure, outliving, reason_of
+from inspector.ui.toolkit.failures import contain_pump_failure, keep_running, log_failure, reason_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -39,18 +39,18 @@ ASIDE = {"SIGTSTP": "_sigtstp_application", "SIGCONT": "_sigcont_application"}
 class EndingApp(App[None]):
     """App that exits with its terminal and reports a crash in one line."""
 
-    _is_put_aside_early = False
+    _is_suspended_early = False
 
     def _build_driver(self, headless: bool, inline: bool, mouse: bool, size: tuple[int, int] | None) -> Driver:
         driver = super()._build_driver(headless, inline, mouse, size)
         if not headless and ASIDE["SIGTSTP"] in dir(driver):
             # Textual would suspend at once and stop a driver that has not started. Suspend once it has.
-            signal.signal(signal.SIGTSTP, self._put_aside_early)
+            signal.signal(signal.SIGTSTP, self._suspend_early)
             signal.signal(signal.SIGCONT, signal.SIG_DFL)
         return driver
 
-    def _put_aside_early(self, *_: object) -> None:
-        self._is_put_aside_early = True
+    def _suspend_early(self, *_: object) -> None:
+        self._is_suspended_early = True
 
     def on_mount(self) -> None:
         """Watch the terminal, or the pipe from the server: a killed server only closes its pipe.
@@ -60,12 +60,12 @@ class EndingApp(App[None]):
         if self.is_headless or sys.__stdin__ is None:
             return
         loop = asyncio.get_running_loop()
-        watch_terminal(sys.__stdin__.fileno(), loop, self.leave_for_good)
+        watch_terminal(sys.__stdin__.fileno(), loop, self.exit_saving_state)
         # Textual's handlers run at any point. Within a write, suspending would wait for that write forever.
         for name, handler in ASIDE.items():
             if (do := getattr(self._driver, handler, None)) is not None:
                 loop.add_signal_handler(signal.Signals[name], do)
-        if self._is_put_aside_early:
+        if self._is_suspended_early:
             os.kill(os.getpid(), signal.SIGTSTP)
 
     @on(Driver.SignalResume)
@@ -73,20 +73,20 @@ class EndingApp(App[None]):
         """Repaint, because other programs wrote over the screen."""
         self.refresh(layout=True)
 
-    def leave_for_good(self) -> None:
+    def exit_saving_state(self) -> None:
         self.exit()
 
     async def _dispatch_message(self, message: Message) -> None:
-        await outliving(super()._dispatch_message(message))
+        await keep_running(super()._dispatch_message(message))
 
     def _handle_exception(self, error: Exception) -> None:
-        if not contain_end_of(active_message_pump.get(None), error):
+        if not contain_pump_failure(active_message_pump.get(None), error):
             super()._handle_exception(error)
 
     def _fatal_error(self) -> None:
         error = self._exception
         if error is not None:
-            self._exit_renderables.append(Text(told_of(error, note_failure(error))))
+            self._exit_renderables.append(Text(told_of(error, log_failure(error))))
         self._close_messages_no_wait()
 
     def _print_error_renderables(self) -> None:

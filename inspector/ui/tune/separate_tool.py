@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, eq=False)
-class ToolApart:
+class SeparatedTool:
     """Plan with one tool separated; compared by identity.
 
     Attributes:
@@ -91,7 +91,9 @@ def tools_with_results(plan: Plan, history: History, entry: int | None = None) -
     return [replace(each, place="left alone now" if each.name in alone else "as the others") for each in choices]
 
 
-def tool_apart(plan: Plan, history: History, tool: str, entry: int | None = None, limit: str = "") -> ToolApart | None:
+def tool_apart(
+    plan: Plan, history: History, tool: str, entry: int | None = None, limit: str = ""
+) -> SeparatedTool | None:
     """Separate a tool from the others in a plan.
 
     Args:
@@ -123,10 +125,10 @@ def tool_apart(plan: Plan, history: History, tool: str, entry: int | None = None
     limits = [axis.parameter.name for axis in tunable_limits(made) if axis.entry == place + 1]
     if not limits:
         return None
-    return ToolApart(plan, made, place + 1, limit if limit in limits else limits[0], tool, is_copy=True)
+    return SeparatedTool(plan, made, place + 1, limit if limit in limits else limits[0], tool, is_copy=True)
 
 
-def _in_a_tier(plan: Plan, history: History, entry: int, strategy: TieredStrategy, tool: str) -> ToolApart | None:
+def _in_a_tier(plan: Plan, history: History, entry: int, strategy: TieredStrategy, tool: str) -> SeparatedTool | None:
     """Move the tool to a tier without other tools of the session."""
     now = strategy.tier_of(tool)
     taken = {strategy.tier_of(each.name) for each in tools_with_results(plan, history, entry) if each.name != tool}
@@ -134,11 +136,11 @@ def _in_a_tier(plan: Plan, history: History, entry: int, strategy: TieredStrateg
     if tier is None:
         return None
     if tier == now:
-        return ToolApart(plan, plan, entry, tier, tool)
+        return SeparatedTool(plan, plan, entry, tier, tool)
     edited = parameter_of(strategy, f"{tier}-tools")
     moved = with_tools(strategy, edited, (*_listed(strategy, edited), tool))
     moved = with_values(moved, {tier: value_of(strategy, now)})
-    return ToolApart(plan, plan.with_strategy(entry, moved), entry, tier, tool)
+    return SeparatedTool(plan, plan.with_strategy(entry, moved), entry, tier, tool)
 
 
 def _without(strategy: Strategy, tool: str, others: tuple[str, ...]) -> Strategy:

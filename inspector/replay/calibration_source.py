@@ -13,14 +13,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from inspector.replay.engine.measured_prompts import measured_prompts
+from inspector.replay.engine.deduplicated_prompts import deduplicated_prompts
 from inspector.replay.engine.plan_edits import plan_edits
 from inspector.replay.engine.prompt_edits import PromptEdits
 from inspector.replay.engine.prompt_layout import PromptLayout
 from inspector.replay.engine.recorded_calls import recorded_calls
 from inspector.replay.engine.renderer import Renderer
 from inspector.replay.engine.simulation import PromptSizes
-from inspector.replay.engine.token_scale import Lender, calibrate_session
+from inspector.replay.engine.token_scale import CalibrationSource, calibrate_session
 from inspector.session.errors import SessionError
 from inspector.session.files import Locator
 from inspector.session.jsonl_reader import JsonlReader
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from inspector.session.model import Session, SessionLink
-    from inspector.tokens.calibration import LentFit
+    from inspector.tokens.calibration import BorrowedCalibration
     from inspector.tokens.counter import Counter
     from inspector.tokens.token_table import TokenTable
 
@@ -51,11 +51,11 @@ _GROWN = 1.5
 
 _MOST_REMEMBERED = 256
 
-_LENDERS = (LinkKind.PARENT, LinkKind.CONTINUED)
+_CALIBRATION_LINKS = (LinkKind.PARENT, LinkKind.CONTINUED)
 """Links to follow, in this order."""
 
 
-def lender_of(history: History, table: TokenTable) -> Lender | None:
+def calibration_source_of(history: History, table: TokenTable) -> CalibrationSource | None:
     """Find the session to borrow a fit from; None if this one needs none, or there is none.
 
     Args:
@@ -69,11 +69,11 @@ def lender_of(history: History, table: TokenTable) -> Lender | None:
         path = locate(history.session, link)
         fits = _LENT.fits_of(path, table.counter) if path is not None else ()
         if fits:
-            return Lender(link.kind, link.identifier, fits)
+            return CalibrationSource(link.kind, link.identifier, fits)
     return None
 
 
-def files_of_lenders(session: Session) -> tuple[Path, ...]:
+def calibration_files(session: Session) -> tuple[Path, ...]:
     """Return the files a session's fit may depend on, existing or not; usually none."""
     reported = collections.Counter(call.model for call in session.calls if call.usage is not None and call.usage.prompt)
     if max(reported.values(), default=0) >= LEAST_CALLS:
@@ -84,28 +84,28 @@ def files_of_lenders(session: Session) -> tuple[Path, ...]:
 
 
 def _links_to_lenders(session: Session) -> list[SessionLink]:
-    return [link for kind in _LENDERS for link in session.links if link.kind is kind]
+    return [link for kind in _CALIBRATION_LINKS for link in session.links if link.kind is kind]
 
 
 def _needs_one(history: History) -> bool:
     """Return True if the most-used model has too few reported calls for a fit."""
-    reported = measured_prompts(history) > 0
+    reported = deduplicated_prompts(history) > 0
     models = recorded_calls(history).models
     counts = np.bincount(models.code[reported], minlength=1)
     return int(counts.max()) < LEAST_CALLS
 
 
 @dataclass(frozen=True)
-class _LentFits:
+class _BorrowedCalibrations:
     """Cache of fits from other files, for the lifetime of the process.
 
     Attributes:
         known: File size and fits by file and vocabulary.
     """
 
-    known: dict[tuple[Path, str], tuple[int, tuple[LentFit, ...]]] = field(default_factory=dict)
+    known: dict[tuple[Path, str], tuple[int, tuple[BorrowedCalibration, ...]]] = field(default_factory=dict)
 
-    def fits_of(self, path: Path, counter: Counter) -> tuple[LentFit, ...]:
+    def fits_of(self, path: Path, counter: Counter) -> tuple[BorrowedCalibration, ...]:
         """Return the fits from the beginning of a session; empty if it has too little data or cannot be read."""
         try:
             size = Locator.of(path).file.stat().st_size
@@ -123,10 +123,10 @@ class _LentFits:
         return fits
 
 
-_LENT = _LentFits()
+_LENT = _BorrowedCalibrations()
 
 
-def _fitted(path: Path, size: int, counter: Counter) -> tuple[LentFit, ...]:
+def _fitted(path: Path, size: int, counter: Counter) -> tuple[BorrowedCalibration, ...]:
     try:
         session = _beginning(path, size)
     except (SessionError, OSError):
@@ -136,7 +136,7 @@ def _fitted(path: Path, size: int, counter: Counter) -> tuple[LentFit, ...]:
     table = collections.deque(count_session(session, counter), maxlen=1).pop()
     history = History.of(session)
     fits = calibrate_session(history, table, _removed(history, table)).own_fits
-    return tuple(fit._replace(is_elsewhere=True) for fit in fits)
+    return tuple(fit._replace(is_from_other_session=True) for fit in fits)
 
 
 def _removed(history: History, table: TokenTable) -> NDArray[np.int64]:

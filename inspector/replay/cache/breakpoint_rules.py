@@ -23,14 +23,14 @@ from inspector.session.model import BlockKind
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-MOST_MARKS: Final = 4
+MAX_BREAKPOINTS: Final = 4
 """Maximum breakpoints per request (Anthropic's documentation on prompt caching)."""
 
 LOOK_BACK: Final = 20
 """Positions searched backward from a breakpoint, its own included (same source)."""
 
 
-class MarkRule(StrEnum):
+class BreakpointRule(StrEnum):
     """A breakpoint rule: name, label and a short description."""
 
     RECORDED = "recorded", "recorded in the requests", "where the requests had them"
@@ -137,7 +137,7 @@ class PromptEntries:
         return cls(tuple(starts), tuple(ends), tuple(roles), tuple(calls_tools), system_end)
 
 
-class MarkPlacer:
+class BreakpointPlacer:
     """Places breakpoints in the prompts of one context."""
 
     def __init__(self, entries: PromptEntries) -> None:
@@ -148,7 +148,7 @@ class MarkPlacer:
         self._said = [place for place, role in enumerate(roles) if role != EntryRole.SYSTEM]
         self._done, self._is_answer = _done_turns(entries)
 
-    def marks(self, rule: MarkRule, blocks: int) -> tuple[int, ...]:
+    def marks(self, rule: BreakpointRule, blocks: int) -> tuple[int, ...]:
         """Return the breakpoints as block counts before each, ascending; 0 for parts the file does not record.
 
         Args:
@@ -160,17 +160,17 @@ class MarkPlacer:
         system = min(entries.system_end, blocks)
         fixed: tuple[int, ...] = ()
         match rule:
-            case MarkRule.RECORDED:
+            case BreakpointRule.RECORDED:
                 return ()
-            case MarkRule.END:
+            case BreakpointRule.END:
                 return (blocks,)
-            case MarkRule.SWE_AGENT:
+            case BreakpointRule.SWE_AGENT:
                 chosen = self._newest(self._asked, count, 2)
-            case MarkRule.HERMES_19:
+            case BreakpointRule.HERMES_19:
                 chosen, fixed = self._newest(self._said, count, 3), (system,)
-            case MarkRule.HERMES_21:
+            case BreakpointRule.HERMES_21:
                 chosen, fixed = self._newest(self._said, count, 2), (system,)
-            case MarkRule.HERMES_21_TOOLS:
+            case BreakpointRule.HERMES_21_TOOLS:
                 chosen, fixed = self._newest_done(count, 2), (0, system)
         return tuple(sorted({*fixed, *(min(entries.ends[place], blocks) for place in chosen)}))
 

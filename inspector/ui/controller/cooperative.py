@@ -20,7 +20,7 @@ LONGEST_PAUSE: Final = 0.25
 """Maximum pause between two plans; it lasts as long as the previous replay."""
 
 
-class Courtesy:
+class YieldingTask:
     """Yields to other threads whenever its work checks for cancellation."""
 
     def __init__(self, is_cancelled: IsCancelled) -> None:

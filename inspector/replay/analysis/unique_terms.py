@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
-from inspector.replay.analysis.old_texts import bare_lines
+from inspector.replay.analysis.edit_targets import bare_lines
 
 if TYPE_CHECKING:
     from collections.abc import Set as AbstractSet
@@ -48,7 +48,7 @@ class Map(Protocol):
     def __setitem__(self, key: Any, value: Any, /) -> None: ...
 
 
-class Overlay:
+class LayeredDict:
     """A dictionary layered over another one that stays unchanged."""
 
     def __init__(self, below: Map) -> None:
@@ -62,7 +62,7 @@ class Overlay:
         self._above[key] = value
 
 
-class ShownOnce:
+class UniqueTerms:
     """Index of the texts so far."""
 
     def __init__(
@@ -81,9 +81,9 @@ class ShownOnce:
         self._settled: set[int] = set()
         self._settled_before = settled_before
 
-    def aside(self) -> ShownOnce:
+    def aside(self) -> UniqueTerms:
         """Return a layered copy for the rest of the session, which may still change."""
-        return ShownOnce(Overlay(self._words), Overlay(self._lines), self._settled)
+        return UniqueTerms(LayeredDict(self._words), LayeredDict(self._lines), self._settled)
 
     def unsettled(self, text: str) -> list[str]:
         """Return the distinct words of a text that may have an entry or get one."""
@@ -103,7 +103,7 @@ class ShownOnce:
         self._words[hash(word)] = _ANYWHERE
         return _result_and_start(place)
 
-    def take_all(self, unsettled: list[str]) -> list[tuple[str, int, int]]:
+    def use_all(self, unsettled: list[str]) -> list[tuple[str, int, int]]:
         """Return a text's words that only one result contains, with result and offset, and mark them as used."""
         words, found = self._words, []
         for said in unsettled:

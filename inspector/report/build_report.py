@@ -14,7 +14,7 @@ from inspector.replay.analysis.cache_spread import CacheSpread
 from inspector.replay.analysis.compaction_forecast import compaction_forecasts
 from inspector.replay.analysis.comparison import ComparedPlan, compared
 from inspector.replay.analysis.forecast import project_runs, project_session
-from inspector.replay.analysis.model_costs import model_costs, stand_ins
+from inspector.replay.analysis.model_costs import model_costs, priced_under
 from inspector.replay.analysis.plan_outcome import Savings, plan_outcome
 from inspector.replay.analysis.recoveries import recoveries
 from inspector.replay.engine.ledger import Figures
@@ -22,7 +22,6 @@ from inspector.replay.engine.recorded_calls import recorded_calls
 from inspector.replay.explain.plan import outcome_explanations
 from inspector.replay.explain.totals import cost_part_explanations, overhead_explanation
 from inspector.replay.figure import Figure, HowKnown
-from inspector.report.belief import uncertain_saving
 from inspector.report.catalogue import (
     BandFacts,
     CarriedFacts,
@@ -45,6 +44,7 @@ from inspector.report.catalogue import (
 )
 from inspector.report.document import BestPlanFacts, CompactionTotalsFacts, PriceFacts, SavingPlanFacts
 from inspector.report.numbers import DOLLAR_DIGITS, rounded
+from inspector.report.uncertainty import uncertain_saving
 from inspector.strategies.plan import Plan, PlanError
 
 if TYPE_CHECKING:
@@ -228,7 +228,9 @@ def measured(of: type[Measured], found: object, /, **words: object) -> Measured:
     figures = {name: value for name, value in words.items() if isinstance(value, Figure)}
     names = [name for name in quantities(of) if name not in words or name in figures]
     values, known = _read(of, found, names, figures)
-    least = [name for name in names if getattr(getattr(found, quantities(of)[name].source, None), "is_least", False)]
+    least = [
+        name for name in names if getattr(getattr(found, quantities(of)[name].source, None), "is_lower_bound", False)
+    ]
     least = [name for name in least if name in known]
     return of(**{**words, **values, "known": known, **({"at_least": least} if least else {})})
 
@@ -262,8 +264,8 @@ def recorded_figures(inputs: ReplayInputs) -> Figures | None:
     usage, responses = inputs.recorded, recorded_calls(inputs.history)
     cost = inputs.rates.cost(usage, responses.output)[mine]
     # A stream's initial output count is a placeholder: the response was longer.
-    is_least = bool(responses.is_placeholder[mine].any())
-    output = HowKnown.ESTIMATED if is_least else HowKnown.EXACT
+    is_lower_bound = bool(responses.is_placeholder[mine].any())
+    output = HowKnown.ESTIMATED if is_lower_bound else HowKnown.EXACT
 
     def exact(value: float | None) -> Figure:
         return Figure(value, HowKnown.EXACT)
@@ -275,9 +277,9 @@ def recorded_figures(inputs: ReplayInputs) -> Figures | None:
         cache_read_tokens=exact(int(usage.cache_read[mine].sum())),
         cache_write_tokens=exact(int(usage.cache_write[mine].sum())),
         uncached_tokens=exact(int(usage.uncached[mine].sum())),
-        output_tokens=Figure(int(responses.output[mine].sum()), output, is_least),
+        output_tokens=Figure(int(responses.output[mine].sum()), output, is_lower_bound),
         cache_breaks=exact(None),
-        cost_usd=Figure(None if np.isnan(cost).any() else float(cost.sum()), output, is_least),
+        cost_usd=Figure(None if np.isnan(cost).any() else float(cost.sum()), output, is_lower_bound),
     )
 
 
@@ -285,7 +287,7 @@ def price_facts(inputs: ReplayInputs) -> PriceFacts:
     return PriceFacts(
         source=inputs.pricing.source,
         factor=inputs.pricing.factor,
-        priced_as=stand_ins(inputs),
+        priced_as=priced_under(inputs),
         caches={model: cache.title for model, cache in inputs.cache_models.items()},
         cache=inputs.cache,
     )
@@ -295,7 +297,7 @@ def cost_parts(replay: Replay) -> CostParts:
     """Break down a session's cost, and the overhead of every prompt that is not in the file."""
     found = {**cost_part_explanations(replay), "overhead": overhead_explanation(replay.inputs)}
     unasked = Figure(None, HowKnown.EXACT)
-    figures = {name: Figure(each.value, each.known, each.is_least) for name, each in found.items()}
+    figures = {name: Figure(each.value, each.known, each.is_lower_bound) for name, each in found.items()}
     return measured(CostParts, SimpleNamespace(**dict.fromkeys(quantities(CostParts), unasked) | figures))
 
 

@@ -13,14 +13,14 @@ if TYPE_CHECKING:
     from inspector.session.sniff import Sample
 
 
-class OwnFormat(Format):
+class NativeFormat(Format):
     """Sessions in inspector's own format."""
 
     name = "inspector-lines"
     title = "Inspector's own lines, for anyone to write"
     exact = "what the lines report: tokens of every response with usage"
 
-    def recognise(self, sample: Sample) -> str:
+    def recognize(self, sample: Sample) -> str:
         if sample.is_directory:
             return ""
         # `Sample` treats a single line as a document, but it may be a session that just began.
@@ -29,10 +29,10 @@ class OwnFormat(Format):
         return ""
 
     def reader(self, path: Path) -> Reader:
-        from inspector.session.formats.own.reader import OwnInterpreter
+        from inspector.session.formats.native.reader import NativeInterpreter
         from inspector.session.jsonl_reader import JsonlReader
 
-        return JsonlReader(path, self.name, OwnInterpreter())
+        return JsonlReader(path, self.name, NativeInterpreter())
 
 
-FORMATS = (OwnFormat(),)
+FORMATS = (NativeFormat(),)

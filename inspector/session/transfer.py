@@ -140,7 +140,7 @@ def _path(encoded: EncodedPath) -> Path:
     return Path(os.fsdecode(encoded))
 
 
-class SentPart(Struct, array_like=True):
+class TransferPart(Struct, array_like=True):
     """Progress of reading, now and then with the partial session.
 
     Attributes:
@@ -155,7 +155,7 @@ class SentPart(Struct, array_like=True):
     session: EncodedSession | None = None
     place: ReadPlace | None = None
 
-    def taken_up_by(self, reader: Reader) -> Loading | None:
+    def resume_with(self, reader: Reader) -> Loading | None:
         """Resume reading in this process after the last part.
 
         Args:
@@ -178,13 +178,13 @@ def resumes(reader: Reader) -> TypeGuard[JsonlReader]:
     return type(reader) is JsonlReader
 
 
-def decoded_parts(pipe: IO[bytes]) -> Iterator[SentPart]:
+def decoded_parts(pipe: IO[bytes]) -> Iterator[TransferPart]:
     """Yield the parts from a pipe until it is closed, possibly within a part.
 
     Raises:
         DecodeError: The data is not a part.
     """
-    decoder = msgpack.Decoder(SentPart)
+    decoder = msgpack.Decoder(TransferPart)
     while len(head := pipe.read(LENGTH_BYTES)) == LENGTH_BYTES:
         length = int.from_bytes(head, "big")
         if len(data := pipe.read(length)) < length:
@@ -207,7 +207,7 @@ def send_session(path: str) -> None:
         for loading in load_in_parts(reader, SECONDS_BETWEEN_PARTS):
             session = None if loading.session is None else EncodedSession.of(loading.session)
             place = reader.place if loading.is_complete else None
-            data = encoder.encode(SentPart(loading.done, loading.total, session, place))
+            data = encoder.encode(TransferPart(loading.done, loading.total, session, place))
             pipe.write(len(data).to_bytes(LENGTH_BYTES, "big"))
             pipe.write(data)
             pipe.flush()

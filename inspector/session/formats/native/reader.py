@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from inspector.session.formats.chat import ChatMessage, ChatThread, blocks_of_chat, notice
-from inspector.session.formats.own.records import (
+from inspector.session.formats.native.records import (
     KINDS,
     OwnCompaction,
     OwnLine,
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from inspector.session.model import Origin
 
 
-class OwnInterpreter(RecordInterpreter):
+class NativeInterpreter(RecordInterpreter):
     """Builds a session from lines. An invalid line is shown as is and reported."""
 
     def __init__(self) -> None:

@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from inspector.session.billing_terms import SERVICE_TIER
 from inspector.session.formats.aws_event_stream import events_text, is_event_stream
-from inspector.session.formats.bedrock_converse import answer_at_once, answer_of_events
+from inspector.session.formats.bedrock_converse import answer_of_events, message_of_response
 from inspector.session.formats.google_content import answer_in, answer_of_chunks
 from inspector.session.json.codec import json_in
-from inspector.session.json.nodes import MadeNode
+from inspector.session.json.nodes import ComputedNode
 from inspector.session.json.values import mapping, objects, string
 
 if TYPE_CHECKING:
@@ -66,9 +66,9 @@ class CallPlace(NamedTuple):
     number: int
 
 
-def stream_node(node: Node) -> MadeNode:
+def stream_node(node: Node) -> ComputedNode:
     """Parse a response logged as a string, JSON or stream text, into a message, lazily."""
-    return MadeNode(node, lambda text: answer_of(string(text)))
+    return ComputedNode(node, lambda text: answer_of(string(text)))
 
 
 def events_of(stream: str) -> Iterator[dict[str, Any]]:
@@ -113,7 +113,7 @@ def answer_of(text: str) -> dict[str, Any]:
     if text.lstrip().startswith("{"):
         value = mapping(json_in(text))
         found = answer_in(value)
-        return answer_of_chunks([found]) if found else answer_at_once(value) or _answer_at_once(value)
+        return answer_of_chunks([found]) if found else message_of_response(value) or _answer_at_once(value)
     chunks = objects(json_in(text)) if text.lstrip().startswith("[") else events_of(text)
     google = [found for chunk in chunks if (found := answer_in(chunk))]
     return answer_of_chunks(google) if google else answer_of_events(events_of(text)) or _answer_of_stream(text)

@@ -50,7 +50,7 @@ _LAST_CODE = 0x10FFFF
 
 
 @dataclass(frozen=True, slots=True)
-class TextReading:
+class DecodedView:
     """One decoded view of a text.
 
     Attributes:
@@ -59,7 +59,7 @@ class TextReading:
     """
 
     text: str
-    source: TextReading | None = None
+    source: DecodedView | None = None
     _at: list[int] = field(default_factory=list)
     """Positions in `text` of changed pieces, ascending."""
     _widths: list[int] = field(default_factory=list)
@@ -107,7 +107,7 @@ class TextReading:
         return start, start + 1
 
 
-def readings(text: str) -> Iterator[TextReading]:
+def readings(text: str) -> Iterator[DecodedView]:
     """Yield the original, a view without invisible characters, and views with one layer of escapes less at a time.
 
     Args:
@@ -116,7 +116,7 @@ def readings(text: str) -> Iterator[TextReading]:
     Yields:
         At most `MOST_READINGS`, each different from the previous one.
     """
-    reading = TextReading(text)
+    reading = DecodedView(text)
     yield reading
     for step in range(1, MOST_READINGS):
         if step % 2:
@@ -130,7 +130,7 @@ def readings(text: str) -> Iterator[TextReading]:
         reading = changed
 
 
-def _changed(source: TextReading, pattern: re.Pattern[str], said: Callable[[re.Match[str]], str]) -> TextReading:
+def _changed(source: DecodedView, pattern: re.Pattern[str], said: Callable[[re.Match[str]], str]) -> DecodedView:
     """Replace every match with one character or none; return the source itself without a match."""
     parts: list[str] = []
     at: list[int] = []
@@ -152,7 +152,7 @@ def _changed(source: TextReading, pattern: re.Pattern[str], said: Callable[[re.M
     if not at:
         return source
     parts.append(source.text[end:])
-    return TextReading("".join(parts), source, at, widths, starts, stops)
+    return DecodedView("".join(parts), source, at, widths, starts, stops)
 
 
 def _unescaped(match: re.Match[str]) -> str:

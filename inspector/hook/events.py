@@ -30,7 +30,7 @@ _RECALLING = ("memory_query", "file_state_at", "changelog", "context_report")
 """Substring of recall commands, and suffixes of `inspector mcp` tools: recalled texts are not cut again."""
 
 
-class Seen(NamedTuple):
+class ToolResultEvent(NamedTuple):
     """A tool result before the model sees it.
 
     Attributes:
@@ -50,7 +50,7 @@ class Seen(NamedTuple):
     answer: Callable[[str], Any]
 
 
-def claude_code(event: dict[str, Any]) -> Seen | None:
+def claude_code(event: dict[str, Any]) -> ToolResultEvent | None:
     """Parse an event of Claude Code; return None if it is not a tool result or has an unknown structure."""
     tool, given = event.get("tool_name"), event.get("tool_input")
     if event.get("hook_event_name") != "PostToolUse" or not isinstance(tool, str):
@@ -65,7 +65,7 @@ def claude_code(event: dict[str, Any]) -> Seen | None:
     def answer(sent: str) -> Any:
         return {"hookSpecificOutput": {"hookEventName": "PostToolUse", "updatedToolOutput": output_of(sent)}}
 
-    return Seen(
+    return ToolResultEvent(
         tool,
         _text(event, "tool_use_id"),
         _text(event, "session_id"),
@@ -136,18 +136,18 @@ def _mcp_output(output: Any) -> tuple[str, Callable[[str], Any]] | None:
     return (text, lambda sent: [{"type": "text", "text": sent}]) if isinstance(text, str) else None
 
 
-def handed_over(event: dict[str, Any]) -> Seen | None:
+def plugin_event(event: dict[str, Any]) -> ToolResultEvent | None:
     """Parse an event of our own plugins: `tool`, its `command`, `id`, `session` and the `text`."""
     tool, text = event.get("tool"), event.get("text")
     if not isinstance(tool, str) or not isinstance(text, str) or _asks_for_original(tool, event.get("command")):
         return None
-    return Seen(tool, _text(event, "id"), _text(event, "session"), "", text, lambda sent: {"text": sent})
+    return ToolResultEvent(tool, _text(event, "id"), _text(event, "session"), "", text, lambda sent: {"text": sent})
 
 
-AGENTS: dict[str, Callable[[dict[str, Any]], Seen | None]] = {
+AGENTS: dict[str, Callable[[dict[str, Any]], ToolResultEvent | None]] = {
     "claude-code": claude_code,
-    "hermes": handed_over,
-    "opencode": handed_over,
+    "hermes": plugin_event,
+    "opencode": plugin_event,
 }
 """Event parsers by agent name."""
 

@@ -14,14 +14,14 @@ def _signed(share: float, decimals: int = 0) -> str:
     return with_minus_sign(f"{100 * share:+.{decimals}f} %")
 
 
-def turns_words() -> str:
+def describe_turn_range() -> str:
     """Return the range by which a model's turns may change, in percent with signs."""
     return f"{_signed(TURNS_OF_A_MODEL.low)} to {_signed(TURNS_OF_A_MODEL.high)}"
 
 
 HOLDS: Final = "savings hold on average, not always"
 
-BELIEF: Final = f"Answers stay as recorded: {HOLDS}"
+REPLAY_CAVEAT: Final = f"Answers stay as recorded: {HOLDS}"
 """One line of 80 columns with a left margin of two."""
 
 EXPERIMENTS: Final = (
@@ -29,7 +29,7 @@ EXPERIMENTS: Final = (
     f"turns changed by {_signed(MASKING.turns.middle, 1)} ({_signed(MASKING.turns.low, 1)} to "
     f"{_signed(MASKING.turns.high, 1)}); "
     f"{MASKING.lost} tasks were lost and {MASKING.won} won. With a model that was not among them, turns may change by "
-    f"{turns_words()}: docs/evidence.md."
+    f"{describe_turn_range()}: docs/evidence.md."
 )
 """Evidence behind the line, for places with more room."""
 
@@ -56,7 +56,7 @@ def uncertain_saving(saved: float | None, planned: float | None) -> UncertainSav
     )
 
 
-def uncertain_words(found: UncertainSaving) -> str:
+def describe_uncertain_saving(found: UncertainSaving) -> str:
     """Format the range in a few words: `~$1.20 to ~$8.30 saved, if turns change by` so many percent."""
     low, high = (IN_TEXT.dollars(each) for each in (found.low_usd, found.high_usd))
-    return f"{ABOUT}{low} to {ABOUT}{high} saved, if turns change by {turns_words()}"
+    return f"{ABOUT}{low} to {ABOUT}{high} saved, if turns change by {describe_turn_range()}"

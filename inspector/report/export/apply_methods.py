@@ -6,7 +6,7 @@ import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from inspector.hook.compiled import applied, applied_in_part, left_out
+from inspector.hook.compiled import applied, left_out, partly_applied
 from inspector.report.export.target import Exported, ExportError
 from inspector.strategies.plan import Plan
 
@@ -23,7 +23,7 @@ PLAN_FILE = "plan.toml"
 
 
 @dataclass(frozen=True, slots=True)
-class Way:
+class ApplyMethod:
     """A way to apply a plan other than an agent's settings.
 
     Attributes:
@@ -71,14 +71,14 @@ def _hook(plan: Plan) -> Exported:
         "In a shell, for Claude Code, OpenCode or Hermes. It shows what it changes of their settings, and asks; from "
         "then on results are cut before the model sees them: inspector help hook"
     )
-    parts = (*lacking, *applied_in_part(plan))
+    parts = (*lacking, *partly_applied(plan))
     left = tuple(f"{each.name}: {each.reason}" for each in parts)
     return Exported(text, "sh", where, left, applied(plan).strategies)
 
 
-WAYS: Mapping[str, Way] = {
-    OWN_CODE: Way(OWN_CODE, "code of your own", "any plan", _own_code),
-    HOOK: Way(HOOK, "a hook in the live agent", "strategies that cut results as they arrive", _hook),
+WAYS: Mapping[str, ApplyMethod] = {
+    OWN_CODE: ApplyMethod(OWN_CODE, "code of your own", "any plan", _own_code),
+    HOOK: ApplyMethod(HOOK, "a hook in the live agent", "strategies that cut results as they arrive", _hook),
 }
 """Ways by name, in display order."""
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from inspector.session.model import BlockKind
-from inspector.strategies.history.memo import once_a_history
+from inspector.strategies.history.memo import cached_per_history
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -51,7 +51,7 @@ QUOTED: Final = "the user sent the following message:"
 """Follows a prefix if the program only forwards user input from the meantime."""
 
 
-@once_a_history
+@cached_per_history
 def injected_blocks(history: History) -> NDArray[np.bool_]:
     """Return True per block for user-side text that the program wrote, bool."""
     found = np.zeros(len(history.kind), dtype=np.bool_)
@@ -65,5 +65,9 @@ def _is_marked(text: str) -> bool:
     """Return True if a text begins with a known prefix; forwarded text is tested too, because it may be a notice."""
     text = text.lstrip().lower()
     mark = next((each for each in BEGINNINGS if text.startswith(each)), "")
-    handed_on = text.removeprefix(mark).lstrip()
-    return _is_marked(handed_on.removeprefix(QUOTED)) if handed_on.startswith(QUOTED) and mark else bool(mark)
+    count_carried_over = text.removeprefix(mark).lstrip()
+    return (
+        _is_marked(count_carried_over.removeprefix(QUOTED))
+        if count_carried_over.startswith(QUOTED) and mark
+        else bool(mark)
+    )
