@@ -58,10 +58,10 @@ MOST_BLOCKS: Final = 300
 _ABOUT: Final = {
     NOT_RECORDED: (
         "content that was reported for this prompt but is not in the session's file: the system prompt, tool "
-        "definitions, and text that an agent restored after a compaction without recording it. It differs from prompt to "
-        "prompt."
+        "definitions, and text that an agent restored after a compaction without recording it. Its size differs "
+        "between prompts."
     ),
-    AROUND_TEXTS: "message framing (roles, names, ids, thinking signatures), and the calibration error for this prompt.",
+    AROUND_TEXTS: "message framing (roles, names, ids, thinking signatures), and the calibration error of this prompt.",
 }
 NO_BLOCK: Final = "no block of it is in the file"
 

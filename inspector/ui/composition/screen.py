@@ -58,12 +58,12 @@ DIVIDES = "g, then"
 class Parts(FigureTable):
     """The table of parts."""
 
-    HELP = """Composition of the selected call's prompt. Tokens are on the provider's scale; the parts, including those that
-    are not in the file (system prompt, tool definitions), add up to the prompt. Cut: left out by the plan. Token-calls:
-    tokens counted once per call that sent them; their cost uses the rate of each call, cached or uncached. Token-calls of
-    the system prompt, tools and framing include all prompts so far, also before a compaction. Repeats: results that
-    something later in the prompt supersedes, such as the same text, another read of the file, or an edit of it. ~ marks
-    estimates."""
+    HELP = """Composition of the selected call's prompt. Tokens are on the provider's scale; the parts, including those
+    that are not in the file (system prompt, tool definitions), add up to the prompt. Cut: left out by the plan.
+    Token-calls: tokens counted once per call that sent them; their cost uses the rate of each call, cached or uncached.
+    Token-calls of the system prompt, tools and framing include all prompts so far, also before a compaction. Repeats:
+    results that something later in the prompt supersedes, such as the same text, another read of the file, or an edit
+    of it. ~ marks estimates."""
 
     BINDINGS: ClassVar[list[BindingType]] = bindings(COMPOSITION_PARTS)
 
@@ -71,8 +71,8 @@ class Parts(FigureTable):
 class Blocks(FigureTable):
     """The table of blocks."""
 
-    HELP = """The blocks of the part above that take most of the prompt or, over the whole session, cost most. Calls: number
-    of calls that sent a block. Token-calls: its tokens, counted once per call."""
+    HELP = """The blocks of the part above that take most of the prompt or, over the whole session, cost most. Calls:
+    number of calls that sent a block. Token-calls: its tokens, counted once per call."""
 
     BINDINGS: ClassVar[list[BindingType]] = bindings(COMPOSITION_BLOCKS)
 

@@ -41,15 +41,15 @@ def miss_lines(miss: CacheMiss, history: History, whose: str = "") -> tuple[str,
     unread = f"{ON_SCREEN.whole(miss.tokens)} tokens"
     rows = [
         ("cause", miss.cause.label),
-        ("known", _confidence_words(miss)),
+        ("source", _confidence_words(miss)),
         ("evidence", told(replace(miss, reported=None), history.session)),
         *_parting(miss, history),
         ("provider", provider_said(miss).removeprefix("the provider ")),
         ("in cache", f"{ON_SCREEN.whole(miss.could_read)} tokens of the prompt, {ON_SCREEN.whole(miss.read)} read"),
-        ("re-cached", unread if miss.usd.value is None else f"{unread}, for {dollars(miss.usd)}"),
-        ("read instead", dollars(miss.read_usd)),
+        ("rewritten", unread if miss.usd.value is None else f"{unread}, for {dollars(miss.usd)}"),
+        ("if read", dollars(miss.read_usd)),
         ("extra cost", dollars(miss.extra_usd)),
-        ("prevented by", miss.cause.prevention or "none known"),
+        ("prevention", miss.cause.prevention or "none known"),
     ]
     width = max(len(name) for name, _ in rows)
     lines = (f"{name:<{width}}  {one_line(text)}" for name, text in rows if text)

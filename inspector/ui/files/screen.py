@@ -47,9 +47,9 @@ class Files(FigureTable):
     """The table of files."""
 
     HELP = """Every file that a tool read, edited or wrote in this session. In prompt: tokens of its tool results in the
-    prompt of the selected call, on the provider's scale; a result about several files counts for each. Last read: whether
-    the file was changed after it was last read, as of that call. Known: the content known to the agent by then. ~ marks
-    estimates."""
+    prompt of the selected call, on the provider's scale; a result about several files counts for each. Last read:
+    whether the file was changed after it was last read, as of that call. Known: the content known to the agent by then.
+    ~ marks estimates."""
 
     BINDINGS: ClassVar[list[BindingType]] = bindings(FILES_TABLE)
 

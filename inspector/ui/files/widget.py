@@ -34,9 +34,9 @@ class KnownContent(LineView):
     DEFAULT_CSS = CSS
     COMPONENT_CLASSES: ClassVar[set[str]] = component_classes(CSS)
     BINDINGS: ClassVar[list[BindingType]] = bindings(FILES_CONTENT)
-    HELP = """The file as known to the agent after the selected step of its history, according to the session's records only.
-    Lines between ⋯ are unknown: the agent had not seen them, or something else had changed the file. Lines with an
-    unknown position have no number; long lines are cut at the edge."""
+    HELP = """The file as known to the agent after the selected step of its history, according to the session's records
+    only. Lines between ⋯ are unknown: the agent had not seen them, or something else had changed the file. Lines with
+    an unknown position have no number; long lines are cut at the edge."""
 
     known: var[KnownLines | None] = var(None, init=False)
 

@@ -139,7 +139,7 @@ class RowJumps:
         """Jump to another of the calls where the context grew most."""
         from inspector.ui.timeline.jumps import rises_of
 
-        self._jump_in_outcome("rise", rises_of, step, "the context never grew")
+        self._jump_in_outcome("increase", rises_of, step, "the context never grew")
 
     def to_miss(self, step: int) -> None:
         """Jump to another call that missed the prompt cache and show the reason."""

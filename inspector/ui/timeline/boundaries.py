@@ -138,7 +138,7 @@ def effect_lines(boundary: Boundary, table: TokenTable, baseline: Replay | None 
     )
     again = f", {ON_SCREEN.whole(len(effect.repeated))} of them recorded again" if len(effect.repeated) else ""
     tokens = f"{_tokens(sum(part.tokens for part in parts), how)} tokens"
-    tokens += f" ({LOCAL_ESTIMATE})" if sizes is None else " (fitted)" if how is HowKnown.CALIBRATED else ""
+    tokens += f" ({LOCAL_ESTIMATE})" if sizes is None else " (calibrated)" if how is HowKnown.CALIBRATED else ""
     lacks_summary = boundary.is_compaction and not len(effect.added)
     new = SUMMARY_IS_NOT_THERE if lacks_summary else f"new {added}"
     stayed = f"kept {kept}{again} · {new}"

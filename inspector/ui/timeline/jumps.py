@@ -132,8 +132,8 @@ def rises_of(outcome: Outcome) -> tuple[Jump, ...]:
     for rank, call in enumerate(largest.tolist()):
         block = _largest_new(outcome, call)
         if grown[call] > 0 and block >= 0:
-            text = f"call {ON_SCREEN.whole(call + 1)} sent {ON_SCREEN.short(grown[call])} more tokens than the previous one"
-            jumps.append(Jump(block, f"{text} (#{rank + 1} by size)"))
+            more = f"{ON_SCREEN.short(grown[call])} more tokens than the previous one"
+            jumps.append(Jump(block, f"call {ON_SCREEN.whole(call + 1)} sent {more} (#{rank + 1} by size)"))
     return tuple(sorted(jumps))
 
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 LOCAL_ESTIMATE: Final = "local estimate"
-"""Label of row tokens, in contrast to prompts, which are reported or fitted to reported values."""
+"""Label of row tokens, in contrast to prompts, which are reported or calibrated to reported values."""
 
 
 class RowTokens(NamedTuple):

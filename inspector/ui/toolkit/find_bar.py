@@ -163,7 +163,7 @@ class FindBar(FindLine):
 class TextFind(FindLine):
     """The search line of a text."""
 
-    HELP = "Text to find in this view, ignoring case. Enter returns to the view; n and N go to the next and previous match."
+    HELP = "Text to find in this view, ignoring case. Enter returns to the view, where n and N go to other matches."
 
     BINDINGS: ClassVar[list[BindingType]] = bindings(TEXT_FIND)
 
