@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from inspector.session.format import Format
 
 MODULES = (
-    "own",
+    "native",
     "qwen",
     "kimi",
     "claude_code",
