@@ -192,8 +192,8 @@ def test_rows_appended_again_are_ignored(file: Path) -> None:
     twice = open_session(file)
     assert twice.messages == once.messages
     assert twice.calls == once.calls
-    assert twice.record_counts == {"user": 1, "assistant": 1, "(written again)": 2}
-    assert ClaudeCodeFormat().is_bookkeeping("(written again)")
+    assert twice.record_counts == {"user": 1, "assistant": 1, "(repeated)": 2}
+    assert ClaudeCodeFormat().is_bookkeeping("(repeated)")
 
 
 def test_what_the_program_keeps_for_its_own_screen_is_not_counted(file: Path) -> None:

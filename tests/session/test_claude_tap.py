@@ -175,7 +175,7 @@ def test_an_answer_of_a_web_socket_is_that_of_its_request_where_the_last_was_not
         one = record({}, None, 1, "/backend-api/codex/responses", ws_events=[*came[: 2 * answered], *rest])
         one["request"] |= {"method": "WEBSOCKET", "ws_events": asked}
         session = lines_of([one], tmp_path)
-        assert session.record_counts == {"request": answered, "request without an answer": 3 - answered}
+        assert session.record_counts == {"request": answered, "request without a response": 3 - answered}
         for call, question, answer in zip(session.calls, ("one", "two"), ("first", "second"), strict=False):
             (text,) = session.messages[call.response].blocks
             asked_last = session.contexts[call.context].members[call.prompt_messages - 1]
@@ -207,7 +207,9 @@ def test_a_request_that_only_warms_the_cache_is_billed_beside_the_conversation(t
     ]
     session = lines_of(made, tmp_path)
     assert [call.usage and call.usage.prompt for call in session.calls] == [200]
-    assert [(side.purpose, side.usage and side.usage.prompt) for side in session.side_calls] == [("empty answer", 100)]
+    assert [(side.purpose, side.usage and side.usage.prompt) for side in session.side_calls] == [
+        ("empty response", 100)
+    ]
 
 
 def test_an_answer_of_which_only_events_were_kept_is_put_together(tmp_path: Path) -> None:
@@ -230,7 +232,7 @@ def test_requests_for_something_else_are_counted_and_failures_are_requests_witho
     models = record(None, {"data": []}, 9, "/v1/models")
     counting = record(body, {"input_tokens": 5}, 10, "/v1/messages/count_tokens?beta=true")
     session = lines_of([*records(2), failed, models, counting], tmp_path)
-    assert session.record_counts == {"request": 2, "request without an answer": 1, "other request": 2}
+    assert session.record_counts == {"request": 2, "request without a response": 1, "other request": 2}
     assert all(ClaudeTapFormat().is_bookkeeping(name) for name in ("other", "other request"))
 
 
@@ -239,7 +241,7 @@ def test_requests_to_bedrocks_converse_api_are_a_conversation_with_its_usage(tmp
     answer = {"output": {"message": {"role": "assistant", "content": [{"text": "yes"}]}}, "usage": {"inputTokens": 7}}
     address = "/model/arn%3Aaws%3Abedrock%3A%3A%3Ainference-profile%2Fus.claude-x/converse"
     session = lines_of([record(asked, answer, 11, address), record(asked, "?", 12, address)], tmp_path)
-    assert session.record_counts == {"request": 1, "request without an answer": 1}
+    assert session.record_counts == {"request": 1, "request without a response": 1}
     assert said(session) == [("user", ["go"]), ("assistant", ["yes"])]
     assert (session.calls[0].model, session.calls[0].usage) == ("us.claude-x", Usage(uncached=7))
 
@@ -331,7 +333,7 @@ def test_an_answer_of_googles_that_was_stopped_before_it_said_anything_is_billed
     ]
     session = lines_of(made, tmp_path)
     assert [call.usage and call.usage.prompt for call in session.calls] == [9]
-    assert session.record_counts == {"request": 1, "request without an answer": 1}
+    assert session.record_counts == {"request": 1, "request without a response": 1}
 
 
 def test_thoughts_that_the_total_says_to_be_in_the_answer_are_counted_once(tmp_path: Path) -> None:
@@ -420,7 +422,7 @@ def test_neither_hosts_nor_headers_are_in_what_is_shown_of_a_record(tmp_path: Pa
 def test_a_part_that_is_missing_costs_that_part_and_is_told(tmp_path: Path) -> None:
     made = [one for one in statements(records(3)) if "record_blobs" not in one[0] or "turn 0" not in str(one[1])]
     session = opened(databases.created(tmp_path / "traces.sqlite3", TABLES, *made))
-    assert {diagnostic.reason for diagnostic in session.diagnostics} == {"a part of it is missing"}
+    assert {diagnostic.reason for diagnostic in session.diagnostics} == {"part of the record is missing"}
     assert len(session.calls) == 3
 
 

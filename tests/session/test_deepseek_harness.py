@@ -207,7 +207,7 @@ def test_a_replacement_of_what_is_not_there_stands_at_the_end_and_that_is_said(t
     script.answer("after")
     session = opened(tmp_path, script)
     assert prompt(session) == ["go", "so far"]
-    assert [note.reason for note in session.diagnostics] == ["what it replaces is not in this file"]
+    assert [note.reason for note in session.diagnostics] == ["the replaced messages are not in this file"]
 
 
 def test_a_compressed_session_is_followed_frame_by_frame_without_a_word(tmp_path: Path) -> None:

@@ -91,7 +91,7 @@ def test_a_session_of_bookkeeping_alone_is_recognised(tmp_path: Path) -> None:
     path.write_text('{"type":"file-history-snapshot","messageId":"x","snapshot":{}}\n')
     assert detect(path).format.name == "claude-code"
     path.write_text('{"type":"summary","summary":"A title","leafUuid":"x"}\n')
-    assert "1 of its first 1 records" in detect(path).reason
+    assert "1 of the first 1 records" in detect(path).reason
 
 
 def test_sessions_of_other_agents_are_not_taken_for_ours(corpus: Path) -> None:
@@ -193,7 +193,7 @@ def test_a_binary_file_named_like_a_session_is_found_with_what_is_wrong(tmp_path
 
     found = {header.path.name: header.problem for header in found_in(tmp_path)}
     assert found.keys() == {"damaged.jsonl", "noise.jsonl"}
-    assert "a binary file of no known kind" in found["damaged.jsonl"]
+    assert "an unknown binary file" in found["damaged.jsonl"]
     assert "UTF-16" in found["noise.jsonl"]
     assert not list(sessions_in(tmp_path))
     assert {header.path.name for batch in list_sessions(places([tmp_path])) for header in batch} == found.keys()

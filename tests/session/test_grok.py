@@ -211,7 +211,7 @@ def test_any_of_a_sessions_paths_opens_it_and_its_folder_is_listed_once(
 def test_updates_without_a_history_are_no_session(tmp_path: Path) -> None:
     folder = grok(2).write(tmp_path / "s1")
     (folder / "chat_history.jsonl").unlink()
-    with pytest.raises(SessionError, match="of no known agent"):
+    with pytest.raises(SessionError, match="not of a supported agent"):
         open_session(folder / "updates.jsonl")
 
 
@@ -252,7 +252,7 @@ def reasons(session: Session) -> list[tuple[str, bool]]:
     return [(note.reason.removeprefix("logs/unified.jsonl: "), note.skipped) for note in session.diagnostics]
 
 
-UNMATCHED = ("which of several responses it counts cannot be told", True)
+UNMATCHED = ("a logged response that matches no single message", True)
 
 
 def test_what_reports_leave_out_is_read_from_the_log_of_all_sessions(tmp_path: Path) -> None:

@@ -104,7 +104,7 @@ def test_a_response_that_was_not_kept_leaves_a_request_without_an_answer(tmp_pat
     made = archive_of(2)
     del made["log"]["entries"][-1]["response"]["content"]["text"]
     session = opened(made, tmp_path)
-    assert session.record_counts == {"request": 1, "request without an answer": 1, "other request": 1}
+    assert session.record_counts == {"request": 1, "request without a response": 1, "other request": 1}
     assert len(session.calls) == 1
 
 
@@ -185,18 +185,18 @@ def test_an_answer_in_frames_of_bedrock_is_read_with_its_usage(tmp_path: Path) -
 @pytest.mark.parametrize(
     ("frames", "problem", "output"),
     [
-        (b"".join(map(chunk, STREAM))[:-40], "an event stream that is cut off or damaged", 21),
-        (b"".join(map(chunk, STREAM[:4]))[:-1] + b"?", "an event stream that is cut off or damaged", 1),
+        (b"".join(map(chunk, STREAM))[:-40], "a truncated or damaged event stream", 21),
+        (b"".join(map(chunk, STREAM[:4]))[:-1] + b"?", "a truncated or damaged event stream", 1),
         (
             b"".join(map(chunk, STREAM[:4]))
             + frame(b'{"message":"slow down"}', message_type="exception", exception_type="throttlingException"),
-            "an event stream that ended in an exception",
+            "an event stream that ended with an exception",
             1,
         ),
         (
             b"".join(map(chunk, STREAM))
             + frame(b'{"usage":{}}', message_type="event", event_type="surprise", content_type="application/json"),
-            "an event stream with frames that are not understood",
+            "an event stream with unknown frames",
             21,
         ),
     ],
@@ -368,7 +368,7 @@ def test_other_parts_of_converse_messages_are_what_they_hold(tmp_path: Path) -> 
     answered = entry(converse_body(QUESTION), json.dumps(converse_answer({"text": "yes"}, inputTokens=3)), 5, CONVERSE)
     made["log"]["entries"].append(answered)
     session = opened(made, tmp_path)
-    assert session.record_counts == {"request": 1, "request without an answer": 1}
+    assert session.record_counts == {"request": 1, "request without a response": 1}
     blocks = session.messages[1].blocks
     assert [session.text(block) for block in blocks[:6]] == ["", "plain", "guarded", "found", "quoted", ""]
     assert [block.media[0].media_type for block in (blocks[0], blocks[5])] == ["application/pdf", "video/mp4"]
@@ -386,7 +386,7 @@ def test_a_converse_stream_that_is_cut_off_counts_as_far_as_it_goes_and_is_told(
     asked = entry(converse_body(QUESTION), "", 9, f"{CONVERSE}-stream")
     made["log"]["entries"].append(framed(asked, data))
     session = opened(made, tmp_path)
-    assert [note.reason for note in session.diagnostics] == ["an event stream that is cut off or damaged"]
+    assert [note.reason for note in session.diagnostics] == ["a truncated or damaged event stream"]
     assert len(session.calls) == 1 + (count > 0)
 
 
@@ -402,7 +402,7 @@ def test_an_archive_without_a_request_to_a_model_is_no_session(tmp_path: Path) -
     made["log"]["entries"].pop()
     path = tmp_path / "page.har"
     path.write_bytes(encoded(made))
-    with pytest.raises(SessionError, match="of no known agent"):
+    with pytest.raises(SessionError, match="not of a supported agent"):
         open_session(path)
 
 
@@ -426,5 +426,5 @@ def test_a_request_to_a_model_whose_body_cannot_be_read_is_told(tmp_path: Path, 
     session = opened(made, tmp_path)
     assert session.record_counts == {"request": 1, "other request": 3}
     assert [(note.reason, note.skipped) for note in session.diagnostics] == [
-        ("a request to a model whose body is no whole JSON", True)
+        ("a model request with an incomplete JSON body", True)
     ]

@@ -425,7 +425,7 @@ def test_cli_subagents_with_files_of_their_own_are_sessions_and_counted_once(tmp
     session = open_session(main)
     assert_sound(session)
     assert len(session.calls) == 1
-    assert session.record_counts["SubagentEvent of a file of its own"] == 6
+    assert session.record_counts["SubagentEvent (in its own file)"] == 6
     assert started(session) == [("s1:agent-c1", "c1"), ("s1:a2", "c2")]
     assert independent_totals(session) == totals_of(session)
     link = subagent_of(session, "c1")

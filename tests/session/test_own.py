@@ -154,7 +154,7 @@ def test_a_line_that_is_not_of_the_form_is_shown_and_named_without_its_content(
 ) -> None:
     session = opened(tmp_path, said("user"), line)
     (diagnostic,) = session.diagnostics
-    assert diagnostic.reason.startswith(f"not of the form of a {line['type']}")
+    assert diagnostic.reason.startswith(f"not a valid {line['type']} line")
     assert "secret" not in diagnostic.reason
     assert session.messages[-1].role is Role.OTHER
     assert len(session.calls) == 0

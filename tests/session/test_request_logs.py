@@ -207,7 +207,7 @@ def test_requests_for_something_else_are_counted_and_nothing_more(tmp_path: Path
     failed = exchange([{"role": "user", "content": "go on"}], {"type": "error", "error": {"message": "overloaded"}})
     session = opened([counting, failed, *log_of_requests(2)], tmp_path)
     assert session.record_counts["other request"] == 1
-    assert session.record_counts["request without an answer"] == 1
+    assert session.record_counts["request without a response"] == 1
     assert len(session.calls) == 2
     assert session.skipped_records == 0
 

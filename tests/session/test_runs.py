@@ -82,7 +82,7 @@ def test_a_step_without_a_model_is_no_call_and_one_of_several_calls_tells_no_usa
     (call,) = session.calls
     assert call.usage is None
     assert [note.reason for note in session.diagnostics] == [
-        "metrics of several calls together, which cannot be told apart"
+        "metrics of several calls combined, which cannot be separated"
     ]
 
 

@@ -33,9 +33,9 @@ MESSAGE_TYPE, EVENT_TYPE = ":message-type", ":event-type"
 
 EVENT, CHUNK = "event", "chunk"
 
-CUT_OFF = "an event stream that is cut off or damaged"
-FAILED = "an event stream that ended in an exception"
-UNKNOWN = "an event stream with frames that are not understood"
+CUT_OFF = "a truncated or damaged event stream"
+FAILED = "an event stream that ended with an exception"
+UNKNOWN = "an event stream with unknown frames"
 
 
 class Frame(NamedTuple):

@@ -28,12 +28,12 @@ class AgentsSdkFormat(Format):
 
     name = "openai-agents"
     title = "OpenAI Agents SDK (SQLiteSession)"
-    exact = "nothing: neither tokens nor models are recorded"
+    exact = "nothing: token counts and models are not recorded"
 
     def recognize(self, sample: Sample) -> str:
         if sample.is_directory or not sample.is_database or not sample.has_tables(TABLES):
             return ""
-        return "a database with the Agents SDK's tables of sessions and messages"
+        return "a database with the Agents SDK's session and message tables"
 
     def reader(self, path: Path) -> Reader:
         from inspector.session.formats.agents_sdk.database import AgentRows

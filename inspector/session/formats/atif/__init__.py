@@ -29,14 +29,14 @@ class AtifFormat(Format):
 
     name = "atif"
     title = "ATIF (Harbor trajectories)"
-    exact = "tokens of every step of one call that has metrics"
+    exact = "tokens of every step with one call and metrics"
 
     def recognize(self, sample: Sample) -> str:
         document = sample.only_value
         if not is_trajectory(document):
             return ""
-        version = string(document.get("schema_version")) or "ATIF without a version"
-        return f"a JSON document of schema {version} with {len(document['steps'])} steps"
+        version = string(document.get("schema_version")) or "ATIF (no version)"
+        return f"a JSON document with schema {version} and {len(document['steps'])} steps"
 
     def reader(self, path: Path) -> Reader:
         from inspector.session.formats.atif.reader import AtifInterpreter

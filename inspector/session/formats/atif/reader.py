@@ -37,7 +37,7 @@ def chat_messages(step: Mapping[str, Any], model: str = "") -> list[ChatMessage]
     is_copied = step.get("is_copied_context") is True
     role = SPEAKERS.get(string(step.get("source")))
     if role is None:
-        return [ChatMessage(notice(f"step of an unknown source: {content_of(step.get('message'))}"), time)]
+        return [ChatMessage(notice(f"step with unknown source: {content_of(step.get('message'))}"), time)]
     value: dict[str, Any] = {"role": role, "content": content_of(step.get("message"))}
     calls = objects(step.get("tool_calls")) if role == "assistant" else []
     if role == "assistant":
@@ -266,7 +266,7 @@ class _Trajectories:
         for item, step in object_nodes(items, "a step", self._builder):
             count_step(self._builder, step)
             if is_aggregate(step) and step.get("metrics"):
-                reason = "metrics of several calls together, which cannot be told apart"
+                reason = "metrics of several calls combined, which cannot be separated"
                 self._builder.diagnose(reason, 0, max(item.offset, 0), skipped=False)
             is_copied = step.get("is_copied_context") is True
             if copied and not is_copied:

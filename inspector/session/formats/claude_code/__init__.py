@@ -75,7 +75,9 @@ class ClaudeCodeFormat(Format):
         if not found or not (is_sure or len(found) * 2 > len(sample.records)):
             return ""
         kinds = sorted({str(record["type"]) for record in found})
-        return f"{len(found)} of its first {len(sample.records)} records are Claude Code's ({', '.join(kinds[:4])})"
+        return (
+            f"{len(found)} of the first {len(sample.records)} records are Claude Code records ({', '.join(kinds[:4])})"
+        )
 
     def homes(self) -> tuple[Path, ...]:
         configured = os.environ.get("CLAUDE_CONFIG_DIR")

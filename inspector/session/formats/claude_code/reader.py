@@ -329,7 +329,7 @@ class ClaudeCodeInterpreter(RecordInterpreter):
             index for index in kept if self.builder.messages[index].thread == thread.number and self._is_sent(index)
         ]
         if not complete:
-            reason = "messages that a compaction kept are not in this file"
+            reason = "messages kept by a compaction are not in this file"
             self.builder.diagnose(reason, line_number, offset, skipped=False)
         self._begin_compacted(thread, turn, kept)
         thread.awaits_summary, thread.kept_first = True, sends_kept_first(record)
@@ -339,7 +339,7 @@ class ClaudeCodeInterpreter(RecordInterpreter):
         """Add a partial compaction, unless it cleared only attachments."""
         metadata = record.microcompact_metadata
         if metadata is not None and metadata.cleared_attachments:
-            reason = "attachments that a partial compaction cleared are shown as sent"
+            reason = "attachments cleared by a partial compaction are shown as sent"
             self.builder.diagnose(reason, line_number, offset, skipped=False)
         compaction = compaction_of(record, len(self.builder.messages), record.time)
         if compaction.is_partial:

@@ -218,7 +218,7 @@ QUIET = frozenset(
 )
 """Bookkeeping types, counted but not shown."""
 
-REPEATED = "(written again)"
+REPEATED = "(repeated)"
 """Count name of lines repeated by a later compaction or resume."""
 
 QUIET_SYSTEM = frozenset({"bridge_status", "init", "stop_hook_summary", "turn_duration"})

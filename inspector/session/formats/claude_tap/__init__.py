@@ -36,22 +36,22 @@ class ClaudeTapFormat(Format):
     name = "claude-tap"
     title = "claude-tap"
     where = (
-        "claude-tap/traces.sqlite3 in ~/.local/share or $XDG_DATA_HOME, or $CLOUDTAP_DB; .traces in the folder where "
-        "it was started, in older versions; exports anywhere"
+        "claude-tap/traces.sqlite3 in ~/.local/share or $XDG_DATA_HOME, or $CLOUDTAP_DB; in older versions .traces in "
+        "the folder where it was started; exports anywhere"
     )
-    exact = "tokens of every call that was answered; none of Cursor's, which nobody counts"
+    exact = "tokens of every answered call, except Cursor's, which are not reported"
 
     def recognize(self, sample: Sample) -> str:
         if sample.is_directory:
             return ""
         if sample.is_database:
-            return "a database with claude-tap's tables of sessions and records" if sample.has_tables(TABLES) else ""
+            return "a database with claude-tap's session and record tables" if sample.has_tables(TABLES) else ""
         if is_bundle(sample.only_value):
-            return "a JSON document that is a compact bundle of claude-tap's"
+            return "a JSON document in claude-tap's compact bundle format"
         found = sum(is_record(record) for record in sample.records)
         if not found or found * 2 <= len(sample.records):
             return ""
-        return f"{found} of its first {len(sample.records)} lines are requests that claude-tap recorded"
+        return f"{found} of the first {len(sample.records)} lines are requests recorded by claude-tap"
 
     def homes(self) -> tuple[Path, ...]:
         named = os.environ.get("CLOUDTAP_DB", "").strip()

@@ -153,7 +153,7 @@ class TapRows(RowInterpreter):
         def linked(name: str) -> FileNode | None:
             found = part(name)
             if found is None:
-                self.builder.diagnose("a part of it is missing", place, 0, skipped=False)
+                self.builder.diagnose("part of the record is missing", place, 0, skipped=False)
             return found
 
         try:

@@ -69,7 +69,7 @@ class BundleInterpreter(DocumentInterpreter):
         def linked(name: str) -> Node | None:
             found = blobs.fields_of(name).get("payload")
             if found is None:
-                self.builder.diagnose("a part of it is missing", 0, item.offset, skipped=False)
+                self.builder.diagnose("part of the record is missing", 0, item.offset, skipped=False)
             return found
 
         for exchange in exchanges_in(LinkedNode(item, linked)):

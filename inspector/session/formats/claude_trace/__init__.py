@@ -24,7 +24,7 @@ class ClaudeTraceFormat(Format):
     name = "claude-trace"
     title = "Request logs (claude-trace and proxies)"
     where = ".claude-trace in the folder where the agent was started"
-    exact = "tokens of every call that was answered"
+    exact = "tokens of every answered call"
 
     def recognize(self, sample: Sample) -> str:
         if sample.is_directory:
@@ -35,7 +35,7 @@ class ClaudeTraceFormat(Format):
         if not spoken or len(found) * 2 <= len(records):
             return ""
         what = "lines" if sample.is_lines else "entries"
-        return f"{len(found)} of its first {len(records)} {what} are requests to a model's API with what was answered"
+        return f"{len(found)} of the first {len(records)} {what} are model API requests with their responses"
 
     def homes(self) -> tuple[Path, ...]:
         return (Path.cwd() / ".claude-trace",)

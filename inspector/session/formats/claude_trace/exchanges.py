@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 STEP = re.compile(r"/cursor/transcript/(.+)/turn/(\d+)/step/\d+$")
 """Path that claude-tap gives to a step of a Cursor conversation, with conversation and turn."""
 
-REQUEST, UNANSWERED, OTHER = "request", "request without an answer", "other request"
+REQUEST, UNANSWERED, OTHER = "request", "request without a response", "other request"
 TOLD = "step of a transcript"
 """Count names of exchanges."""
 

@@ -38,14 +38,14 @@ EXTENSIONS = ("saoudrizwan.claude-dev", "rooveterinaryinc.roo-cline", "kilocode.
 def _recognize_history(document: Any) -> str:
     if isinstance(document, dict) and isinstance(document.get("messages"), list):
         has_own = "sessionId" in document and ("agent" in document or "updated_at" in document)
-        return f"a JSON document with {len(document['messages'])} of Cline's messages" if has_own else ""
+        return f"a JSON document with {len(document['messages'])} Cline messages" if has_own else ""
     messages = objects(document)
     if not messages or len(messages) * 2 <= len(document):
         return ""
     asked = sum(message.get("role") == "user" for message in messages)
     found = sum(_has_own_text(message) for message in messages)
     if any(OWN_FIELDS & message.keys() and "role" in message for message in messages) or found * 3 > asked:
-        return f"a JSON list of {len(messages)} messages with what only Cline or Roo writes"
+        return f"a JSON list of {len(messages)} messages with content specific to Cline or Roo Code"
     return ""
 
 
@@ -75,9 +75,10 @@ class ClineFormat(Format):
     name = "cline"
     title = "Cline, Roo Code, Kilo Code"
     where = (
-        "globalStorage of VS Code and its kin: <extension>/tasks; ~/.cline/data, data in $CLINE_DIR, or $CLINE_DATA_DIR"
+        "globalStorage of VS Code and its forks: <extension>/tasks; ~/.cline/data, data in $CLINE_DIR, or"
+        " $CLINE_DATA_DIR"
     )
-    exact = "tokens of every call whose usage is recorded, beside the messages in older versions"
+    exact = "tokens of every call with recorded usage, which older versions keep in ui_messages.json"
     session_folders = (frozenset({HISTORY}),)
 
     def recognize(self, sample: Sample) -> str:
@@ -85,14 +86,14 @@ class ClineFormat(Format):
             return _recognize_sidecar(sample.path / HISTORY)
         document = sample.only_value
         if isinstance(document, dict) and document.keys() >= ABOUT:
-            return _recognize_sidecar(history_of(sample.path), "the document beside ")
+            return _recognize_sidecar(history_of(sample.path), "metadata of ")
         if sample.path.name == METADATA and isinstance(document, dict):
-            return _recognize_sidecar(history_of(sample.path), "what is said of the task in ")
+            return _recognize_sidecar(history_of(sample.path), "task metadata for ")
         if sample.path.name == EDITS and isinstance(document, list):
-            return _recognize_sidecar(sample.path.with_name(HISTORY), "what was changed of the messages in ")
+            return _recognize_sidecar(sample.path.with_name(HISTORY), "message changes for ")
         messages = objects(document)
         if sum(_is_shown(message) for message in messages) * 2 > len(messages):
-            return _recognize_sidecar(sample.path.with_name(HISTORY), "what is shown of the task in ")
+            return _recognize_sidecar(sample.path.with_name(HISTORY), "display messages for ")
         return _recognize_history(document)
 
     def homes(self) -> tuple[Path, ...]:

@@ -223,5 +223,5 @@ class ClineTask(DocumentInterpreter):
         (message,) = self._chat.messages([chat_message(changed, place, open_calls)], origin)
         made = placed(message, changed, self._edited[place])
         if made is None:
-            self.builder.diagnose("a change of a message that does not fit it", 0, origin.offset, skipped=False)
+            self.builder.diagnose("a recorded change that does not fit its message", 0, origin.offset, skipped=False)
         return structs.replace(made, is_meta=True) if made is not None else None

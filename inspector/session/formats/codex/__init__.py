@@ -51,10 +51,10 @@ class CodexFormat(Format):
 
     name = "codex"
     title = "Codex"
-    where = "~/.codex/sessions and archived_sessions, or those in $CODEX_HOME; ~/.trae/cli/sessions"
+    where = "~/.codex/sessions and archived_sessions, or the same folders in $CODEX_HOME; ~/.trae/cli/sessions"
     exact = (
-        "tokens of every call, except before 0.32 (none) and in `codex exec --json` (turns of one call; the first of a "
-        "resumed thread counts what went before)"
+        "tokens of every call, except before 0.32 (none) and in `codex exec --json` (only turns with one call; the "
+        "first turn of a resumed thread includes the turns before it)"
     )
     file_names = r"rollout-.+\.jsonl(?:\.zst)?"
 
@@ -63,20 +63,18 @@ class CodexFormat(Format):
         found = [record for record in records if _is_rollout_line(record)]
         if found and sum(_is_enveloped(record) for record in records) * 2 > len(records):
             kinds = sorted({str(record["type"]) for record in found})
-            return f"{len(found)} of its first {len(records)} records are Codex's ({', '.join(kinds[:4])})"
+            return f"{len(found)} of the first {len(records)} records are Codex records ({', '.join(kinds[:4])})"
         if events := _stream_events(sample):
-            return f"{events} of its first {len(records)} records are events that `codex exec --json` prints"
+            return f"{events} of the first {len(records)} records are events printed by `codex exec --json`"
         if _is_whole_session(sample.only_value):
-            return "a JSON document with a session and its items, as some early versions kept them"
+            return "a JSON document with a session and its items (an early Codex version)"
         bare = [record for record in records if "record_type" in record or is_header(record)]
         items = [record for record in records if is_item(record)]
         if bare and (len(bare) + len(items)) * 2 > len(records) and all("payload" not in record for record in bare):
             states = any(record.get("record_type") == "state" for record in bare)
             is_alone = any("instructions" in record and "git" in record for record in bare)
             if states or is_alone or (items and any("instructions" in record or "git" in record for record in bare)):
-                return (
-                    f"{len(items)} of its first {len(records)} records are items behind a header, as Codex began with"
-                )
+                return f"{len(items)} of the first {len(records)} records are items of an early Codex version"
         return ""
 
     def homes(self) -> tuple[Path, ...]:

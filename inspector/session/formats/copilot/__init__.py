@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 EVENTS = "events.jsonl"
 
-DOCUMENT = "a JSON document with a session's messages, as Copilot CLI's first versions kept them"
+DOCUMENT = "a JSON document with a session's messages (an early Copilot CLI version)"
 
 
 def _is_event(record: dict[str, Any]) -> bool:
@@ -32,8 +32,8 @@ class CopilotFormat(Format):
 
     name = "copilot-cli"
     title = "GitHub Copilot CLI"
-    where = "~/.copilot/session-state and history-session-state, or those in $COPILOT_HOME"
-    exact = "output tokens of every call; sizes before and after its own compactions; prompts are not reported"
+    where = "~/.copilot/session-state and history-session-state, or the same folders in $COPILOT_HOME"
+    exact = "output tokens of every call; prompt sizes only before and after Copilot's compactions"
     file_names = r"events\.jsonl"
 
     def recognize(self, sample: Sample) -> str:
@@ -42,7 +42,7 @@ class CopilotFormat(Format):
         events = [record for record in sample.records if _is_event(record)]
         known = [event for event in events if kind_of(event["type"]) is not EventKind.NOTICE]
         if known and len(events) * 2 > len(sample.records):
-            return f"{len(events)} of its first {len(sample.records)} records are Copilot CLI's events"
+            return f"{len(events)} of the first {len(sample.records)} records are Copilot CLI events"
         return DOCUMENT if is_document(sample.only_value) else ""
 
     def _recognize_folder(self, folder: Path) -> str:

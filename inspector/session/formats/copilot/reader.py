@@ -228,7 +228,7 @@ class CopilotInterpreter(RecordInterpreter):
                 is_meta = kind is EventKind.NOTIFICATION or _is_injected(data)
                 agent.thread.add(self._message(event, kind, blocks, agent, is_meta=is_meta), is_sent=kind in ROLES)
         if event_type == "session.truncation":
-            reason = "messages that the program dropped to fit the window are not named"
+            reason = "the messages dropped to fit the context window are not identified"
             self.builder.diagnose(reason, line.line, line.offset, skipped=False)
 
     def _agent(self, name: str) -> Agent:

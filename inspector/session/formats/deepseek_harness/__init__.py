@@ -57,7 +57,7 @@ class DeepSeekHarnessFormat(Format):
             return ""
         if not has_header and not any("surfaceOp" in record for record in sample.records):
             return ""
-        return f"{found + has_header} of its first {len(sample.records)} lines are DeepSeek Harness's events"
+        return f"{found + has_header} of the first {len(sample.records)} lines are DeepSeek Harness events"
 
     def homes(self) -> tuple[Path, ...]:
         return (home_of("DSH_HOME", ".dsh") / "sessions",)

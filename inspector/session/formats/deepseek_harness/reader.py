@@ -192,7 +192,7 @@ class HarnessInterpreter(RecordInterpreter):
         places = {known.sequence: place for place, known in enumerate(self._surface)}
         first, last = (places.get(count(operation.get(name)), NONE) for name in ("start", "end"))
         if first == NONE or last < first:
-            self.builder.diagnose("what it replaces is not in this file", 0, 0, skipped=False)
+            self.builder.diagnose("the replaced messages are not in this file", 0, 0, skipped=False)
             first, last = len(self._surface), len(self._surface) - 1
         self._surface[first : last + 1] = [node]
         if kind == USER:

@@ -65,10 +65,10 @@ class GeminiFormat(Format):
         if not sample.is_lines:
             document = sample.document
             if isinstance(document, dict) and _is_session(document):
-                return f"a JSON document with {len(document[MESSAGES])} of Gemini CLI's messages"
+                return f"a JSON document with {len(document[MESSAGES])} Gemini CLI messages"
             return ""
         if any(_is_session(record) for record in sample.records):
-            return "a line with all of Gemini CLI's messages"
+            return "a line with a whole Gemini CLI session"
         sure = [
             record for record in sample.records if _is_metadata(record) or "$rewindTo" in record or "$set" in record
         ]
@@ -77,7 +77,7 @@ class GeminiFormat(Format):
         found = [record for record in sample.records if _is_record(record) or (is_known and _is_like_a_record(record))]
         if len(found) + len(sure) == 0 or (len(found) + len(sure)) * 2 <= len(sample.records):
             return ""
-        return f"{len(found) + len(sure)} of its first {len(sample.records)} lines are Gemini CLI's"
+        return f"{len(found) + len(sure)} of the first {len(sample.records)} lines are Gemini CLI records"
 
     def homes(self) -> tuple[Path, ...]:
         return (home_of("GEMINI_CLI_HOME") / ".gemini" / "tmp",)

@@ -36,13 +36,13 @@ class GooseFormat(Format):
         "goose/sessions in ~/.local/share or $XDG_DATA_HOME, Block/goose in Application Support or %APPDATA%, or"
         " data/sessions in $GOOSE_PATH_ROOT; `goose session export` anywhere"
     )
-    exact = "tokens of calls since schema 15 of the database (July 2026), as far as providers report them"
+    exact = "tokens of calls since database schema 15 (July 2026), if the provider reports them"
 
     def recognize(self, sample: Sample) -> str:
         if sample.is_directory:
             return ""
         if sample.is_database:
-            return "a database with Goose's tables of sessions and messages" if sample.has_tables(TABLES) else ""
+            return "a database with Goose's session and message tables" if sample.has_tables(TABLES) else ""
         if not sample.is_lines:
             return "a session exported by Goose" if is_export(sample.document) else ""
         if is_export(sample.records[0]):
@@ -52,7 +52,7 @@ class GooseFormat(Format):
         is_sure = bool(about) or any(map(has_own_parts, messages))
         if not is_sure or (len(messages) + len(about)) * 2 <= len(sample.records):
             return ""
-        return f"{len(messages)} of its first {len(sample.records)} lines are Goose's messages"
+        return f"{len(messages)} of the first {len(sample.records)} lines are Goose messages"
 
     def homes(self) -> tuple[Path, ...]:
         root = os.environ.get("GOOSE_PATH_ROOT")

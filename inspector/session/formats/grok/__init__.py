@@ -61,7 +61,7 @@ class GrokFormat(Format):
     name = "grok-build"
     title = "Grok Build"
     where = "~/.grok/sessions, or sessions in $GROK_HOME"
-    exact = "tokens of every call whose response is told beside the messages, or in logs/unified.jsonl"
+    exact = "tokens of every call reported in updates.jsonl or logs/unified.jsonl"
     session_folders = (frozenset({HISTORY, SUMMARY}), frozenset({HISTORY, UPDATES}))
 
     def recognize(self, sample: Sample) -> str:
@@ -70,10 +70,10 @@ class GrokFormat(Format):
         is_named = sample.path.name == HISTORY
         found = [record for record in sample.records if _is_row(record) or (is_named and _is_old_row(record))]
         if any(map(_is_grok_row, found)) and len(found) * 2 > len(sample.records):
-            return f"{len(found)} of its first {len(sample.records)} lines are Grok Build's messages"
+            return f"{len(found)} of the first {len(sample.records)} lines are Grok Build messages"
         updates = sum(map(_is_update, sample.records))
         if updates * 2 > len(sample.records) and is_file(sample.path.with_name(HISTORY)):
-            return f"{updates} of its first {len(sample.records)} lines are updates of the session in {HISTORY}"
+            return f"{updates} of the first {len(sample.records)} lines are updates of the session in {HISTORY}"
         return ""
 
     def _recognize_folder(self, folder: Path) -> str:

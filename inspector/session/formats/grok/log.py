@@ -41,7 +41,7 @@ MOST_BYTES = 1 << 28
 
 TOO_LARGE = Diagnostic(f"{LOG_NAME}: larger than {MOST_BYTES >> 20} MiB, not read", skipped=False)
 
-UNMATCHED = f"{LOG_NAME}: which of several responses it counts cannot be told"
+UNMATCHED = f"{LOG_NAME}: a logged response that matches no single message"
 
 
 @dataclass(frozen=True)
@@ -126,7 +126,7 @@ class SessionLog:
             if value.get("msg") == DONE:
                 made.append((value, set(), line))
                 if not _is_counted_well(about):
-                    problems.append(_problem("unexpected type of a count", line))
+                    problems.append(_problem("an invalid token count", line))
             elif value.get("msg") == RAN and made and string(about.get("tool_call_id")):
                 made[-1][1].add(string(about["tool_call_id"]))
         self.responses = tuple(

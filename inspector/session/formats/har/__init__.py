@@ -23,7 +23,7 @@ class HarFormat(Format):
 
     name = "har"
     title = "HAR (HTTP archives of requests to models)"
-    exact = "tokens of every call that was answered"
+    exact = "tokens of every answered call"
 
     def recognize(self, sample: Sample) -> str:
         from inspector.session.formats.har.reader import is_model_request
@@ -32,7 +32,7 @@ class HarFormat(Format):
         found = sum(is_model_request(entry) for entry in entries)
         if not found:
             return ""
-        return f"an HTTP archive: {found:,} of its {len(entries):,} requests ask a model"
+        return f"an HTTP archive: {found:,} of {len(entries):,} requests go to a model"
 
     def reader(self, path: Path) -> Reader:
         from inspector.session.formats.har.reader import HarInterpreter

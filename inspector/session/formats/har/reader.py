@@ -92,7 +92,7 @@ class HarInterpreter(DocumentInterpreter):
         if not is_model_request(value):
             self.builder.record_counts[OTHER] += 1
             if is_cut_off(value):
-                self.builder.diagnose("a request to a model whose body is no whole JSON", 0, item.offset, skipped=True)
+                self.builder.diagnose("a model request with an incomplete JSON body", 0, item.offset, skipped=True)
             return
         fields = item.fields()
         request, response = fields.fields_of("request"), fields.fields_of("response")

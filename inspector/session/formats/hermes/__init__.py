@@ -25,19 +25,19 @@ class HermesFormat(Format):
 
     name = "hermes"
     title = "Hermes"
-    where = "~/.hermes, or $HERMES_HOME: state.db, that of every profile, and sessions in older versions"
-    exact = "nothing: tokens are recorded for whole sessions alone"
+    where = "~/.hermes, or $HERMES_HOME: state.db, profiles/*/state.db, and sessions in older versions"
+    exact = "nothing: only session totals are recorded"
 
     def recognize(self, sample: Sample) -> str:
         if sample.is_directory:
             return ""
         if sample.is_database:
-            return "a database with Hermes' tables of sessions and messages" if sample.has_tables(TABLES) else ""
+            return "a database with Hermes' session and message tables" if sample.has_tables(TABLES) else ""
         if sample.is_lines:
             if is_document(sample.records[0]):
-                return "a JSON document with a session of Hermes"
-            return "a line that says what session of Hermes it is" if any(map(is_meta, sample.records)) else ""
-        return "a JSON document with a session of Hermes" if is_document(sample.document) else ""
+                return "a JSON document with a Hermes session"
+            return "a line with Hermes session metadata" if any(map(is_meta, sample.records)) else ""
+        return "a JSON document with a Hermes session" if is_document(sample.document) else ""
 
     def homes(self) -> tuple[Path, ...]:
         home = home_of("HERMES_HOME", ".hermes")

@@ -38,7 +38,7 @@ class InspectFormat(Format):
     name = "inspect"
     title = "Inspect (.eval and JSON logs)"
     where = "logs in the folder where the evaluation was run, or $INSPECT_LOG_DIR"
-    exact = "tokens of every call, where the log has its events"
+    exact = "tokens of every call, if the log contains its events"
 
     def recognize(self, sample: Sample) -> str:
         if sample.is_database:
@@ -46,16 +46,16 @@ class InspectFormat(Format):
 
             if not sample.has_tables(TABLES):
                 return ""
-            return f"a database with {len(running_in(sample.path))} of Inspect's samples that run"
+            return f"a database with {len(running_in(sample.path))} running Inspect samples"
         if sample.is_archive:
             from inspector.session.formats.inspect_ai.samples import Archive
 
             archive = Archive.at(sample.path)
-            return f"an archive with {len(archive.samples)} of Inspect's samples" if archive.is_log else ""
+            return f"an archive with {len(archive.samples)} Inspect samples" if archive.is_log else ""
         document = sample.only_value
         if not is_log(document):
             return ""
-        return f"a JSON document with {len(sequence(document.get('samples')))} of Inspect's samples"
+        return f"a JSON document with {len(sequence(document.get('samples')))} Inspect samples"
 
     def homes(self) -> tuple[Path, ...]:
         """Return the log folder set in the environment, if it is on this machine."""

@@ -361,7 +361,7 @@ class MemberTexts(CachedTexts):
     def record(self, block: Block) -> bytes:
         start, length = block.origin.offset, block.origin.length
         if not 0 <= start <= start + length <= len(self._data):
-            raise TextUnavailableError(f"{self._file} is shorter than it was when it was read")
+            raise TextUnavailableError(f"{self._file} is shorter than when it was read")
         return self._data[start : start + length]
 
     def _key(self, origin: Origin) -> tuple[int, int | str]:
@@ -433,7 +433,9 @@ class LogReader:
         running = buffer.samples() if buffer is not None else {}
         running = {name: sample for name, sample in running.items() if name not in archive.samples}
         if not archive.is_log and not running:
-            raise SessionError(f"{self._path}: the archive is not finished, or no log of Inspect's.")
+            raise SessionError(
+                f"{self._path}: not an Inspect log, or an incomplete archive. Wait until the evaluation has finished."
+            )
         # Keep following the same sample while it runs, even if others run too.
         wanted = self._locator.session or self._running
         name = chosen([*archive.samples, *running], wanted, self._path)

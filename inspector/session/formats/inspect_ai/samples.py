@@ -85,7 +85,7 @@ class Archive:
                 # A file written twice is listed twice; the last one is valid.
                 listed = archive.NameToInfo[name]
                 if listed.file_size > MOST_BYTES:
-                    raise SessionError(f"{self.path}: {name} is too large to be read ({listed.file_size:,} bytes).")
+                    raise SessionError(f"{self.path}: {name} is too large to read ({listed.file_size:,} bytes).")
                 if listed.compress_type != ZSTANDARD:
                     return archive.read(listed)
                 file.seek(listed.header_offset)
@@ -102,8 +102,8 @@ class Archive:
                 NotImplementedError,
             ) as error:
                 raise SessionError(
-                    f"{self.path}: {name} in it cannot be read ({type(error).__name__}). Wait until it is finished, or "
-                    "check the file."
+                    f"{self.path}: cannot read {name} inside ({type(error).__name__}). Wait until the log is complete, "
+                    "or check the file."
                 ) from error
 
 
@@ -124,9 +124,7 @@ def _zstandard(path: Path, data: bytes) -> bytes:
         else:
             from backports import zstd
     except ImportError as error:
-        raise SessionError(
-            f"{path}: compressed with Zstandard. Install what reads that: pip install backports.zstd"
-        ) from error
+        raise SessionError(f"{path}: compressed with Zstandard. To read it: pip install backports.zstd") from error
     try:
         return bytes(zstd.decompress(data))
     except zstd.ZstdError as error:
@@ -165,7 +163,7 @@ def chosen(names: Iterable[str], wanted: str, path: Path) -> str:
     near = [name for name in listed if name.startswith(f"{wanted}_epoch_")]
     if near:
         return near[0]
-    raise SessionError(f"{path}: no sample {wanted}. Give the path of the log alone to open its last sample.")
+    raise SessionError(f"{path}: no sample {wanted}. Give only the path of the log to open its last sample.")
 
 
 def nodes_of_samples(log: Node) -> dict[str, Node]:

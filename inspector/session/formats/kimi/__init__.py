@@ -63,7 +63,7 @@ class KimiCodeFormat(Format):
         alone = header and len(sample.records) == 1 and "created_at" in sample.records[0]
         if not alone and (not found or not (header or len(found) * 2 > len(sample.records))):
             return ""
-        return f"{len(found)} of its first {len(sample.records)} lines are Kimi Code's records"
+        return f"{len(found)} of the first {len(sample.records)} lines are Kimi Code records"
 
     def homes(self) -> tuple[Path, ...]:
         return (home_of("KIMI_CODE_HOME", ".kimi-code") / "sessions",)
@@ -111,7 +111,7 @@ class KimiCliFormat(Format):
         is_new = len(sample.records) == 1 and _is_header(sample.records[0])
         if not is_new and (not found or len(kinds) * 2 <= len(sample.records)):
             return ""
-        return f"{found} of its first {len(sample.records)} lines are messages of Kimi CLI's agent"
+        return f"{found} of the first {len(sample.records)} lines are Kimi CLI messages"
 
     def homes(self) -> tuple[Path, ...]:
         return (home_of("KIMI_SHARE_DIR", ".kimi") / "sessions",)

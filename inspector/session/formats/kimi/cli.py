@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from inspector.session.blocks import TextBlock
     from inspector.session.model import Origin
 
-ELSEWHERE = "SubagentEvent of a file of its own"
+ELSEWHERE = "SubagentEvent (in its own file)"
 """Name for counting the events of subagents that have their own file, where the same messages are stored."""
 
 QUIET = frozenset(
@@ -46,7 +46,7 @@ QUIET = frozenset(
 
 USAGE_NAMES = ("input_other", "input_cache_read", "input_cache_creation")
 
-COMPACTED = "The summary of what was compacted stands in context.jsonl alone."
+COMPACTED = "The compaction summary is recorded only in context.jsonl."
 
 KEPT = 2
 """Number of last user and assistant messages kept by a compaction, with the results between them."""

@@ -17,15 +17,15 @@ class NativeFormat(Format):
     """Sessions in inspector's own format."""
 
     name = "inspector-lines"
-    title = "Inspector's own lines, for anyone to write"
-    exact = "what the lines report: tokens of every response with usage"
+    title = "Inspector's own format, for any program to write"
+    exact = "tokens of every response with usage"
 
     def recognize(self, sample: Sample) -> str:
         if sample.is_directory:
             return ""
         # `Sample` treats a single line as a document, but it may be a session that just began.
         if any(record.get("type") == "session" and record.get("inspector") == 1 for record in sample.records):
-            return "one of its first lines says that it is of inspector's own form"
+            return "one of the first lines declares inspector's own format"
         return ""
 
     def reader(self, path: Path) -> Reader:

@@ -49,7 +49,7 @@ class NativeInterpreter(RecordInterpreter):
         self.builder.record_counts[clean_text(kind) or "(no type)"] += 1
         line, problem = _line_of(value)
         if problem and kind in KINDS:
-            self.builder.diagnose(f"not of the form of a {kind}: {problem}", record.line, record.offset, skipped=False)
+            self.builder.diagnose(f"not a valid {kind} line: {problem}", record.line, record.offset, skipped=False)
         if isinstance(line, OwnSession):
             self._note(line)
         elif isinstance(line, OwnSideCall):
@@ -86,7 +86,7 @@ class NativeInterpreter(RecordInterpreter):
         named = [self._indices.get((line.agent, identifier)) for identifier in line.kept]
         kept = sorted({index for index in named if index is not None and index in sent})
         if len(kept) < len(set(line.kept)):
-            reason = "messages that a compaction keeps are not among those that were sent"
+            reason = "a compaction keeps messages that were not sent"
             self.builder.diagnose(reason, record.line, record.offset, skipped=False)
         messages = self.builder.messages
         before = [index for index in sent if messages[index].role is Role.SYSTEM and index not in kept]

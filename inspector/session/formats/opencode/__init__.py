@@ -35,22 +35,20 @@ class OpenCodeFormat(Format):
     title = "OpenCode"
     where = (
         "opencode in ~/.local/share or $XDG_DATA_HOME: opencode*.db, or storage in versions before 1.2;"
-        " kilo/kilo.db and mimocode/mimocode*.db beside it; `opencode export` anywhere"
+        " kilo/kilo.db and mimocode/mimocode*.db next to it; `opencode export` anywhere"
     )
-    exact = "tokens of every call that was completed"
+    exact = "tokens of every completed call"
 
     def recognize(self, sample: Sample) -> str:
         if sample.is_directory:
-            return "a folder with OpenCode's sessions, messages and parts" if is_storage(sample.path) else ""
+            return "a folder with OpenCode sessions, messages and parts" if is_storage(sample.path) else ""
         if sample.is_database:
-            return (
-                "a database with OpenCode's tables of sessions, messages and parts" if sample.has_tables(TABLES) else ""
-            )
+            return "a database with OpenCode's session, message and part tables" if sample.has_tables(TABLES) else ""
         document = sample.only_value
         if is_export(document):
             return "a session exported by OpenCode"
         if is_session_file(sample.path, document):
-            return "a session's file in OpenCode's folder of sessions, messages and parts"
+            return "a session file in an OpenCode storage folder"
         return ""
 
     def homes(self) -> tuple[Path, ...]:

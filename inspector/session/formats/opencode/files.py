@@ -212,7 +212,7 @@ def _session_file(path: Path) -> Path:
         named = [one for one in inside if not one.parent] or inside
     if not named:
         what = f"no session {locator.session}" if locator.session else "no sessions"
-        raise SessionError(f"{path}: {what} in this folder. Give the path of a session's file below it.")
+        raise SessionError(f"{path}: {what} in this folder. Give the path of a session file in it.")
     return named[0].path
 
 

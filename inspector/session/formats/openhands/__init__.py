@@ -40,7 +40,7 @@ def _most(
 ) -> str:
     found = sum(is_one(record) for record in records[:50])
     count = min(len(records), 50)
-    return f"{found} of its first {count} {what} are OpenHands' {kind}" if found and found >= count * least else ""
+    return f"{found} of the first {count} {what} are OpenHands {kind}" if found and found >= count * least else ""
 
 
 def _recognize_folder(path: Path, style: str, is_one: Callable[[Any], bool]) -> str:
@@ -52,7 +52,7 @@ def _recognize_folder(path: Path, style: str, is_one: Callable[[Any], bool]) -> 
     if folder is None or not any(map(is_one, events)):
         return ""
     where = "its" if folder == path else folder.relative_to(path)
-    return f"the files in {where} are OpenHands' events" if folder != path else "its files are OpenHands' events"
+    return f"the files in {where} are OpenHands events" if folder != path else "its files are OpenHands events"
 
 
 class OpenHandsFormat(Format):
@@ -64,7 +64,7 @@ class OpenHandsFormat(Format):
         "~/.openhands/conversations, conversations in $OPENHANDS_PERSISTENCE_DIR, or $OPENHANDS_CONVERSATIONS_DIR;"
         " events as JSON lines anywhere"
     )
-    exact = "tokens of every call that the conversation's state reports"
+    exact = "tokens of every call reported in the conversation's state"
     session_folders = (frozenset({STATE, "events"}),)
 
     def recognize(self, sample: Sample) -> str:
@@ -94,8 +94,8 @@ class OpenHands0Format(Format):
 
     name = "openhands-v0"
     title = "OpenHands, version 0"
-    where = "~/.openhands/sessions; trajectories and results of evaluations anywhere"
-    exact = "tokens of calls whose response is recorded with its usage, which early versions left out"
+    where = "~/.openhands/sessions; trajectories and evaluation results anywhere"
+    exact = "tokens of calls recorded with their usage, which early versions omit"
     session_folders = (frozenset({"events", "event_cache"}), frozenset({"events", "agent_state.pkl"}))
 
     def recognize(self, sample: Sample) -> str:
@@ -107,7 +107,7 @@ class OpenHands0Format(Format):
             )
         if isinstance(sample.document, list):
             return _most(objects(sample.document), is_event_of_version_0, "entries")
-        return "a JSON document with a history of OpenHands' events" if has_history(sample.document) else ""
+        return "a JSON document with an OpenHands event history" if has_history(sample.document) else ""
 
     def homes(self) -> tuple[Path, ...]:
         return (Path.home() / ".openhands" / "sessions",)

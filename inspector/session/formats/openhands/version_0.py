@@ -278,7 +278,9 @@ def reader_0(path: Path, name: str) -> Reader:
             if locator.session and locator.session not in {
                 one.identifier for one in conversations_inside(locator.file)
             }:
-                raise SessionError(f"{path}: no conversation {locator.session}. Give the path alone to open the last.")
+                raise SessionError(
+                    f"{path}: no conversation {locator.session}. Give only the path to open the last one."
+                )
             return JsonlReader(path, name, Lines0Interpreter(locator.session))
         return JsonReader(path, name, OpenHands0Interpreter)
     folder = events_folder(path, VERSION_0)

@@ -65,7 +65,7 @@ class PiFormat(Format):
         if not entries and (len(headers) + len(titles)) * 2 <= len(sample.records):
             return ""
         header = "a session header and " if headers else ""
-        return f"{header}{len(entries)} of its first {len(sample.records)} records are pi's entries"
+        return f"{header}{len(entries)} of the first {len(sample.records)} records are pi entries"
 
     def homes(self) -> tuple[Path, ...]:
         return (

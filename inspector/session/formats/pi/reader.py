@@ -304,7 +304,7 @@ class PiInterpreter(RecordInterpreter):
         path = self._tree.path(number)
         first_kept = self._first_kept(entry)
         if first_kept not in path and (entry.get("firstKeptEntryId") or entry.get("firstKeptEntryIndex") is not None):
-            reason = "messages that a compaction kept are not in this file"
+            reason = "messages kept by a compaction are not in this file"
             self.builder.diagnose(reason, line.line, line.offset, skipped=False)
         kept = self._tree.kept(path, first_kept)
         compaction = Compaction(

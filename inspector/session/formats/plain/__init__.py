@@ -26,20 +26,20 @@ def _conversation_in(sample: Sample) -> tuple[list[Any], str]:
     if sample.is_lines:
         found = [record for record in sample.records if is_message(record) or is_request(record)]
         if len(found) * 2 >= len(sample.records):
-            return found, f"{len(found)} of its first {len(sample.records)} lines are chat messages or requests"
+            return found, f"{len(found)} of the first {len(sample.records)} lines are chat messages or requests"
         return [], ""
     document = sample.document
     if is_request(document):
         return [document], "a JSON document with a list of chat messages"
     if is_message(document):
-        return [document], "a JSON document that is one chat message"
+        return [document], "a JSON document with one chat message"
     return [], ""
 
 
 class PlainFormat(Format):
     """Message lists of one API."""
 
-    exact = "tokens of the calls whose responses are recorded with their usage"
+    exact = "tokens of calls recorded with their usage"
 
     def __init__(self, form: MessageForm, name: str, title: str) -> None:
         self._form = form

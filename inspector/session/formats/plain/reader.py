@@ -536,9 +536,7 @@ def read_conversation(messages: Sequence[dict[str, Any]] | dict[str, Any], form:
     """
     value: Any = messages if isinstance(messages, dict) else list(messages)
     if value and not is_request(value):
-        raise SessionError(
-            "the messages: neither an Anthropic nor an OpenAI message list. Give dicts with role and content."
-        )
+        raise SessionError("the messages: not an Anthropic or OpenAI message list. Give dicts with role and content.")
     texts = MemoryTexts()
     builder = SessionBuilder()
     conversation = RequestLog(builder, lambda blocks, node: texts.keep(blocks, node.raw()))

@@ -46,7 +46,7 @@ class QwenFormat(Format):
         found = [record for record in sample.records if _is_record(record)]
         if not any(map(_is_qwen_record, found)) or len(found) * 2 <= len(sample.records):
             return ""
-        return f"{len(found)} of its first {len(sample.records)} lines are Qwen Code's records"
+        return f"{len(found)} of the first {len(sample.records)} lines are Qwen Code records"
 
     def homes(self) -> tuple[Path, ...]:
         return (home_of("QWEN_HOME", ".qwen") / "projects",)

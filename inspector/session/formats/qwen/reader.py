@@ -168,7 +168,7 @@ class QwenInterpreter(RecordInterpreter):
     def _branch(self, thread: QwenThread, parent: str, record: Record) -> None:
         """Return to an earlier record; the messages after it are no longer sent."""
         if parent and parent not in self._nodes:
-            self.builder.diagnose("the record before it is not in this file", record.line, record.offset, skipped=False)
+            self.builder.diagnose("the previous record is not in this file", record.line, record.offset, skipped=False)
         members: list[int] = []
         on_path: set[int] = set()
         is_whole = False

@@ -19,11 +19,11 @@ if TYPE_CHECKING:
 
 def _reason(document: Any) -> str:
     if is_list_of_items(document):
-        return "a JSON list of items of the Responses API"
+        return "a JSON list of Responses API items"
     if is_exchange(document):
-        return "a JSON document with a request or response of the Responses API"
+        return "a JSON document with a Responses API request or response"
     if isinstance(document, list) and document and sum(map(is_exchange, document)) * 2 > len(document):
-        return "a JSON list of requests and responses of the Responses API"
+        return "a JSON list of Responses API requests and responses"
     return ""
 
 
@@ -32,7 +32,7 @@ class ResponsesFormat(Format):
 
     name = "openai-responses"
     title = "OpenAI Responses"
-    exact = "tokens of calls whose response is recorded with its usage"
+    exact = "tokens of calls recorded with their usage"
 
     def recognize(self, sample: Sample) -> str:
         if sample.is_directory:
@@ -43,7 +43,7 @@ class ResponsesFormat(Format):
             is_told = is_list_of_items(found) or any(is_event(record) or is_exchange(record) for record in found)
             if len(found) * 2 < len(records) or not is_told:
                 return ""
-            return f"{len(found)} of its first {len(records)} lines are items or exchanges of the Responses API"
+            return f"{len(found)} of the first {len(records)} lines are Responses API items or exchanges"
         return _reason(sample.document)
 
     def reader(self, path: Path) -> Reader:

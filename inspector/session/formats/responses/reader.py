@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from inspector.session.reader import Reader
 
 
-EMPTY = "empty answer"
+EMPTY = "empty response"
 """Purpose of requests with a response without items: Codex caches a prompt this way."""
 
 MOST_PARTS = 1 << 16

@@ -27,21 +27,25 @@ class SpanFormat(Format):
 
     name = "otel"
     title = "OpenTelemetry (GenAI and OpenInference spans)"
-    exact = "tokens of every request that its span or log record counts"
+    exact = "tokens of every request with counts in its span or log record"
 
     def recognize(self, sample: Sample) -> str:
         if sample.is_directory:
             return ""
         if sample.is_lines:
             found = sum(describes_request(record) for record in sample.records)
-            return f"{found} of its first {len(sample.records)} lines are OpenTelemetry's, on models" if found else ""
+            return (
+                f"{found} of the first {len(sample.records)} lines are OpenTelemetry records of model requests"
+                if found
+                else ""
+            )
         document = sample.document
         if isinstance(document, dict) and describes_request(document):
-            return "a JSON document that is an export of OpenTelemetry's"
+            return "a JSON document with an OpenTelemetry export"
         if isinstance(document, list) and any(
             isinstance(one, dict) and describes_request(one) for one in document[:50]
         ):
-            return "a JSON document with OpenTelemetry's spans on models"
+            return "a JSON document with OpenTelemetry spans of model requests"
         return ""
 
     def reader(self, path: Path) -> Reader:
@@ -66,13 +70,13 @@ class CopilotTraceFormat(Format):
 
     name = "copilot-traces"
     title = "VS Code Copilot Chat (agent-traces.db)"
-    where = f"{TRACES} in globalStorage/github.copilot-chat of VS Code and its kin"
-    exact = "tokens of every request, those read from the cache included"
+    where = f"{TRACES} in globalStorage/github.copilot-chat of VS Code and its forks"
+    exact = "tokens of every request, including cache reads"
 
     def recognize(self, sample: Sample) -> str:
         if sample.is_directory or not sample.is_database or not sample.has_tables(TABLES):
             return ""
-        return "a database with the tables of Copilot's spans"
+        return "a database with Copilot's span tables"
 
     def homes(self) -> tuple[Path, ...]:
         folders = [folder / "User" / "globalStorage" / "github.copilot-chat" for folder in editor_folders()]

@@ -49,16 +49,16 @@ class SweAgentFormat(Format):
 
     name = "swe-agent"
     title = "SWE-agent (.traj)"
-    exact = "nothing: tokens are recorded for whole runs alone"
+    exact = "nothing: only run totals are recorded"
 
     def recognize(self, sample: Sample) -> str:
         document = mapping(sample.only_value)
         attempts = objects(document.get("attempts"))
         if attempts and any(map(_is_run, attempts)):
-            return f"a JSON document with {len(attempts)} of SWE-agent's attempts"
+            return f"a JSON document with {len(attempts)} SWE-agent attempts"
         if not _is_run(document):
             return ""
-        return f"a JSON document with a trajectory of {len(sequence(document['trajectory']))} of SWE-agent's steps"
+        return f"a JSON document with a trajectory of {len(sequence(document['trajectory']))} SWE-agent steps"
 
     def reader(self, path: Path) -> Reader:
         from inspector.session.formats.swe_agent.configuration import configuration_files
@@ -94,17 +94,17 @@ class MiniSweAgentFormat(Format):
 
     name = "mini-swe-agent"
     title = "mini-swe-agent (.traj.json)"
-    exact = "tokens of calls whose response is recorded, which the first versions did not"
+    exact = "tokens of calls recorded with their response, which the first versions omit"
 
     def recognize(self, sample: Sample) -> str:
         document = sample.only_value
         if isinstance(document, list):
-            return "a list of chat messages with mini-swe-agent's observations" if _is_early(document) else ""
+            return "a list of chat messages with mini-swe-agent observations" if _is_early(document) else ""
         about = mapping(document)
         if not isinstance(about.get("messages"), list):
             return ""
         if string(about.get("trajectory_format")).startswith("mini-swe-agent"):
-            return f"a JSON document of format {about['trajectory_format']}"
+            return f"a JSON document in the format {about['trajectory_format']}"
         info = mapping(about.get("info"))
         if MINI_KEYS & info.keys() and ("mini_version" in info or _is_early(about["messages"])):
             return "a JSON document with chat messages and mini-swe-agent's info"

@@ -167,7 +167,9 @@ class SweInterpreter(DocumentInterpreter):
             return best if is_chosen and isinstance(best, int) else count - 1
         found = ATTEMPT.fullmatch(name)
         if found is None or int(found[1]) >= count:
-            raise SessionError(f"{self._locator.path}: the run has no such attempt. It has {count}, from attempt_0 on.")
+            raise SessionError(
+                f"{self._locator.path}: the run has no such attempt. It has {count}, numbered from attempt_0."
+            )
         return int(found[1])
 
     @staticmethod

@@ -23,13 +23,13 @@ class TranscriptsFormat(Format):
 
     name = "transcripts"
     title = "Chat transcripts (tau-bench)"
-    exact = "nothing: neither calls nor tokens are recorded"
+    exact = "nothing: tool calls and tokens are not recorded"
 
     def recognize(self, sample: Sample) -> str:
         records = sample.records if sample.is_lines else ()
         found = sum(is_transcript(record) for record in records)
         return (
-            f"{found} of its first {len(records)} lines are transcripts" if found and found * 2 >= len(records) else ""
+            f"{found} of the first {len(records)} lines are transcripts" if found and found * 2 >= len(records) else ""
         )
 
     def reader(self, path: Path) -> Reader:

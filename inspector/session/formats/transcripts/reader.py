@@ -103,5 +103,5 @@ def transcript_reader(path: Path, name: str) -> Reader:
     """
     locator = Locator.of(path)
     if locator.session and locator.session not in titles_in(locator.file):
-        raise SessionError(f"{path}: no transcript {locator.session}. Give the path alone to open the last one.")
+        raise SessionError(f"{path}: no transcript {locator.session}. Give only the path to open the last one.")
     return JsonlReader(path, name, TranscriptInterpreter(locator.session))

@@ -49,20 +49,20 @@ class VSCodeChatFormat(Format):
     name = "vscode-chat"
     title = "VS Code Copilot Chat"
     where = (
-        "chatSessions in workspaceStorage and emptyWindowChatSessions in globalStorage of VS Code and its kin;"
+        "chatSessions in workspaceStorage and emptyWindowChatSessions in globalStorage of VS Code and its forks;"
         " `Chat: Export Chat` anywhere"
     )
-    exact = "prompt and output tokens of every turn's last call, without what a cache held"
+    exact = "prompt and output tokens of the last call of every turn; cache reads are not recorded"
 
     def recognize(self, sample: Sample) -> str:
         if sample.is_directory:
             return ""
         if is_chat(sample.only_value):
-            return "a JSON document with the requests of a chat of VS Code's"
+            return "a JSON document with the requests of a VS Code chat"
         found = [record for record in sample.records if is_operation(record)]
         if not any(record["kind"] == 0 for record in found) or len(found) * 2 <= len(sample.records):
             return ""
-        return f"{len(found)} of its first {len(sample.records)} lines are operations on a chat of VS Code's"
+        return f"{len(found)} of the first {len(sample.records)} lines are operations on a VS Code chat"
 
     def homes(self) -> tuple[Path, ...]:
         folders = editor_folders()

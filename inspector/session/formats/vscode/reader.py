@@ -70,12 +70,12 @@ class ChatInterpreter(RecordInterpreter):
         self._operations[name or "other"] = self._operations.get(name or "other", 0) + 1
         path = record.value.get("k")
         if name is None or (kind != 0 and not _is_path(path)):
-            self.builder.diagnose("not an operation on the chat", record.line, record.offset, skipped=True)
+            self.builder.diagnose("not a chat operation", record.line, record.offset, skipped=True)
             return
         node = fields.get("v")
         if kind == 0:
             if node is None or not isinstance(record.value.get("v"), dict):
-                self.builder.diagnose("no chat in it", record.line, record.offset, skipped=True)
+                self.builder.diagnose("an operation without a chat", record.line, record.offset, skipped=True)
                 return
             self._log.begin(node)
             return
@@ -86,7 +86,7 @@ class ChatInterpreter(RecordInterpreter):
         else:
             done = self._log.set(path, node if kind == 1 else None)
         if not done:
-            self.builder.diagnose("changes what is not there", record.line, record.offset, skipped=True)
+            self.builder.diagnose("a change of a value that does not exist", record.line, record.offset, skipped=True)
 
     def take_document(self, document: Node) -> None:
         self._is_settled = False
