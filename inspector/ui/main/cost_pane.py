@@ -216,7 +216,7 @@ class CostPane(CostBar, FailSafePane):
         if outcome is self.controller.outcome and figures:
             open_over(self.screen, ExplainScreen(figures, first))
 
-    def on_cost_bar_runs_asked(self) -> None:
+    def on_cost_bar_runs_requested(self) -> None:
         self.ask_runs()
 
     def ask_runs(self) -> None:

@@ -198,7 +198,7 @@ class DetailPane(SessionPane):
         if self._detail is not None:
             self._detail.action_pager()
 
-    async def on_detail_find_asked(self) -> None:
+    async def on_detail_find_requested(self) -> None:
         from inspector.ui.toolkit.find_bar import TextFind
 
         if self._find_bar is None:
@@ -219,7 +219,7 @@ class DetailPane(SessionPane):
     def on_detail_told(self, event: Detail.Told) -> None:
         self.tell(event.notice)
 
-    def on_detail_pager_asked(self, event: Detail.PagerRequested) -> None:
+    def on_detail_pager_requested(self, event: Detail.PagerRequested) -> None:
         """Suspend the app and run the user's pager."""
         from inspector.session.errors import TemporaryFolderError
         from inspector.ui.detail.pager import PagerError, pager_command, show_in_pager

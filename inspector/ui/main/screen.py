@@ -324,7 +324,7 @@ class InspectScreen(SessionScreen[None], SingleResultScreen[None]):
         """Update the timeline's title, which names the chart's marks where the chart has no frame."""
         after_frame(self, self.timeline.name_rows)
 
-    def on_timeline_pane_detail_asked(self) -> None:
+    def on_timeline_pane_detail_requested(self) -> None:
         self.pane_focus.focus_pane(DETAIL)
         if not self.pane_focus.zooms:
             self.zoom("detail-pane")

@@ -374,10 +374,10 @@ class TimelinePane(SessionPane):
                 title = longer
         entitle(self, title)
 
-    def on_timeline_order_asked(self) -> None:
+    def on_timeline_order_requested(self) -> None:
         self.next_order()
 
-    def on_timeline_fold_asked(self, event: Timeline.FoldRequested) -> None:
+    def on_timeline_fold_requested(self, event: Timeline.FoldRequested) -> None:
         from inspector.ui.timeline.arrangement import Folds
 
         view, folds = self.view, self.arrangement.folds
@@ -421,7 +421,7 @@ class TimelinePane(SessionPane):
         if self.arrangement.folds != Folds() or self.arrangement.hides_removed:
             self._arrange_by(folds=Folds(), hides_removed=False)
 
-    def on_timeline_pin_asked(self, event: Timeline.PinRequested) -> None:
+    def on_timeline_pin_requested(self, event: Timeline.PinRequested) -> None:
         """Toggle a row's pin, unless the session has become shorter since."""
         if self.view is not None and event.block < len(self.view.rows.history.kind):
             self._arrange_by(pins=self.arrangement.pins ^ {event.block})
