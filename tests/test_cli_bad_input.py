@@ -212,5 +212,5 @@ def test_a_file_in_a_folder_one_may_not_enter_is_one_line_that_says_so(command, 
     outcome = run_here(capsys, *command, folder / "session.jsonl")
 
     assert outcome.code == 1
-    assert "no permission to read it" in outcome.err
+    assert "permission denied" in outcome.err
     assert len(outcome.err.splitlines()) <= 2

@@ -205,7 +205,7 @@ def test_a_binary_file_named_like_a_session_is_counted_with_what_is_wrong(folder
     assert main(["report", str(tmp_path)]) == 0
     told = " ".join(capsys.readouterr().out.split())
     assert "damaged.jsonl" in told
-    assert "a binary file of no known kind" in told
+    assert "an unknown binary file" in told
 
 
 def test_cache_misses_are_those_of_the_sessions_and_add_up_however_they_are_grouped(report: FolderReport, capsys):

@@ -211,7 +211,7 @@ def test_a_packed_session_that_cannot_be_unpacked_says_what_to_set(
     with room(size):
         outcome = run_here(capsys, "report", str(packed))
     assert outcome.code == 1
-    assert "no temporary file can be written" in outcome.complaint
+    assert "cannot write a temporary file" in outcome.complaint
     assert "set TMPDIR" in outcome.complaint
 
 

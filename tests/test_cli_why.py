@@ -41,7 +41,7 @@ def test_it_says_what_a_session_cost_and_why_on_one_screen(capsys) -> None:
     assert "uncached input $0.00 <0.1 % output $0.20 11.6 %" in said
     assert "cache misses $0.30 more than reading would have cost, 17.2 % of the bill; 1 call" in said
     assert "call 18 $0.30 expired (5 min): 11 min 3 s after call 17" in said
-    assert "to prevent come back sooner, or have the prompt cached for an hour (call 18)" in said
+    assert "to prevent return sooner, or use the one-hour cache (call 18)" in said
     assert "costliest results $0.15 Bash, message 9: 6,983 tokens, sent 21 times" in said
     assert "best plan cozempic-trim saves $0.31 (17.6 %), 1 later call needed cut text: net ~$0.28" in said
     assert REPLAY_CAVEAT in said
@@ -227,7 +227,7 @@ def test_what_names_no_single_session_is_refused_with_what_to_do(tmp_path: Path,
     assert "name a session, or say --last" in nothing.err
     assert many.code == 1
     sessions = len(list(SAMPLES.glob("*.json*")))
-    assert f"a directory with {sessions} sessions. Name one of them, the newest is " in many.err
+    assert f"a directory with {sessions} sessions. Give the path of one, such as the newest: " in many.err
     assert many.err.endswith(f"all of them: inspector report {SAMPLES}\n")
     assert missing.code == 1
     assert "no such file" in missing.err.lower()

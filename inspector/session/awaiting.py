@@ -35,17 +35,17 @@ def why_not_ready(path: Path) -> str:
     try:
         status = file.stat()
     except FileNotFoundError:
-        return "there is no such file yet" if is_folder(file.parent) else "its folder is gone"
+        return "the file does not exist yet" if is_folder(file.parent) else "its folder no longer exists"
     except (OSError, ValueError):
-        return "it cannot be looked at"
+        return "it is not accessible"
     if stat.S_ISDIR(status.st_mode) and _holds_sessions(file):
         return ""
     if stat.S_ISREG(status.st_mode) and status.st_size == 0:
-        return "the file is empty so far"
+        return "the file is still empty"
     try:
         detect(path)
     except SessionError:
-        return "what is there is no session so far"
+        return "it is not a session yet"
     return ""
 
 

@@ -137,17 +137,17 @@ def describe_folder(folder: Path) -> str:
     all_found = list(found_in(folder))
     found = [header for header in all_found if not header.problem]
     if not found:
-        unread = f" One of {len(all_found)} that cannot be read: {all_found[0].problem}" if all_found else ""
+        unread = f" Unreadable files: {len(all_found)}, for example {all_found[0].problem}" if all_found else ""
         return (
-            f"{folder}: no sessions in this directory. `inspector formats` lists what can be read and where it is kept."
-            f"{unread}"
+            f"{folder}: no sessions in this directory. `inspector formats` lists the supported formats and their "
+            f"folders.{unread}"
         )
     newest = found[0].path
     if len(found) == 1:
-        return f"{folder}: a directory with one session. Name that: {newest}"
+        return f"{folder}: a directory with one session. Give its path: {newest}"
     return (
-        f"{folder}: a directory with {len(found):,} sessions. Name one of them, the newest is {newest}; all of them: "
-        f"inspector report {folder}"
+        f"{folder}: a directory with {len(found):,} sessions. Give the path of one, such as the newest: {newest}. "
+        f"For a report on all of them: inspector report {folder}"
     )
 
 

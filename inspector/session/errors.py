@@ -12,7 +12,7 @@ class SessionError(InspectorError):
         message: One line for the user: the problem, its place and the remedy.
     """
 
-    advice = "`inspector formats` lists what can be read"
+    advice = "`inspector formats` lists the supported formats"
 
 
 class UnreadableFileError(SessionError):
@@ -22,4 +22,4 @@ class UnreadableFileError(SessionError):
 class TemporaryFolderError(SessionError):
     """A temporary folder could not be created."""
 
-    advice = "set TMPDIR to a folder with room that you may write to"
+    advice = "set TMPDIR to a writable folder with free space"

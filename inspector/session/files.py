@@ -170,7 +170,7 @@ def temporary_folder() -> Iterator[Path]:
 
 def _no_temporary_file(error: OSError) -> TemporaryFolderError:
     reason = error.strerror or str(error)
-    return TemporaryFolderError(f"no temporary file can be written ({reason}): {TemporaryFolderError.advice}")
+    return TemporaryFolderError(f"cannot write a temporary file ({reason}): {TemporaryFolderError.advice}")
 
 
 def open_error_message(path: Path, error: OSError | ValueError) -> str:
@@ -179,9 +179,9 @@ def open_error_message(path: Path, error: OSError | ValueError) -> str:
         case FileNotFoundError():
             return f"{path}: no such file or directory. Check the path."
         case PermissionError():
-            return f"{path}: no permission to read it. Change its permissions or copy it to where you may read."
+            return f"{path}: permission denied. Change its permissions, or copy it to a readable place."
         case IsADirectoryError():
-            return f"{path}: a directory, not a file. Name a file in it."
+            return f"{path}: a directory, not a file. Give the path of a file in it."
         case NotADirectoryError():
             return f"{path}: a part of this path is a file, not a directory. Check the path."
     return f"{path}: cannot be opened ({getattr(error, 'strerror', None) or error}). Check the path."

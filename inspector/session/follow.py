@@ -142,7 +142,7 @@ class Follower:
             case FileChange.VANISHED:
                 if self.state != "vanished":
                     self.state = self.change = "vanished"
-                    self._notify(f"{self.path.name} is gone; what was read of it is still shown.")
+                    self._notify(f"{self.path.name} no longer exists; the content read before is still shown.")
             case FileChange.APPENDED:
                 before = len(self.session.messages)
                 self._session = self._reader.snapshot()
@@ -169,7 +169,7 @@ class Follower:
             self._unreadable_since = math.inf
             self.state, self.change = "unreadable", "notice"
             self._notify(
-                f"{self.path.name} is empty or cannot be read at the moment; what was read of it is still shown."
+                f"{self.path.name} is empty or not readable at the moment; the content read before is still shown."
             )
 
     def _reload(self) -> Session | None:
@@ -183,14 +183,16 @@ class Follower:
         except SessionError as error:
             self._failed = state
             self.state, self.change = "replaced", "notice"
-            self._notify(f"The file was replaced by something else; the last session is still shown. {error.message}")
+            self._notify(
+                f"The file no longer contains a session; the content read before is still shown. {error.message}"
+            )
             return None
         self._failed = None
         self._reader = reader
         self._session = reader.snapshot()
         self._note_live("reloaded")
         if self.change == "reloaded":
-            self._notify(f"{self.path.name} was rewritten and has been read again.")
+            self._notify(f"{self.path.name} was rewritten and read again.")
         return self._session
 
     def _note_live(self, change: str) -> None:
@@ -199,7 +201,7 @@ class Follower:
             self.change = "returned"
             self._notify(f"{self.path.name} is back.")
         elif before == "unreadable":
-            self._notify(f"{self.path.name} can be read again.")
+            self._notify(f"{self.path.name} is readable again.")
 
     def _notify(self, notice: str) -> None:
         self.notice = notice
@@ -208,7 +210,7 @@ class Follower:
 
 
 def _messages(count: int) -> str:
-    return "1 message that was shown is" if count == 1 else f"{count:,} messages that were shown are"
+    return "1 message is" if count == 1 else f"{count:,} messages are"
 
 
 async def follow(

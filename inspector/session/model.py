@@ -397,7 +397,7 @@ class TextSource(Protocol):
 class TextUnavailableError(InspectorError):
     """A text cannot be read again: its file was replaced or deleted."""
 
-    advice = "open the session again: its file was replaced or is gone"
+    advice = "open the session again: its file was replaced or deleted"
 
 
 @dataclass(frozen=True)

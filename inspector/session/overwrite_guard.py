@@ -24,15 +24,15 @@ def problem_with_target(target: Path, source: Path | None = None) -> str:
     from inspector.session.registry import detect
 
     if is_folder(target):
-        return "is a folder; name a file to write to"
+        return "is a folder; choose a file"
     if source is not None and exists(source) and source.resolve() in (target.resolve(), *target.resolve().parents):
-        return "is part of the session; name another file to write to"
+        return "is part of the session; choose another file"
     if not is_file(target):
         return ""  # does not exist yet, or is a device or pipe
     if source is not None and exists(source) and target.samefile(source):
-        return "is the session itself; name another file to write to"
+        return "is the session itself; choose another file"
     try:
         detection = detect(target)
     except SessionError:
         return ""
-    return f"holds a session ({detection.format.title}), which is never overwritten; name another file"
+    return f"contains a session ({detection.format.title}), which is never overwritten; choose another file"

@@ -96,25 +96,25 @@ def detect(path: Path, *, most_document_bytes: int | None = None) -> Detection:
 
 
 def _not_a_session(sample: Sample) -> SessionError:
-    path, advice = sample.path, "`inspector formats` lists what can be read."
+    path, advice = sample.path, "`inspector formats` lists the supported formats."
     if is_zstd(sample.head):
-        return UnreadableFileError(f"{path}: compressed with Zstandard, and cut off or damaged. {advice}")
+        return UnreadableFileError(f"{path}: compressed with Zstandard, but truncated or damaged. {advice}")
     if sample.is_directory:
         return SessionError(f"{path}: no sessions in this directory. {advice}")
     if sample.tables:
-        return SessionError(f"{path}: an SQLite database of no known agent. {advice}")
+        return SessionError(f"{path}: an SQLite database, but not of a supported agent. {advice}")
     if sample.head.startswith((BOM_UTF16_LE, BOM_UTF16_BE)):
-        hint = "as some shells write what is sent to a file. Convert it to UTF-8."
+        hint = "as some shells write redirected output. Convert it to UTF-8."
         return UnreadableFileError(f"{path}: text in UTF-16, {hint}")
     if b"\x00" in sample.head:
-        return UnreadableFileError(f"{path}: a binary file of no known kind, not a session. {advice}")
+        return UnreadableFileError(f"{path}: an unknown binary file, not a session. {advice}")
     if not sample.starts_like_json and not _is_text(sample.head):
-        return UnreadableFileError(f"{path}: neither text in UTF-8 nor a binary file of a known kind. {advice}")
+        return UnreadableFileError(f"{path}: not UTF-8 text, and not a known binary file. {advice}")
     if not sample.starts_like_json:
-        return SessionError(f"{path}: neither a JSON object nor a list of them, so not a session. {advice}")
+        return SessionError(f"{path}: not a JSON object or a list of objects, so not a session. {advice}")
     if sample.records or sample.document is not None:
-        return SessionError(f"{path}: JSON, but of no known agent. {advice}")
-    return SessionError(f"{path}: broken JSON (cut off or damaged), not a session. {advice}")
+        return SessionError(f"{path}: JSON, but not of a supported agent. {advice}")
+    return SessionError(f"{path}: broken JSON (truncated or damaged), not a session. {advice}")
 
 
 def _is_text(head: bytes) -> bool:

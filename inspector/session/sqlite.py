@@ -54,12 +54,12 @@ INDEX_HEADER_BYTES = 48
 class DatabaseUnreadableError(InspectorError):
     """A database is not readable at the moment: locked, damaged, not a database, or changed while it was read."""
 
-    advice = "try again once the agent has let go of its database"
+    advice = "try again after the agent has closed its database"
 
 
 def unreadable_error(path: Path, error: Exception) -> SessionError:
-    advice = "It may be locked or damaged: try again, or name another file."
-    return SessionError(f"{path}: the database cannot be read ({error}). {advice}")
+    advice = "It may be locked or damaged: close the program that writes it, or copy the file."
+    return SessionError(f"{path}: cannot read the database ({error}). {advice}")
 
 
 def read_database(path: Path, read: Callable[[sqlite3.Connection], Found]) -> Found:

@@ -37,7 +37,7 @@ PATIENCE_SECONDS = 5.0
 class RowsGoneError(InspectorError):
     """The session's row no longer exists."""
 
-    advice = "open the session again: its row is gone"
+    advice = "open the session again: its row was deleted"
 
 
 class RowInterpreter(Interpreter):
@@ -106,7 +106,7 @@ class SqliteReader:
                 time.sleep(ATTEMPT_SECONDS)
             except RowsGoneError as error:
                 raise SessionError(
-                    f"{self._path}: {error}. Give the path of the database alone to open its newest session."
+                    f"{self._path}: {error}. Give only the path of the database to open its newest session."
                 ) from error
         yield ReadingProgress(size, size)
 

@@ -70,7 +70,7 @@ class CachedTexts(ABC):
         texts = self.remember(origin, self._blocks_of_record(self.record(block), origin))
         digest, text = texts.get(place, (b"", ""))
         if digest != block.digest:
-            raise TextUnavailableError(f"{self._name(origin)} was rewritten since it was read")
+            raise TextUnavailableError(f"{self._name(origin)} has been rewritten since it was read")
         return text
 
     def keep(self, characters: int) -> None:
@@ -121,7 +121,7 @@ class FileTexts(CachedTexts):
         except (OSError, ValueError, IndexError) as error:
             raise TextUnavailableError(f"{self._name(origin)} cannot be read: {error}") from error
         if len(data) < origin.length:
-            raise TextUnavailableError(f"{self._name(origin)} is shorter than it was when it was read")
+            raise TextUnavailableError(f"{self._name(origin)} is shorter than when it was read")
         return data
 
     def _key(self, origin: Origin) -> Place:
@@ -182,10 +182,10 @@ class MemoryTexts:
         try:
             return self._texts[block.origin]
         except KeyError:
-            raise TextUnavailableError("the block is not of this conversation") from None
+            raise TextUnavailableError("the block is not part of this conversation") from None
 
     def record(self, block: Block) -> bytes:
         try:
             return self._records[block.origin]
         except KeyError:
-            raise TextUnavailableError("the block is not of this conversation") from None
+            raise TextUnavailableError("the block is not part of this conversation") from None

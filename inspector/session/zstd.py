@@ -22,7 +22,7 @@ PIECE_BYTES = 1 << 20
 class DamagedError(InspectorError):
     """A compressed file is truncated or invalid."""
 
-    advice = "copy the file again from where it came from"
+    advice = "copy the file again from its source"
 
 
 def is_zstd(head: bytes) -> bool:

@@ -112,10 +112,12 @@ class ZstdReader:
             for piece in unpacked(self._file):
                 count += len(piece)
                 if count > MOST_BYTES:
-                    raise SessionError(f"{self._path}: unpacks to more than {MOST_BYTES >> 30} GB. Unpack it yourself.")
+                    raise SessionError(
+                        f"{self._path}: unpacks to more than {MOST_BYTES >> 30} GB. Decompress it yourself."
+                    )
                 yield piece
         except DamagedError as error:
             if self._grows and count:
                 return  # a frame is being written
-            message = f"{self._path}: the compressed file is cut off or damaged. Look for an unpacked copy of it."
+            message = f"{self._path}: the compressed file is truncated or damaged. Look for an uncompressed copy."
             raise SessionError(message) from error

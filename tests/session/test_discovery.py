@@ -197,4 +197,4 @@ def test_a_binary_file_named_like_a_session_is_found_with_what_is_wrong(tmp_path
     assert "UTF-16" in found["noise.jsonl"]
     assert not list(sessions_in(tmp_path))
     assert {header.path.name for batch in list_sessions(places([tmp_path])) for header in batch} == found.keys()
-    assert "One of 2 that cannot be read" in describe_folder(tmp_path)
+    assert "Unreadable files: 2" in describe_folder(tmp_path)

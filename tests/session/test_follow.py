@@ -245,7 +245,7 @@ def test_touching_a_file_changes_nothing(path: Path) -> None:
 def test_texts_of_a_rewritten_file_are_unavailable_not_wrong(path: Path) -> None:
     session = open_session(path)
     path.write_bytes(path.read_bytes().replace(b"answer 1", b"ANSWER 1"))
-    with pytest.raises(TextUnavailableError, match=r"session\.jsonl was rewritten"):
+    with pytest.raises(TextUnavailableError, match=r"session\.jsonl has been rewritten"):
         session.text(session.blocks[3])
     assert session.text(session.blocks[1]) == "answer 0"
     path.write_bytes(b"")
@@ -357,12 +357,12 @@ def rollout() -> Rollout:
 def test_a_session_is_awaited_until_there_is_one(tmp_path: Path) -> None:
     path = tmp_path / "later.jsonl"
     assert may_appear(path)
-    assert why_not_ready(path) == "there is no such file yet"
+    assert why_not_ready(path) == "the file does not exist yet"
     path.touch()
     assert may_appear(path)
-    assert why_not_ready(path) == "the file is empty so far"
+    assert why_not_ready(path) == "the file is still empty"
     path.write_bytes(rollout().encoded()[0][:30])
-    assert why_not_ready(path) == "what is there is no session so far"
+    assert why_not_ready(path) == "it is not a session yet"
     rollout().write(path)
     assert why_not_ready(path) == ""
     assert not may_appear(path)

@@ -93,7 +93,7 @@ def test_one_that_is_deleted_stays_readable_and_is_followed_when_made_again(tmp_
     before = follower.session
     remove(follower.path)
     notices = look(follower)
-    assert [notice for notice in notices if "gone" in notice] == notices
+    assert [notice for notice in notices if "no longer exists" in notice] == notices
     assert len(notices) == 1
     assert (follower.state, follower.session) == ("vanished", before)
     known.write(follower.path, 2)
@@ -130,7 +130,7 @@ def test_the_last_view_stays_while_something_is_half_written(tmp_path: Path, kno
     for _ in range(3):
         follower.poll()
         assert follower.session.messages == before.messages
-        assert "gone" not in follower.notice
+        assert "no longer exists" not in follower.notice
     file.write_bytes(whole)
     look(follower)
     assert_caught_up(follower)
@@ -147,10 +147,10 @@ def test_one_that_cannot_be_read_for_long_is_said_to_be_so_once(
     for _ in range(2):
         follower.path.write_bytes(whole[:100])
         notices = look(follower)
-        assert [notice for notice in notices if "cannot be read at the moment" in notice] == notices
+        assert [notice for notice in notices if "is empty or not readable at the moment" in notice] == notices
         assert len(notices) == 1
         follower.path.write_bytes(whole)
-        assert look(follower) == [f"{follower.path.name} can be read again."]
+        assert look(follower) == [f"{follower.path.name} is readable again."]
     assert_caught_up(follower)
 
 

@@ -266,7 +266,7 @@ def test_a_folder_that_goes_and_comes_back_is_followed_on(tmp_path: Path, lines:
     folder.rename(tmp_path / "away")
     follower.poll()
     assert follower.state == "vanished"
-    assert "gone" in follower.notice
+    assert "no longer exists" in follower.notice
     (tmp_path / "away").rename(folder)
     with path.open("ab") as file:
         file.write(b"".join(lines[6:]))

@@ -570,7 +570,7 @@ def test_a_file_that_is_half_written_keeps_what_it_held(tmp_path: Path) -> None:
 def test_a_session_file_elsewhere_is_no_session(tmp_path: Path) -> None:
     path = tmp_path / "ses_1.json"
     path.write_text(json.dumps(Store().info()))
-    with pytest.raises(SessionError, match="no known agent"):
+    with pytest.raises(SessionError, match="not of a supported agent"):
         detect(path)
 
 

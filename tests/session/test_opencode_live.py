@@ -200,7 +200,7 @@ def test_a_tree_that_goes_and_comes_back_is_followed_on_and_keeps_its_view_while
     assert follower.state == "live"
     assert follower.session == open_session(follower.path)
     assert len(follower.session.calls) == len(before.calls) + 1
-    assert ["gone" in notice for notice in notices] == [True, False]
+    assert ["no longer exists" in notice for notice in notices] == [True, False]
 
 
 def _poll_until_quiet(process: subprocess.Popen[str], poll: Callable[[], object]) -> None:

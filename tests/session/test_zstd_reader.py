@@ -85,7 +85,7 @@ def test_a_packed_file_that_is_replaced_or_goes_is_noticed(tmp_path: Path) -> No
     path.unlink()
     assert follower.poll() is None
     assert follower.state == "vanished"
-    assert "gone" in follower.notice
+    assert "no longer exists" in follower.notice
     assert [follower.session.text(block) for block in follower.session.blocks]
 
 

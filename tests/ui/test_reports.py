@@ -97,7 +97,7 @@ async def test_a_session_is_never_written_over(running, session_file) -> None:
     before = session_file.path.read_bytes()
     async with running(session_file.path) as run:
         await _ask(run, session_file.path)
-        await run.until_shown("is part of the session; name another file")
+        await run.until_shown("is part of the session; choose another file")
         assert run.has_dialog
 
     assert session_file.path.read_bytes() == before
@@ -126,7 +126,7 @@ async def test_a_report_that_takes_long_tells_how_far_it_is_and_can_be_stopped(
         await run.until_shown("writing the report")
         await run.until(begun.is_set)
         await run.tap("escape")
-        await run.until_shown("the report was called off")
+        await run.until_shown("report canceled")
         await run.until(stopped.is_set)
 
     assert not target.exists()

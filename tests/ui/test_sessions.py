@@ -101,7 +101,7 @@ async def test_a_folder_that_cannot_be_listed_is_said_to_be_so(
 
     monkeypatch.setattr(os, "scandir", refused)
     async with running((), folders=[tmp_path], size=(160, 30), listing=True) as run:
-        await run.until_shown("no permission to read it")
+        await run.until_shown("permission denied")
 
 
 async def test_the_list_is_sorted_by_cost_with_a_key_or_a_click_and_by_age_again(
@@ -132,7 +132,7 @@ async def test_a_binary_file_named_like_a_session_is_listed_with_what_is_wrong(r
     async with running((), folders=[folder], size=(80, 24), listing=True) as run:
         await run.until_shown("2 shown of 2 sessions")
         await run.until(lambda: run.text().count("unreadable") == 2)
-        await run.until_shown("a binary file of no known kind")
+        await run.until_shown("an unknown binary file")
 
 
 async def test_more_sessions_than_there_are_usual_threads_are_all_followed_and_replayed(running, tmp_path) -> None:

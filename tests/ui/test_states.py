@@ -24,8 +24,8 @@ async def test_a_file_that_is_no_session_is_named_with_a_way_out(running, tmp_pa
         await run.pause()
         shown = run.text()
 
-        assert "cannot be opened" in shown
-        assert "q leaves" in shown
+        assert "cannot open this session" in shown
+        assert "q quits" in shown
         await run.tap(
             "1", "p", "g", "x", "left_square_bracket", "end", "ctrl+z", "plus", "question_mark", "escape", "q"
         )
@@ -43,10 +43,10 @@ async def test_a_file_that_is_not_there_yet_is_waited_for_and_opens(running, ses
     async with running(path, ready=False) as run:
         await run.until(lambda: run.state == "waiting")
         await run.until_shown("waiting for later.jsonl")
-        assert "no such file yet" in run.text()
-        assert "q leaves" in run.text()
+        assert "the file does not exist yet" in run.text()
+        assert "q quits" in run.text()
         path.write_bytes(content[:20])
-        await run.until_shown("no session so far")
+        await run.until_shown("it is not a session yet")
         path.write_bytes(content)
         await run.until(lambda: run.state == "live")
         assert len(run.rows) > 0
@@ -57,7 +57,7 @@ async def test_a_session_without_rows_says_so(running, tmp_path: Path) -> None:
     path.write_text('{"type":"summary","summary":"Nothing yet","leafUuid":"00000000-0000-4000-8000-000000000000"}\n')
     async with running(path, ready=False) as run:
         await run.until(lambda: run.state == "live")
-        await run.until_shown("nothing in this session yet")
+        await run.until_shown("this session is empty so far")
 
 
 async def test_hostile_text_reaches_no_strip(running, session_file, tmp_path: Path) -> None:
@@ -131,7 +131,7 @@ async def test_keys_that_need_a_session_say_that_there_is_none_and_are_not_offer
             run.forget_notice()
             await run.tap(NAMES.get(key, key))
             await run.pause()
-            assert "no session is open here" in run.status_line, key
+            assert "no session is open" in run.status_line, key
         path.write_bytes(session_file.path.read_bytes())
         await run.until(lambda: run.state == "live")
         await run.settled()
@@ -148,7 +148,7 @@ async def test_a_session_without_calls_has_nothing_to_compare(running, tmp_path:
             await run.tap(key)
             await run.pause()
             assert run.on_top == "session"
-            assert "no call was made yet" in run.text()
+            assert "no calls yet" in run.text()
         await run.press("1")
         await run.until_shown("the plan cuts nothing here")
 

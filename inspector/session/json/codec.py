@@ -47,7 +47,7 @@ def lenient_json(data: bytes) -> tuple[object, str]:
         return None, "JSON nested too deeply"
     except ValueError:
         if not text.strip(BLANKS):
-            return None, "only blanks and zero bytes"
+            return None, "only white space and zero bytes"
         return None, "invalid JSON"
     if "\\u" in text and ("\\ud" in text or "\\uD" in text):
         try:
