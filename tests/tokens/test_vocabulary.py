@@ -105,7 +105,7 @@ def test_a_package_that_is_broken_is_passed_over(monkeypatch):
 
 def test_an_unknown_encoding_is_estimated_and_the_known_ones_are_named():
     assert load_counter("p50k_base") == EstimateCounter(
-        "token counts are estimated: unknown encoding p50k_base; there are o200k_base, cl100k_base"
+        "token counts are estimated: unknown encoding p50k_base; supported: o200k_base, cl100k_base"
     )
 
 
