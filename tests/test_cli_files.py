@@ -102,13 +102,13 @@ def test_the_changelog_tells_intents_else_what_was_said_else_the_difference(sess
 @pytest.mark.parametrize(
     ("words", "code", "told"),
     [
-        (["nothing.py", "--at", "3"], 1, "did nothing to a file called nothing.py"),
-        (["py", "--at", "3"], 1, "did nothing to a file called py"),
-        (["", "--at", "3"], 1, "the name of a file is empty"),
+        (["nothing.py", "--at", "3"], 1, "did not read or change a file named nothing.py"),
+        (["py", "--at", "3"], 1, "did not read or change a file named py"),
+        (["", "--at", "3"], 1, "the file name is empty"),
         (["a.py", "--at", "0"], 1, "there is no turn 0: the session has turns 1 to 11"),
         (["a.py", "--at", "99"], 1, "there is no turn 99"),
         (["a.py", "--at", "call:77"], 1, "there is no call 77"),
-        (["a.py", "--at", "2026-01-01"], 1, "the session records no times"),
+        (["a.py", "--at", "2026-01-01"], 1, "the session has no recorded times"),
         (["a.py", "--at", "soon"], 2, "is no turn, call or time"),
         (["a.py", "--diff", "1"], 2, "expected 2 arguments"),
         (["--at", "3"], 2, "need a FILE"),

@@ -151,7 +151,7 @@ async def test_what_cannot_be_answered_is_told_to_the_model(tmp_path: Path) -> N
     async with client_of(SAMPLE) as client:
         for path in (str(secret), "../on-disk.txt", "/etc/passwd"):
             told = await refusal(client, "file_state_at", path=path)
-            assert "did nothing to a file called" in told
+            assert "did not read or change a file named" in told
             assert "never told" not in told
         assert "no tool result is called" in await refusal(client, "memory_query", execution_id="toolu_nothing")
         assert "no session that may be asked about" in await refusal(client, "memory_query", session_id="another")

@@ -49,7 +49,7 @@ def with_plan(
     elif hasattr(own, "chat"):
         calls, form = own.chat.completions, "openai"
     else:
-        raise TypeError(f"{type(client).__name__} is no client of the Anthropic or the OpenAI SDK")
+        raise TypeError(f"{type(client).__name__} is not a client of the Anthropic or OpenAI SDK")
     gate = PlanGate(plan, _form(form), on_call=on_call, diagnostics=diagnostics)
     for name in ("create", "parse", "stream"):
         if hasattr(calls, name):

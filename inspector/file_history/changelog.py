@@ -212,7 +212,7 @@ class _Difference:
             return shortened(f"{old[: LONGEST // 2]} → {new[: LONGEST // 2]}")
         if new or old:
             return shortened(f"{'adds' if new else 'removes'} {new or old}")
-        return "changes blanks" if self._come or self._gone else "changes nothing that is known"
+        return "changes white space" if self._come or self._gone else "makes no known change"
 
 
 def _coarse(old: list[str], new: list[str]) -> Iterator[str]:

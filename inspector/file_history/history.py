@@ -50,7 +50,7 @@ class UnknownFileError(InspectorError):
 class UnknownTurnError(InspectorError):
     """The session has no such turn, call or time."""
 
-    advice = "give a turn as the timeline counts messages, from 1"
+    advice = "turns are messages, counted from 1 as in the timeline"
 
 
 class FileEventKind(StrEnum):
@@ -149,7 +149,7 @@ class FileHistory:
         """
         wanted = _slashes(named.strip())
         if not wanted:
-            raise UnknownFileError("the name of a file is empty")
+            raise UnknownFileError("the file name is empty")
         if wanted in self.events:
             return wanted
         absolute = joined_path(self.session.working_directory, wanted)
@@ -163,13 +163,13 @@ class FileHistory:
             several = ", ".join(found[:MOST_NEAR]) + (
                 f" and {len(found) - MOST_NEAR} more" if len(found) > MOST_NEAR else ""
             )
-            raise UnknownFileError(f"{named} is several files: {several}; give more of the path")
+            raise UnknownFileError(f"{named} matches several files: {several}; give more of the path")
         import difflib
 
         names = {posixpath.basename(path): path for path in self.events}
         near = difflib.get_close_matches(posixpath.basename(wanted), names, n=MOST_NEAR, cutoff=0.6)
-        much_like = f"; much like it: {', '.join(names[name] for name in near)}" if near else ""
-        raise UnknownFileError(f"the session did nothing to a file called {named}{much_like}")
+        much_like = f"; similar names: {', '.join(names[name] for name in near)}" if near else ""
+        raise UnknownFileError(f"the session did not read or change a file named {named}{much_like}")
 
     def check_turn(self, turn: int) -> int:
         """Return the turn if it exists.
@@ -201,7 +201,7 @@ class FileHistory:
         by_then = [turn for at, turn in times if at <= time]
         if not by_then:
             raise UnknownTurnError(
-                "the session records no times" if not times else "the session begins after that time"
+                "the session has no recorded times" if not times else "the session begins after that time"
             )
         return max(by_then)
 
@@ -266,12 +266,12 @@ def _after(content: FileContent, event: FileEvent) -> tuple[FileContent, str]:
             if isinstance(operation, Read) and not operation.of_change and not content.is_unknown:
                 shown = operation.shown
                 if content.differs(shown.lines, shown.first, total=shown.total):
-                    problem = "it is not as it was known: something else had changed it"
+                    problem = "it differs from the known content: something else changed it"
             if isinstance(operation, UnknownChange):
                 problem = operation.why
             content = operation.applied(content)
         except ContradictionError:
-            problem = "what was known of it did not hold the replaced text once: something else had changed it"
+            problem = "the known content did not contain the replaced text exactly once: something else changed it"
             content = _new_texts(operation)
     return content, problem
 

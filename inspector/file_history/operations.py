@@ -270,7 +270,7 @@ def _of_files(name: str, arguments: dict[str, Any], result: str) -> Iterator[Fil
         elif _READS.match(name):
             yield from _reading(path, arguments, result)
         elif _EDITS.search(name):
-            yield UnknownChange(path, why=f"what {name} made of it is not recorded")
+            yield UnknownChange(path, why=f"the result of {name} is not recorded")
 
 
 def _replacing(name: str, several: list[Any]) -> Iterator[FileOperation]:
@@ -294,7 +294,7 @@ def _changes(name: str, path: str, arguments: dict[str, Any], result: str) -> It
         if blocks:
             yield Replacement(path, edits=tuple((old, new, False) for old, new in blocks))
         else:
-            yield UnknownChange(path, why=f"the change that {name} made cannot be read")
+            yield UnknownChange(path, why=f"the change made by {name} cannot be parsed")
         return
     content, new = _text(arguments, _CONTENTS), _text(arguments, _NEW)
     line = arguments.get("insert_line", arguments.get("line") if name == "insert_content" else None)
@@ -364,7 +364,7 @@ def _of_editor_command(command: str, path: str, arguments: Mapping[str, Any], re
         if isinstance(line, int) and text is not None:
             yield Insertion(path, line=line, text=text)
     else:
-        yield UnknownChange(path, why="an edit was taken back")
+        yield UnknownChange(path, why="an edit was undone")
 
 
 def _left_behind(path: str, result: str) -> Iterator[FileOperation]:

@@ -31,9 +31,9 @@ _STORING = StoreLarge | DeepagentsEvict | OpenCodeTruncate | GeminiTruncate
 """Strategies that store the original in a file; the hook stores it in its own folder."""
 
 AT_INSERTION = {
-    "codex-truncate": "it is Codex' own way of shortening results",
-    "pi-truncate": "it depends on which lines of which file were read, which a hook does not look at",
-    "strands-offload": "it keeps results under references that Strands alone knows",
+    "codex-truncate": "Codex shortens results itself",
+    "pi-truncate": "it depends on the file and lines that were read, which a hook does not see",
+    "strands-offload": "it stores results under references that only Strands resolves",
 }
 """Strategies that act at insertion in the real system, with the reason why the hook does not apply them."""
 
@@ -83,9 +83,9 @@ def partly_applied(plan: Plan) -> list[UnusedStrategy]:
     parts = []
     for strategy in plan.strategies:
         if isinstance(strategy, StoreLarge) and strategy.batch_budget < _ANY_BATCH:
-            parts.append(UnusedStrategy(strategy.name, "its budget of a batch depends on results that come later"))
+            parts.append(UnusedStrategy(strategy.name, "its batch budget depends on later results"))
         elif isinstance(strategy, DeepagentsEvict) and strategy.message_limit:
-            parts.append(UnusedStrategy(strategy.name, "messages of the user stay whole: a hook sees results alone"))
+            parts.append(UnusedStrategy(strategy.name, "user messages stay whole: a hook sees only results"))
     return parts
 
 
@@ -105,8 +105,8 @@ def _why_left_out(strategy: Strategy) -> str:
     if isinstance(strategy, TrimAtInsertion | CapAtInsertion | _STORING):
         return ""
     if strategy.name in AT_INSERTION:
-        return f"{AT_INSERTION[strategy.name]}; it runs there, or in an adapter (inspector help adapters)"
-    return "it changes results the model has seen, which a hook cannot; an adapter can (inspector help adapters)"
+        return f"{AT_INSERTION[strategy.name]}; use it there, or in an adapter (inspector help adapters)"
+    return "it changes results the model has already seen, which only an adapter can do (inspector help adapters)"
 
 
 def _cuts(strategy: Strategy, tool: str) -> list[Cut | Store]:

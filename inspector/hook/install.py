@@ -20,7 +20,7 @@ TIMEOUT_SECONDS = 10
 class SettingsError(InspectorError):
     """An agent's settings cannot be changed safely; the message has the file and the reason."""
 
-    advice = "mend the settings file, or write the hook into it by hand: inspector help hook.md"
+    advice = "fix the settings file, or add the hook by hand: inspector help hook.md"
 
 
 class SettingsChange(NamedTuple):
@@ -117,7 +117,7 @@ def _read(path: Path) -> str | None:
     except FileNotFoundError:
         return None
     except UnicodeDecodeError:
-        raise SettingsError(f"{path} is no UTF-8 text; {SettingsError.advice}") from None
+        raise SettingsError(f"{path} is not UTF-8 text; {SettingsError.advice}") from None
 
 
 def _parsed(path: Path, text: str | None) -> dict[str, Any]:
@@ -125,11 +125,11 @@ def _parsed(path: Path, text: str | None) -> dict[str, Any]:
     try:
         settings = json.loads(text) if text and text.strip() else {}
     except ValueError as error:
-        raise SettingsError(f"{path} is no JSON ({error}); {SettingsError.advice}") from None
+        raise SettingsError(f"{path} is not valid JSON ({error}); {SettingsError.advice}") from None
     hooks = settings.get("hooks", {}) if isinstance(settings, dict) else None
     after = hooks.get("PostToolUse", []) if isinstance(hooks, dict) else None
     if not isinstance(settings, dict) or not isinstance(after, list):
-        raise SettingsError(f"{path} holds other than settings; {SettingsError.advice}")
+        raise SettingsError(f"{path} has unexpected content; {SettingsError.advice}")
     return settings
 
 

@@ -12,7 +12,7 @@ import json
 
 MARK = "written by `inspector hook install`; `inspector hook uninstall` removes it"
 
-_HERMES = '''"""Results as a plan of inspector sends them: {mark}."""
+_HERMES = '''"""Trims tool results with an inspector plan: {mark}."""
 
 import json
 import subprocess
@@ -40,12 +40,12 @@ def register(ctx):
 _HERMES_MANIFEST = """# {mark}
 name: inspector
 version: 1.0.0
-description: Tool results as a plan of inspector sends them.
+description: Trims tool results with an inspector plan.
 hooks:
   - transform_tool_result
 """
 
-_OPENCODE = """// Results as a plan of inspector sends them: {mark}.
+_OPENCODE = """// Trims tool results with an inspector plan: {mark}.
 import {{ spawnSync }} from "node:child_process"
 
 const [program, ...words] = {command}

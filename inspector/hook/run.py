@@ -73,11 +73,11 @@ def _asked(arguments: Sequence[str]) -> Asked:
             given = value if equals else words.pop(0) if words else ""
             asked = asked._replace(agent=given) if name == "--agent" else asked._replace(plan=given)
         else:
-            raise ValueError(f"inspector hook does not know {name}")
+            raise ValueError(f"inspector hook has no option {name}")
     if asked.agent not in AGENTS:
-        raise ValueError(f"inspector hook knows no agent {asked.agent!r}; there is {', '.join(AGENTS)}")
+        raise ValueError(f"inspector hook does not support the agent {asked.agent!r}; supported: {', '.join(AGENTS)}")
     if not asked.plan:
-        raise ValueError("inspector hook was given no --plan")
+        raise ValueError("inspector hook needs --plan")
     return asked
 
 
@@ -107,7 +107,7 @@ def respond(data: bytes, asked: Asked, folder: str) -> bytes:
     if written_by and written_by < _FIRST_CLAUDE_CODE:
         # Do not report a trim that has no effect.
         old, first = (".".join(map(str, version)) for version in (written_by, _FIRST_CLAUDE_CODE))
-        raise ValueError(f"Claude Code {old} takes no results from hooks; {first} does: update it")
+        raise ValueError(f"Claude Code {old} ignores results from hooks; update it to {first} or later")
     answer = json.dumps(seen.answer(sent)).encode()
     if asked.keeps_originals:
         # Do not cut a text that cannot be recalled.
@@ -142,6 +142,6 @@ def _note(folder: str, error: BaseException) -> None:
         message = getattr(error, "message", "") or str(error)
         told = f"{type(error).__name__}: {message}"
         if (not folder or not record_error(folder, told)) and sys.stderr is not None:
-            sys.stderr.write(f"inspector hook: {told!a}; the result was left as it is\n")
+            sys.stderr.write(f"inspector hook: {told!a}; the result was left unchanged\n")
     except BaseException:  # noqa: BLE001, S110  there is nowhere left to report it
         pass

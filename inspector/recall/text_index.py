@@ -68,7 +68,7 @@ CREATE VIRTUAL TABLE letters USING fts5(text, content='', detail=none, tokenize=
 class IndexUnavailableError(InspectorError):
     """The index is not readable and cannot be created."""
 
-    advice = "search without one: --no-index"
+    advice = "search without the index: --no-index"
 
 
 class SearchHit(NamedTuple):

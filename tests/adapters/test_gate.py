@@ -120,5 +120,5 @@ def test_a_plan_that_is_none_is_refused_at_once() -> None:
 
 
 def test_what_is_no_client_is_refused() -> None:
-    with pytest.raises(TypeError, match="no client"):
+    with pytest.raises(TypeError, match="is not a client"):
         with_plan(SimpleNamespace(), TRIM)

@@ -99,9 +99,9 @@ def test_what_is_not_known_passes_unchanged(plan: Path, what: str) -> None:
 @pytest.mark.parametrize(
     ("written", "told"),
     [
-        (b"name = ", "not TOML"),
+        (b"name = ", "not valid TOML"),
         (b'[[strategies]]\nname = "nobody"', "unknown strategy"),
-        (b'[[strategies]]\nname = "trim-at-insertion"\nmarker = "{x"', "no template"),
+        (b'[[strategies]]\nname = "trim-at-insertion"\nmarker = "{x"', "not a valid template"),
         (b"\xff\xfe\x00", "UnicodeDecodeError"),
     ],
 )
@@ -368,7 +368,7 @@ def test_no_trim_is_told_of_where_the_agent_is_too_old_to_take_it(
     assert (done.returncode, bool(done.stdout)) == (0, is_taken)
     assert bool(trims(state_folder())) == is_taken
     told = run_program("hook", "stats").out
-    assert ("Claude Code 2.1.120 takes no results from hooks; 2.1.121 does: update it" in told) != is_taken
+    assert ("Claude Code 2.1.120 ignores results from hooks; update it to 2.1.121 or later" in told) != is_taken
 
 
 def test_what_is_recorded_is_printed_on_request_whatever_is_kept(tmp_path: Path) -> None:
