@@ -95,7 +95,7 @@ def _applicable(report: Report) -> list[tuple[str, str]]:
     label, can = known[0][1].can, [plan for plan, answer in known if answer.is_whole]
     best = max(can, key=_net, default=None)
     if best is None or _net(best) <= 0:
-        return [(label, f"of these, {NONE_THAT_SAVES_NET}; inspector export writes a plan as code")]
+        return [(label, f"{NONE_THAT_SAVES_NET} among these; inspector export writes a plan as code")]
     amount = amount_words(best.saved, best.needed_later, IN_TEXT)
     return [(label, f"{best.name} saves {amount}; inspector export writes it")]
 
@@ -114,14 +114,14 @@ def _ahead(plans: Sequence[PlanFacts]) -> list[tuple[str, str]]:
 def _words(sort: str, *, priced: bool) -> list[tuple[str, str]]:
     applied = quantity(PlanFacts, "first_firing")
     return [
-        ("saved", "in dollars against the baseline" if priced else "of the baseline's prompt tokens"),
+        ("saved", "dollars saved against the baseline" if priced else "share of the baseline's prompt tokens saved"),
         (
             quantity(NeededLaterFacts, "saved_at_least_usd").short_label,
-            "saved, less what getting needed text back would cost",
+            "saved, minus the cost of recovering needed text",
         ),
         (quantity(NeededLaterFacts, "calls").short_label, quantity(NeededLaterFacts, "calls").label),
-        ("risks", "how often something may go wrong, or a strategy is never applied; a report on the plan names them"),
-        *([(applied.short_label, "the first call at which the plan changes something")] if sort == "applied" else []),
+        ("risks", "number of possible problems, or of strategies that never apply; a report on the plan lists them"),
+        *([(applied.short_label, "first call at which the plan changes something")] if sort == "applied" else []),
     ]
 
 
