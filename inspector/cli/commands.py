@@ -56,7 +56,7 @@ COMMANDS = {
     for command in (
         Command(
             "demo",
-            "the screen on bundled samples, one of them growing like a live session",
+            "the screen on bundled samples, one growing like a live session",
             (
                 "Opens the samples that come with the program. The first one grows while you watch, like the session "
                 "of a running agent; its copy is in a temporary folder that is removed at the end. With --play, a "
@@ -235,7 +235,7 @@ COMMANDS = {
         ),
         Command(
             "compare",
-            "every strategy on one session, or sessions before and after a change",
+            "every strategy on a session, or sessions before and after a change",
             (
                 "Replays a session under each strategy alone, with default limits for that session, and prints "
                 "tokens, cost and saving of each. With --before and --after, or with a date that divides a folder, "

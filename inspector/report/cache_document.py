@@ -34,13 +34,13 @@ class CacheMissesFacts(Struct, frozen=True, kw_only=True):
     tokens: Annotated[
         int | None,
         figure(
-            "tokens rewritten to cache", Unit.TOKENS, "Tokens these calls could have read from the cache but did not."
+            "tokens rewritten", Unit.TOKENS, "Tokens these calls could have read from the cache but did not."
         ),
     ]
     usd: Annotated[
         float | None,
         figure(
-            "cost of cache rewrites", Unit.DOLLARS, "Dollars of these tokens, as they were written or sent uncached."
+            "cost of rewrites", Unit.DOLLARS, "Dollars of these tokens, as they were written or sent uncached."
         ),
     ]
     extra_usd: Annotated[
@@ -103,12 +103,12 @@ class MissCauseFacts(Struct, frozen=True, kw_only=True):
     tokens: Annotated[
         int | None,
         figure(
-            "tokens rewritten to cache",
+            "tokens rewritten",
             Unit.TOKENS,
             "Tokens these calls did not read; for first requests, tokens written.",
         ),
     ]
-    usd: Annotated[float | None, figure("cost of cache rewrites", Unit.DOLLARS, "Dollars of these tokens.")]
+    usd: Annotated[float | None, figure("cost of rewrites", Unit.DOLLARS, "Dollars of these tokens.")]
     extra_usd: Annotated[
         float | None, figure("extra cost", Unit.DOLLARS, "The part of it above the price of cache reads.")
     ]
@@ -139,8 +139,8 @@ class CacheMissFacts(Struct, frozen=True, kw_only=True):
         ),
     ]
     read_tokens: Annotated[int | None, figure("read", Unit.TOKENS, "Tokens read from the cache.", source="read")]
-    tokens: Annotated[int | None, figure("tokens rewritten to cache", Unit.TOKENS, "Difference of the two.")]
-    usd: Annotated[float | None, figure("cost of cache rewrites", Unit.DOLLARS, "Dollars of these tokens.")]
+    tokens: Annotated[int | None, figure("tokens rewritten", Unit.TOKENS, "Difference of the two.")]
+    usd: Annotated[float | None, figure("cost of rewrites", Unit.DOLLARS, "Dollars of these tokens.")]
     extra_usd: Annotated[
         float | None, figure("extra cost", Unit.DOLLARS, "The part of it above the price of cache reads.")
     ]
@@ -259,7 +259,7 @@ class ModelSwitchFacts(Struct, frozen=True, kw_only=True):
     recache_tokens: Annotated[
         int | None,
         figure(
-            "tokens rewritten to cache",
+            "tokens rewritten",
             Unit.TOKENS,
             "Tokens that the first call read from the cache, which the other model's cache would not have held.",
         ),

@@ -208,7 +208,7 @@ def accounting_text(found: CacheMissesFacts) -> str:
             for name in ("new_tokens", "noise_tokens", "uncompared_tokens")
         ),
     ]
-    named = ", ".join(f"{label} {IN_TEXT.whole(tokens)}" for tokens, label in parts if tokens)
+    named = "; ".join(f"{label} {IN_TEXT.whole(tokens)}" for tokens, label in parts if tokens)
     less = f"; minus {IN_TEXT.whole(found.beyond_tokens)} read from other calls" if found.beyond_tokens else ""
     total = f"{IN_TEXT.whole(found.unread_tokens)} prompt tokens were not read from the cache"
     return f"{total}: {named}{less}" if named else total

@@ -656,7 +656,7 @@ class OutcomeFacts(Struct, frozen=True, kw_only=True):
     resent_tokens: Annotated[
         int | None,
         figure(
-            "tokens rewritten to cache",
+            "tokens rewritten",
             Unit.TOKENS,
             "Cached tokens that had to be sent as new ones because of the change.",
             part_of="plan_breaks",
@@ -665,7 +665,7 @@ class OutcomeFacts(Struct, frozen=True, kw_only=True):
     rebuild_usd: Annotated[
         float | None,
         figure(
-            "cost of cache rewrites",
+            "cost of rewrites",
             Unit.DOLLARS,
             "Dollars of these tokens, at the price of new ones.",
             part_of="plan_breaks",

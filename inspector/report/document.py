@@ -126,10 +126,10 @@ class CompactionTotalsFacts(Struct, frozen=True, kw_only=True):
     ]
     misses: Annotated[Count, figure("cache misses", Unit.CALLS, "Calls that missed the cache because of a compaction.")]
     recached_tokens: Annotated[
-        Count, figure("tokens rewritten to cache", Unit.TOKENS, "Tokens these calls did not read.")
+        Count, figure("tokens rewritten", Unit.TOKENS, "Tokens these calls did not read.")
     ]
     recached_usd: Annotated[
-        float | None, figure("cost of cache rewrites", Unit.DOLLARS, "Dollars of these tokens; null without a price.")
+        float | None, figure("cost of rewrites", Unit.DOLLARS, "Dollars of these tokens; null without a price.")
     ]
     summaries: Annotated[Count, about("Summary requests outside the conversation.")]
     summaries_usd: Annotated[

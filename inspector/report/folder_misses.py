@@ -48,9 +48,9 @@ class SessionMissFacts(Struct, frozen=True, kw_only=True):
     shown_by: Annotated[str, about("Evidence for the cause in one line.")]
     gap_seconds: Annotated[float | None, about("Seconds since the previous call; null if a time is missing.")]
     tokens: Annotated[
-        int, figure("tokens rewritten to cache", Unit.TOKENS, "Tokens it could have read from the cache but did not.")
+        int, figure("tokens rewritten", Unit.TOKENS, "Tokens it could have read from the cache but did not.")
     ]
-    usd: Annotated[float | None, figure("cost of cache rewrites", Unit.DOLLARS, "Dollars of these tokens.")]
+    usd: Annotated[float | None, figure("cost of rewrites", Unit.DOLLARS, "Dollars of these tokens.")]
     extra_usd: Annotated[
         float | None, figure("extra cost", Unit.DOLLARS, "The part of it above the price of cache reads.")
     ]
@@ -63,8 +63,8 @@ class FolderMissesFacts(Struct, frozen=True, kw_only=True):
     calls: Annotated[
         Count, figure("cache misses", Unit.CALLS, "Calls that read clearly less from the cache than they could have.")
     ]
-    tokens: Annotated[int, figure("tokens rewritten to cache", Unit.TOKENS, "Tokens these calls did not read.")]
-    usd: Annotated[float | None, figure("cost of cache rewrites", Unit.DOLLARS, "Dollars of these tokens.")]
+    tokens: Annotated[int, figure("tokens rewritten", Unit.TOKENS, "Tokens these calls did not read.")]
+    usd: Annotated[float | None, figure("cost of rewrites", Unit.DOLLARS, "Dollars of these tokens.")]
     extra_usd: Annotated[
         float | None, figure("extra cost", Unit.DOLLARS, "The part of it above the price of cache reads.")
     ]
@@ -85,8 +85,8 @@ class MissGroupFacts(Struct, frozen=True, kw_only=True):
 
     name: Annotated[str, about("Common property of the misses.")]
     calls: Annotated[Count, figure("cache misses", Unit.CALLS, "Number of misses.", short="misses")]
-    tokens: Annotated[int, figure("tokens rewritten to cache", Unit.TOKENS, "Tokens these calls did not read.")]
-    usd: Annotated[float | None, figure("cost of cache rewrites", Unit.DOLLARS, "Dollars of these tokens.")]
+    tokens: Annotated[int, figure("tokens rewritten", Unit.TOKENS, "Tokens these calls did not read.")]
+    usd: Annotated[float | None, figure("cost of rewrites", Unit.DOLLARS, "Dollars of these tokens.")]
     extra_usd: Annotated[
         float | None, figure("extra cost", Unit.DOLLARS, "The part of it above the price of cache reads.")
     ]

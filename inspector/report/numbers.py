@@ -67,7 +67,7 @@ class NumberFormat(Struct, frozen=True):
     def marked(self, text: str, known: str, *, is_lower_bound: bool = False) -> str:
         """Add the mark of certainty: `~$14.32` for an estimate or a projection, `≥ $14.32` for a lower bound.
 
-        A negative estimate is `about −$14.32`, because `~−` is hard to read.
+        A negative estimate gets `about` in place of `~`, which is hard to read before a minus sign.
 
         Args:
             text: The number as written; words and empty text get no mark.

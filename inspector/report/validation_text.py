@@ -171,8 +171,8 @@ def _write_providers(page: Page, providers: list[ProviderFacts]) -> None:
     """Write the cost errors without recorded reads and writes, by format and provider."""
     if not providers:
         return
-    page.line("90th percentile of prompt errors in the median session, and cost errors without recorded")
-    page.line("reads, in percent: median, 90th percentile, and sum of all sessions")
+    page.line("90th percentile of prompt errors in the median session; cost errors without")
+    page.line("recorded reads, in percent: median, 90th percentile, and total")
     page.table(
         ("", "prompts", "learned", "no first calls", "in band"),
         [
