@@ -312,7 +312,7 @@ class ReplayInputs:
         return bool(self.rates.is_lower_bound.any())
 
     @property
-    def is_at_earlier_call(self) -> bool:
+    def has_lookback(self) -> bool:
         """True if a prompt cache of the session has a limited lookback."""
         return any(cache.lookback is not None for cache in self.cache_models.values())
 
