@@ -111,14 +111,14 @@ def test_of_a_setup_where_everything_is_broken_each_thing_is_told_with_what_mend
     assert code == 3
     for problem, advice in (
         ("40 columns, 20 rows: the screen needs 80 columns", "enlarge the window"),
-        ("16, by COLORTERM=(not set)", "TERM=xterm-256color"),
+        ("16, from COLORTERM=(not set)", "TERM=xterm-256color"),
         ("ascii, LC_ALL=C: bars, lines and most languages cannot be printed", "export LC_ALL=C.UTF-8"),
         ("rows are misaligned", "UTF-8"),
         ("not writable, so the program cannot store settings", "export XDG_CONFIG_HOME="),
-        ("refuses to tell of changes", "fs.inotify.max_user_instances"),
+        ("rejects file events", "fs.inotify.max_user_instances"),
     ):
         assert problem in text
-        assert "\n  do " in text[text.index(problem) :]
+        assert "\n  fix " in text[text.index(problem) :]
         assert advice in text[text.index(problem) :]
     advised = {**home_variables(elsewhere), "HOME": str(home), "LC_ALL": "C.UTF-8", "TERM": "xterm-256color"}
     text, code = doctor_in_terminal(home, (80, 24), as_drawn, first, **advised)
@@ -138,7 +138,7 @@ def test_a_terminal_that_draws_lines_twice_as_wide_is_told_what_to_do(tmp_path: 
     text, code = doctor_in_terminal(tmp_path, (120, 36), lambda sample: 2 * len(sample.decode()) + 1, LC_ALL="C.UTF-8")
     assert code == 3
     assert "box lines 6 cells, not 3" in text
-    assert "drawn narrow" in text
+    assert "ambiguous width narrow" in text
 
 
 def test_a_home_that_cannot_be_written_is_told_with_what_is_lost_and_what_to_do(tmp_path: Path) -> None:

@@ -212,10 +212,8 @@ def _about_told(report: BeforeAfterReport) -> str:
     """Explain the verdicts that are used; empty for words that explain themselves."""
     wanted = f"{report.effect_percent:g} % ({report.effect_percent:g} points for a share)"
     said = {
-        "too small": f"Too small: no difference of {wanted} or more",
-        "more each": (
-            f"N more each: about N more sessions per set would detect a difference of {wanted} four times in five"
-        ),
+        "too small": f"Too small: below {wanted}",
+        "more each": (f"N more each: additional sessions per set to detect {wanted} four times in five"),
     }
     used = {_told(each) for group in (report.overall, *report.models) for each in group.measures}
     return ". ".join(text for words, text in said.items() if any(each.endswith(words) for each in used))

@@ -33,15 +33,11 @@ class CacheMissesFacts(Struct, frozen=True, kw_only=True):
     ]
     tokens: Annotated[
         int | None,
-        figure(
-            "tokens rewritten", Unit.TOKENS, "Tokens these calls could have read from the cache but did not."
-        ),
+        figure("tokens rewritten", Unit.TOKENS, "Tokens these calls could have read from the cache but did not."),
     ]
     usd: Annotated[
         float | None,
-        figure(
-            "cost of rewrites", Unit.DOLLARS, "Dollars of these tokens, as they were written or sent uncached."
-        ),
+        figure("cost of rewrites", Unit.DOLLARS, "Dollars of these tokens, as they were written or sent uncached."),
     ]
     extra_usd: Annotated[
         float | None,
@@ -189,7 +185,9 @@ class LifetimeFacts(Struct, frozen=True, kw_only=True):
     """Projection: the session with a 1-hour cache in place of a 5-minute cache, or the reverse."""
 
     seconds: Annotated[int, about("Cache lifetime of everything in seconds: 300 or 3600.")]
-    recorded_usd: Annotated[float | None, figure("recorded", Unit.DOLLARS, "Cost of the session's calls as recorded.")]
+    recorded_usd: Annotated[
+        float | None, figure("recorded cost", Unit.DOLLARS, "Cost of the session's calls as recorded.")
+    ]
     usd: Annotated[float | None, figure("with the other lifetime", Unit.DOLLARS, "Projected cost.")]
     saved_usd: Annotated[
         float | None,
@@ -229,7 +227,7 @@ class NextCallCostFacts(Struct, frozen=True, kw_only=True):
     ]
     cold_usd: Annotated[float | None, figure("cold", Unit.DOLLARS, "Cost of the prompt with a cold cache.")]
     fresh_tokens: Annotated[int | None, figure("new conversation", Unit.TOKENS, "First prompt of a new conversation.")]
-    fresh_usd: Annotated[float | None, figure("fresh", Unit.DOLLARS, "Cost of that prompt without a cache.")]
+    fresh_usd: Annotated[float | None, figure("new conversation", Unit.DOLLARS, "Cost of that prompt without a cache.")]
     compacted_tokens: Annotated[int | None, figure("compacted prompt", Unit.TOKENS, "Prompt after a compaction.")]
     compact_first_usd: Annotated[
         float | None,
@@ -251,7 +249,7 @@ class ModelSwitchFacts(Struct, frozen=True, kw_only=True):
     model: Annotated[str, about("The other model.")]
     call: Annotated[Count, figure("first call", Unit.CALL, "First call on the other model, counted from 1.")]
     calls: Annotated[Count, figure("calls", Unit.CALLS, "Calls on the other model.")]
-    recorded_usd: Annotated[float | None, figure("recorded", Unit.DOLLARS, "Cost of these calls as recorded.")]
+    recorded_usd: Annotated[float | None, figure("recorded cost", Unit.DOLLARS, "Cost of these calls as recorded.")]
     usd: Annotated[float | None, figure("with the other model", Unit.DOLLARS, "Projected cost on the other model.")]
     saved_usd: Annotated[
         float | None, figure("saved", Unit.DOLLARS, "Difference; negative if the other model costs more.", saves=True)

@@ -125,9 +125,7 @@ class CompactionTotalsFacts(Struct, frozen=True, kw_only=True):
         figure("tokens removed", Unit.TOKENS, "Tokens these compactions removed from the prompt.", source="removed"),
     ]
     misses: Annotated[Count, figure("cache misses", Unit.CALLS, "Calls that missed the cache because of a compaction.")]
-    recached_tokens: Annotated[
-        Count, figure("tokens rewritten", Unit.TOKENS, "Tokens these calls did not read.")
-    ]
+    recached_tokens: Annotated[Count, figure("tokens rewritten", Unit.TOKENS, "Tokens these calls did not read.")]
     recached_usd: Annotated[
         float | None, figure("cost of rewrites", Unit.DOLLARS, "Dollars of these tokens; null without a price.")
     ]

@@ -100,7 +100,7 @@ NAME_WIDTH = 33
 """Cells of a row's name; a tool's name may have any length."""
 
 
-ABOUT_CARRIED = "token-calls: tokens, once per call that sent them; newest: in the newest prompt"
+ABOUT_CARRIED = "token-calls: tokens, once per sending call; newest: in the newest prompt"
 
 
 def report_text(report: Report, width: int = WIDTH, *, color: bool = False) -> str:

@@ -158,7 +158,7 @@ def _cut_words(cut: CutFacts) -> str:
         own = f"{cut.recorded:,} tokens saved by the agent's own estimate, {cut.replayed:,} by the same rule here{off}"
         results, measured = IN_TEXT.plural(cut.results, "result"), IN_TEXT.whole(cut.measured)
         return f"{results} cleared{absent}: {own}; {measured} on the provider's scale"
-    if cut.what == "results cleared":
+    if cut.what == "results blanked":
         named = f"{IN_TEXT.plural(cut.recorded, 'result')} cleared, {cut.replayed:,} by the same rule here"
         return f"{named}; the same {IN_TEXT.plural(cut.alike or 0, 'result')} in both"
     if cut.what == "context after":

@@ -87,7 +87,7 @@ def cost_section(report: Report, figures: FigureCells) -> Section | None:
     dollars = figures.parts(total, *(("cost", name) for name, _ in parts))
     labels = (quantity(CostParts, name).label for name, _ in parts)
     rows = [(Cell(label), cell, Cell(share)) for label, cell, (_, share) in zip(labels, dollars, parts, strict=True)]
-    tables = [Table("Components of the cost", ("", "dollars", "of the cost"), tuple(rows))]
+    tables = [Table("By kind of token", ("", "dollars", "of the cost"), tuple(rows))]
     if len(report.model_costs) > 1:
         names = ((name_cell(each.model or "unnamed"),) for each in report.model_costs)
         places = ((named, ("model_costs", index)) for index, named in enumerate(names))
