@@ -110,7 +110,7 @@ def window_of(history: History, given: int) -> int:
 
 def summary_length() -> Any:
     """Declare the length of a summary, which no plan can know."""
-    text = "Assumed length of each summary; the default is that of the session's own summaries, if recorded."
+    text = "Assumed length of each summary; defaults to the length of the session's own summaries, if recorded."
     return whole(1_500, text, "tokens", minimum=50, maximum=50_000, is_assumed=True)
 
 

@@ -94,7 +94,7 @@ class Summarize(Parametrized):
     )
     summary_tokens: int = whole(
         1_500,
-        "Assumed length of each summary; the default is that of the session's own summaries, if recorded. The "
+        "Assumed length of each summary; defaults to the length of the session's own summaries, if recorded. The "
         "described program allows 4,096.",
         "tokens",
         minimum=50,
