@@ -1,4 +1,4 @@
-"""Pictures in the documents: all drawn by one command, which tells those that are stale. `.ci/run` draws them anew."""
+"""Pictures in the documents: one command draws them and lists stale ones. `.ci/run` redraws them."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def test_the_page_of_savings_is_current(pictures: ModuleType, tmp_path: Path, mo
     assert main(pictures.page_arguments(str(target))) == 0
     published = Page((ROOT / "docs" / pictures.PAGE).read_text(encoding="utf-8"))
     written = Page(target.read_text(encoding="utf-8"))
-    # Pictures may differ with the release of what draws them.
+    # Pictures may differ with the release of the drawing library.
     for tag in ("h1", "h2", "p", "figcaption", "th", "td", "code"):
         assert published.contents[tag] == written.contents[tag], "run: python scripts/draw_pictures.py"
     assert published.figures == written.figures

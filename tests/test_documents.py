@@ -1,4 +1,4 @@
-"""What the documents promise is so: commands, keys, parameters, links and file names."""
+"""Commands, keys, parameters, links and file names in the documents are correct."""
 
 import re
 import shlex
@@ -173,7 +173,7 @@ def test_a_command_with_arguments_named_in_a_sentence_is_understood() -> None:
     found = 0
     for path in DOCUMENTS:
         if path.name == "CHANGELOG.md":
-            continue  # what was said of an earlier version stays
+            continue  # notes on an earlier version stay
         text = re.sub(r"```.*?```", "", path.read_text(encoding="utf-8"), flags=re.DOTALL)
         for named in re.findall(r"`inspector(\s[^`]+)`", text):
             command, rest = find_command(shlex.split(named))

@@ -1,4 +1,4 @@
-"""What would be released, as far as it can be told without building it; `.ci/run` builds and checks it."""
+"""Release contents that can be checked without a build; `.ci/run` builds and checks the rest."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The composition screen: what fills the window, and what of it costs most."""
+"""Composition screen: the parts of the context window and their costs."""
 
 import re
 from pathlib import Path
@@ -230,7 +230,6 @@ async def test_every_size_of_terminal_is_drawn(running, session_file) -> None:
 
 
 def a_composition(scope: Scope = Scope.WINDOW) -> ContextBreakdown:
-    """Two tools, one cut to a quarter, and what the file does not show."""
     none = np.zeros(0, dtype=np.int32)
     rest = np.nan if scope is Scope.WINDOW else 30_000.0
     first, second = np.array([0, 1], dtype=np.int32), np.array([2], dtype=np.int32)

@@ -39,8 +39,6 @@ ANSWERED: set[str] = set()
 
 
 def answers(*questions: str) -> Callable[[Any], Any]:
-    """Marks a test by the beginnings of the questions whose answers it reads from the screen."""
-
     def marked(test: Any) -> Any:
         for question in questions:
             assert sum(row[0].startswith(question) for row in ROWS) == 1, question
@@ -110,7 +108,6 @@ def prompt_of(usage: dict[str, int]) -> int:
 
 
 def dollars_of(session: Session, model: str, kinds: tuple[str, ...]) -> float:
-    """What tokens of some kinds cost in all calls of a model, by the price list."""
     pricing = Pricing()
     total = 0.0
     for call in session.calls:
@@ -311,7 +308,6 @@ async def test_what_was_cut_why_and_what_the_record_is(running, sample, tiered, 
 
 
 def block_in(replay: Any, block: int, call: int) -> bool:
-    """Whether a block is in a call's prompt."""
     return bool(replay.state(call).in_prompt[block])
 
 

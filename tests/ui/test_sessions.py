@@ -1,4 +1,4 @@
-"""The list of sessions on the screen: what stands where while sessions are found and read, and what keys do."""
+"""Session list on the screen: its rows while sessions are found and read, and its keys."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One tool in a tier of its own."""
+"""A single tool in a separate tier."""
 
 import pytest
 

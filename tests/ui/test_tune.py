@@ -21,7 +21,6 @@ from tests.ui.studies import Tune, table_on_top
 SPEC = "tiered-stale:tool-set=coding,lists=true"
 
 pytestmark = pytest.mark.usefixtures("unweighed")
-"""Tests in which limits are weighed say how."""
 
 
 async def test_the_curve_of_a_limit_is_that_of_replays(running, session_file) -> None:
@@ -124,7 +123,6 @@ async def test_the_limit_that_was_being_moved_is_the_one_to_tune(running, sessio
 
 
 def data_first(inputs: object, plan: Plan, axes: Sequence[TunableLimit]) -> Iterator[tuple[LimitSpread, ...]]:
-    """Of whatever session, that data matters most."""
     spreads = [LimitSpread(axis, 0.5, 0.9 if axis.parameter.name == "data" else 0.6, is_cost=True) for axis in axes]
     yield tuple(sorted(spreads, key=lambda spread: -spread.width))
 
