@@ -1,4 +1,4 @@
-"""`python -m benchmarks [NAME ...] [--quick] [--write FILE]`: measure what is promised and print a table."""
+"""`python -m benchmarks [NAME ...] [--quick] [--write FILE]`: measure the promises and print a table."""
 
 from __future__ import annotations
 

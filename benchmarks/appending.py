@@ -25,18 +25,18 @@ if TYPE_CHECKING:
     from benchmarks.promises import Measurement
     from benchmarks.workbench import Workbench
 
-PROMISE = "a line appended"
+PROMISE = "appending a line"
 LENGTHS = (10_000, 100_000)
 RUNS, RECORDED_LINES = 40, 60
 MEDIAN_MS, P95_MS = 30, 100
 PAUSE = 0.5
 SECONDS_TO_SHOW = 1.5
-HOW = """One line at a time is appended to the file of a session that is open in a pty, each half a second after the
-screen has come to rest. With follow on, the time is from the end of the write to the last byte of the frame in which
-the timeline's last row is the new one; with follow off, to that in which the status line tells one row more. Lines are
-a made-up session's next ones, and those of a real session recorded while it grew: its first state is opened, and the
-first lines that its later states have more are appended. Lines that show nothing are not counted. An
-empty app's answers to a key are timed before and after."""
+HOW = """Lines are appended one at a time to the file of a session that is open in a pty, each half a second after the
+screen has come to rest. With follow on, the time runs from the end of the write to the last byte of the frame that
+shows the new row last in the timeline; with follow off, to the frame whose status line counts one more row. Lines
+continue a synthetic session, or a real session recorded while it grew: its first state is opened, and the lines added
+by later states are appended. Lines without a visible row are not counted. An empty app's key responses are timed before
+and after."""
 
 
 def measure(bench: Workbench) -> Iterator[Measurement]:
@@ -59,7 +59,7 @@ def measure(bench: Workbench) -> Iterator[Measurement]:
         lines = recorded[: 10 if bench.is_quick else RECORDED_LINES]
         with Pace.beside(bench) as pace:
             runs = _append(bench, path, lines, REPLAYED, pace, follows=follows)
-        yield from _told(f"follow {'on' if follows else 'off'}, a recorded session's own lines", runs, pace)
+        yield from _told(f"follow {'on' if follows else 'off'}, a recorded session", runs, pace)
 
 
 def _told(case: str, runs: Runs, pace: Pace) -> Iterator[Measurement]:
@@ -70,7 +70,7 @@ def _told(case: str, runs: Runs, pace: Pace) -> Iterator[Measurement]:
 
 
 def _growing(bench: Workbench, messages: int) -> tuple[Path, Iterator[str]]:
-    """A session in a file of its own, and the lines that come next."""
+    """Create a session in a separate file; return it and its next lines."""
     calls = messages // (100 if bench.is_quick else 2)
     writer = SessionWriter(LEAN)
     path = bench.folder / f"growing-{messages}.jsonl"

@@ -1,8 +1,8 @@
-"""`python -m benchmarks.soak [--quick] [PART ...]`: whether a program that is left open for long stays as it was.
+"""`python -m benchmarks.soak [--quick] [PART ...]`: check that a program that is left open for long does not degrade.
 
-A day's work in a few minutes: what an agent writes in eight hours comes as fast as it is shown, with a user's keys in
-between. What the program does by the clock is sped up by as much. Three parts: `hours`, `burst` and `tabs`; each prints
-a table of what was measured in between.
+A day's work in a few minutes: eight hours of an agent's output arrive as fast as they are shown, with a user's keys in
+between. Timers of the program are sped up by the same factor. Three parts: `hours`, `burst` and `tabs`; each prints a
+table of measurements.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ CALLS_AN_HOUR = 450
 """One every eight seconds."""
 LINES_AT_ONCE = 20
 FASTER = 100
-"""How much faster an hour goes by, about; what the program does every few minutes it does so much more often here."""
+"""Approximate speedup of an hour; periodic work of the program runs more often by this factor."""
 FAST = f"""
 import sys
 import inspector.ui.performance.memory as memory
@@ -51,13 +51,13 @@ COUNTED = re.compile(rb"prompts fitted")
 
 
 class Taken(NamedTuple):
-    """What the program needs at a moment.
+    """Resources of the program at a moment.
 
     Attributes:
-        what: When.
+        what: The moment.
         megabytes: Resident memory.
-        descriptors: Files, sockets and pipes it has open.
-        shown: From a line appended until it is shown.
+        descriptors: Open files, sockets and pipes.
+        shown: Time from an appended line until it is shown.
     """
 
     what: str
@@ -78,7 +78,7 @@ class Growing:
         self.begin()
 
     def begin(self) -> None:
-        """Write it anew: the agent begins another session in the same file."""
+        """Rewrite the file: the agent begins another session in it."""
         self._writer = SessionWriter()
         self.path.unlink(missing_ok=True)
         self._file: TextIO = self.path.open("a", encoding="utf-8")
@@ -94,7 +94,7 @@ class Growing:
         return count
 
     def hour(self, terminal: Terminal, calls: int) -> None:
-        """Append what an agent writes in an hour, as fast as the program follows, and use the program."""
+        """Append an hour of an agent's output, as fast as the program follows, and use the program."""
         lines, habits = self._writer.lines(calls), [*HABITS]
         while self.write(islice(lines, LINES_AT_ONCE)):
             terminal.settle(0.02, 2)
@@ -117,7 +117,7 @@ class Growing:
         return seen.time - at
 
     def taken(self, terminal: Terminal, what: str) -> Taken:
-        """What the program needs now, once it had a moment to tidy up."""
+        """Measure the program's resources after a pause for cleanup."""
         terminal.settle(0.5)
         shown = Runs([self.probe(terminal) for _ in range(PROBES)])
         terminal.pause(SECONDS_OF_ABSENCE)
@@ -126,7 +126,7 @@ class Growing:
 
 
 def started(bench: Workbench, home: str, *paths: Path) -> Terminal:
-    """The program on sessions, its clock sped up."""
+    """Start the program on sessions, with its clock sped up."""
     command = (sys.executable, "-c", FAST, *map(str, paths))
     return Terminal(command, bench.environment(home), bench.folder)
 
@@ -154,7 +154,7 @@ def hours(bench: Workbench) -> Iterator[str]:
                 terminal.wait_for(COUNTED, 120)
                 terminal.send(KEYS["end"])
                 yield str(session.taken(terminal, "the same file opened afresh"))
-                # What is made for the studies once stays, as it does for who had them open an hour ago.
+                # The analysis screens stay in memory, as for a user who opened them an hour ago.
                 for key in HABITS:
                     terminal.send(key)
                     terminal.settle(SECONDS_OF_KEY)
@@ -164,7 +164,7 @@ def hours(bench: Workbench) -> Iterator[str]:
 
 
 def burst(bench: Workbench) -> Iterator[str]:
-    """A thousand lines a second for a minute."""
+    """Append a thousand lines a second for a minute."""
     path = bench.folder / "burst.jsonl"
     writer, seconds = SessionWriter(LEAN), bench.runs(SECONDS_OF_BURST)
     answers = []

@@ -38,12 +38,12 @@ def as_text(measurements: Sequence[Measurement]) -> str:
 def as_markdown(
     measurements: Sequence[Measurement], missing: Mapping[str, str], hows: Sequence[tuple[str, str]]
 ) -> str:
-    """The whole document.
+    """Return the whole document.
 
     Args:
         measurements: In any order.
         missing: Names of benchmarks that could not be run here, and why.
-        hows: The benchmarks' names, and how each measures.
+        hows: Names of the benchmarks, and their methods.
     """
     parts = [INTRODUCTION, "## On what", machine(), "## What is promised", _promises(), "## Figures"]
     rows = [COLUMNS, ("---",) * len(COLUMNS)]
@@ -55,7 +55,7 @@ def as_markdown(
 
 
 def machine() -> str:
-    """What it was measured on, in a sentence or two; no name or path that tells whose machine it is."""
+    """Describe the machine in a sentence or two, without names or paths that identify its owner."""
     packages = ", ".join(f"{name} {version(name)}" for name in PACKAGES)
     load = f" Load averages while measuring: {', '.join(f'{each:.1f}' for each in os.getloadavg())}."
     python = f"{sys.implementation.name} {platform.python_version()}"

@@ -1,6 +1,6 @@
-"""Writes docs/development/accuracy.md from what `inspector check` finds on a folder of sessions.
+"""Write docs/development/accuracy.md from the results of `inspector check` on a folder of sessions.
 
-Run by hand, since the sessions are nobody's to give away; the page holds what kind of session each is, and figures:
+Run it by hand, because the sessions are not redistributable. The page lists the kind of each session, and figures:
 
     python scripts/accuracy.py FOLDER
 """
@@ -112,13 +112,11 @@ def results(sessions: list[Session], providers: list[dict[str, Any]]) -> str:
 
 
 def table(head: tuple[str, ...], rows: list[tuple[Any, ...]]) -> str:
-    """A Markdown table."""
     lines = [head, tuple("---" for _ in head), *rows]
     return "\n".join("| " + " | ".join(str(cell) for cell in line) + " |" for line in lines)
 
 
 def percent(share: float | None, digits: int = 2) -> str:
-    """A share in percent."""
     return "–" if share is None else f"{100 * share:.{digits}f} %"  # noqa: RUF001  a dash for nothing
 
 
@@ -141,7 +139,7 @@ def _prompts(each: Session) -> tuple[Any, ...]:
 
 
 def _by_provider(providers: list[dict[str, Any]]) -> list[str]:
-    """One row for every format and provider: how prompts and costs are met, by rules alone and by what was learned."""
+    """Return a row per format and provider: prompt and cost errors by rules alone and with calibration."""
     return [
         "### By format and provider",
         (
@@ -180,7 +178,7 @@ def _by_provider(providers: list[dict[str, Any]]) -> list[str]:
 
 
 def _errors(errors: dict[str, float] | None) -> tuple[str, str, str]:
-    """How far predicted costs are off: half of them, nine of ten, and their sum."""
+    """Return the error of predicted costs: median, p90, and error of the sum."""
     if errors is None:
         return "", "", ""
     return percent(errors["median"], 1), percent(errors["p90"], 1), _off(errors["together"])
@@ -237,7 +235,7 @@ def _cache(each: Session) -> tuple[Any, ...]:
 
 
 def _causes(sessions: list[Session]) -> list[str]:
-    """Every miss of every session, explained or not, and how that agrees with what providers said themselves."""
+    """List the explained and unexplained cache misses, and the agreement with the providers' own reasons."""
     found = {each["number"]: cache_misses(replay_session(open_session(each["path"]), Plan())) for each in sessions}
     misses = [miss for each in found.values() for miss in each.misses]
     said = Counter((miss.reported.reason, str(miss.derived)) for miss in misses if miss.reported is not None)

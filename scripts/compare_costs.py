@@ -1,6 +1,6 @@
-"""What sessions cost beside what another counter makes of the same files, every difference explained.
+"""Compare the costs of sessions with another counter's results, and explain every difference.
 
-Run by hand, since the sessions are nobody's to give away; docs/development/accuracy.md holds the table:
+Run it by hand, because the sessions are not redistributable; docs/development/accuracy.md holds the table:
 
     python -m scripts.compare_costs FOLDER
 """
@@ -37,14 +37,14 @@ EQUAL = 1e-9
 
 @dataclass(frozen=True)
 class Beside:
-    """A session's cost by both.
+    """A session's cost according to both counters.
 
     Attributes:
         session: The session.
-        calls: Its calls with usage, those beside the conversation included.
-        usd: Dollars of what was reported for them.
-        other: What the other counter makes of its file.
-        placeholders: Calls of which no more than a placeholder of the output is recorded.
+        calls: Its calls with usage, including side requests.
+        usd: Dollars of their reported usage.
+        other: The other counter's result for the file.
+        placeholders: Calls with only a placeholder for the output.
     """
 
     session: Session
@@ -60,12 +60,11 @@ class Beside:
 
     @property
     def is_equal(self) -> bool:
-        """Whether both count the same tokens, and come to the same dollars."""
+        """True if both count the same tokens and the same dollars."""
         return self.has_same_tokens and self._is_none(self.difference)
 
     @property
     def has_same_tokens(self) -> bool:
-        """Whether both count the same tokens."""
         totals = totals_of(self.session)
         return (totals.prompt, totals.output) == (self.other.prompt, self.other.output)
 
@@ -83,7 +82,7 @@ class Beside:
         return None
 
     def _is_priced_otherwise(self, call: Call | SideCall) -> bool:
-        """Whether the other's table has another price for a call's model than ours for its day."""
+        """Return True if the other table has a different price for the call's model on its day."""
         price, ours = price_of(call.model), Pricing().rates(call.model, call.time)
         return price is not None and ours is not None and (price.input, price.output) != (ours.input, ours.output)
 
@@ -124,11 +123,11 @@ def main() -> None:
 
 
 def results(counted: Sequence[Beside], uncounted: int = 0) -> str:
-    """What came of it in words and a table.
+    """Format the comparison as sentences and a table.
 
     Args:
-        counted: The sessions that both counted.
-        uncounted: How many more report usage.
+        counted: Sessions that both counted.
+        uncounted: Number of further sessions that report usage.
     """
     equal = sum(each.is_equal for each in counted)
     calls, dollars = sum(len(each.calls) for each in counted), sum(each.usd for each in counted)

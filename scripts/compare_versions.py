@@ -10,7 +10,7 @@ and the screens, under plans of every kind (`version_cases.py`), by public inter
 `record` stores exit code, standard output and standard error of every run. Sessions are named by paths relative to
 their folder, the home folder is an empty one, and terminal width, colors and time zone are fixed. A failing run is
 recorded like any other. `--quick` takes one session per format, and alternates reports, plans and forms. `compare`
-lists every difference and exits with 1 if there is one. Only what `NORMALIZED` names may differ.
+lists every difference and exits with 1 if there is one. It ignores only the differences in `NORMALIZED`.
 """
 
 from __future__ import annotations
@@ -193,7 +193,7 @@ def run_command(case: Case) -> dict[str, Any]:
 
 
 def run_library(case: Case) -> dict[str, Any]:
-    """Call the public interface on a session: replay it, and compact the messages it came to."""
+    """Call the public interface on a session: replay it, and compact its messages."""
     import inspector
 
     path, spec = case.arguments
@@ -244,7 +244,7 @@ def screen_text(svg: str) -> str:
 
 
 def run_mcp(case: Case) -> dict[str, Any]:
-    """Ask the MCP server, in a process of its own, one request after another."""
+    """Send requests to the MCP server in a subprocess, one after another."""
     code = (
         "import sys; sys.path.insert(0, sys.argv.pop(1)); from inspector.cli import main; sys.exit(main(sys.argv[1:]))"
     )

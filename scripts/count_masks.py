@@ -1,9 +1,9 @@
-"""Count what is masked in the tool results of real sessions, by kind, and draw some to be judged by hand.
+"""Count the masks in tool results of real sessions, by kind, and sample some for review.
 
     count_masks.py FOLDER [--draw N] [--seed S]
 
-Prints how many masks of each kind there are in a thousand tool results. With `--draw`, also N of each kind with what
-stands around them, on this terminal alone: a drawn one that is no secret is a false alarm.
+Prints the number of masks of each kind per thousand tool results. With `--draw`, also prints N of each kind with their
+context, only on this terminal: a masked text that is not a secret is a false positive.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from inspector.session.errors import SessionError
 from inspector.session.model import BlockKind, TextUnavailableError
 
 AROUND = 60
-"""Characters shown on both sides of what is masked."""
+"""Characters shown on both sides of a mask."""
 
 
 def main() -> None:

@@ -1,6 +1,6 @@
-"""What an installation takes: `python scripts/measure_install.py [PYTHON …]`, in megabytes and seconds, by package.
+"""Measure an installation: `python scripts/measure_install.py [PYTHON …]`, in megabytes and seconds, by package.
 
-Installs this checkout into a fresh environment with pip, without its cache of downloads, and prints Markdown tables.
+Installs this checkout into a fresh environment with pip, without its download cache, and prints Markdown tables.
 """
 
 from __future__ import annotations

@@ -19,22 +19,22 @@ from typing import TypeAlias
 Program: TypeAlias = "tuple[str | Path, ...]"
 
 ONCE = {"pipx run": ("pipx", "run", "--spec"), "uvx": ("uvx", "--from")}
-"""How a program is started without installing it, up to where it comes from."""
+"""Commands that run a program without installing it, up to its source."""
 
 HEAD = ("Python", "by", "installed", "--version", "report", "page of the newest session")
 
 
 def timed(*command: str | Path, env: dict[str, str]) -> tuple[float, str]:
-    """Seconds that a command takes, and what it prints."""
+    """Run a command; return its seconds and its output."""
     began = time.monotonic()
     done = subprocess.run(command, env=env, check=True, capture_output=True, text=True, stdin=subprocess.DEVNULL)
     return time.monotonic() - began, done.stdout
 
 
 def installed(way: str, python: str, wheel: Path, home: Path, env: dict[str, str]) -> tuple[float, Program]:
-    """Seconds of an installation, and how the program is started then.
+    """Install the program; return the seconds and the command that starts it.
 
-    Without an installation these are the seconds of a first start, which fetches what it needs.
+    Without an installation these are the seconds of a first start, which fetches its dependencies.
     """
     if way in ONCE:
         program = (*ONCE[way], wheel, "--python", python, "session-inspector")
@@ -49,7 +49,7 @@ def installed(way: str, python: str, wheel: Path, home: Path, env: dict[str, str
 
 
 def tried(way: str, python: str, wheel: Path) -> list[str]:
-    """A row: what was done and how long it took."""
+    """Return a table row: the way of installation and its duration."""
     with tempfile.TemporaryDirectory() as folder:
         home = Path(folder)
         kept = {name: value for name, value in os.environ.items() if name.startswith(("PIP_", "UV_")) or name == "PATH"}
