@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 
 PROMISE = "opening a 100 MB Claude Code file"
 RUNS = 5
-HOW = """Without a screen, in a separate process per run: the file is read, then each text is read again and counted. The
-tokenizer is loaded before the clock starts, for the program and for the tiktoken baseline."""
+HOW = """Without a screen, in a separate process per run: the file is read, then each text is read again and counted.
+The tokenizer is loaded before the clock starts, for the program and for the tiktoken baseline."""
 
 
 def measure(bench: Workbench) -> Iterator[Measurement]:

@@ -15,10 +15,10 @@ if TYPE_CHECKING:
 
 PROMISE = "first paint, from process start"
 RUNS = 15
-HOW = """An empty app and inspector are started in turn, each in a pty of 120 by 36. The empty app draws one line of text;
-its first paint ends when that line is written. First paint of inspector ends when the frame with the timeline's title
-is written, while it opens a session of 10,000 messages. A warm-up run of each, which compiles Python's bytecode, is not
-counted."""
+HOW = """An empty app and inspector are started in turn, each in a pty of 120 by 36. The empty app draws one line of
+text; its first paint ends when that line is written. First paint of inspector ends when the frame with the
+timeline's title is written, while it opens a session of 10,000 messages. A warm-up run of each, which compiles
+Python's bytecode, is not counted."""
 
 
 def measure(bench: Workbench) -> Iterator[Measurement]:

@@ -32,11 +32,11 @@ WAYS = {
     "two processes": ("--processes", "2"),
     "dask, two workers": ("--workers", "2"),
 }
-HOW = f"""A folder report under tiered-stale without caches, on {MEGABYTES} MB of copies of the real Claude Code sessions next
-to the checkout, in one process, in two, and on a local dask cluster of two workers: in turn, {RUNS} times each, timed
-from start to end. Memory per worker is the largest PSS and RSS of a child process, sampled every 50 ms; the scheduler of
-the cluster runs in the main process. Then {SESSIONS:,} synthetic sessions of {CALLS} calls, all texts different, are
-reported on: a first run, a second one, and a third after {NEW} sessions were added."""
+HOW = f"""A folder report under tiered-stale without caches, on {MEGABYTES} MB of copies of the real Claude Code
+sessions next to the checkout, in one process, in two, and on a local dask cluster of two workers: in turn, {RUNS}
+times each, timed from start to end. Memory per worker is the largest PSS and RSS of a child process, sampled every
+50 ms; the scheduler of the cluster runs in the main process. Then {SESSIONS:,} synthetic sessions of {CALLS} calls,
+all texts different, are reported on: a first run, a second one, and a third after {NEW} sessions were added."""
 
 
 def measure(bench: Workbench) -> Iterator[Measurement]:

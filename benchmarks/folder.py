@@ -30,13 +30,13 @@ MOST_OF_ONE = 20
 
 PLAN = ("--strategy", "tiered-stale")
 COUNTER = "INSPECTOR_CCUSAGE"
-HOW = """Copies of the real Claude Code sessions next to the checkout, 300 MB in total, with new ids for messages, requests,
-tool calls and sessions and a copy number before every text; every twentieth is the largest. The counter is ccusage,
-found by name or at INSPECTOR_CCUSAGE; it prints its totals by session, offline. It and the report without a plan run in
-turn, each in a separate process, the report without caches. The report's two processes run in parallel if two
-processors are free, so the processor time of all processes is listed too. With a plan (tiered-stale), tiktoken encodes
-the same texts in two processes, each with half of the bytes, without loading and reading; the report is timed
-completely, with start and reading. Then the report runs again with its caches."""
+HOW = """Copies of the real Claude Code sessions next to the checkout, 300 MB in total, with new ids for messages,
+requests, tool calls and sessions and a copy number before every text; every twentieth is the largest. The counter is
+ccusage, found by name or at INSPECTOR_CCUSAGE; it prints its totals by session, offline. It and the report without a
+plan run in turn, each in a separate process, the report without caches. The report's two processes run in parallel
+if two processors are free, so the processor time of all processes is listed too. With a plan (tiered-stale),
+tiktoken encodes the same texts in two processes, each with half of the bytes, without loading and reading; the
+report is timed completely, with start and reading. Then the report runs again with its caches."""
 
 _IDENTIFIER = re.compile(
     rb"(msg_|req_|toolu_)([A-Za-z0-9]{4})|([0-9a-f]{8})(-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12})"
@@ -101,7 +101,7 @@ def copies(home: Path, megabytes: float) -> list[Path]:
     """
     sources = sorted((reference_sessions() / "claude-code").glob("*.jsonl"), key=lambda path: path.stat().st_size)
     if not sources:
-        raise NotMeasuredError("no real sessions of Claude Code beside the checkout")
+        raise NotMeasuredError("no real sessions of Claude Code next to the checkout")
     written: list[Path] = []
     size = 0
     for number in count():
@@ -132,7 +132,7 @@ def _counter() -> tuple[str, ...]:
     """Return the command of the counter; empty if it is missing."""
     named = os.environ.get(COUNTER) or shutil.which("ccusage")
     if not named:
-        print("folder: ccusage is not here, so nothing is set beside it", file=sys.stderr)
+        print("folder: ccusage not found; no comparison with it", file=sys.stderr)
         return ()
     return ("node", named) if named.endswith(".js") else (named,)
 

@@ -52,21 +52,21 @@ class Shape:
     Attributes:
         result_characters: Median length of a tool result.
         spread: Sigma of its lognormal distribution.
-        beside: Characters outside the conversation for every call.
-        said: Share of responses with a text before a tool call.
+        overhead: Characters outside the conversation for every call.
+        text_share: Share of responses with a text before a tool call.
     """
 
     result_characters: int = 812
     spread: float = 1.54
-    beside: int = 9_000
-    said: float = 0.4
+    overhead: int = 9_000
+    text_share: float = 0.4
 
 
 REAL = Shape()
 """The shape of real files: a fifth of the bytes is counted text."""
 
-LEAN = Shape(result_characters=160, spread=0.9, beside=0, said=0.2)
-"""For as many messages as possible in a file."""
+LEAN = Shape(result_characters=160, spread=0.9, overhead=0, text_share=0.2)
+"""Maximum number of messages per megabyte."""
 
 
 class SessionWriter:
@@ -101,7 +101,7 @@ class SessionWriter:
         usage = self._usage()
         tool = self._random.choice(_TOOLS)
         call = f"toolu_{self._seed}_{self._calls}"
-        if self._random.random() < self._shape.said:
+        if self._random.random() < self._shape.text_share:
             said = self._text(self._random.randint(20, 300))
             yield self._response(f'{{"type":"text","text":{quoted(said)}}}', usage)
         arguments = self._arguments(tool)
@@ -109,16 +109,16 @@ class SessionWriter:
         part = f'{{"type":"tool_use","id":"{call}","name":"{tool}","input":{arguments}}}'
         yield self._response(part, usage)
         text = self._text(self._result_characters())
-        beside = ""
-        if self._shape.beside:
-            half = self._shape.beside // 2
+        extra = ""
+        if self._shape.overhead:
+            half = self._shape.overhead // 2
             yield self._line(
                 "progress", extra=f',"data":{{"type":"bash_progress","output":{quoted(self._slice(half))}}}'
             )
             shown = quoted(text + self._slice(max(half - len(text), 0)))
-            beside = f',"toolUseResult":{{"stdout":{shown},"interrupted":false}}'
+            extra = f',"toolUseResult":{{"stdout":{shown},"interrupted":false}}'
         result = f'{{"type":"tool_result","tool_use_id":"{call}","content":{quoted(text)}}}'
-        yield self._line("user", f'{{"role":"user","content":[{result}]}}', beside)
+        yield self._line("user", f'{{"role":"user","content":[{result}]}}', extra)
 
     def _compaction(self) -> Iterator[str]:
         before = self._prompt

@@ -20,13 +20,13 @@ if TYPE_CHECKING:
 OPENED, REOPENED, MEMORY = "opening a 100 MB Claude Code file", "reopening that file", "memory for a 100 MB file"
 RUNS = 5
 EXACT = re.compile(rb"tokens o200k_base|prompts fitted")
-HOW = """A synthetic Claude Code session of 100 MB, a fifth of it text that is counted, is opened in a pty. All rows are
-on the screen when the header shows the number of all messages; the first rows come earlier. Counts are exact when the
-header names the tokenizer or calls tokens calibrated. Counting is timed from the rows on. The baseline is a process
-that loads the tokenizer and encodes the same texts with tiktoken, one by one. The program loads its tokenizer while a
-subprocess reads the file, mostly before the rows. Every run has its own cache folder and opens the file a second time
-from it. Memory is the resident memory when counts are on the screen, and its maximum until then; the reader process,
-which has ended by then, is listed separately."""
+HOW = """A synthetic Claude Code session of 100 MB, a fifth of it text that is counted, is opened in a pty. All rows
+are on the screen when the header shows the number of all messages; the first rows come earlier. Counts are exact
+when the header names the tokenizer or calls tokens calibrated. Counting is timed from the rows on. The baseline is a
+process that loads the tokenizer and encodes the same texts with tiktoken, one by one. The program loads its
+tokenizer while a subprocess reads the file, mostly before the rows. Every run has its own cache folder and opens the
+file a second time from it. Memory is the resident memory when counts are on the screen, and its maximum until then;
+the reader process, which has ended by then, is listed separately."""
 
 
 class Opening(NamedTuple):

@@ -44,7 +44,7 @@ class Pace:
 
     @classmethod
     @contextmanager
-    def beside(cls, bench: Workbench) -> Iterator[Pace]:
+    def interleaved(cls, bench: Workbench) -> Iterator[Pace]:
         """Start an empty app for the block; its answers remain available afterwards."""
         with bench.empty_app() as terminal:
             terminal.wait_for(b"drawn 0")
@@ -66,7 +66,7 @@ class Pace:
         """
         return Measurement(promise, f"{CASE}, {of}", Runs(self._seconds).milliseconds())
 
-    def at_most(self, promise: str, case: str, milliseconds: float, limit_ms: float, *, beside: str) -> Measurement:
+    def at_most(self, promise: str, case: str, milliseconds: float, limit_ms: float, *, note: str) -> Measurement:
         """Compare a time with its limit, as a multiple of an empty app's answer.
 
         Args:
@@ -74,10 +74,10 @@ class Pace:
             case: Case of the measurement.
             milliseconds: Measured time.
             limit_ms: Limit on a machine where an empty app answers in `ANSWER_MS`.
-            beside: Text to print after the time.
+            note: Text to print after the time.
         """
         times, limit = milliseconds / (Runs(self._seconds).median * 1e3), times_of(limit_ms)
-        measured = f"{milliseconds:.1f} ms{beside}, {times:.1f} times"
+        measured = f"{milliseconds:.1f} ms{note}, {times:.1f} times"
         return Measurement(promise, case, measured, f"≤ {limit:g} times", times <= limit)
 
 

@@ -42,12 +42,12 @@ REPLAYED = re.compile(rb"nothing is cut yet|cache (reads|writes)")
 
 HOW = f"""A synthetic session with exact counts, and the largest real one, in a pty. The keys are 1, which switches
 tiered-stale on or off, and an arrow on the slider of its tier {TIER}. The time runs from the key to the last byte of
-the last frame that changed a figure: slider, timeline bars, chart, cost and savings. The analyses that follow (range of
-the projection, risks) are listed separately. The terminal reports support for synchronized frames, as current ones do;
-its emulation is not part of the time. A drag is {MOVES} mouse moves on the same slider,
+the last frame that changed a figure: slider, timeline bars, chart, cost and savings. The analyses that follow (range
+of the projection, risks) are listed separately. The terminal reports support for synchronized frames, as current
+ones do; its emulation is not part of the time. A drag is {MOVES} mouse moves on the same slider,
 {SHORTEST_PAUSE * 1e3:.0f} to {LONGEST_PAUSE * 1e3:.0f} ms apart at random, the same in every run; its time runs from
-the last move to the last change. An empty app's key responses are timed before, between and after: no Textual program
-is faster."""
+the last move to the last change. An empty app's key responses are timed before, between and after: no Textual
+program is faster."""
 
 
 def measure(bench: Workbench) -> Iterator[Measurement]:
@@ -59,7 +59,7 @@ def measure(bench: Workbench) -> Iterator[Measurement]:
 
 
 def _changes(bench: Workbench, of: str, path: Path, limit: float) -> Iterator[Measurement]:
-    with Pace.beside(bench) as pace, bench.inspector(path, "plan change") as terminal:
+    with Pace.interleaved(bench) as pace, bench.inspector(path, "plan change") as terminal:
         terminal.wait_for(COUNTED, 180)
         terminal.settle(0.5)
         pace.take()
@@ -78,8 +78,8 @@ def _changes(bench: Workbench, of: str, path: Path, limit: float) -> Iterator[Me
     yield pace.answer(PROMISE, of)
     for what, seconds in (("toggled", toggled), ("moved by a key", moved), ("dragged, after the last move", dragged)):
         runs = Runs(seconds)
-        beside = f" (p95 {runs.p95 * 1e3:.0f}, n {len(seconds)})"
-        yield pace.at_most(PROMISE, f"{what}, {of}", runs.median * 1e3, limit, beside=beside)
+        note = f" (p95 {runs.p95 * 1e3:.0f}, n {len(seconds)})"
+        yield pace.at_most(PROMISE, f"{what}, {of}", runs.median * 1e3, limit, note=note)
     case = f"moved by a key, with all analyses, {of}"
     yield Measurement(PROMISE, case, Runs(worked_out).milliseconds())
     yield at_most(PROMISE, f"frames per second while dragging, {of}", max(frames), FRAMES_PER_SECOND + 5, "")

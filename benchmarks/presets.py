@@ -22,8 +22,8 @@ RUNS = 2
 HOW = f"""Processor time in a single process, over synthetic Claude Code sessions of
 {", ".join(f"{size:,}" for size in SIZES[:-1])} and {SIZES[-1]:,} messages, for every bundled plan, fitted to the
 session. The first run of a plan reads and counts the text it cuts; the result is the faster of {RUNS}. Garbage is
-collected between runs, as the idle screen does. Growth is per call, from the middle length to the longest; linear means
-at most {LINEAR_WITHIN:g}. The table has the {SLOWEST} slowest plans."""
+collected between runs, as the idle screen does. Growth is per call, from the middle length to the longest; linear
+means at most {LINEAR_WITHIN:g}. The table has the {SLOWEST} slowest plans."""
 
 
 def measure(bench: Workbench) -> Iterator[Measurement]:

@@ -17,10 +17,11 @@ if TYPE_CHECKING:
     from inspector.replay.engine.inputs import ReplayInputs
 
 CALIBRATED, COST = "calibrated prompt size", "baseline cost"
-HOW = """All real Claude Code sessions next to the checkout are read, counted and calibrated. For every call with reported
-usage, the difference between the calibrated and the reported prompt is taken as a share of the latter; sessions with
-fewer than ten such calls are not calibrated and left out. The baseline cost of a session is compared with the sum of
-the genai-prices cost of every call's usage, with an estimated response length in place of a placeholder."""
+HOW = """All real Claude Code sessions next to the checkout are read, counted and calibrated. For every call with
+reported usage, the difference between the calibrated and the reported prompt is taken as a share of the latter;
+sessions with fewer than ten such calls are not calibrated and left out. The baseline cost of a session is compared
+with the sum of the genai-prices cost of every call's usage, with an estimated response length in place of a
+placeholder."""
 
 
 def measure(bench: Workbench) -> Iterator[Measurement]:
@@ -41,9 +42,9 @@ def measure(bench: Workbench) -> Iterator[Measurement]:
     for name, share, limit in (("median", 0.5, 0.005), ("p90", 0.9, 0.01)):
         value = float(np.quantile(pooled, share))
         worst = max(float(np.quantile(each, share)) for each in shares)
-        beside = f"{value:.2%} (worst session {worst:.2%})"
+        note = f"{value:.2%} (worst session {worst:.2%})"
         case = f"{name}, {len(pooled):,} calls of {len(shares)} sessions"
-        yield Measurement(CALIBRATED, case, beside, f"≤ {limit:.1%}", value <= limit)
+        yield Measurement(CALIBRATED, case, note, f"≤ {limit:.1%}", value <= limit)
     largest = max(differences)
     case = f"largest difference, {len(differences)} sessions, ${costs:,.2f} in total"
     yield Measurement(COST, case, f"${largest:.6f}", "< $0.005", largest < 0.005)

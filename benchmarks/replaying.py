@@ -22,11 +22,11 @@ RUNS = 15
 LINEAR_WITHIN = 1.5
 """A ten times longer session may take so many times ten times as long: memory is slower than its caches."""
 
-HOW = """Processor time in a single process, which other load does not lengthen. Sessions are generated in memory: calls with
-one tool result each, a compaction every 500 calls. Preparation that no plan changes is listed separately. The plan is
-tiered-stale; its limits change from run to run, so that no earlier replay can be reused. Then every strategy with its
-defaults is replayed over synthetic Claude Code sessions of 10,000 and 100,000 messages; linear means that the longer
-one takes at most 15 times as long."""
+HOW = """Processor time in a single process, which other load does not lengthen. Sessions are generated in memory:
+calls with one tool result each, a compaction every 500 calls. Preparation that no plan changes is listed separately.
+The plan is tiered-stale; its limits change from run to run, so that no earlier replay can be reused. Then every
+strategy with its defaults is replayed over synthetic Claude Code sessions of 10,000 and 100,000 messages; linear
+means that the longer one takes at most 15 times as long."""
 
 
 def measure(bench: Workbench) -> Iterator[Measurement]:
@@ -34,9 +34,9 @@ def measure(bench: Workbench) -> Iterator[Measurement]:
     for messages, limit in LIMITS_MS.items():
         inputs, before = _inputs_of_made(messages // 100 if bench.is_quick else messages)
         runs = Runs([_moved_limit(inputs, run) for run in range(bench.runs(RUNS) + 1)][1:])
-        beside = f" (p95 {runs.p95 * 1e3:.0f}, n {len(runs.values)})"
+        note = f" (p95 {runs.p95 * 1e3:.0f}, n {len(runs.values)})"
         case = f"tiered-stale, {messages:,} messages"
-        yield at_most(PROMISE, case, runs.median * 1e3, limit, " ms", digits=1, beside=beside)
+        yield at_most(PROMISE, case, runs.median * 1e3, limit, " ms", digits=1, note=note)
         yield Measurement(PROMISE, f"preparation, once, {messages:,} messages", f"{before * 1e3:,.0f} ms")
         del inputs
     yield from _growth(bench)

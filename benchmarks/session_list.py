@@ -26,9 +26,9 @@ RUNS = 7
 FIRST_PAINT = b"ilter by project"
 """Behind its first letter, which the cursor is on."""
 
-HOW = """Ten thousand copies of a session of 20 messages, a quarter of them subagents, in 200 folders of a home of Claude
-Code, in a pty. The time runs from the first paint of the empty list to the last byte of the frame that shows the number
-of sessions and the newest of them; sessions are then read in the background."""
+HOW = """Ten thousand copies of a session of 20 messages, a quarter of them subagents, in 200 folders of a home of
+Claude Code, in a pty. The time runs from the first paint of the empty list to the last byte of the frame that shows
+the number of sessions and the newest of them; sessions are then read in the background."""
 
 
 def measure(bench: Workbench) -> Iterator[Measurement]:
@@ -44,8 +44,8 @@ def measure(bench: Workbench) -> Iterator[Measurement]:
             after_paint.append(listed - painted)
             after_start.append(listed - terminal.started)
     runs = Runs(after_paint)
-    beside = f" (p95 {runs.p95:.2f}, n {len(after_paint)})"
-    yield at_most(PROMISE, "after the first paint", runs.median, 1.0, " s", digits=2, beside=beside)
+    note = f" (p95 {runs.p95:.2f}, n {len(after_paint)})"
+    yield at_most(PROMISE, "after the first paint", runs.median, 1.0, " s", digits=2, note=note)
     yield Measurement(PROMISE, "after the start of the program", f"{Runs(after_start).median:.2f} s")
 
 

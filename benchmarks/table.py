@@ -19,11 +19,13 @@ PACKAGES = ("textual", "tiktoken", "numpy", "msgspec", "watchfiles", "genai-pric
 KEPT = {True: "yes", False: "no", None: ""}
 COLUMNS = ("promise", "case", "measured", "promised", "kept")
 
-INTRODUCTION = """# What was measured
+INTRODUCTION = """# Benchmarks
 
-All promises about time, memory and accuracy, as `python -m benchmarks --write docs/development/benchmarks.md`
-found it; the names of its parts (`python -m benchmarks --help`) measure some of it. Figures that explain others promise
-nothing and are kept by nothing. Nothing here is asserted by a test: machines differ, and so does what else they do."""
+    python -m benchmarks --write docs/development/benchmarks.md    # measure everything and write this page
+    python -m benchmarks plan-change append                        # or some of it
+
+Promises on time, memory and accuracy, and measurements. No test asserts times, because machines and their load differ.
+Rows without a promise explain others."""
 
 
 def as_text(measurements: Sequence[Measurement]) -> str:
@@ -45,12 +47,14 @@ def as_markdown(
         missing: Names of benchmarks that could not be run here, and why.
         hows: Names of the benchmarks, and their methods.
     """
-    parts = [INTRODUCTION, "## On what", machine(), "## What is promised", _promises(), "## Figures"]
+    parts = [INTRODUCTION, "## Machine", machine(), "## Promises", _promises(), "## Figures"]
     rows = [COLUMNS, ("---",) * len(COLUMNS)]
-    rows += [_cells(each) for name in PROMISES for each in measurements if each.promise == name]
+    for name in PROMISES:
+        cells = [_cells(each) for each in measurements if each.promise == name]
+        rows += [(row[0] if place == 0 else "", *row[1:]) for place, row in enumerate(cells)]
     parts.append("\n".join(f"| {' | '.join(row)} |" for row in rows))
     parts += [f"Not measured here: {name}, {reason}." for name, reason in missing.items()]
-    parts += ["## How", *(f"**{name}.** {' '.join(how.split())}" for name, how in hows)]
+    parts += ["## Method", *(f"**{name}.** {' '.join(how.split())}" for name, how in hows)]
     return "\n\n".join(parts) + "\n"
 
 

@@ -159,7 +159,7 @@ class Terminal:
         while (found := pattern.search(self._unseen)) is None:
             self._unseen = self._unseen[-_LONGEST_MARKER:]
             if perf_counter() > deadline:
-                raise NotShownError(f"{pattern.pattern!r} did not come; the screen:\n" + "\n".join(self.screen()))
+                raise NotShownError(f"{pattern.pattern!r} did not appear; the screen:\n" + "\n".join(self.screen()))
             self._read(0.2)
         self._unseen = self._unseen[found.end() :]
         return ToolResultEvent(self._last, found[0])
@@ -223,7 +223,7 @@ class Terminal:
                     sum(_FRAME_ENDS in frame.data for frame in written),
                     sum(len(frame.data) for frame in written),
                 )
-        raise NotShownError("nothing that is watched changed; the screen:\n" + "\n".join(self.screen()))
+        raise NotShownError("the watched part did not change; the screen:\n" + "\n".join(self.screen()))
 
     def _find_change(self, before: object, watch: Callable[[list[str]], object]) -> int | None:
         """Return the frame with the final content of the watched part; None if it did not change."""

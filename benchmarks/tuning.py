@@ -22,10 +22,10 @@ QUICK = "tiered-stale"
 MOST_A_PLAN = 1.5
 """Limit per tried plan, as a multiple of a replay: needed texts are also searched and priced."""
 
-HOW = f"""Processor time in a single process. All real Claude Code sessions next to the checkout are read and prepared once,
-which is listed separately. The replay of one plan is the mean of all ready plans and strategies over all sessions. The
-search is the one of `inspector tune` on the same sessions. Its limit is {MOST_A_PLAN:g} replays per plan tried, which
-includes finding and pricing the recoveries of each plan."""
+HOW = f"""Processor time in a single process. All real Claude Code sessions next to the checkout are read and
+prepared once, which is listed separately. The replay of one plan is the mean of all ready plans and strategies over
+all sessions. The search is the one of `inspector tune` on the same sessions. Its limit is {MOST_A_PLAN:g} replays
+per plan tried, which includes finding and pricing the recoveries of each plan."""
 
 
 def measure(bench: Workbench) -> Iterator[Measurement]:

@@ -97,7 +97,7 @@ def reference_sessions() -> Path:
     folder = Path(os.environ.get("INSPECTOR_SHARED", ROOT.parent / "shared")) / "corpus"
     if not folder.is_dir():
         raise NotMeasuredError(
-            "no real sessions beside the checkout; INSPECTOR_SHARED names the folder that holds them"
+            "no real sessions next to the checkout; set INSPECTOR_SHARED to their folder"
         )
     return folder
 
