@@ -72,13 +72,13 @@ async def test_the_largest_prompt_is_named_and_a_key_goes_there(running, session
         prompts = run.replay.ledger.prompt_tokens
         largest = int(prompts.argmax())
         screen = await studies.Composition.opened(run)
-        await run.until_shown(f"largest prompt: {prompts[largest]:,} at call {largest + 1} (P)")
+        await run.until_shown(f"largest: {prompts[largest]:,} at call {largest + 1} (P)")
         await run.tap("P")
         await screen.shown()
         assert run.call == largest
         assert screen.found.context.prompt.value == prompts[largest]
         await run.until_shown(f"at call {largest + 1} of")
-        assert "largest prompt: " not in run.text()
+        assert "largest: " not in run.text()
 
 
 async def test_the_blocks_below_are_those_of_the_part_under_the_cursor(running, session_file) -> None:
