@@ -67,7 +67,7 @@ ELSEWHERE = {
     "test_app.py": ("help.", "diagnostics.", "difference."),
     "test_mouse.py": ("tune.tool",),
     "test_files.py": ("files.", "known.", "study.files"),
-    "test_marks.py": ("marks.", "study.marks"),
+    "test_cache_breakpoints.py": ("marks.", "study.marks"),
 }
 
 

@@ -204,7 +204,7 @@ async def test_what_of_the_cost_is_reading_again_and_what_the_provider_counted(r
         assert all(model in shown for model in models)
         await run.tap("escape")
         await run.tap("z", "i")
-        await shows(run, f"reported for {len(usage)} of {len(session.calls)} calls, counted once a call")
+        await shows(run, f"reported for {len(usage)} of {len(session.calls)} calls; repeated reports are")
         await run.tap("escape")
         await run.press("E")
         await shows(run, "Calculation")
@@ -256,7 +256,7 @@ async def test_what_another_limit_saves_when_it_acts_and_which_plan_is_better(ru
         told = [" ".join(cell.text for cell in row.cells.values()) for row in table.rows]
         table.go_to_line(next(place for place, text in enumerate(told) if "tiered-stale current" in text))
         await shows(run, "▶●tiered-stale", "current")
-        await shows(run, "acts", f"from call {first + 1} on")
+        await shows(run, "active", f"from call {first + 1} on")
         await run.tap("asterisk")
         await shows(run, "▶", "★")
 
