@@ -62,9 +62,9 @@ def problems_of_wheel(path: Path) -> Iterator[str]:
     yield from (f"{path.name}: lacks {name}" for name in sorted(package - set(names)))
     yield from unwanted(path, names)
     if not path.name.endswith("-py3-none-any.whl"):
-        yield f"{path.name}: is for some platforms alone"
+        yield f"{path.name}: is platform-specific"
     if "://" in "".join(headers.get_all("Requires-Dist", [])):
-        yield f"{path.name}: requires something by its address"
+        yield f"{path.name}: has a dependency given by URL"
 
 
 def problems_of_sdist(path: Path) -> Iterator[str]:
@@ -88,7 +88,7 @@ def problems_of_version(wheel: Path, tag: str) -> Iterator[str]:
     changelog = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
     released = re.findall(r"^## (\d\S*) - \d{4}-\d{2}-\d{2}$", changelog, re.MULTILINE)
     if version not in released[:1]:
-        yield f"CHANGELOG.md: its newest version is {', '.join(released[:1]) or 'none'}, not {version}"
+        yield f"CHANGELOG.md: newest version is {', '.join(released[:1]) or 'none'}, not {version}"
     if tag and tag != f"v{version}":
         yield f"the tag is {tag}, not v{version}"
 
@@ -97,7 +97,7 @@ def main() -> int:
     """Check; the exit code."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("folder", type=Path)
-    parser.add_argument("--tag", default="", help="the tag it is released as")
+    parser.add_argument("--tag", default="", help="release tag")
     options = parser.parse_args()
     wheels, sdists = list(options.folder.glob("*.whl")), list(options.folder.glob("*.tar.gz"))
     if len(wheels) != 1 or len(sdists) != 1:

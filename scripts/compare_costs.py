@@ -69,16 +69,17 @@ class Beside:
         return (totals.prompt, totals.output) == (self.other.prompt, self.other.output)
 
     def explained(self) -> tuple[str, float] | None:
-        """Why they differ and how many dollars that makes; None where nothing known explains all of it."""
+        """Return the reason and the dollars of the difference; None if no known reason explains all of it."""
         if self.session.format == "codex":
             twice = repeated_reports(self.session.path)
             dollars = -sum(cost_of(each) or 0.0 for each in twice)
             if self._is_none(self.difference - dollars):
                 reports = "1 report" if len(twice) == 1 else f"{len(twice)} reports"
-                return f"it counts {reports} again that Codex wrote twice, with another time", dollars
+                return f"it counts {reports} twice that Codex repeated with another time", dollars
         changed = dict.fromkeys(call.model for call in self.calls if self._is_priced_otherwise(call))
         if self.has_same_tokens and changed:
-            return f"LiteLLM has today's price of {', '.join(changed)}, ours is of the day of the call", self.difference
+            reason = f"LiteLLM has today's price of {', '.join(changed)}; ours is the price on the day of the call"
+            return reason, self.difference
         return None
 
     def _is_priced_otherwise(self, call: Call | SideCall) -> bool:
@@ -91,7 +92,7 @@ class Beside:
 
 
 def beside(folder: Path) -> Iterator[tuple[Path, Beside | None]]:
-    """Every session of a folder that reports usage, by both; None where one of them cannot count or price it."""
+    """Yield each session of a folder that reports usage, by both; None if one cannot count or price it."""
     for header in sessions_in(folder):
         try:
             session = open_session(header.path)
@@ -134,14 +135,14 @@ def results(counted: Sequence[Beside], uncounted: int = 0) -> str:
     explained = sum(not each.is_equal and each.explained() is not None for each in counted)
     lines = [
         f"{len(counted)} sessions with {calls:,} calls, ${dollars:,.2f}.",
-        f"{equal} cost the same to the last digit, with the same tokens; {explained} differ, and it is known why.",
+        f"{equal} cost the same to the last digit, with the same tokens; {explained} differ for known reasons.",
         "",
         "| session | read by ccusage | calls | prompt tokens | output | here | there | | why |",
         "| --- | --- | ---: | ---: | ---: | ---: | ---: | ---: | --- |",
         *(_row(each) for each in counted),
     ]
     if uncounted:
-        lines += ["", f"{uncounted} more report usage that only one of both can count or price."]
+        lines += ["", f"{uncounted} more sessions report usage that only one of the two can count or price."]
     return "\n".join(lines)
 
 

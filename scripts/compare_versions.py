@@ -137,7 +137,7 @@ def sources() -> list[Source]:
     corpus = Path(os.environ.get("INSPECTOR_SHARED", ROOT.parent / "shared")).resolve() / "corpus"
     manifest = corpus / "MANIFEST.tsv"
     if not manifest.is_file():
-        print(f"no reference material at {corpus}; set INSPECTOR_SHARED to where it is", file=sys.stderr)
+        print(f"no reference material at {corpus}; set INSPECTOR_SHARED to its folder", file=sys.stderr)
         return found
     for line in manifest.read_text(encoding="utf-8").splitlines()[1:]:
         kind, path = line.split("\t")[:2]
@@ -156,7 +156,7 @@ def prepare(package: Path, home: Path) -> None:
 
     imported = Path(str(inspector.__file__)).resolve().parent.parent
     if imported != package:
-        message = f"{package} was to be run, and {imported} is imported"
+        message = f"expected {package}, but {imported} was imported"
         raise RuntimeError(message)
 
 
@@ -279,7 +279,7 @@ def compare(before: Path, after: Path, only: str) -> int:
     digests = [json.loads((folder / "sessions.json").read_text(encoding="utf-8")) for folder in (before, after)]
     changed = [name for name, each in digests[0].items() if digests[1].get(name, each) != each]
     for name in changed:
-        print(f"the session itself is another: {name}")
+        print(f"the session file differs: {name}")
     keys = [{key for key in recorded(folder) if only in key} for folder in (before, after)]
     for folder, missing in ((after, keys[0] - keys[1]), (before, keys[1] - keys[0])):
         if missing:

@@ -27,9 +27,9 @@ AROUND = 60
 def main() -> None:
     """Count and print."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("folder", type=Path, help="where the sessions are")
-    parser.add_argument("--draw", type=int, default=0, metavar="N", help="show so many of each kind")
-    parser.add_argument("--seed", type=int, default=0, help="draws others")
+    parser.add_argument("folder", type=Path, help="folder of sessions")
+    parser.add_argument("--draw", type=int, default=0, metavar="N", help="number of samples of each kind")
+    parser.add_argument("--seed", type=int, default=0, help="random seed of the samples")
     options = parser.parse_args()
     redactor = SecretRedactor()
     results = characters = 0
@@ -57,7 +57,7 @@ def main() -> None:
                 )
     print(f"{results:,} tool results, {characters:,} characters, {kinds.total():,} masks")
     for kind, count in kinds.most_common():
-        print(f"{1_000 * count / max(results, 1):9.2f} in a thousand  {count:7,}  {kind}")
+        print(f"{1_000 * count / max(results, 1):9.2f} per thousand  {count:7,}  {kind}")
         drawn = random.Random(options.seed).sample(shown[kind], min(options.draw, len(shown[kind])))  # noqa: S311
         for line in drawn:
             print(f"    {line}")

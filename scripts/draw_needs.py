@@ -56,7 +56,7 @@ def cases_of(path: Path) -> list[Case]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder", type=Path)
-    parser.add_argument("--each", type=int, default=30, help="cases of every kind")
+    parser.add_argument("--each", type=int, default=30, help="samples of every kind")
     parser.add_argument("--seed", type=int, default=20)
     given = parser.parse_args()
     cases: list[Case] = []

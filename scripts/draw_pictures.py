@@ -132,7 +132,7 @@ def difference(kept: str, now: str) -> str:
         return _first_difference(before, after)
     signature = SIGNATURE.search(kept)
     is_same_release = signature is not None and signature[0] in now
-    return "the same words, in other places or colours" if is_same_release else ""
+    return "same words, but other positions or colors" if is_same_release else ""
 
 
 def words(picture: str) -> list[str]:
@@ -147,7 +147,7 @@ def _first_difference(before: list[str], after: list[str]) -> str:
         if what != "equal":
             around = " ".join(before[max(first - 3, 0) : first])
             was, is_now = (" ".join(each[:8]) or "nothing" for each in (before[first:last], after[start:stop]))
-            return f"after “{around}” stands “{was}”, and would stand “{is_now}”"
+            return f"after “{around}”: “{was}” would become “{is_now}”"
     return ""
 
 
@@ -168,22 +168,22 @@ def all_drawn(names: list[str]) -> dict[str, str]:
 def main(arguments: list[str] | None = None) -> int:
     """Draw, or compare; 1 where a picture is stale."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument("names", nargs="*", metavar="FILE", help=f"of docs/: {', '.join(PICTURES)}; all")
-    parser.add_argument("--check", action="store_true", help="draw nothing; say which pictures are stale")
+    parser.add_argument("names", nargs="*", metavar="FILE", help=f"pictures in docs/ (all): {', '.join(PICTURES)}")
+    parser.add_argument("--check", action="store_true", help="draw nothing; list stale pictures")
     options = parser.parse_args(arguments)
     names = options.names or list(PICTURES)
     if unknown := [name for name in names if name not in PICTURES]:
-        parser.error(f"there is no picture {unknown[0]!r}; there are {', '.join(PICTURES)}")
+        parser.error(f"no picture {unknown[0]!r}; choose from {', '.join(PICTURES)}")
     stale = False
     for name, picture in all_drawn(names).items():
         target = DOCUMENTS / name
-        differs = difference(target.read_text(encoding="utf-8"), picture) if target.exists() else "it is not there"
+        differs = difference(target.read_text(encoding="utf-8"), picture) if target.exists() else "file not found"
         if options.check:
             print(f"docs/{name}: {f'stale: {differs}' if differs else 'current'}")
             stale = stale or bool(differs)
         else:
             target.write_text(picture, encoding="utf-8")
-            print(f"docs/{name}: {len(picture.encode()):,} bytes, {differs or 'as before'}")
+            print(f"docs/{name}: {len(picture.encode()):,} bytes, {differs or 'unchanged'}")
     if stale:
         print("run: python scripts/draw_pictures.py", file=sys.stderr)
     return int(stale)

@@ -67,7 +67,7 @@ async def picture_at_rest(pilot: Pilot[Any]) -> str:
         await pilot.pause(3 * SECONDS_BETWEEN_LOOKS)
         if picture_of_screen(pilot.app) == first:
             return first
-    raise TimeoutError("the screen never came to rest")
+    raise TimeoutError("the screen did not become idle")
 
 
 async def at_rest(pilot: Pilot[Any], seconds: float = SECONDS_AT_REST) -> None:
@@ -84,4 +84,4 @@ async def at_rest(pilot: Pilot[Any], seconds: float = SECONDS_AT_REST) -> None:
             rested = monotonic()
         elif monotonic() - rested >= seconds:
             return
-    raise TimeoutError("the application never came to rest")
+    raise TimeoutError("the application did not become idle")

@@ -77,7 +77,7 @@ def main() -> None:
             print(f"{python}: installed in {seconds:.1f} s\n")
             print(table(("package", "MB"), sizes, LEAST_MEGABYTES, ".1f"), "\n")
             for what, code in (("the screen", SCREEN), ("a report", REPORT)):
-                print(table((f"imported for {what}", "ms"), imported(program, code), LEAST_MILLISECONDS, ".0f"), "\n")
+                print(table((f"imports of {what}", "ms"), imported(program, code), LEAST_MILLISECONDS, ".0f"), "\n")
 
 
 if __name__ == "__main__":

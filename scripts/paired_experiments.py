@@ -106,7 +106,7 @@ def read(lines: Iterable[str], strategy: str) -> dict[str, Pairs]:
     rows = csv.DictReader(lines)
     lacks = [name for name in NEEDED if name not in (rows.fieldnames or ())]
     if lacks:
-        raise ValueError(f"no such table: it has no column {', '.join(lacks)}")
+        raise ValueError(f"wrong table: missing column {', '.join(lacks)}")
     runs: defaultdict[tuple[str, str], dict[str, Run]] = defaultdict(dict)
     for row in rows:
         named = SETTING.match(row["experiment"])
@@ -162,7 +162,7 @@ def findings(settings: Sequence[Pairs]) -> Findings:
 def written(found: Mapping[str, Pairs], strategy: str) -> str:
     """Format the table and the text below it as Markdown."""
     lines = [
-        f"| setting, {strategy.lower()} | pairs | turns | 95 % of draws of tasks | cost | lost | won |",
+        f"| setting, {strategy.lower()} | pairs | turns | 95 % bootstrap interval | cost | lost | won |",
         "| --- | ---: | ---: | --- | ---: | ---: | ---: |",
     ]
     for name, pairs in found.items():
@@ -178,8 +178,8 @@ def written(found: Mapping[str, Pairs], strategy: str) -> str:
     lines += [
         f"| all | {pairs_of_all:,} | {all_of.change:+.1%} | {interval} | | {lost} | {won} |",
         "",
-        f"A setting not among them: {all_of.new_low:+.1%} to {all_of.new_high:+.1%} turns, with 95 %.",
-        f"One task: {all_of.tenth:.2f} to {all_of.most:.2f} times the turns, eight of ten tasks.",
+        f"New setting: {all_of.new_low:+.1%} to {all_of.new_high:+.1%} turns (95 % prediction interval).",
+        f"One task: {all_of.tenth:.2f} to {all_of.most:.2f} times the turns (p10 to p90).",
     ]
     return "\n".join(lines)
 
@@ -188,11 +188,11 @@ def main() -> None:
     """Read the table and print."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("table", type=Path, help="experiment_instance_costs_sweagent.csv")
-    parser.add_argument("--strategy", default=MASKED, help=f"as the table names it ({MASKED}); LLM-Summary is another")
+    parser.add_argument("--strategy", default=MASKED, help=f"strategy name in the table ({MASKED}), or LLM-Summary")
     options = parser.parse_args()
     if not options.table.is_file():
         sys.exit(
-            f"{options.table}: there is no such file. The table is public, and not part of this project:\n{__doc__}"
+            f"{options.table}: file not found. The table is public, but not part of this project:\n{__doc__}"
         )
     try:
         with options.table.open(encoding="utf-8", newline="") as lines:

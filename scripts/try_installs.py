@@ -57,11 +57,11 @@ def tried(way: str, python: str, wheel: Path) -> list[str]:
         places = {"PIPX_HOME": str(home / "pipx"), "PIPX_BIN_DIR": programs, "UV_TOOL_BIN_DIR": programs}
         env = {**kept, "HOME": folder, "LANG": "C.UTF-8", **places}
         seconds, program = installed(way, python, wheel, home, env)
-        version, said = timed(*program, "--version", env=env)
+        version, output = timed(*program, "--version", env=env)
         _, listed = timed(*program, "demo", "--list", env=env)
         sample = next(line.split()[1] for line in listed.splitlines() if line.startswith("coding-agent "))
         if not Path(sample).is_relative_to(home.resolve()):
-            raise SystemExit(f"{way}: the samples are not its own: {sample}")
+            raise SystemExit(f"{way}: the samples come from another installation: {sample}")
         report, _ = timed(*program, "report", sample, env=env)
         sessions = home / ".claude" / "projects" / "project"
         sessions.mkdir(parents=True)
@@ -70,8 +70,8 @@ def tried(way: str, python: str, wheel: Path) -> list[str]:
         if "<svg" not in (home / "page.html").read_text(encoding="utf-8"):
             raise SystemExit(f"{way}: the page has no charts")
         _, number = timed(python, "-c", "import platform; print(platform.python_version())", env=env)
-        if Path(wheel).name.split("-")[1] not in said:
-            raise SystemExit(f"{way}: no version: {said}")
+        if Path(wheel).name.split("-")[1] not in output:
+            raise SystemExit(f"{way}: no version in {output!r}")
         return [number.strip(), way, *(f"{each:.1f} s" for each in (seconds, version, report, page))]
 
 

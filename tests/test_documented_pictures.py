@@ -43,13 +43,13 @@ def test_every_picture_is_drawn_by_the_command_and_shown_on_a_page(pictures: Mod
 
 def test_a_picture_with_other_words_is_stale_and_the_first_of_them_are_told(pictures: ModuleType) -> None:
     before, now = (pictures.signed(text, "textual") for text in (DRAWN, DRAWN.replace("$4.39", "$4.40")))
-    assert pictures.difference(before, now) == "after “saves” stands “$4.39”, and would stand “$4.40”"
+    assert pictures.difference(before, now) == "after “saves”: “$4.39” would become “$4.40”"
     assert pictures.difference(before, before) == ""
 
 
 def test_other_colors_and_places_are_told_of_the_same_releases_and_not_of_others(pictures: ModuleType) -> None:
     before, now = (pictures.signed(text, "textual") for text in (DRAWN, DRAWN.replace('x="2"', 'x="3"')))
-    assert "other places or colours" in pictures.difference(before, now)
+    assert "other positions or colors" in pictures.difference(before, now)
     by_another = re.sub(r"textual [\d.]+", "textual 0.1", before)
     assert pictures.difference(by_another, now) == ""
 
@@ -66,7 +66,7 @@ def test_checking_names_the_stale_picture_and_changes_none(
     said = capsys.readouterr().out
     assert "docs/demo.svg: current" in said
     assert "docs/screen.svg: stale" in said
-    assert "docs/savings.svg: stale: it is not there" in said
+    assert "docs/savings.svg: stale: file not found" in said
     assert "costs" in (tmp_path / "screen.svg").read_text()
     assert pictures.main(["screen.svg"]) == 0
     assert (tmp_path / "screen.svg").read_text() == DRAWN
