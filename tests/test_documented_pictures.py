@@ -37,7 +37,8 @@ def test_every_picture_is_drawn_by_the_command_and_shown_on_a_page(pictures: Mod
     there = {path.name for path in (ROOT / "docs").rglob("*") if path.suffix in ENDINGS}
     assert there == {name for name in pictures.PICTURES if not name.endswith(".html")}
     pages = [ROOT / "README.md", *(ROOT / "docs").glob("*.md")]
-    shown = {Path(name.partition("?")[0]).name for page in pages for name in re.findall(r"!\[[^\]]*\]\(([^)]+)\)", page.read_text())}
+    names = [name for page in pages for name in re.findall(r"!\[[^\]]*\]\(([^)?]+)", page.read_text())]
+    shown = {Path(name).name for name in names}
     assert shown == there
 
 
