@@ -261,9 +261,9 @@ async def test_other_models_are_priced_from_the_call_under_the_cursor_and_may_be
         call = found.misses[0].call
         sonnet, opus = (model_switch(found, call, name) for name in ("claude-sonnet-4-6", "claude-opus-4-1"))
         saved = f"~{ON_SCREEN.dollars(sonnet.saved_usd.value)}"
-        await run.until_shown("another model throughout, same answers:  ")
+        await run.until_shown("another model throughout, same answers: ")
         await run.press("tab")
-        await run.until_shown(f"another model from call {call + 1} on, same answers:  ")
+        await run.until_shown(f"another model from call {call + 1} on, same answers: ")
         await run.until_shown(f"claude-sonnet-4-6 saves {saved}")
 
         await run.press("S")
@@ -276,7 +276,7 @@ async def test_other_models_are_priced_from_the_call_under_the_cursor_and_may_be
         more = f"claude-opus-4-1 costs ~{ON_SCREEN.dollars(-opus.saved_usd.value)} more"
         await run.until_shown(more)
         await run.press("enter")
-        await run.until_shown(f"another model from call {call + 1} on, same answers:  {more}")
+        await run.until_shown(f"another model from call {call + 1} on, same answers: {more}")
 
 
 async def test_the_screen_follows_a_plan_that_is_taken_back(running, paused: Path) -> None:
@@ -344,7 +344,7 @@ def test_what_another_model_saves_is_said_whole_at_every_width() -> None:
         for offered, width in product((switches, switches[:1]), range(72, 130)):
             (line,) = switch_lines(offered, width)
             assert saved in line
-            assert "alike" in line
+            assert "same answers" in line
             assert len(line) <= width
 
 
@@ -399,7 +399,7 @@ async def test_a_small_screen_of_a_session_without_misses_shows_its_bill(running
         await explained(run)
         await Misses.opened(run)
         await run.until_shown("Cost per call")
-        await run.until_shown("another model throughout, same answers:  ")
+        await run.until_shown("another model throughout, same answers: ")
         await run.press("B", "tab", "enter")
         await run.until_shown("╭─ Timeline")
 

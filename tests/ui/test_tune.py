@@ -156,7 +156,7 @@ async def test_whoever_has_pressed_a_key_stays_where_he_is(running, session_file
         assert ranking.SEARCHING in run.text()
         await run.tap("right")
         may_tell.set()
-        await run.until(lambda: "matters most here" in run.text())
+        await run.until(lambda: "has the largest effect" in run.text())
         assert (screen.limit, screen.value) == ("confirmation", 160)
 
 
@@ -168,7 +168,7 @@ async def test_what_is_assumed_of_the_model_is_no_limit_to_recommend(running, se
         assert {str(row.key) for row in table_on_top(run).rows} == {"here", "in the plan"}
         assert "value, tokens" in run.text()
         await run.tap("g", "k")
-        assert "assumed, not a limit" in screen.notice
+        assert "an assumption, not a limit" in screen.notice
         weighed = {axis.parameter.name for axis in ranking.weighed(screen.limits)}
         assert "window" not in weighed
         assert "window-size" in weighed
