@@ -47,9 +47,7 @@ def measure(bench: Workbench) -> Iterator[Measurement]:
     for case, times, limit in (("first time", cold, MOST_COLD), ("again", warm, MOST_WARM)):
         seconds = Runs(times).median
         note = f" ({seconds:.2f} s)"
-        yield at_most(
-            PROMISE, f"{case}, ratio to an empty app", seconds / alone, limit, " times", digits=2, note=note
-        )
+        yield at_most(PROMISE, f"{case}, ratio to an empty app", seconds / alone, limit, " times", digits=2, note=note)
     yield Measurement(PROMISE, "empty app", Runs(empty).milliseconds())
 
 

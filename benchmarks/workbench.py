@@ -96,9 +96,7 @@ def reference_sessions() -> Path:
     """
     folder = Path(os.environ.get("INSPECTOR_SHARED", ROOT.parent / "shared")) / "corpus"
     if not folder.is_dir():
-        raise NotMeasuredError(
-            "no real sessions next to the checkout; set INSPECTOR_SHARED to their folder"
-        )
+        raise NotMeasuredError("no real sessions next to the checkout; set INSPECTOR_SHARED to their folder")
     return folder
 
 

@@ -191,9 +191,7 @@ def main() -> None:
     parser.add_argument("--strategy", default=MASKED, help=f"strategy name in the table ({MASKED}), or LLM-Summary")
     options = parser.parse_args()
     if not options.table.is_file():
-        sys.exit(
-            f"{options.table}: file not found. The table is public, but not part of this project:\n{__doc__}"
-        )
+        sys.exit(f"{options.table}: file not found. The table is public, but not part of this project:\n{__doc__}")
     try:
         with options.table.open(encoding="utf-8", newline="") as lines:
             found = read(lines, options.strategy)
