@@ -130,37 +130,64 @@ def results(counted: Sequence[Beside], uncounted: int = 0) -> str:
         counted: Sessions that both counted.
         uncounted: Number of further sessions that report usage.
     """
-    equal = sum(each.is_equal for each in counted)
+    equal = [each for each in counted if each.is_equal]
+    different = [each for each in counted if not each.is_equal]
     calls, dollars = sum(len(each.calls) for each in counted), sum(each.usd for each in counted)
-    explained = sum(not each.is_equal and each.explained() is not None for each in counted)
+    explained = sum(each.explained() is not None for each in different)
     lines = [
-        f"{len(counted)} sessions with {calls:,} calls, ${dollars:,.2f}.",
-        f"{equal} cost the same to the last digit, with the same tokens; {explained} differ for known reasons.",
+        f"{len(counted)} sessions with {calls:,} calls, ${dollars:,.2f}. {len(equal)} cost the same to the last digit,",
+        f"with the same tokens; {explained} differ for known reasons.",
         "",
-        "| session | read by ccusage | calls | prompt tokens | output | here | there | | why |",
-        "| --- | --- | ---: | ---: | ---: | ---: | ---: | ---: | --- |",
-        *(_row(each) for each in counted),
+        "| format | read by ccusage | sessions | calls | prompt tokens | output | cost |",
+        "| --- | --- | ---: | ---: | ---: | ---: | ---: |",
+        *(_format_row(name, [each for each in equal if each.session.format == name]) for name in _formats(equal)),
     ]
+    if different:
+        lines += [
+            "",
+            "| session | calls | prompt tokens | output | inspector | ccusage | difference | reason |",
+            "| --- | ---: | ---: | ---: | ---: | ---: | ---: | --- |",
+            *(_row(each) for each in different),
+        ]
     if uncounted:
         lines += ["", f"{uncounted} more sessions report usage that only one of the two can count or price."]
     return "\n".join(lines)
+
+
+def _formats(sessions: Sequence[Beside]) -> list[str]:
+    return list(dict.fromkeys(each.session.format for each in sessions))
+
+
+def _format_row(name: str, sessions: Sequence[Beside]) -> str:
+    """Format the totals of the sessions of a format that cost the same."""
+    totals = [totals_of(each.session) for each in sessions]
+    placeholders = sum(each.placeholders > 0 for each in sessions)
+    cells = (
+        name,
+        "yes" if sessions[0].other.is_read else "by its rules",
+        f"{len(sessions)}",
+        f"{sum(len(each.calls) for each in sessions):,}",
+        f"{sum(each.prompt for each in totals):,}",
+        f"{sum(each.output for each in totals):,}" + (f" † in {placeholders}" if placeholders else ""),
+        f"${sum(each.usd for each in sessions):,.4f}",
+    )
+    return f"| {' | '.join(cells)} |"
 
 
 def _row(each: Beside) -> str:
     session, other = each.session, each.other
     models = ", ".join(dict.fromkeys(call.model for call in each.calls if call.model))
     totals = totals_of(session)
-    why = "" if each.is_equal else (each.explained() or ("**not explained**", 0.0))[0]
+    reason = (each.explained() or ("**not explained**", 0.0))[0]
     cells = (
         f"{session.format}, {models}",
-        "yes" if other.is_read else "by its rules",
         f"{len(each.calls):,}",
         f"{totals.prompt:,}",
         f"{totals.output:,}" + (" †" if each.placeholders else ""),
         f"${each.usd:,.4f}",
         f"${other.usd:,.4f}",
-        "" if each.is_equal else f"{each.difference:+,.5f}",
-        why,
+        f"{each.difference:+,.5f}",
+        reason,
     )
     return f"| {' | '.join(cells)} |"
 
