@@ -267,11 +267,11 @@ def test_on_the_screen_what_could_not_be_kept_is_told_and_all_else_works(place: 
             resource.prlimit(program.child.pid, resource.RLIMIT_FSIZE, (16, 16))
             before = set(tmp_path.rglob("*"))  # session summaries may be cached by now
             program.press("z", "d", shows="Runs per day")
-            program.press("7", "enter", shows="could not be kept")
+            program.press("7", "enter", shows="cannot save the setting")
         program.press("w", "s", shows="Save the plan as")
-        program.press("enter", shows="was not saved")
+        program.press("enter", shows="cannot save the plan")
         program.press("w", "p", shows="Save a picture")
-        program.press("enter", shows="could not be saved")
+        program.press("enter", shows="cannot save the picture")
         leave(program)
     kept = {path.suffix for path in set(tmp_path.rglob("*")) - before if path.is_file()}
     assert not kept & {".part", ".toml", ".svg"}
