@@ -44,7 +44,7 @@ class AnalysisScreen(SessionScreen[CloseResult | None], SingleResultScreen[Close
     The main screen continues below: when the session grows or the plan changes, `show_outcome` is called.
 
     An analysis screen opened from another one lies above it and closes to it. One that the user returned to closes to
-    the session, so that nobody has to step back through all screens below.
+    the session, so that the user need not step back through all screens below.
 
     Attributes:
         opened_from: The analysis screen below; None for the session.

@@ -5,7 +5,7 @@ in its variables. To color something new, add its meaning there.
 
 Roles and states use blue, orange, bluish green and vermillion from Okabe and Ito's palette
 (https://jfly.uni-koeln.de/color/), never red against green. Every state also has a glyph or a word. The color-blind
-theme has no green either, because some people see it as grey.
+theme has no green either, because some people see it as gray.
 """
 
 from __future__ import annotations

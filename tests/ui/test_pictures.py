@@ -43,7 +43,7 @@ async def test_the_chart_alone_has_only_the_chart(running, session_file) -> None
 
 
 async def test_a_session_that_is_none_cannot_be_shown_without_a_terminal_either(tmp_path: Path) -> None:
-    with pytest.raises(SessionError, match="no such file"):
+    with pytest.raises(SessionError, match="does not exist"):
         async with running_session(tmp_path / "absent.jsonl", None, (120, 36), Settings()):
             pass
 

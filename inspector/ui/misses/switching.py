@@ -104,7 +104,7 @@ def switch_lines(switches: Sequence[ModelSwitch], width: int) -> tuple[str, ...]
     since = f" from call {ON_SCREEN.whole(first.call + 1)} on" if first.call else ""
     long, short = (
         f"another model{since or ' throughout'}, same answers: ",
-        f"another model{since}, same answers: ",
+        f"another model{since.removesuffix(' on')}, same answers: ",
     )
     said = told_of_switch(first)
     ways = [long + (switch_detail(first) if len(together) == 1 else said), long + said, short + said]
