@@ -31,12 +31,11 @@ RUNS, RECORDED_LINES = 40, 60
 MEDIAN_MS, P95_MS = 30, 100
 PAUSE = 0.5
 SECONDS_TO_SHOW = 1.5
-HOW = """Lines are appended one at a time to the file of a session that is open in a pty, each half a second after
-the screen has come to rest. With follow on, the time runs from the end of the write to the last byte of the frame
-that shows the new row last in the timeline; with follow off, to the frame whose status line counts one more row.
-Lines continue a synthetic session, or a real session recorded while it grew: its first state is opened, and the
-lines added by later states are appended. Lines without a visible row are not counted. An empty app's key responses
-are timed before and after."""
+HOW = """Lines are appended one at a time to the file of an open session in a pty, each half a second after the
+screen is idle. The time runs from the end of the write to the last byte of the frame with the new row last in the
+timeline (follow on), or with one more row in the status line (follow off). Lines continue a synthetic session, or a
+real one recorded while it grew, from its first state. Lines without a visible row are not counted. An empty app's
+key responses are timed before and after."""
 
 
 def measure(bench: Workbench) -> Iterator[Measurement]:

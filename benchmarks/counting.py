@@ -36,7 +36,7 @@ def measure(bench: Workbench) -> Iterator[Measurement]:
         alone.append(tiktoken_alone(path).encoding)
     ratio = Runs(counted).median / Runs(alone).median
     case = "exact counts without a screen, ratio to tiktoken alone, both loaded"
-    yield at_most(PROMISE, case, ratio, 1.5, " times", digits=2)
+    yield at_most(PROMISE, case, ratio, 1.5, "x", digits=2)
     yield Measurement(PROMISE, "reading without a screen", f"{Runs(read).median:.2f} s")
     yield Measurement(PROMISE, "counting without a screen", f"{Runs(counted).median:.2f} s")
 

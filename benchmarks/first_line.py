@@ -25,12 +25,11 @@ LONGEST = 600.0
 LINE = re.compile(r"^ {4}(python3 -m venv \S+ && \S+pip install \. && )(\S+/inspector) demo$", re.MULTILINE)
 LEFT_OUT = (".*", "build", "dist", "__pycache__")
 SAMPLE = ROOT / "sample_sessions" / "coding-agent.jsonl"
-HOW = """The README's command for a checkout runs in a copy of this checkout, with an empty home, a PATH with Python
-and system programs only, and pip without a download cache; packages come from a registry. The time ends when the
-demo's timeline is on the screen, in a pty of 120 by 36. "Without installation" is the time after pip, the program's
-very first start. The same command with `report --last --format html -o page.html` is timed until the page is
-written, in a home with one session of Claude Code. The result is the best of 3, because other load and the registry
-only add time."""
+HOW = """The README's command for a checkout runs in a copy of it, with an empty home, a PATH with Python and system
+programs only, and pip without a download cache; packages come from a registry. The time ends when the demo's
+timeline is on the screen, in a pty of 120 by 36. "Without installation" is the time after pip, the program's first
+start. With `report --last --format html -o page.html`, the time ends when the page is written, in a home with one
+session of Claude Code. The result is the best of 3, because other load and the registry only add time."""
 
 
 class Timed(NamedTuple):

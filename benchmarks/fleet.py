@@ -53,9 +53,8 @@ def measure(bench: Workbench) -> Iterator[Measurement]:
     for way, runs in took.items():
         wall, processors = (Runs([*column]).median for column in zip(*runs, strict=True))
         case = f"{len(paths)} sessions, {size:,.0f} MB, {way}"
-        told = f"{len(paths) / wall:,.1f} sessions/s ({wall:.2f} s, {processors:.2f} s CPU)"
-        yield Measurement(PROMISE, case, told)
-        yield Measurement(PROMISE, f"{case}, memory per worker", str(most[way]))
+        speed = f"{len(paths) / wall:,.1f} sessions/s ({wall:.2f} s, {processors:.2f} s CPU)"
+        yield Measurement(PROMISE, case, f"{speed}; per worker {most[way]}")
     yield from _ten_thousand(bench)
 
 
@@ -71,8 +70,8 @@ def _ten_thousand(bench: Workbench) -> Iterator[Measurement]:
         memory = _Memory()
         with memory:
             wall, processors = _report(bench, folder, "thousands")
-        yield Measurement(PROMISE, f"{case}, {when}", f"{wall:,.1f} s, {processors:,.1f} s CPU")
-        yield Measurement(PROMISE, f"{case}, {when}, memory of the main process", memory.own)
+        measured = f"{wall:,.1f} s, {processors:,.1f} s CPU; main process {memory.own}"
+        yield Measurement(PROMISE, f"{case}, {when}", measured)
 
 
 def _write(folder: Path, numbers: range) -> None:

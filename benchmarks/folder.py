@@ -31,12 +31,11 @@ MOST_OF_ONE = 20
 PLAN = ("--strategy", "tiered-stale")
 COUNTER = "INSPECTOR_CCUSAGE"
 HOW = """Copies of the real Claude Code sessions next to the checkout, 300 MB in total, with new ids for messages,
-requests, tool calls and sessions and a copy number before every text; every twentieth is the largest. The counter is
-ccusage, found by name or at INSPECTOR_CCUSAGE; it prints its totals by session, offline. It and the report without a
-plan run in turn, each in a separate process, the report without caches. The report's two processes run in parallel
-if two processors are free, so the processor time of all processes is listed too. With a plan (tiered-stale),
-tiktoken encodes the same texts in two processes, each with half of the bytes, without loading and reading; the
-report is timed completely, with start and reading. Then the report runs again with its caches."""
+requests, tool calls and sessions and a copy number before every text; every twentieth is the largest. The counter
+is ccusage, found by name or at INSPECTOR_CCUSAGE, with totals by session, offline. It and the report without a plan
+and caches run in turn. The report's two processes run in parallel if two processors are free, so processor time is
+listed too. With a plan (tiered-stale), tiktoken encodes the same texts in two processes, each with half of the
+bytes, without loading and reading; the report is timed completely, then repeated with its caches."""
 
 _IDENTIFIER = re.compile(
     rb"(msg_|req_|toolu_)([A-Za-z0-9]{4})|([0-9a-f]{8})(-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12})"
@@ -68,13 +67,13 @@ def measure(bench: Workbench) -> Iterator[Measurement]:
     walls = [Runs([each.wall for each in runs]) for runs in (own, planned, again)]
     if counted:
         ratio = walls[0].median / Runs([each.wall for each in counted]).median
-        yield at_most(FOLDER, "without a plan, ratio to ccusage", ratio, 1.5, " times", digits=2)
+        yield at_most(FOLDER, "without a plan, ratio to ccusage", ratio, 1.5, "x", digits=2)
         ratio = Runs([each.processors for each in own]).median / Runs([each.processors for each in counted]).median
-        yield Measurement(FOLDER, "without a plan, processor time, ratio to ccusage", f"{ratio:.2f} times")
+        yield Measurement(FOLDER, "without a plan, processor time, ratio to ccusage", f"{ratio:.2f}x")
         yield Measurement(FOLDER, "ccusage", _told(counted))
     yield Measurement(FOLDER, "without a plan", _told(own))
     ratio = walls[1].median / Runs(alone).median
-    yield at_most(FOLDER, "with a plan, ratio to tiktoken on two processes", ratio, 1.2, " times", digits=2)
+    yield at_most(FOLDER, "with a plan, ratio to tiktoken on two processes", ratio, 1.2, "x", digits=2)
     yield Measurement(FOLDER, "tiktoken on two processes", f"{Runs(alone).median:.2f} s")
     yield Measurement(FOLDER, "with a plan", _told(planned))
     yield at_most(FOLDER, "with a plan, again", walls[2].median, 4.0, " s", digits=2)

@@ -47,7 +47,7 @@ def measure(bench: Workbench) -> Iterator[Measurement]:
     most = 1 + 0.05 / PYTHON_SECONDS
     for name, runs in (("unchanged result", small), ("shortened result", large)):
         ratio = Runs(runs).median / Runs(nothing).median
-        yield at_most(PROMISE, f"{name}, ratio to Python start-up", ratio, most, " times", digits=2)
+        yield at_most(PROMISE, f"{name}, ratio to Python start-up", ratio, most, "x", digits=2)
         yield Measurement(PROMISE, name, Runs(runs).milliseconds())
     yield Measurement(PROMISE, "Python start-up", Runs(nothing).milliseconds())
 

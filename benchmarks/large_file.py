@@ -19,14 +19,14 @@ if TYPE_CHECKING:
 
 OPENED, REOPENED, MEMORY = "opening a 100 MB Claude Code file", "reopening that file", "memory for a 100 MB file"
 RUNS = 5
-EXACT = re.compile(rb"tokens o200k_base|prompts fitted")
-HOW = """A synthetic Claude Code session of 100 MB, a fifth of it text that is counted, is opened in a pty. All rows
-are on the screen when the header shows the number of all messages; the first rows come earlier. Counts are exact
-when the header names the tokenizer or calls tokens calibrated. Counting is timed from the rows on. The baseline is a
-process that loads the tokenizer and encodes the same texts with tiktoken, one by one. The program loads its
-tokenizer while a subprocess reads the file, mostly before the rows. Every run has its own cache folder and opens the
-file a second time from it. Memory is the resident memory when counts are on the screen, and its maximum until then;
-the reader process, which has ended by then, is listed separately."""
+EXACT = re.compile(rb"tokens o200k_base|prompts calibrated")
+HOW = """A synthetic Claude Code session of 100 MB, a fifth of it counted text, is opened in a pty. All rows are
+present when the header shows the number of all messages. Counts are exact when the header names the tokenizer or
+calls tokens calibrated; their time starts at the rows. The baseline is a process that loads the tokenizer and
+encodes the same texts with tiktoken, one by one. The program loads its tokenizer while a subprocess reads the file,
+mostly before the rows. Every run has its own cache folder and reopens the file from it. Memory is the resident
+memory when counts are shown, and its maximum until then; the reader process has ended by then and is listed
+separately."""
 
 
 class Opening(NamedTuple):
@@ -53,7 +53,7 @@ def measure(bench: Workbench) -> Iterator[Measurement]:
     ratio = counting.median / Runs(alone).median
     yield at_most(OPENED, "all rows, with estimated sizes", rows.median, 1.0, " s", digits=2)
     yield Measurement(OPENED, "first rows", f"{Runs([opening.first_rows for opening in cold]).median:.2f} s")
-    yield at_most(OPENED, "exact counts, ratio to tiktoken alone", ratio, 1.5, " times", digits=2)
+    yield at_most(OPENED, "exact counts, ratio to tiktoken alone", ratio, 1.5, "x", digits=2)
     yield Measurement(OPENED, "exact counts, after the rows", f"{counting.median:.2f} s")
     yield Measurement(OPENED, "tiktoken alone, with loading", f"{Runs(alone).median:.2f} s")
     exact = Runs([opening.exact for opening in again])

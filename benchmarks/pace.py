@@ -77,8 +77,8 @@ class Pace:
             note: Text to print after the time.
         """
         times, limit = milliseconds / (Runs(self._seconds).median * 1e3), times_of(limit_ms)
-        measured = f"{milliseconds:.1f} ms{note}, {times:.1f} times"
-        return Measurement(promise, case, measured, f"≤ {limit:g} times", times <= limit)
+        measured = f"{milliseconds:.1f} ms{note}, {times:.1f}x"
+        return Measurement(promise, case, measured, f"≤ {limit:g}x", times <= limit)
 
 
 def times_of(milliseconds: float) -> float:

@@ -34,20 +34,19 @@ SHORTEST_PAUSE, LONGEST_PAUSE = 0.003, 0.012
 """Seconds between them, by chance, as a hand makes them. At equal distances, moves and frames would fall into step, and
 the last move come when the program is always, or never, in the middle of a replay."""
 
-COUNTED = re.compile(rb"prompts fitted")
+COUNTED = re.compile(rb"prompts calibrated")
 """Every text is counted, and the counts brought to the provider's scale."""
 
 REPLAYED = re.compile(rb"nothing is cut yet|cache (reads|writes)")
 """The plan, switched off, has been replayed."""
 
-HOW = f"""A synthetic session with exact counts, and the largest real one, in a pty. The keys are 1, which switches
-tiered-stale on or off, and an arrow on the slider of its tier {TIER}. The time runs from the key to the last byte of
-the last frame that changed a figure: slider, timeline bars, chart, cost and savings. The analyses that follow (range
-of the projection, risks) are listed separately. The terminal reports support for synchronized frames, as current
-ones do; its emulation is not part of the time. A drag is {MOVES} mouse moves on the same slider,
-{SHORTEST_PAUSE * 1e3:.0f} to {LONGEST_PAUSE * 1e3:.0f} ms apart at random, the same in every run; its time runs from
-the last move to the last change. An empty app's key responses are timed before, between and after: no Textual
-program is faster."""
+HOW = f"""A synthetic session with exact counts, and the largest real one, in a pty. The keys are 1, which toggles
+tiered-stale, and an arrow on the slider of its tier {TIER}. The time runs from the key to the last byte of the last
+frame that changed a figure: slider, timeline bars, chart, cost and savings. The analyses that follow (range, risks)
+are listed separately. The terminal reports synchronized frames, as current ones do; its emulation is not part of
+the time. A drag is {MOVES} mouse moves on the slider, {SHORTEST_PAUSE * 1e3:.0f} to {LONGEST_PAUSE * 1e3:.0f} ms
+apart at random, the same in every run; its time runs from the last move to the last change. An empty app's key
+responses are timed before, between and after: no Textual program is faster."""
 
 
 def measure(bench: Workbench) -> Iterator[Measurement]:

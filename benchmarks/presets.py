@@ -44,7 +44,7 @@ def measure(bench: Workbench) -> Iterator[Measurement]:
     growth = {name: taken[-1] / taken[-2] / (calls[-1] / calls[-2]) for name, taken in seconds.items()}
     worst = max(growth, key=lambda name: growth[name])
     case = f"{len(growth)} ready plans, {SIZES[-2]:,} and {SIZES[-1]:,} messages"
-    told = f"at most {growth[worst]:.1f} times linear ({worst})"
+    told = f"at most {growth[worst]:.1f}x linear ({worst})"
     yield Measurement(PROMISE, case, told, f"≤ {LINEAR_WITHIN:g}", growth[worst] <= LINEAR_WITHIN)
 
 

@@ -18,10 +18,9 @@ if TYPE_CHECKING:
 
 CALIBRATED, COST = "calibrated prompt size", "baseline cost"
 HOW = """All real Claude Code sessions next to the checkout are read, counted and calibrated. For every call with
-reported usage, the difference between the calibrated and the reported prompt is taken as a share of the latter;
-sessions with fewer than ten such calls are not calibrated and left out. The baseline cost of a session is compared
-with the sum of the genai-prices cost of every call's usage, with an estimated response length in place of a
-placeholder."""
+reported usage, the difference between the calibrated and the reported prompt is a share of the latter; sessions
+with fewer than ten such calls are left out. The baseline cost of a session is compared with the sum of the
+genai-prices cost of every call's usage, with an estimated response length in place of a placeholder."""
 
 
 def measure(bench: Workbench) -> Iterator[Measurement]:

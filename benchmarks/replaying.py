@@ -23,10 +23,10 @@ LINEAR_WITHIN = 1.5
 """A ten times longer session may take so many times ten times as long: memory is slower than its caches."""
 
 HOW = """Processor time in a single process, which other load does not lengthen. Sessions are generated in memory:
-calls with one tool result each, a compaction every 500 calls. Preparation that no plan changes is listed separately.
-The plan is tiered-stale; its limits change from run to run, so that no earlier replay can be reused. Then every
-strategy with its defaults is replayed over synthetic Claude Code sessions of 10,000 and 100,000 messages; linear
-means that the longer one takes at most 15 times as long."""
+calls with one tool result each, a compaction every 500 calls. Preparation that no plan changes is listed
+separately. The plan is tiered-stale with other limits in every run, so that no earlier replay can be reused. Then
+every strategy with its defaults is replayed over synthetic Claude Code sessions of 10,000 and 100,000 messages;
+linear means that the longer one takes at most 15 times as long."""
 
 
 def measure(bench: Workbench) -> Iterator[Measurement]:
@@ -84,12 +84,12 @@ def _growth(bench: Workbench) -> Iterator[Measurement]:
         if growth <= LINEAR_WITHIN:
             linear[name] = growth
         else:
-            told = f"{growth:.1f} times linear ({fast * 1e3:,.1f} ms, then {slow * 1e3:,.1f} ms)"
+            told = f"{growth:.1f}x linear ({fast * 1e3:,.1f} ms, then {slow * 1e3:,.1f} ms)"
             yield Measurement(PROMISE, f"{name}, 10,000 and 100,000 messages", told, f"≤ {LINEAR_WITHIN:g}", False)
     if linear:
         worst = max(linear, key=lambda name: linear[name])
         case = f"{len(linear)} of {len(STRATEGIES)} strategies, 10,000 and 100,000 messages"
-        told = f"at most {linear[worst]:.1f} times linear ({worst})"
+        told = f"at most {linear[worst]:.1f}x linear ({worst})"
         yield Measurement(PROMISE, case, told, f"≤ {LINEAR_WITHIN:g}", True)
 
 

@@ -47,7 +47,7 @@ LINES_A_SECOND, SECONDS_OF_BURST = 1_000, 60
 TABS = 50
 HABITS = (b"1", b"1", b"c", b"\x1b", b"t", b"\x1b", b"v", b"\x1b", b"?", b"\x1b", b"[", b"]", b"0", b"+", b"\x1b")
 """Keys of every hour: a strategy on and off, the studies, help, another call and back, a dialog."""
-COUNTED = re.compile(rb"prompts fitted")
+COUNTED = re.compile(rb"prompts calibrated")
 
 
 class Taken(NamedTuple):
@@ -203,11 +203,11 @@ def tabs(bench: Workbench) -> Iterator[str]:
     folder.mkdir()
     sessions = [Growing(folder / f"session-{number:02}.jsonl") for number in range(bench.runs(TABS))]
     with started(bench, "tabs", folder) as terminal:
-        terminal.wait_for(b"type filters", 60)
+        terminal.wait_for(b"type to filter", 60)
         for place, session in enumerate(sessions):
             if place:
                 terminal.send(b"o")
-                terminal.wait_for(b"type filters", 60)
+                terminal.wait_for(b"type to filter", 60)
             terminal.settle(0.3)
             terminal.send(session.path.stem.encode())
             terminal.settle(0.3)

@@ -8,6 +8,7 @@ import sys
 from importlib.metadata import version
 from typing import TYPE_CHECKING
 
+from benchmarks.pace import CASE as KEY_RESPONSE
 from benchmarks.promises import PROMISES
 
 if TYPE_CHECKING:
@@ -16,8 +17,7 @@ if TYPE_CHECKING:
     from benchmarks.promises import Measurement
 
 PACKAGES = ("textual", "tiktoken", "numpy", "msgspec", "watchfiles", "genai-prices")
-KEPT = {True: "yes", False: "no", None: ""}
-COLUMNS = ("promise", "case", "measured", "promised", "kept")
+COLUMNS = ("promise", "case", "measured", "limit")
 
 INTRODUCTION = """# Benchmarks
 
@@ -25,7 +25,7 @@ INTRODUCTION = """# Benchmarks
     python -m benchmarks plan-change append                        # or some of it
 
 Promises on time, memory and accuracy, and measurements. No test asserts times, because machines and their load differ.
-Rows without a promise explain others."""
+Rows without a limit explain others."""
 
 
 def as_text(measurements: Sequence[Measurement]) -> str:
@@ -50,7 +50,8 @@ def as_markdown(
     parts = [INTRODUCTION, "## Machine", machine(), "## Promises", _promises(), "## Figures"]
     rows = [COLUMNS, ("---",) * len(COLUMNS)]
     for name in PROMISES:
-        cells = [_cells(each) for each in measurements if each.promise == name]
+        shown = [each for each in measurements if each.promise == name and not each.case.startswith(KEY_RESPONSE)]
+        cells = [_cells(each) for each in shown]
         rows += [(row[0] if place == 0 else "", *row[1:]) for place, row in enumerate(cells)]
     parts.append("\n".join(f"| {' | '.join(row)} |" for row in rows))
     parts += [f"Not measured here: {name}, {reason}." for name, reason in missing.items()]
@@ -71,5 +72,5 @@ def _promises() -> str:
 
 
 def _cells(measurement: Measurement) -> tuple[str, ...]:
-    kept = KEPT[measurement.is_kept]
-    return (measurement.promise, measurement.case, measurement.measured, measurement.limit, kept)
+    limit = f"{measurement.limit}, **missed**" if measurement.is_kept is False else measurement.limit
+    return (measurement.promise, measurement.case, measurement.measured, limit)

@@ -42,11 +42,11 @@ def measure(bench: Workbench) -> Iterator[Measurement]:
     one = _replayed(sessions, bases) / len(bases)
     quick = _replayed(sessions, [plan for plan in bases if plan.name == QUICK] or bases)
     tried, searched = _searched(sessions, calls, bases)
-    case = f"{len(sessions)} sessions of Claude Code, {tried:,} plans"
-    yield Measurement(PROMISE, f"{case}, ratio to one plan's replay", f"{searched / one:,.0f} times")
+    case = f"{tried:,} plans, {len(sessions)} sessions"
+    yield Measurement(PROMISE, f"{case}, ratio to one plan's replay", f"{searched / one:,.0f}x")
     ratio = searched / one / tried
-    limit = f"≤ {MOST_A_PLAN:g} times"
-    yield Measurement(PROMISE, f"{case}, per plan tried", f"{ratio:.2f} times", limit, ratio <= MOST_A_PLAN)
+    limit = f"≤ {MOST_A_PLAN:g}x"
+    yield Measurement(PROMISE, f"{case}, per plan tried", f"{ratio:.2f}x", limit, ratio <= MOST_A_PLAN)
     yield Measurement(PROMISE, f"{case}, one plan's replay", f"{one * 1e3:,.1f} ms ({QUICK} {quick * 1e3:,.1f} ms)")
     yield Measurement(PROMISE, f"{case}, search", f"{searched:,.1f} s")
     yield Measurement(PROMISE, f"{case}, reading and preparing, once", f"{prepared:,.1f} s")

@@ -57,7 +57,7 @@ def results(sessions: list[Session], providers: list[dict[str, Any]]) -> str:
         (
             f"{len(sessions)} sessions that report usage, {sum(each['calls'] for each in sessions):,} calls. Of the "
             f"{len(fitted)} with enough calls to fit, {within} meet the promise.\n"
-            "Errors are in percent; `+` means that the prediction is higher."
+            "Errors in percent; `+`: the prediction is higher."
         ),
         *_by_provider(providers),
         "### Prompt sizes",
@@ -68,10 +68,11 @@ def results(sessions: list[Session], providers: list[dict[str, Any]]) -> str:
         table(
             (
                 *("#", "session", "calls", "prompts: median", "p90", "held out: median", "p90"),
-                *("results", "median", "p90", "responses matched by"),
+                *("results", "median", "p90"),
             ),
             [_prompts(each) for each in sessions],
         ),
+        _matches(sessions),
         _misses(sessions),
         "### Prompt caches and cost by rules",
         (
@@ -80,7 +81,7 @@ def results(sessions: list[Session], providers: list[dict[str, Any]]) -> str:
         ),
         table(
             (
-                *("#", "cache", "reads met", "read, recorded", "predicted", "error"),
+                *("#", "cache", "reads met", "read, recorded", "predicted"),
                 *("written, recorded", "predicted", "cost, recorded", "predicted", "error"),
             ),
             [_by_rules(each) for each in sessions],
@@ -135,8 +136,18 @@ def _prompts(each: Session) -> tuple[Any, ...]:
         percent(each["held_out_median"]),
         percent(each["held_out_p90"]),
         *((single["results"], percent(single["median"]), percent(single["p90"])) if single else ("", "", "")),
-        "" if few else "; ".join(dict.fromkeys(each["readings"].values())),
     )
+
+
+def _matches(sessions: list[Session]) -> str:
+    """List how responses are matched in later prompts, with the numbers of the sessions."""
+    numbers: dict[str, list[str]] = {}
+    for each in sessions:
+        if each["prompt_median"] is not None:
+            for reading in dict.fromkeys(each["readings"].values()):
+                numbers.setdefault(reading, []).append(str(each["number"]))
+    lines = [f"- {reading}: {', '.join(found)}" for reading, found in numbers.items()]
+    return "\n".join(["Responses are matched in later prompts by:", "", *lines])
 
 
 def _by_provider(providers: list[dict[str, Any]]) -> list[str]:
@@ -175,9 +186,11 @@ def _by_provider(providers: list[dict[str, Any]]) -> list[str]:
 
 
 def _errors(errors: dict[str, float] | None) -> tuple[str, str, str]:
-    """Return the error of predicted costs: median, p90, and error of the sum."""
+    """Return the error of predicted costs: median and p90 of several sessions, and error of the sum."""
     if errors is None:
         return "", "", ""
+    if errors["sessions"] == 1:
+        return "", "", _off(errors["together"])
     return percent(errors["median"], 1), percent(errors["p90"], 1), _off(errors["together"])
 
 
@@ -228,7 +241,6 @@ def _by_rules(each: Session) -> tuple[Any, ...]:
         percent(each["reads_met"], 0),
         f"{read['recorded']:,.0f}",
         f"{read['predicted']:,.0f}",
-        _off(read["off"]),
         f"{write['recorded']:,.0f}" if written else "",
         f"{write['predicted']:,.0f}" if written else "",
         _dollars(cost["recorded"]),
