@@ -4,9 +4,8 @@ import importlib
 import tomllib
 from pathlib import Path
 
-from drivers.base import BusError
-
 from control.rules import RULES, decide
+from drivers.base import BusError
 
 
 def sensors(path=Path("config/greenhouse.toml")):
