@@ -61,7 +61,7 @@ def test_the_table_is_written_with_what_all_settings_say() -> None:
 def test_another_table_is_refused_and_a_missing_one_told_where_to_get(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with pytest.raises(ValueError, match="no column experiment"):
+    with pytest.raises(ValueError, match="missing column experiment"):
         read(["a,b", "1,2"], MASKED)
     monkeypatch.setattr(sys, "argv", ["paired_experiments.py", str(tmp_path / "none.csv")])
     with pytest.raises(SystemExit, match="the-complexity-trap"):

@@ -298,7 +298,7 @@ def blocks_of_entries(entries: Iterable[dict[str, Any]]) -> dict[int, int]:
 
 
 def call_blocks(entries: Sequence[dict[str, Any]]) -> dict[str, int]:
-    """For each tool call, by id, the index of its block."""
+    """Return the block index of each tool call, by id."""
     found, index = {}, 0
     for entry in entries:
         index += 0 if entry["role"] == "assistant" and not content(entry.get("content", "")) else 1

@@ -458,11 +458,11 @@ class Running:
         self._screen.query_one("PlanList").scroll_to_focus()  # type: ignore[attr-defined]
 
     def pilot_of_facade(self) -> Pilot[Any]:
-        """For the other parts of the facade alone."""
+        """Return the pilot, only for other parts of the facade."""
         return self._pilot
 
     def top_of_facade(self) -> Any:
-        """The screen on top, for the other parts of the facade alone."""
+        """Return the top screen, only for other parts of the facade."""
         return self._top
 
     async def until(self, fact: Callable[[], Any], patience: float = PATIENCE) -> None:

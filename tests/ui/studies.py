@@ -109,7 +109,7 @@ class Study:
         return study
 
     async def shown(self) -> None:
-        """Wait until everything it works out is on the screen."""
+        """Wait until all its results are on the screen."""
         await self.run.pause()
 
     @property

@@ -51,7 +51,7 @@ def what_was_best_elsewhere(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture(params=SESSIONS)
 def session_path(request: pytest.FixtureRequest) -> Path:
-    """A session of this project, or a real one where those are at hand."""
+    """A session of this project, or a real one where available."""
     name: str = request.param
     if name.startswith("corpus/"):
         return request.getfixturevalue("shared") / name  # type: ignore[no-any-return]

@@ -60,7 +60,7 @@ def few_plans(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture(params=SESSIONS)
 def session_path(request: pytest.FixtureRequest) -> Path:
-    """A session of this project, or a real one where those are at hand."""
+    """A session of this project, or a real one where available."""
     name: str = request.param
     if name.startswith("corpus/"):
         return request.getfixturevalue("shared") / name  # type: ignore[no-any-return]
