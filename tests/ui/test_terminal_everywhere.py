@@ -88,13 +88,13 @@ class Tried(TerminalProgram):
             self.child.send((KEYS | MORE_KEYS).get(each, each))
         if changes:
             self.until(
-                lambda: "esc closes" not in self.text and self.found(changes) not in (before, []),
+                lambda: "esc closes the menu" not in self.text and self.found(changes) not in (before, []),
                 f"{name} ({key}): a change of {before}",
             )
         if shows:
             # The effect of a menu letter may be painted before the menu closes, and the menu's text is still on the
             # screen.
-            self.until(lambda: shows in self.text and "esc closes" not in self.text, f"{name} ({key}): {shows}")
+            self.until(lambda: shows in self.text and "esc closes the menu" not in self.text, f"{name} ({key}): {shows}")
         if hides:
             self.until(lambda: hides not in self.text, f"{name} ({key}): a screen without {hides}")
 
@@ -243,7 +243,7 @@ def test_keys_of_the_table_of_plans(program: Tried) -> None:
     program.go("home", shows="▶●nothing cut")
     act("study.explain", "E", shows="Calculation")
     program.go("escape", "down", "down", shows="Compare ")
-    act("compare.add", "+", shows="ctrl+z takes it back")
+    act("compare.add", "+", shows="ctrl+z undoes it")
     program.until(lambda: program.found(IN_USE), "the plan with the strategy")
     act("study.undo", "ctrl+z", changes=ROW)
     program.until(lambda: not program.found(IN_USE), "no plan at the cursor")
@@ -272,7 +272,7 @@ def test_keys_of_the_curves_and_the_map(program: Tried) -> None:
     act("tune.knee", "g k", changes=HERE)
     act("tune.plan", "g p", changes=HERE)
     act("tune.least", "g l", changes=HERE)
-    act("tune.apply", "enter", shows="the plan has it now")
+    act("tune.apply", "enter", shows="applied to the plan")
     act("tune.next", "tab", changes=r"╭─ Tune .*")
     act("tune.most", "*", changes=r"╭─ Tune .*")
     act("tune.previous", "shift+tab", changes=r"╭─ Tune .*")
@@ -288,7 +288,7 @@ def test_keys_of_the_curves_and_the_map(program: Tried) -> None:
     act("heat.least", "g l", changes=HERE)
     act("heat.right", "right", changes=HERE)
     act("heat.plan", "g p", changes=HERE)
-    program.go("g", "l", shows="▾least")
+    program.go("g", "l", shows="▾lowest")
     act("heat.apply", "enter", changes=r"▲in the plan +\S.*")
     act("heat.across", "tab", changes=r"╭─ Tune .*")
     act("heat.limit-down", "shift+tab", changes=r"╭─ Tune .*")
@@ -319,7 +319,7 @@ def test_keys_of_the_window_and_the_costs(program: Tried) -> None:
     act("costs.next-section", "tab", changes=r"╭─ [^─]+")
     act("costs.section-before", "shift+tab", changes=r"╭─ [^─]+")
     act("study.misses", "M", shows="What if (projected)")
-    act("misses.fold", "_", hides="no part of this")
+    act("misses.fold", "_", hides="not included above")
     act("misses.bill", "B", hides="Cost per call")
     program.go("B", shows="Cost per call")
     act("misses.model", "S", shows="Another model (projected)")
