@@ -33,7 +33,7 @@ REASON = "out of luck"
 TOLD = "this part failed: RuntimeError"
 
 
-class Violation(NamedTuple):
+class BrokenPart(NamedTuple):
     what: str
     part: str
     keys: tuple[str, ...]
@@ -41,23 +41,23 @@ class Violation(NamedTuple):
 
 
 WAYS = {
-    "a line is drawn": Violation("timeline.widget.Timeline.draw_line", "timeline", ("up",), "The guard"),
-    "a header is drawn": Violation("detail.widget.Detail.draw_header", "detail", ("down",), "raw"),
-    "a chart is drawn": Violation("chart.widget.ContextChart.render_line", "chart", ("left",), "█"),
-    "a widget is drawn": Violation("main.cost_pane.CostPane._answers", "cost", ("z", "d", "9", "enter"), "all figures"),
-    "a key is pressed": Violation("chart.widget.ContextChart.action_select", "chart", ("left",), "█"),
-    "the wheel is turned": Violation("chart.widget.ContextChart.on_mouse_scroll_down", "chart", ("wheel",), "█"),
-    "a widget is told something": Violation(
+    "a line is drawn": BrokenPart("timeline.widget.Timeline.draw_line", "timeline", ("up",), "The guard"),
+    "a header is drawn": BrokenPart("detail.widget.Detail.draw_header", "detail", ("down",), "raw"),
+    "a chart is drawn": BrokenPart("chart.widget.ContextChart.render_line", "chart", ("left",), "█"),
+    "a widget is drawn": BrokenPart("main.cost_pane.CostPane._answers", "cost", ("z", "d", "9", "enter"), "all figures"),
+    "a key is pressed": BrokenPart("chart.widget.ContextChart.action_select", "chart", ("left",), "█"),
+    "the wheel is turned": BrokenPart("chart.widget.ContextChart.on_mouse_scroll_down", "chart", ("wheel",), "█"),
+    "a widget is told something": BrokenPart(
         "plan.panel.PlanPanel.on_descendant_focus", "plan", ("down",), "tiered-stale"
     ),
-    "a pane is told something": Violation(
+    "a pane is told something": BrokenPart(
         "main.plan_pane.PlanPane.on_plan_panel_value_changed", "plan", ("down", "right"), "tiered-stale"
     ),
-    "a change is listened to": Violation("cost.summary.summarise", "cost", ("1",), "all figures"),
-    "a value is watched": Violation("detail.widget.Detail.watch_shown", "detail", ("right",), "raw"),
-    "a frame was drawn": Violation("plan.panel.Entries.scroll_to_focus", "plan", ("down",), "tiered-stale"),
-    "a timer runs": Violation("main.chart_pane.ChartPane._play_on", "chart", ("g", "space"), "█"),
-    "work is done": Violation(
+    "a change is listened to": BrokenPart("cost.summary.summarize", "cost", ("1",), "all figures"),
+    "a value is watched": BrokenPart("detail.widget.Detail.watch_shown", "detail", ("right",), "raw"),
+    "a frame was drawn": BrokenPart("plan.panel.PlanList.scroll_to_focus", "plan", ("down",), "tiered-stale"),
+    "a timer runs": BrokenPart("main.chart_pane.ChartPane._play_on", "chart", ("g", "space"), "█"),
+    "work is done": BrokenPart(
         "main.timeline_pane.TimelinePane._take_carried", "timeline", ("z", "s", "z", "s"), "The guard"
     ),
 }
@@ -221,7 +221,7 @@ async def test_what_waits_for_a_frame_is_done_though_something_else_that_waited_
 ) -> None:
     done: list[bool] = []
     async with running(session_file.path) as run:
-        monkeypatch.setattr("inspector.ui.plan.panel.Entries.scroll_to_focus", fail)
+        monkeypatch.setattr("inspector.ui.plan.panel.PlanList.scroll_to_focus", fail)
         run.after_frame(run.keep_entries_in_sight)
         run.after_frame(lambda: done.append(True))
         await until_told(run)

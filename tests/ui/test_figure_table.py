@@ -64,7 +64,7 @@ def test_the_marks_that_are_used_are_explained_in_one_line() -> None:
     projected = number_cell("$2", "", Figure(2.0, HowKnown.PROJECTED))
     rows = (FigureRow("a", {"tokens": least, "breaks": projected}),)
     assert (least.text, projected.text) == ("≥ $1", "~$2")
-    assert legend_of(Table(COLUMNS, rows)) == "~ estimated or projected, ≥ at least"
+    assert legend_of(Table(COLUMNS, rows)) == "~ estimated or projected, ≥ lower bound"
 
 
 @settings(max_examples=examples(40), deadline=None)

@@ -102,7 +102,7 @@ async def test_below_the_totals_stands_what_the_trims_of_the_session_saved_as_st
         saved = [trim["cumulative_tokens"] for trim in stats if trim["session_id"] == SESSION][-1]
         assert f"trimmed by the hook: 2 results, ~{saved:,} tokens saved  " in run.line_with("trimmed by the hook")
         await run.press("end")
-        await run.until_shown("each result once: no")
+        await run.until_shown("counted once. It is not")
         await run.press("E", "escape", "tab")
         assert "trimmed by the hook" not in run.text()
         assert study.is_on_top

@@ -217,7 +217,7 @@ def test_keys_of_the_plan(program: Tried) -> None:
     program.go(*"clear-old", "enter", shows="▸ [x] clear-old")
     act("strategy.earlier", "shift+up", changes=r"\[.\] (?:tiered-stale|clear-old)")
     act("strategy.later", "shift+down", changes=r"\[.\] (?:tiered-stale|clear-old)")
-    act("strategy.remove", "delete", shows="clear-old is out of the plan")
+    act("strategy.remove", "delete", shows="clear-old removed; ctrl+z undoes it")
 
 
 def test_keys_of_the_table_of_plans(program: Tried) -> None:
