@@ -130,7 +130,7 @@ ACTION = '''    UserAction(
         "Say hello",
     ),
 )
-"""Every key that works'''
+"""Keys that work in every pane'''
 
 COLUMN = """    TimelineColumn(
         "shape",
@@ -156,7 +156,7 @@ LINES = {
         ("    & > .timeline--cut {", "    & > .timeline--shape { color: $shape; text-style: italic; }\n")
     ],
     "ui/actions/main_screen.py": [
-        (')\n"""Every key that works', ACTION.removesuffix(')\n"""Every key that works')),
+        (')\n"""Keys that work in every pane', ACTION.removesuffix(')\n"""Keys that work in every pane')),
         ("if TYPE_CHECKING:\n", "from inspector.ui.hello import HelloScreen\n\n"),
     ],
 }
