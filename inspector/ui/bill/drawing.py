@@ -80,7 +80,7 @@ class CostSeries:
         misses: Avoidable misses, the costliest first.
         compactions: First calls after a recorded compaction.
         call: The selected call; None for none.
-        beside: Calls that were preceded by side requests.
+        side_requests: Calls that were preceded by side requests.
         side_requests_usd: Cost of the side requests.
     """
 
@@ -88,7 +88,7 @@ class CostSeries:
     misses: tuple[CacheMiss, ...]
     compactions: tuple[int, ...] = ()
     call: int | None = None
-    beside: tuple[int, ...] = ()
+    side_requests: tuple[int, ...] = ()
     side_requests_usd: float = 0.0
 
     @property
@@ -104,8 +104,8 @@ def bill_of(found: CacheMisses) -> CostSeries | None:
     session = found.replay.inputs.history.session
     requests = [each for row in side_spending(session, found.replay.inputs.pricing) for each in row.requests]
     places = {min(each.before, table.shape[1] - 1) for each in requests if each.before is not None}
-    beside, usd = tuple(sorted(places)), sum(each.cost or 0.0 for each in requests)
-    return CostSeries(table, found.dearest, compactions, None, beside, usd) if table.sum() > 0 else None
+    side_requests, usd = tuple(sorted(places)), sum(each.cost or 0.0 for each in requests)
+    return CostSeries(table, found.dearest, compactions, None, side_requests, usd) if table.sum() > 0 else None
 
 
 def told_of_call(series: CostSeries) -> str:
@@ -208,7 +208,7 @@ def _names(series: CostSeries, places: NDArray[np.int64], width: int) -> list[tu
 
 def _axis(series: CostSeries, places: NDArray[np.int64], width: int) -> list[tuple[str, str]]:
     cells = [(AXIS, "bill--axis")] * width
-    for call in series.beside:
+    for call in series.side_requests:
         cells[int(places[call])] = (BESIDE, "bill--label")
     for call in series.compactions:
         cells[int(places[call])] = (COMPACTED.glyph, "bill--compaction")
