@@ -94,7 +94,9 @@ class Tried(TerminalProgram):
         if shows:
             # The effect of a menu letter may be painted before the menu closes, and the menu's text is still on the
             # screen.
-            self.until(lambda: shows in self.text and "esc closes the menu" not in self.text, f"{name} ({key}): {shows}")
+            self.until(
+                lambda: shows in self.text and "esc closes the menu" not in self.text, f"{name} ({key}): {shows}"
+            )
         if hides:
             self.until(lambda: hides not in self.text, f"{name} ({key}): a screen without {hides}")
 
