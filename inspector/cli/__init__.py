@@ -55,7 +55,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         from inspector.hook.run import main as answer_event
 
         return answer_event(arguments[1:])
-    from inspector.cli.output import forget, narrate, prepare_streams
+    from inspector.cli.output import narrate, prepare_streams, redirect_to_devnull
 
     prepare_streams()
     try:
@@ -71,7 +71,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         return ExitCode.INTERRUPTED
     except BrokenPipeError:
-        forget(sys.stdout)
+        redirect_to_devnull(sys.stdout)
         return ExitCode.BROKEN_PIPE
     except MemoryError:
         narrate("not enough memory; if `ulimit -v` limits it, raise the limit")

@@ -89,10 +89,10 @@ def newest(folder: Path | None) -> Header:
     Raises:
         CommandError: There is none.
     """
-    from inspector.session.discovery import list_sessions, places
+    from inspector.session.discovery import list_sessions, search_places
 
     best: Header | None = None
-    for batch in list_sessions(places(None if folder is None else [folder])):
+    for batch in list_sessions(search_places(None if folder is None else [folder])):
         own = [header for header in batch if header.parent is None and not header.problem]
         best = max([*own, *([best] if best is not None else [])], key=lambda header: header.modified, default=None)
         if best is not None:
@@ -102,9 +102,9 @@ def newest(folder: Path | None) -> Header:
 
 def _require_files(folder: Path | None) -> None:
     """Reject an empty list. The list itself determines which files are sessions."""
-    from inspector.session.discovery import may_hold_sessions, places
+    from inspector.session.discovery import may_hold_sessions, search_places
 
-    if not may_hold_sessions(places(None if folder is None else [folder])):
+    if not may_hold_sessions(search_places(None if folder is None else [folder])):
         raise CommandError(_nothing_in(folder))
 
 

@@ -51,9 +51,9 @@ def print_list(folders: Sequence[Path] | None) -> int:
     from inspector.replay.pricing.prices import Pricing
     from inspector.report.session_listings import sessions_text
     from inspector.report.session_summary import summarize
-    from inspector.session.discovery import list_sessions, places
+    from inspector.session.discovery import list_sessions, search_places
 
-    found = [header for batch in list_sessions(places(folders)) for header in batch]
+    found = [header for batch in list_sessions(search_places(folders)) for header in batch]
     found.sort(key=lambda header: -header.modified)
     try:
         pricing = Pricing.load()

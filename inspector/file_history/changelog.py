@@ -84,11 +84,11 @@ def generate_changelog(history: FileHistory, path: str | None = None) -> tuple[C
     return tuple(_change(history, event, said) for event in events)
 
 
-def _change(history: FileHistory, event: FileEvent, said: PrecedingText) -> ChangelogEntry:
+def _change(history: FileHistory, event: FileEvent, preceding: PrecedingText) -> ChangelogEntry:
     difference = _Difference(event, *history.before_and_after(event))
     what, source = shortened(event.intent), ChangeSource.INTENT
     if not what:
-        what, source = said.before(event.call_block, event.call_turn), ChangeSource.SAID
+        what, source = preceding.before(event.call_block, event.call_turn), ChangeSource.SAID
     if not what:
         what, source = difference.in_words(), ChangeSource.DIFFERENCE
     return ChangelogEntry(event, what, source, difference.added, difference.removed)

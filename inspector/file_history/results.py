@@ -57,7 +57,7 @@ _CONTENT = "--- FILE CONTENT (truncated) ---\n"
 _CUT = re.compile(
     r"\[(?:Content|Line|File)[^\]\n]*truncated[^\]\n]*\]|… ?\[?\d+ (?:lines|chars|characters|tokens)[^\n]*truncated"
 )
-_TOLD = re.compile(r"<system>[^\n]*</system>\n(?= *\d+\t)")
+_KIMI_HEADER = re.compile(r"<system>[^\n]*</system>\n(?= *\d+\t)")
 """Text of Kimi CLI before the lines of a read."""
 _FENCED = re.compile(
     r"(?:File: `[^`\n]+`\. Lines (?P<first>\d+) to \d+ \(\d+ lines? total\): *\n)?"
@@ -156,7 +156,7 @@ def _body(text: str) -> str:
         at = text.find(begin, 0, 2_000)
         if at >= 0:
             return text[at + len(begin) :]
-    told = _TOLD.match(text)
+    told = _KIMI_HEADER.match(text)
     if told is not None:
         return text[told.end() :]
     listed = max(0, text.find(_CAT, 0, 500))

@@ -165,7 +165,7 @@ def with_rendition(part: ContentPart, text: str, rendition: Rendition) -> Conten
     """Set the text of an Anthropic content part; a cut text keeps its images, a replaced text loses them."""
     match part.get("type"):
         case "tool_result":
-            beside = [] if rendition.action is Action.REPLACED else _beside_text(part.get("content"))
+            beside = [] if rendition.action is Action.REPLACED else _other_content(part.get("content"))
             return {**part, "content": [{"type": "text", "text": text}, *beside] if beside else text}
         case "tool_use":
             return {**part, "input": tool_input(text)}
@@ -177,7 +177,7 @@ def with_rendition(part: ContentPart, text: str, rendition: Rendition) -> Conten
             return {"type": "text", "text": text}
 
 
-def _beside_text(content: Any) -> list[Any]:
+def _other_content(content: Any) -> list[Any]:
     if not isinstance(content, list):
         return []
     return [part for part in content if not (isinstance(part, dict) and part.get("type") == "text")]

@@ -16,7 +16,7 @@ from inspector.report.layout import HEADING, LABEL, WARNING, capitalized, plain
 from inspector.report.numbers import IN_TEXT
 from inspector.report.pages.model import Chart, Code, Line, Section, note_line
 from inspector.report.tables import Cell, Table, name_cell, word
-from inspector.report.uncertainty import UNCERTAIN, describe_turn_range
+from inspector.report.uncertainty import UNCERTAIN_ANSWERS, describe_turn_range
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -189,12 +189,14 @@ def _curve(group: CompactionGroup) -> str:
     costs = [IN_TEXT.cost_with_plan(against, each.cost_usd) if each.is_chosen else each.cost_usd for each in points]
     places = {round(at * (len(points) - 1) / (POINTS_IN_TEXT - 1)) for at in range(POINTS_IN_TEXT)}
     places |= {at for at, point in enumerate(points) if point.is_chosen or point.is_effective}
-    told = [f"{points[at].tokens:,} {IN_TEXT.marked(IN_TEXT.dollars(costs[at]), 'projected')}" for at in sorted(places)]
+    told = [
+        f"{points[at].tokens:,} {IN_TEXT.qualified(IN_TEXT.dollars(costs[at]), 'projected')}" for at in sorted(places)
+    ]
     return ", ".join(told)
 
 
 def _drawn(report: TuneReport) -> str:
-    others = f", and {UNCERTAIN}: {describe_turn_range()} turns" if report.asked.model_uncertainty else ""
+    others = f", and {UNCERTAIN_ANSWERS}: {describe_turn_range()} turns" if report.asked.model_uncertainty else ""
     return f"over resampled sessions{others}"
 
 

@@ -14,7 +14,7 @@ from msgspec.structs import replace
 
 import inspector
 from inspector.replay.analysis.recoveries import recoveries_to_break_even
-from inspector.replay.figure import HowKnown, weakest
+from inspector.replay.figure import HowKnown, lowest_confidence
 from inspector.report.cache_document import LifetimeFacts  # noqa: TC001  needed at run time for the schema
 from inspector.report.catalogue import (
     Count,
@@ -216,11 +216,11 @@ def folder_report(
         compactions=folder_compactions(row.compactions for row in rows),
         unread=sorted(unread, key=lambda each: each.path),
         warnings=[*notes, *_warnings(rows, unread)],
-        beside=_beside(rows),
+        beside=_side_requests(rows),
     )
 
 
-def _beside(rows: Sequence[SessionRow]) -> list[SideCallFacts]:
+def _side_requests(rows: Sequence[SessionRow]) -> list[SideCallFacts]:
     """Sum the requests outside the conversations by purpose."""
     every = [each for row in rows for each in row.beside]
     found = []
@@ -304,7 +304,7 @@ def summed(sets: Sequence[FigureSet]) -> FigureSet:
         values[name] = entry.rounded(entry.combined(value for value, _ in found)) if found else None
         hows = [HowKnown(how) for _, how in found if how]
         if hows:
-            known[name] = weakest(*hows).value
+            known[name] = lowest_confidence(*hows).value
     least = {name for each in sets for name in each.at_least}
     return FigureSet(**values, known=known, at_least=[name for name in values if name in least])
 
@@ -329,7 +329,7 @@ def _folder_saving(baseline: FigureSet, planned: FigureSet, each: Sequence[Savin
 
 def _weakest_saving(each: Sequence[Saving]) -> How | None:
     known = [HowKnown(saved.known["usd"]) for saved in each if "usd" in saved.known]
-    return weakest(*known).value if known else None
+    return lowest_confidence(*known).value if known else None
 
 
 def _warnings(rows: Sequence[SessionRow], unread: Sequence[UnreadSession]) -> list[str]:

@@ -30,7 +30,7 @@ from inspector.report.pages.model import Chart, Line, PageContent, Section, Tile
 from inspector.report.recovery_words import recovery_words
 from inspector.report.tables import NAME_WIDTH, Cell, FigureCells, Step, Table, name_cell, word
 from inspector.report.totals import marks_in, plan_letter
-from inspector.report.uncertainty import REPLAY_CAVEAT, UNCERTAIN, describe_uncertain_saving
+from inspector.report.uncertainty import REPLAY_CAVEAT, UNCERTAIN_ANSWERS, describe_uncertain_saving
 from inspector.safe_text import clip_cells
 
 if TYPE_CHECKING:
@@ -76,7 +76,7 @@ def folder_content(report: FolderReport) -> PageContent:
         tiles=_tiles(report, figures),
         sections=(
             _totals(report, figures),
-            *_beside(report),
+            *_side_requests(report),
             *_misses(report, figures),
             *_compactions(report, figures),
             *plans,
@@ -180,7 +180,7 @@ def _needed_total(report: FolderReport, figures: FigureCells, index: int, name: 
     return figures.cost_with_plan(plan.saved.usd, *steps) if name == "recoveries_usd" else figures.cell(*steps)
 
 
-def _beside(report: FolderReport) -> list[Section]:
+def _side_requests(report: FolderReport) -> list[Section]:
     """Build the section on requests outside the conversations, by purpose; empty if there are none."""
     if not report.beside:
         return []
@@ -316,7 +316,7 @@ def _plan_sections(report: FolderReport, figures: FigureCells, index: int) -> li
     plan = report.plans[index]
     parts: list[Part] = [Line((Cell(plain(plan.name), is_code=True),), is_item=True)]
     if plan.uncertainty is not None:
-        parts.append(Line((Cell(f"With {UNCERTAIN}: {describe_uncertain_saving(plan.uncertainty)}."),)))
+        parts.append(Line((Cell(f"With {UNCERTAIN_ANSWERS}: {describe_uncertain_saving(plan.uncertainty)}."),)))
     if plan.percent is not None:
         spread = plan.percent
         least, quarter, middle, most_quarter, most = (

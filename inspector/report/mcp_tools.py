@@ -209,7 +209,9 @@ class SessionMemory:
         # A path that cannot exist: the server must not write anything, including the count cache.
         *_, table = count_session(session, load_counter(), cache=CountCache(Path(os.devnull)))
         history = History.of(session)
-        replay = replayed(ReplayInputs.of(history, table, lender=calibration_source_of(history, table)), Plan())
+        replay = replayed(
+            ReplayInputs.of(history, table, calibration_source=calibration_source_of(history, table)), Plan()
+        )
         context = context_at(replay, replay.state(replay.history.call_count))
         sent = dict(zip(context.blocks.tolist(), context.sent.tolist(), strict=True))
         kinds: dict[str, float] = {}

@@ -142,7 +142,7 @@ def explained_value(explanation: Explanation, numbers: NumberFormat) -> str:
     if band is not None:
         return f"about {about(band, numbers)}, {between(band, numbers)}"
     written = numbers.quantity(explanation.value, explanation.unit)
-    return numbers.marked(written, explanation.known.value, is_lower_bound=explanation.is_lower_bound)
+    return numbers.qualified(written, explanation.known.value, is_lower_bound=explanation.is_lower_bound)
 
 
 def runs_a_day(runs: RunsPerDay) -> str:

@@ -26,11 +26,11 @@ from inspector.report.build_report import (
     compaction_totals_facts,
     cost_parts,
     explanation_facts,
-    measured,
     model_cost_facts,
     plan_facts,
     price_facts,
     recorded_figures,
+    to_report,
 )
 from inspector.report.cache_facts import cache_marks_facts, cache_misses_facts, hour_facts, model_switch_facts
 from inspector.report.catalogue import CarriedBlockFacts, FigureSet
@@ -114,8 +114,8 @@ def report_of(
         inspector=inspector.__version__,
         session=session,
         tokens=_token_facts(inputs),
-        recorded=None if recorded is None else measured(FigureSet, recorded),
-        baseline=measured(FigureSet, baseline.figures),
+        recorded=None if recorded is None else to_report(FigureSet, recorded),
+        baseline=to_report(FigureSet, baseline.figures),
         plans=[plan_facts(each, baseline, uses, options) for each in planned],
         warnings=[*caveats(inputs), *([] if redactor is None else [_about_masks(redactor)])],
         beside=beside,
@@ -210,7 +210,7 @@ def _best_plan(baseline: Replay, known: BestPlan | None, progress: Callable[[int
 def _heaviest(carried: Breakdown, redactor: SecretRedactor | None) -> list[CarriedBlockFacts]:
     history = carried.planned.history
     return [
-        measured(
+        to_report(
             CarriedBlockFacts,
             row,
             tool=history.session.blocks[row.block].tool_name,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 from msgspec import Struct
 
 from inspector.report.catalogue import (
-    LEAST,
+    LOWER_BOUND,
     CostParts,
     FigureSet,
     Output,
@@ -207,7 +207,7 @@ def _breakpoints_in(facts: Struct) -> set[str]:
         if name == "known":
             used |= set(value.values()) if isinstance(value, dict) else {value}
         elif name == "at_least":
-            used |= {LEAST} if value else set()
+            used |= {LOWER_BOUND} if value else set()
         elif name != "explain":
             parts = value if isinstance(value, list) else [value]
             used = used.union(*(_breakpoints_in(part) for part in parts if isinstance(part, Struct)))

@@ -33,8 +33,8 @@ from inspector.report.layout import (
 from inspector.report.numbers import IN_TEXT
 from inspector.report.pages.model import Chart, Code, Line, PageContent, Section, Tile, note_line
 from inspector.report.tables import Cell, FigureCells, Table, name_cell, word
-from inspector.report.tuning import CurvePoint, FrontPoint, TunedSession, lacking
-from inspector.report.uncertainty import EXPERIMENTS, REPLAY_CAVEAT, UNCERTAIN, describe_turn_range
+from inspector.report.tuning import CurvePoint, FrontPoint, TunedSession, missing_amount
+from inspector.report.uncertainty import EXPERIMENTS, REPLAY_CAVEAT, UNCERTAIN_ANSWERS, describe_turn_range
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -300,7 +300,7 @@ def _gathered_text(page: Page, groups: Sequence[TunedGroupFacts], costs: Sequenc
     page.line()
     page.line("Not enough data for a recommendation", HEADING)
     for group, cost in zip(groups, costs, strict=True):
-        more = lacking(group.sessions, group.calls)
+        more = missing_amount(group.sessions, group.calls)
         page.line(f"{plain(group.name)}: {IN_TEXT.plural(group.calls, 'call')}, {cost}; {more} more needed", indent=2)
     page.line("For a single session: inspector compare FILE.", indent=2)
 
@@ -320,7 +320,7 @@ def _left(group: TunedGroupFacts) -> str:
 
 def _drawn(report: TuneReport) -> str:
     """Describe the population of the saving's band."""
-    others = f", and {UNCERTAIN}: {describe_turn_range()} turns" if report.asked.model_uncertainty else ""
+    others = f", and {UNCERTAIN_ANSWERS}: {describe_turn_range()} turns" if report.asked.model_uncertainty else ""
     return f"over resampled sessions{others}"
 
 
@@ -362,7 +362,7 @@ def _curve_text(curve: CurveFacts) -> str:
     step = max(len(points) // VALUES_IN_TEXT, 1)
     places = sorted({*range(chosen % step, len(points), step), chosen})
     told = [
-        f"{_value(points[at].value)} {IN_TEXT.marked(IN_TEXT.dollars(points[at].net_usd), 'estimated')}"
+        f"{_value(points[at].value)} {IN_TEXT.qualified(IN_TEXT.dollars(points[at].net_usd), 'estimated')}"
         for at in places
     ]
     unit = f" ({curve.unit})" if curve.unit else ""

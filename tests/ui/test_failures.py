@@ -40,7 +40,7 @@ class Violation(NamedTuple):
     shows: str
 
 
-WAYS = {
+APPLY_METHODS = {
     "a line is drawn": Violation("timeline.widget.Timeline.draw_line", "timeline", ("up",), "The guard"),
     "a header is drawn": Violation("detail.widget.Detail.draw_header", "detail", ("down",), "raw"),
     "a chart is drawn": Violation("chart.widget.ContextChart.render_line", "chart", ("left",), "█"),
@@ -113,7 +113,7 @@ async def test_the_part_that_failed_says_so_and_comes_back_when_it_is_tried_agai
 ) -> None:
     used_without: set[str] = set()
     async with running(session_file.path) as run:
-        for way, broken in WAYS.items():
+        for way, broken in APPLY_METHODS.items():
             run.focus_part(broken.part)
             with pytest.MonkeyPatch.context() as patch:
                 patch.setattr(f"inspector.ui.{broken.what}", fail)

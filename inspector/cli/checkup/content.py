@@ -16,10 +16,10 @@ if TYPE_CHECKING:
 def session_findings() -> tuple[list[Finding], list[Path]]:
     """Count the sessions of each agent, and return their folders."""
     from inspector.cli.output import ProgressLine
-    from inspector.session.discovery import list_sessions, places
+    from inspector.session.discovery import list_sessions, search_places
     from inspector.session.registry import all_formats
 
-    where = places()
+    where = search_places()
     own: Counter[str] = Counter()
     subagents: Counter[str] = Counter()
     unreadable: Counter[str] = Counter()

@@ -17,7 +17,7 @@ from inspector.replay.analysis.cache_reads import caches_at_all, is_miss, missed
 from inspector.replay.analysis.miss_evidence import MissEvidence
 from inspector.replay.cache.miss_causes import MissCause
 from inspector.replay.engine.replay import replay as replay_of
-from inspector.replay.figure import Figure, HowKnown, weakest
+from inspector.replay.figure import Figure, HowKnown, lowest_confidence
 from inspector.strategies.plan import Plan
 
 if TYPE_CHECKING:
@@ -173,13 +173,13 @@ def total_of(cause: MissCause, misses: Iterable[CacheMiss]) -> CauseTotal:
 def sum_of(figures: Iterable[Figure]) -> Figure:
     """Sum up dollars, with the lowest confidence of all figures; None if any is None."""
     found = tuple(figures)
-    known = weakest(HowKnown.EXACT, *(each.known for each in found))
+    known = lowest_confidence(HowKnown.EXACT, *(each.known for each in found))
     values = [each.value for each in found if each.value is not None]
     return Figure(sum(values) if len(values) == len(found) else None, known)
 
 
 def _difference(one: Figure, other: Figure) -> Figure:
-    known = weakest(one.known, other.known)
+    known = lowest_confidence(one.known, other.known)
     return Figure(None if one.value is None or other.value is None else one.value - other.value, known)
 
 

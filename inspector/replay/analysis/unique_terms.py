@@ -22,7 +22,7 @@ _AROUND: Final = ".:-/"
 _PARTED = re.compile(r"[./:@\-]+")
 """Separators between the parts of a word."""
 
-_TELLING = re.compile(r"[0-9_./:\-]|.[A-Z]")
+_INFORMATIVE = re.compile(r"[0-9_./:\-]|.[A-Z]")
 """Distinguishes an identifier, a path or a number from an ordinary word, which may be capitalized."""
 
 _LINE_SHOWN = re.compile(r'File "([^"\n]{3,300})", line (\d{1,7})')
@@ -40,7 +40,7 @@ _PLACE_BITS: Final = 40
 """A place encodes a result's block and, in this many low bits, the offset in its text."""
 
 
-class Map(Protocol):
+class MappingLike(Protocol):
     """The dictionary operations needed here."""
 
     def get(self, key: Any, default: Any = None, /) -> Any: ...
@@ -51,7 +51,7 @@ class Map(Protocol):
 class LayeredDict:
     """A dictionary layered over another one that stays unchanged."""
 
-    def __init__(self, below: Map) -> None:
+    def __init__(self, below: MappingLike) -> None:
         self._below = below
         self._above: dict[Any, Any] = {}
 
@@ -66,7 +66,10 @@ class UniqueTerms:
     """Index of the texts so far."""
 
     def __init__(
-        self, words: Map | None = None, lines: Map | None = None, settled_before: AbstractSet[int] = frozenset()
+        self,
+        words: MappingLike | None = None,
+        lines: MappingLike | None = None,
+        settled_before: AbstractSet[int] = frozenset(),
     ) -> None:
         """Create an index.
 
@@ -75,13 +78,13 @@ class UniqueTerms:
             lines: The only result with a line, by the line's hash, -1 for several places.
             settled_before: Hashes of words already settled.
         """
-        self._words: Map = {} if words is None else words
-        self._lines: Map = {} if lines is None else lines
+        self._words: MappingLike = {} if words is None else words
+        self._lines: MappingLike = {} if lines is None else lines
         # Hashes of words that need no further notes: ordinary words, and those in several places.
         self._settled: set[int] = set()
         self._settled_before = settled_before
 
-    def aside(self) -> UniqueTerms:
+    def layered(self) -> UniqueTerms:
         """Return a layered copy for the rest of the session, which may still change."""
         return UniqueTerms(LayeredDict(self._words), LayeredDict(self._lines), self._settled)
 
@@ -184,15 +187,15 @@ def _result_and_start(place: int) -> tuple[int, int]:
     return place >> _PLACE_BITS, place & ((1 << _PLACE_BITS) - 1)
 
 
-def _known(word: str, words: Map) -> int | None:
+def _known(word: str, words: MappingLike) -> int | None:
     """Return the place of a word, None without an entry; `_ANYWHERE` for an ordinary word."""
-    if len(word) < _LEAST_WORD or not _TELLING.search(word):
+    if len(word) < _LEAST_WORD or not _INFORMATIVE.search(word):
         return _ANYWHERE
     place: int | None = words.get(hash(word))
     return place
 
 
-def _note(word: str, result: int, offset: int, words: Map) -> None:
+def _note(word: str, result: int, offset: int, words: MappingLike) -> None:
     key = hash(word)
     known = words.get(key)
     if known is None:
@@ -201,7 +204,7 @@ def _note(word: str, result: int, offset: int, words: Map) -> None:
         words[key] = _ANYWHERE
 
 
-def _note_parts(word: str, result: int, offset: int, words: Map) -> None:
+def _note_parts(word: str, result: int, offset: int, words: MappingLike) -> None:
     """Add the parts of a word; inlines `_note`, because there may be a million parts."""
     for start, part in _parts(word):
         key = hash(part)
@@ -220,8 +223,8 @@ def _parts(word: str) -> list[tuple[int, str]]:
     found, length = [], len(word)
     for signs in _PARTED.finditer(word):
         before, behind = signs.span()
-        if before >= _LEAST_WORD and _TELLING.search(word, 0, before):
+        if before >= _LEAST_WORD and _INFORMATIVE.search(word, 0, before):
             found.append((0, word[:before]))
-        if length - behind >= _LEAST_WORD and _TELLING.search(word, behind):
+        if length - behind >= _LEAST_WORD and _INFORMATIVE.search(word, behind):
             found.append((behind, word[behind:]))
     return found

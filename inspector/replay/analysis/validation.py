@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from inspector.tokens.calibration import Reading
+    from inspector.tokens.calibration import ResponseModel
 
 MEDIAN_PROMISE = 0.005
 
@@ -218,7 +218,7 @@ class Validation:
     baseline_cost: Prediction
     cuts: tuple[RecordedCut, ...]
     results: ResultFit | None
-    readings: Mapping[str, Reading]
+    readings: Mapping[str, ResponseModel]
     borrowed: str
 
     @property
@@ -343,7 +343,7 @@ def result_fit(inputs: ReplayInputs) -> ResultFit | None:
     if not len(blocks):
         return None
     told = np.array([sizes[block] for block in blocks.tolist()])
-    ours = inputs.scale.calibration.ratio * inputs.table.tokens[blocks] + inputs.scale.beside[blocks]
+    ours = inputs.scale.calibration.ratio * inputs.table.tokens[blocks] + inputs.scale.uncounted[blocks]
     off = np.abs(ours / told - 1)
     return ResultFit(len(blocks), float(np.median(off)), float(np.quantile(off, 0.9)))
 

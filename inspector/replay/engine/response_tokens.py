@@ -56,7 +56,7 @@ class ResponseTokens:
         if placeholder.any():
             thinks = history.kind == BlockKind.THINKING
             # Thinking is at least as long as its displayed text, even if its signature measures less.
-            beside = np.where(thinks, np.maximum(scale.beside, 0), scale.beside)
+            beside = np.where(thinks, np.maximum(scale.uncounted, 0), scale.uncounted)
             measured = scale.ratio[:-1] * _within(calls.response, history, table.tokens.astype(np.float64))
             measured += _within(calls.response, history, beside)
             # The reported count had already been streamed.

@@ -75,7 +75,7 @@ class CostSheet:
         kinds: Prompt usage of every tool's results and every other kind of block, largest first.
         tiers: Effect of every part of every strategy, and the prompt usage of its blocks; None if it changed none.
         models: Cost of each model's calls with nothing cut and under the plan; empty if there is one model.
-        beside: Side requests by purpose; empty if there are none.
+        side_requests: Side requests by purpose; empty if there are none.
         results: The tool results that cost most to resend.
         compactions: Forecasts of recorded compactions.
         compacted: Totals of recorded compactions, independent of the plan; None if there are none.
@@ -94,7 +94,7 @@ class CostSheet:
     kinds: tuple[BreakdownRow, ...]
     tiers: tuple[tuple[GroupEffect, BreakdownRow | None], ...]
     models: tuple[tuple[ModelCost, ...], tuple[ModelCost, ...]]
-    beside: tuple[SideSpending, ...]
+    side_requests: tuple[SideSpending, ...]
     results: tuple[ResentBlock, ...]
     compactions: tuple[CompactionForecast, ...]
     compacted: CompactionTotals | None
@@ -178,7 +178,7 @@ def cost_sheet(
         kinds=kinds,
         tiers=tiers,
         models=(models[0], models[1]),
-        beside=beside,
+        side_requests=beside,
         results=results,
         compactions=compactions,
         compacted=compaction_totals(baseline),

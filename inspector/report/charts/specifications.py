@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from inspector.replay.analysis.breakdown import part_label
 from inspector.replay.cache.miss_causes import MissCause
-from inspector.report.cache_text import DEAREST, dearest
+from inspector.report.cache_text import COSTLIEST, costliest
 from inspector.report.catalogue import CostParts, quantity
 from inspector.report.charts.palette import DASHES, SERIES, config
 from inspector.report.layout import plain
@@ -143,7 +143,7 @@ def bill_chart(report: Report, palette: Palette) -> dict[str, Any] | None:
         edges = {f"y{at}": round(top, 6) for at, top in enumerate(tops)}
         rows.append({"call": first + 1, "last": last, "from": first + 0.5, "to": last + 0.5, **dollars, **edges})
     layers = _stacked([quantity(CostParts, name).label for name in BILL], palette)
-    named = [] if report.cache_misses is None else dearest(report.cache_misses, DEAREST)
+    named = [] if report.cache_misses is None else costliest(report.cache_misses, COSTLIEST)
     if named:
         # Leave a text line per miss above the bars.
         top = max(row[f"y{len(BILL)}"] for row in rows) * HEIGHT / (HEIGHT - WORDS_HEIGHT * (len(named) + 1))

@@ -17,7 +17,7 @@ from inspector.report.cache_text import (
     CAUSE_COLUMNS,
     accounting_text,
     cause_name,
-    dearest,
+    costliest,
     lifetime_label,
     lifetime_text,
     miss_text,
@@ -58,7 +58,7 @@ def bill_section(report: Report) -> Section | None:
     if ledger is None or not ledger.calls or report.baseline.cost_usd is None:
         return None
     found = report.cache_misses
-    named = [] if found is None else dearest(found, 3)
+    named = [] if found is None else costliest(found, 3)
     told = "".join(f" Call {miss.call:,}: {miss_text(miss)}." for miss in named)
     together = max(last - first for first, last in downsample(len(ledger.calls), MOST_CALL_BARS))
     what = "cost of each call" if together == 1 else f"cost of calls, up to {together} per bar"
@@ -160,7 +160,7 @@ def _dearest(found: CacheMissesFacts, figures: FigureCells) -> Table:
             *(figures.cell("cache_misses", "misses", places[miss.call], name) for name in MISS_COLUMNS),
             Cell(miss.prevention or "-"),
         )
-        for miss in dearest(found, MOST_MISSES)
+        for miss in costliest(found, MOST_MISSES)
     ]
     labels = (quantity(CacheMissFacts, name).label for name in MISS_COLUMNS)
     head = ("call", "why", *labels, "prevention")

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 from inspector.replay.analysis.breakdown import part_label
 from inspector.report.build_report import plan_of_facts
 from inspector.report.cache_text import when_text
-from inspector.report.catalogue import LEAST, CostParts, legend, quantity
+from inspector.report.catalogue import LOWER_BOUND, CostParts, legend, quantity
 from inspector.report.export import answer_for
 from inspector.report.layout import plain
 from inspector.report.monthly_saving import (
@@ -232,7 +232,7 @@ def _risk(needed: NeededLaterFacts, saved: float | None) -> Line:
 
 
 def _estimated(usd: float) -> str:
-    return IN_TEXT.marked(IN_TEXT.dollars(usd), "estimated")
+    return IN_TEXT.qualified(IN_TEXT.dollars(usd), "estimated")
 
 
 def _monthly_saving(plan: PlanFacts) -> Line | None:
@@ -255,12 +255,12 @@ def _about_ends(plan: PlanFacts, month: Band) -> str:
     )
 
 
-def _saving(plan: PlanFacts | SavingPlanFacts, said: str, figures: FigureCells, steps: tuple[Step, ...]) -> Line:
+def _saving(plan: PlanFacts | SavingPlanFacts, text: str, figures: FigureCells, steps: tuple[Step, ...]) -> Line:
     """Describe a plan's saving and effect.
 
     Args:
         plan: The plan.
-        said: Subject of the sentence.
+        text: Subject of the sentence.
         figures: The report's figures.
         steps: Path of the plan in the report.
     """
@@ -273,7 +273,7 @@ def _saving(plan: PlanFacts | SavingPlanFacts, said: str, figures: FigureCells, 
         amount = replace(amount, text=amount.text.removeprefix(MINUS), is_loss=True)
         word, more = "costs", " more"
     of = Cell(f" {_of_what(plan)}).{_does(plan)}")
-    return Line((Cell(f"{said} {word} "), amount, Cell(f"{more}{unit} ("), share, of))
+    return Line((Cell(f"{text} {word} "), amount, Cell(f"{more}{unit} ("), share, of))
 
 
 def _of_what(plan: PlanFacts | SavingPlanFacts) -> str:
@@ -312,12 +312,12 @@ def tiles(report: Report, figures: FigureCells) -> tuple[Tile, ...]:
     return tuple(tile for tile in shown if tile.cell.value is not None)
 
 
-def legend_of(shown: tuple[Tile, ...], said: tuple[Line, ...]) -> str:
+def legend_of(shown: tuple[Tile, ...], lines: tuple[Line, ...]) -> str:
     """Explain the marks before the numbers, in one line; empty if there are none."""
     cells = [cell for tile in shown for cell in (tile.cell, *tile.note)] + [
-        cell for line in said for cell in line.cells
+        cell for line in lines for cell in line.cells
     ]
-    marks = {LEAST if cell.is_lower_bound else cell.known for cell in cells if cell.mark}
+    marks = {LOWER_BOUND if cell.is_lower_bound else cell.known for cell in cells if cell.mark}
     # Sentences contain estimates that are not cells.
     if any(ABOUT in cell.text for cell in cells):
         marks.add("estimated")

@@ -83,7 +83,7 @@ class ClineMessage:
 
 
 @dataclass
-class Work:
+class ToolActivity:
     """Tool activity in dropped messages: `ToolActivitySummary`."""
 
     read: dict[str, None] = field(default_factory=dict)
@@ -127,7 +127,7 @@ class BasicCompaction:
         kept: dict[int, list[int]] = {}
         total = 0
         for place in self._typed:
-            blocks = [block for block in messages[place].blocks if self._says(block, messages[place])]
+            blocks = [block for block in messages[place].blocks if self._has_text(block, messages[place])]
             if place != newest:
                 blocks = [
                     block for block in blocks if self._kinds[block] not in MEDIA or block in messages[place].notices
@@ -278,7 +278,7 @@ class BasicCompaction:
                 responses = "\n\nYour recent responses:\n" + "\n---\n".join(answers) if answers else ""
                 yield place, gap, f"{_NOTICE}{work.text}{responses}</SYSTEM_NOTICE>"
 
-    def _says(self, block: int, message: ClineMessage) -> bool:
+    def _has_text(self, block: int, message: ClineMessage) -> bool:
         if block in message.notices:
             return bool(_trimmed(message.notices[block]))
         return self._kinds[block] in MEDIA or bool(_trimmed(self._text(block)))
@@ -312,9 +312,9 @@ class BasicCompaction:
         texts = (_trimmed(self._text(block)) for block in message.blocks if kinds[block] not in (THINKING, TOOL_CALL))
         return "\n".join(filter(None, texts))
 
-    def _work(self, places: Iterable[int]) -> Work:
+    def _work(self, places: Iterable[int]) -> ToolActivity:
         """Summarize the tool activity of some messages: `summarizeToolActivity`."""
-        found = Work()
+        found = ToolActivity()
         edits: dict[str, str] = {}
         blocks = self._moment.history.session.blocks
         for place in places:
@@ -330,7 +330,7 @@ class BasicCompaction:
         return found
 
     @staticmethod
-    def _note_call(found: Work, edits: dict[str, str], tool: str, identifier: str, arguments: str) -> None:
+    def _note_call(found: ToolActivity, edits: dict[str, str], tool: str, identifier: str, arguments: str) -> None:
         given = mapping(_read(arguments))
         if tool == "read_files":
             files = given.get("files")

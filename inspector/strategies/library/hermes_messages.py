@@ -182,7 +182,7 @@ class HermesMessages:
         return (
             MessageFacts(Speaker.SYSTEM)
             if SYSTEM_TEXT in kinds
-            else MessageFacts(Speaker.USER, says=says and not message.is_meta, is_text=is_text)
+            else MessageFacts(Speaker.USER, has_text=says and not message.is_meta, is_text=is_text)
         )
 
     def _thinking(self, moment: CallContext, item: ConversationItem) -> int:

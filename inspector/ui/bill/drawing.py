@@ -51,7 +51,7 @@ KINDS: Final = (
 """Ordered from the bottom of a column to the top."""
 
 AXIS: Final = "─"
-BESIDE: Final = "+"
+SIDE_REQUEST_GLYPH: Final = "+"
 """Marks calls that were preceded by side requests."""
 HERE: Final = "◆"
 """Marks the selected call."""
@@ -80,7 +80,7 @@ class CostSeries:
         misses: Avoidable misses, the costliest first.
         compactions: First calls after a recorded compaction.
         call: The selected call; None for none.
-        beside: Calls that were preceded by side requests.
+        side_requests: Calls that were preceded by side requests.
         side_requests_usd: Cost of the side requests.
     """
 
@@ -88,7 +88,7 @@ class CostSeries:
     misses: tuple[CacheMiss, ...]
     compactions: tuple[int, ...] = ()
     call: int | None = None
-    beside: tuple[int, ...] = ()
+    side_requests: tuple[int, ...] = ()
     side_requests_usd: float = 0.0
 
     @property
@@ -108,7 +108,7 @@ def bill_of(found: CacheMisses) -> CostSeries | None:
     return CostSeries(table, found.dearest, compactions, None, beside, usd) if table.sum() > 0 else None
 
 
-def told_of_call(series: CostSeries) -> str:
+def call_summary(series: CostSeries) -> str:
     """Describe the cost of the selected call by kind: `call 132: $2.48, writes $2.31, output $0.12`."""
     call = series.call
     if call is None or not 0 <= call < series.call_count:
@@ -208,8 +208,8 @@ def _names(series: CostSeries, places: NDArray[np.int64], width: int) -> list[tu
 
 def _axis(series: CostSeries, places: NDArray[np.int64], width: int) -> list[tuple[str, str]]:
     cells = [(AXIS, "bill--axis")] * width
-    for call in series.beside:
-        cells[int(places[call])] = (BESIDE, "bill--label")
+    for call in series.side_requests:
+        cells[int(places[call])] = (SIDE_REQUEST_GLYPH, "bill--label")
     for call in series.compactions:
         cells[int(places[call])] = (COMPACTED.glyph, "bill--compaction")
     for miss in reversed(series.misses):
@@ -232,7 +232,9 @@ def _legend(series: CostSeries, width: int) -> list[tuple[str, str]]:
     if series.compactions:
         entries.append((COMPACTED.glyph, "bill--compaction", COMPACTED.label))
     if series.side_requests_usd:
-        entries.append((BESIDE, "bill--label", f"side requests {ON_SCREEN.dollars(series.side_requests_usd)}"))
+        entries.append(
+            (SIDE_REQUEST_GLYPH, "bill--label", f"side requests {ON_SCREEN.dollars(series.side_requests_usd)}")
+        )
     if series.call is not None:
         entries.append((HERE, "bill--here", f"call {ON_SCREEN.whole(series.call + 1)}"))
     cells: list[tuple[str, str]] = []

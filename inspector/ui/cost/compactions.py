@@ -37,7 +37,7 @@ def boundary_at(key: Hashable, sheet: CostSheet, rows: Rows) -> Boundary | None:
     return None
 
 
-def told_of_compaction(key: Hashable, sheet: CostSheet, rows: Rows) -> str:
+def compaction_text(key: Hashable, sheet: CostSheet, rows: Rows) -> str:
     """Describe one compaction or all of them as safe lines; empty for any other row."""
     compacted = compaction_totals_facts(sheet.compacted)
     if key == TOGETHER and compacted is not None:

@@ -189,7 +189,7 @@ class FilesScreen(AnalysisScreen):
         context, count = found.context, found.outcome.replay.history.call_count
         is_next = context.call >= count
         when = "the next prompt" if is_next else f"call {ON_SCREEN.whole(context.call + 1)} of {ON_SCREEN.whole(count)}"
-        size = ON_SCREEN.marked(f"{ON_SCREEN.whole(context.tokens)} tokens", context.known.value)
+        size = ON_SCREEN.qualified(f"{ON_SCREEN.whole(context.tokens)} tokens", context.known.value)
         pane, placeholder = self.query_one("#files-pane", Pane), self.query_one(Placeholder)
         files = ON_SCREEN.plural(len(context.files), "file")
         pane.border_title = Content(f"{files}: {size} of results in {when}" if context.files else "Files")

@@ -10,7 +10,7 @@ from textual.screen import Screen
 from textual.widget import Widget
 from textual.widgets import Input
 
-from inspector.ui.actions.action import BOUND, KEYLESS
+from inspector.ui.actions.action import ACTIONS_BY_NAME, KEYLESS
 from inspector.ui.menu.items import shown_key
 from inspector.ui.toolkit.status_bar import KeyHint
 
@@ -122,7 +122,7 @@ def _family(row: HelpRow) -> str:
 def _row(app: AnyApp, bindings: list[Binding]) -> HelpRow:
     first = bindings[0]
     keys = " or ".join(dict.fromkeys(key_of(app, binding) for binding in bindings if "super+" not in binding.key))
-    action = BOUND.get(first.id or "")
+    action = ACTIONS_BY_NAME.get(first.id or "")
     by_menu = action is not None and bool(action.menu) and first.key.startswith(KEYLESS)
     return HelpRow(
         keys,
@@ -140,7 +140,7 @@ def _row(app: AnyApp, bindings: list[Binding]) -> HelpRow:
 def key_of(app: AnyApp, binding: Binding) -> str:
     """Return the displayed key of a binding, or its key sequence in a menu; empty for none."""
     if binding.key.startswith(KEYLESS):
-        action = BOUND.get(binding.id or "")
+        action = ACTIONS_BY_NAME.get(binding.id or "")
         return menu_keys(action) if action is not None else ""
     display = app.get_key_display(binding)
     return display.replace("^", "ctrl+") if display.startswith("^") and len(display) > 1 else display

@@ -14,7 +14,7 @@ from inspector.ui.actions.action import bindings
 from inspector.ui.actions.screens import MENU
 from inspector.ui.menu.items import cells_of, columns_of, keys_cells, lines_of, shown_key
 from inspector.ui.toolkit.one_line import ACTION
-from inspector.ui.toolkit.pane import subtitle
+from inspector.ui.toolkit.pane import set_subtitle
 from inspector.ui.toolkit.single_result_screen import SingleResultScreen
 
 if TYPE_CHECKING:
@@ -121,7 +121,7 @@ class MenuScreen(ModalScreen[None], SingleResultScreen[None]):
             self.dismiss(None)
             return "+" not in key
         letters = " ".join(item.letter for item in self._items.values())
-        subtitle(self.query_one("#menu"), f"{shown_key(key)} is not in this menu ({letters}) · esc closes")
+        set_subtitle(self.query_one("#menu"), f"{shown_key(key)} is not in this menu ({letters}) · esc closes")
         return True
 
     async def on_click(self, event: events.Click) -> None:

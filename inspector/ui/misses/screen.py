@@ -17,13 +17,13 @@ from inspector.report.numbers import ON_SCREEN
 from inspector.ui.actions.action import bindings
 from inspector.ui.actions.screens import MISSES, MISSES_CALLS, MISSES_CAUSES
 from inspector.ui.analysis_screen import AnalysisScreen, CloseResult
-from inspector.ui.bill.drawing import bill_of, told_of_call
+from inspector.ui.bill.drawing import bill_of, call_summary
 from inspector.ui.bill.widget import BillChart
 from inspector.ui.controller.changes import Change
 from inspector.ui.dialogs.dialog import ValueDialog
 from inspector.ui.figure_table.table import Table, legend_of
 from inspector.ui.figure_table.widget import FigureTable
-from inspector.ui.miss_glyphs import none_missed
+from inspector.ui.miss_glyphs import no_misses_text
 from inspector.ui.misses.rows import ALL, FOLDED, avoidable, call_table, cause_table, misses_of, spent_on, what_ifs
 from inspector.ui.misses.switching import (
     HELP,
@@ -193,10 +193,10 @@ class MissesScreen(AnalysisScreen):
         pane, placeholder = self.query_one("#causes-pane", Pane), self.query_one(Placeholder)
         is_empty = not found.misses.misses
         placeholder.display = is_empty and not table.rows
-        placeholder.word = PlaceholderText(none_missed(found.misses))
+        placeholder.word = PlaceholderText(no_misses_text(found.misses))
         self.causes.display = not placeholder.display
         total = found.misses.total
-        said = none_missed(found.misses) if is_empty else ON_SCREEN.plural(total.calls, "cache miss")
+        said = no_misses_text(found.misses) if is_empty else ON_SCREEN.plural(total.calls, "cache miss")
         planned = "" if found.outcome.replay is found.outcome.baseline else " with the plan"
         pane.border_title = Content(f"{said[0].upper()}{said[1:]}{planned}")
         pane.styles.height = max(len(table.rows), LEAST_ROWS) + AROUND_ROWS
@@ -248,7 +248,7 @@ class MissesScreen(AnalysisScreen):
         self.query_one("#calls-pane", Pane).border_subtitle = Content(shown)
         if chart.series is not None:
             chart.series = replace(chart.series, call=call if isinstance(call, int) else None)
-            self.query_one("#bill-pane", Pane).border_subtitle = Content(told_of_call(chart.series))
+            self.query_one("#bill-pane", Pane).border_subtitle = Content(call_summary(chart.series))
         self._compute_switches()
 
     @on(DescendantFocus)
@@ -304,7 +304,7 @@ class MissesScreen(AnalysisScreen):
 
     def action_bill(self) -> None:
         if self.query_one(BillChart).series is None:
-            self.tell("no call here has a price")
+            self.show_notice("no call here has a price")
             return
         self.shows_bill = not self.is_bill_shown
         self._place_bill()
@@ -318,7 +318,7 @@ class MissesScreen(AnalysisScreen):
         """Open the dialog for another model to price from a call on."""
         call = self._switch_call()
         if self.found is None or call is None:
-            self.tell("no call to switch the model at")
+            self.show_notice("no call to switch the model at")
         else:
             self.run_dialog(self._ask_model(self.found, call), "price another model")
 

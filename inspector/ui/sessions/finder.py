@@ -98,7 +98,7 @@ class SessionFinder:
         self._keep(SECONDS_WORTH_KEEPING)
 
     def _look(self, on_found: Callable[[tuple[Header, ...], bool], object], is_cancelled: Callable[[], bool]) -> None:
-        from inspector.session.discovery import list_sessions, places, read_header
+        from inspector.session.discovery import list_sessions, read_header, search_places
 
         found: dict[Path, Header] = {}
         folders = list(self.folders or ())
@@ -111,7 +111,7 @@ class SessionFinder:
                 folders.append(path)
         told, last = False, time.monotonic()
         self.looked_in = tuple(folders) or None
-        looked_in = places(self.looked_in)
+        looked_in = search_places(self.looked_in)
         self.problem = next(filter(None, (_why_not_listed(place) for place, _ in looked_in)), "")
         for batch in list_sessions(looked_in, self._known):
             if is_cancelled():

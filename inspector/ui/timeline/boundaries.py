@@ -215,9 +215,9 @@ def aftermath_lines(found: CompactionAftermath) -> tuple[str, ...]:
 
 
 def _work(done: WorkStretch, found: CompactionAftermath) -> str:
-    usd = "" if isnan(done.usd) else f", {ON_SCREEN.marked(ON_SCREEN.dollars(done.usd), found.usd_known.value)}"
+    usd = "" if isnan(done.usd) else f", {ON_SCREEN.qualified(ON_SCREEN.dollars(done.usd), found.usd_known.value)}"
     actions = f"{done.actions:g} {'action' if done.actions == 1 else 'actions'}"
-    tokens = ON_SCREEN.marked(ON_SCREEN.whole(round(done.tokens)), found.tokens_known.value)
+    tokens = ON_SCREEN.qualified(ON_SCREEN.whole(round(done.tokens)), found.tokens_known.value)
     return f"{actions}, {tokens} tokens{usd}"
 
 
@@ -251,7 +251,7 @@ def _aligned(rows: list[tuple[str, int, int]], how: HowKnown) -> list[str]:
 
 
 def _tokens(tokens: int, how: HowKnown) -> str:
-    return ON_SCREEN.marked(ON_SCREEN.whole(tokens), how.value)
+    return ON_SCREEN.qualified(ON_SCREEN.whole(tokens), how.value)
 
 
 def cleared_line(compaction: Compaction) -> str:

@@ -63,7 +63,7 @@ def unfolded(rows: Rows, opened: Mapping[Key, Subagent], problems: Mapping[Key, 
     ]
     told = {place: problems[key] for place, key in enumerate(keys) if key in problems}
     if told:
-        rows = replace(rows, told=told)
+        rows = replace(rows, problems=told)
     if not shown:
         return rows
     stands = {int(rows.subagent[row]): row for row in np.flatnonzero(rows.subagent >= 0).tolist()}

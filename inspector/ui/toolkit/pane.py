@@ -42,13 +42,13 @@ class Pane(Vertical):
         """Set the subtitle: phrases by importance, after the number of rows out of sight."""
         self._foot = phrases
         told = [each for each in (self._hidden_rows, *phrases) if each]
-        subtitle(self, fitting(told, self.size.width) or next(iter(told), ""))
+        set_subtitle(self, join_fitting(told, self.size.width) or next(iter(told), ""))
 
     def on_resize(self) -> None:
         if self._foot is not None:
             self.set_subtitle(*self._foot)
 
-    def on_line_view_cut(self, event: LineView.Cut) -> None:
+    def on_line_view_hidden_lines_changed(self, event: LineView.HiddenLinesChanged) -> None:
         """Show the number of rows out of sight, if the frame has a subtitle."""
         above, below = (
             f"{arrow} {ON_SCREEN.whole(count)}" if count else ""
@@ -75,7 +75,7 @@ class Pane(Vertical):
             self.post_message(self.TitleClicked(self))
 
 
-def fitting(phrases: Sequence[str], width: int) -> str:
+def join_fitting(phrases: Sequence[str], width: int) -> str:
     """Join as many phrases, ordered by importance, as fit in a frame's edge, uncut; all if `width` is 0 (unknown)."""
     told = list(phrases)
     while told and 0 < width < cell_len(BETWEEN.join(told)) + CELLS_OF_FRAME:
@@ -83,13 +83,13 @@ def fitting(phrases: Sequence[str], width: int) -> str:
     return BETWEEN.join(told)
 
 
-def entitle(widget: Widget, title: str) -> None:
+def set_title(widget: Widget, title: str) -> None:
     """Set a frame's title if it changed; setting it redraws everything in the frame."""
     if str(widget.border_title or "") != title:
         widget.border_title = Content(title)
 
 
-def subtitle(widget: Widget, text: str) -> None:
+def set_subtitle(widget: Widget, text: str) -> None:
     """Set a frame's subtitle if it changed; see `entitle`."""
     if str(widget.border_subtitle or "") != text:
         widget.border_subtitle = Content(text)

@@ -130,7 +130,7 @@ def count_step(builder: SessionBuilder, step: Mapping[str, Any]) -> None:
     builder.record_counts[f"step:{string(step.get('source')) or '(no source)'}"] += 1
 
 
-Said = tuple[Role, tuple[bytes, ...]]
+MessageKey = tuple[Role, tuple[bytes, ...]]
 
 
 def begin_continuation(
@@ -140,10 +140,10 @@ def begin_continuation(
 
     Copied steps already in the trajectory are not added again.
     """
-    known: dict[Said, list[int]] = {}
+    known: dict[MessageKey, list[int]] = {}
     for index, message in enumerate(builder.messages):
         if message.thread == chat.number:
-            known.setdefault(_said(message), []).append(index)
+            known.setdefault(_message_key(message), []).append(index)
     copied: list[Message] = []
     if (defining := chat.tool_definitions(tools, file)) is not None:
         copied.append(defining)
@@ -159,14 +159,14 @@ def begin_continuation(
     first = len(builder.messages)
     members = []
     for message in copied:
-        places = known.get(_said(message))
+        places = known.get(_message_key(message))
         members.append(places.pop(0) if places else chat.add(message, is_sent=False))
     chat.begin(ContextCause.COMPACTION, members)
     builder.compactions.append(Compaction(first, trigger="continuation"))
     return taken
 
 
-def _said(message: Message) -> Said:
+def _message_key(message: Message) -> MessageKey:
     return message.role, tuple(block.digest for block in message.blocks)
 
 
@@ -232,7 +232,7 @@ class _Trajectories:
             following = self._following(place, seen) if depth == 0 else None
             if following is None:
                 there = fields[CONTINUED]
-                chat.say([_continued(place)], Origin(there.offset, there.length, 0, file))
+                chat.add_record([_continued(place)], Origin(there.offset, there.length, 0, file))
                 break
             file, fields = following.number, following.node.fields()
             self._builder.record_counts["continuation"] += 1
@@ -272,7 +272,7 @@ class _Trajectories:
             if copied and not is_copied:
                 _continue(self._builder, chat, copied[0])
                 copied = None
-            added = chat.say(chat_messages(step, model), Origin(item.offset, item.length, 0, file))
+            added = chat.add_record(chat_messages(step, model), Origin(item.offset, item.length, 0, file))
             self._link(step)
             if copied is not None and is_copied:
                 copied += added

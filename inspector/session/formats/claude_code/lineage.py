@@ -61,7 +61,7 @@ class ClaudeCodeLineage:
         self._last_session = ""
         self._is_title_custom = False
         self._summaries: dict[str, str] = {}
-        self._summarised = ""
+        self._summarized = ""
 
     def thread(self, record: ClaudeCodeRecord, parent_node: int, *, is_quiet: bool) -> int:
         agent = record.agent or record.parent_tool
@@ -140,8 +140,8 @@ class ClaudeCodeLineage:
 
     def take_summary(self, leaf: str, builder: SessionBuilder) -> None:
         """Use a summary as the title once the line it names is in this file; it may belong to another session."""
-        if leaf in self._summaries and builder.title == self._summarised:
-            self._summarised = builder.title = self._summaries[leaf]
+        if leaf in self._summaries and builder.title == self._summarized:
+            self._summarized = builder.title = self._summaries[leaf]
 
     def _new_thread(self, agent: str = "") -> int:
         number = self._thread_count
@@ -185,7 +185,7 @@ def is_request(record: ClaudeCodeRecord) -> bool:
 STARTING_TOOLS = frozenset({"Agent", "Task"})
 
 
-class Family:
+class RelatedSessions:
     """Collects links to the sessions mentioned in a session's lines."""
 
     def __init__(self, path: Path, builder: SessionBuilder) -> None:

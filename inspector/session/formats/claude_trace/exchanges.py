@@ -35,7 +35,7 @@ STEP = re.compile(r"/cursor/transcript/(.+)/turn/(\d+)/step/\d+$")
 """Path that claude-tap gives to a step of a Cursor conversation, with conversation and turn."""
 
 REQUEST, UNANSWERED, OTHER = "request", "request without a response", "other request"
-TOLD = "step of a transcript"
+LOGGED_STEP = "step of a transcript"
 """Count names of exchanges."""
 
 
@@ -89,7 +89,7 @@ class ExchangeLog:
             self._items = self._items or ResponsesInterpreter(self._builder, self._messages.numbers)
             self._items.add_exchange(said)
         elif (step := STEP.match(path)) is not None:
-            counts[TOLD] += 1
+            counts[LOGGED_STEP] += 1
             self._add_step(exchange, body.fields(), step[1], step[2])
         elif path.endswith(ENDINGS) and (google := google_request(body, exchange.response, path, exchange.time)):
             counts[REQUEST if google.response is not None else UNANSWERED] += 1

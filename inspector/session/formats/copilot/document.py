@@ -63,7 +63,7 @@ class CopilotDocumentInterpreter(DocumentInterpreter):
                 before = self.builder.messages[thread.members[-1]]
                 if before.role is Role.ASSISTANT:
                     spoken[0] = replace(spoken[0], is_call=False)  # one response may be stored as several messages
-            thread.say(spoken, Origin(entry.offset, entry.length))
+            thread.add_record(spoken, Origin(entry.offset, entry.length))
 
     @staticmethod
     def blocks_of_record(record: bytes, origin: Origin, /) -> list[TextBlock]:

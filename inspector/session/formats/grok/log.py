@@ -191,12 +191,12 @@ class MatchedResponses(NamedTuple):
     Attributes:
         reports: Report per response; None if unknown.
         gone: Logged responses that are no longer in the history and have no report.
-        untold: Logged responses that cannot be matched.
+        unmatched: Logged responses that cannot be matched.
     """
 
     reports: list[ResponseReport | None]
     gone: list[LoggedResponse]
-    untold: list[LoggedResponse]
+    unmatched: list[LoggedResponse]
 
 
 def match_logged_responses(
@@ -294,14 +294,14 @@ def _known_rows(
 
 
 def _settle(
-    told: MatchedResponses, rows: range, waiting: Sequence[LoggedResponse], compactions: Sequence[Compaction]
+    matched: MatchedResponses, rows: range, waiting: Sequence[LoggedResponse], compactions: Sequence[Compaction]
 ) -> None:
     """Assign unidentified responses to the rows between two identified ones."""
-    free = [row for row in rows if told.reports[row] is None]
+    free = [row for row in rows if matched.reports[row] is None]
     if len(free) == len(waiting):
         for row, one in zip(free, waiting, strict=True):
-            told.reports[row] = one.report(compactions)
+            matched.reports[row] = one.report(compactions)
     elif free:
-        told.untold.extend(waiting)
+        matched.unmatched.extend(waiting)
     else:
-        told.gone.extend(waiting)
+        matched.gone.extend(waiting)

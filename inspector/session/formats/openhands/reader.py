@@ -51,7 +51,7 @@ class EventThread(ChatThread):
         self._answered: dict[int, str] = {}
 
     def add_event_message(self, chat: ChatMessage, origin: Origin, event: str) -> None:
-        for index in self.say([chat], origin):
+        for index in self.add_record([chat], origin):
             self._note(index, event, self._builder.messages[index].blocks)
 
     def is_open(self, response: str) -> bool:

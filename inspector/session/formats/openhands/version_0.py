@@ -120,10 +120,10 @@ def _answer(event: Mapping[str, Any], action: str, args: Mapping[str, Any], time
 
 
 def _function(
-    event: Mapping[str, Any], action: str, args: Mapping[str, Any], said: Mapping[str, Any]
+    event: Mapping[str, Any], action: str, args: Mapping[str, Any], function: Mapping[str, Any]
 ) -> Mapping[str, Any]:
     """Return the call as made by the model if recorded, otherwise the resulting action."""
-    for call in objects(said.get("tool_calls")):
+    for call in objects(function.get("tool_calls")):
         if call.get("id") == call_id(event) and isinstance(call.get("function"), dict):
             return mapping(call["function"])
     name = string(mapping(event.get("tool_call_metadata")).get("function_name")) or action

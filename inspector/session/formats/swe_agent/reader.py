@@ -220,7 +220,7 @@ class _Run:
         call = self._awaits if is_result or role == "tool" else f"action-{self._calls}"
         said = swe_chat_messages(entry, is_result=is_result, call=call)
         said = [replace(one, model=self._model) if one.is_call else one for one in said]
-        added = self._chat.say(said, Origin(item.offset, item.length))
+        added = self._chat.add_record(said, Origin(item.offset, item.length))
         self._awaits = ""
         self._message_at[-1] = added[0] if added else None
         for one, index in zip(said, added, strict=True):
@@ -355,7 +355,7 @@ class MiniInterpreter(DocumentInterpreter):
             said = mini_chat_message(entry, call=call, is_result=is_result)
             if said.is_call and not said.model:
                 said = replace(said, model=model)
-            chat.say([said], Origin(item.offset, item.length))
+            chat.add_record([said], Origin(item.offset, item.length))
             content = said.value.get("content")
             awaits = call if said.is_call and isinstance(content, list) and has_call(content) else ""
 

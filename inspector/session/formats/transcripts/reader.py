@@ -62,7 +62,7 @@ class TranscriptInterpreter(RecordInterpreter):
         if not self._is_settled and self._chosen is not None:
             fresh = SessionBuilder()
             chosen = self._chosen
-            ChatThread(fresh).say(chat_messages(chosen.value), chosen.origin)
+            ChatThread(fresh).add_record(chat_messages(chosen.value), chosen.origin)
             self.builder.replace_all(fresh.messages, fresh.calls, fresh.contexts, ())
             self.builder.identifier, self.builder.title = name_of(chosen.line), title_of(chosen.value)
             self._is_settled = True
