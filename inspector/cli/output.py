@@ -240,12 +240,12 @@ class ProgressLine:
         self._next = time.monotonic() + REFRESH_SECONDS
         self._shown = True
         percent = min(100, 100 * done // total) if total > 0 else 0
-        said, columns = f"{percent} %{self._rest(done, total)}", _columns(sys.stderr) - 1
-        cells = min(BAR_CELLS, columns - len(f"{self._doing}: [] {said}"))
+        text, columns = f"{percent} %{self._rest(done, total)}", _columns(sys.stderr) - 1
+        cells = min(BAR_CELLS, columns - len(f"{self._doing}: [] {text}"))
         if cells >= LEAST_BAR_CELLS:
             filled = cells * percent // 100
-            said = f"[{'#' * filled}{'.' * (cells - filled)}] {said}"
-        line = f"{self._doing}: {said}" if len(self._doing) + 2 + len(said) <= columns else said[:columns]
+            text = f"[{'#' * filled}{'.' * (cells - filled)}] {text}"
+        line = f"{self._doing}: {text}" if len(self._doing) + 2 + len(text) <= columns else text[:columns]
         sys.stderr.write(f"\r{line}\x1b[K")
         sys.stderr.flush()
 

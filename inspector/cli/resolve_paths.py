@@ -76,11 +76,11 @@ def may_appear_later(path: Path) -> bool:
     if os.path.lexists(file):
         return True
     try:
-        beside = [one.name for one in file.parent.iterdir()]
+        others = [one.name for one in file.parent.iterdir()]
     except OSError:
         return False
     is_file_name = bool(file.suffix) or file.parent != type(file)()
-    return is_file_name and not difflib.get_close_matches(file.name, beside, n=1, cutoff=LOOKS_ALIKE)
+    return is_file_name and not difflib.get_close_matches(file.name, others, n=1, cutoff=LOOKS_ALIKE)
 
 
 def newest(folder: Path | None) -> Header:

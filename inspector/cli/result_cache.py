@@ -121,8 +121,11 @@ def source_of(session: Session, began: int, today: float) -> ResultInputs | None
             return None
         needs = [os.fsencode(Locator.of(path).file) for path in origins if path is not None]
     try:
-        files, beside = tuple(_seen(session.files)), _file_states((*session.side_files, *calibration_files(session)))
-        if not files or any(file.changed >= began - CLOCK_SECONDS * _NANOSECONDS for file in (*files, *beside)):
+        files, side_files = (
+            tuple(_seen(session.files)),
+            _file_states((*session.side_files, *calibration_files(session))),
+        )
+        if not files or any(file.changed >= began - CLOCK_SECONDS * _NANOSECONDS for file in (*files, *side_files)):
             return None
         content = _content(files)
         if tuple(_seen(session.files)) != files:
@@ -130,7 +133,7 @@ def source_of(session: Session, began: int, today: float) -> ResultInputs | None
     except OSError:
         return None
     is_undated = any(call.time is None for call in session.calls)
-    return ResultInputs(files, content, beside, tuple(needs), int(today // _DAY) if is_undated else 0)
+    return ResultInputs(files, content, side_files, tuple(needs), int(today // _DAY) if is_undated else 0)
 
 
 def is_unchanged(source: ResultInputs) -> bool:

@@ -102,8 +102,8 @@ def open_screen(paths: Sequence[Path], *, folders: Sequence[Path] | None = None,
     Raises:
         CommandError: The memory limit is too small for the screen.
     """
-    if told := too_little_memory_for_screen():
-        raise CommandError(told)
+    if reported := too_little_memory_for_screen():
+        raise CommandError(reported)
     process = ReadingProcess.begin(paths[0]) if paths else None
     # Read by Textual at import.
     os.environ.setdefault("TEXTUAL_FPS", FRAMES_PER_SECOND)

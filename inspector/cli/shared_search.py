@@ -70,12 +70,12 @@ class SharedSearch:
             for number, at in enumerate(searched):
                 now = time.monotonic()
                 share = now + max(until - now, 0) / (len(searched) - number)
-                said = f", group {number + 1} of {len(searched)}" if len(searched) > 1 else ""
-                told = retry_without_lost(left[at], problems, partial(search, share, said)) if at in left else None
-                if told is None:
+                text = f", group {number + 1} of {len(searched)}" if len(searched) > 1 else ""
+                reported = retry_without_lost(left[at], problems, partial(search, share, text)) if at in left else None
+                if reported is None:
                     left.pop(at, None)
                 else:
-                    found[at], left[at] = told, told.group
+                    found[at], left[at] = reported, reported.group
         for at in set(left) - set(searched):
             nothing = self._prepared(groups[at], ())
             found[at] = TunedGroup.of(groups[at], nothing, nothing, nothing)

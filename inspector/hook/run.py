@@ -140,8 +140,8 @@ def _note(folder: str, error: BaseException) -> None:
     """Log an error once, or print it to standard error if the log is not writable."""
     try:
         message = getattr(error, "message", "") or str(error)
-        told = f"{type(error).__name__}: {message}"
-        if (not folder or not record_error(folder, told)) and sys.stderr is not None:
-            sys.stderr.write(f"inspector hook: {told!a}; the result was left unchanged\n")
+        text = f"{type(error).__name__}: {message}"
+        if (not folder or not record_error(folder, text)) and sys.stderr is not None:
+            sys.stderr.write(f"inspector hook: {text!a}; the result was left unchanged\n")
     except BaseException:  # noqa: BLE001, S110  there is nowhere left to report it
         pass

@@ -243,7 +243,7 @@ def before_after_report(
     ]
     unpriced = sum(each.figures.cost_usd is None for each in sessions)
     silent = sum("estimated" in each.figures.known.get("cache_read_tokens", "") for each in sessions)
-    said = (
+    parts = (
         (unpriced, "without a price, not included in dollars"),
         (silent, "without reported usage: prompts are local estimates, and the prompt cache is simulated"),
     )
@@ -269,7 +269,7 @@ def before_after_report(
         unread=sorted(unread, key=lambda each: each.path),
         warnings=[
             *warnings,
-            *(f"{IN_TEXT.plural(count, 'session')} {what}" for count, what in said if count),
+            *(f"{IN_TEXT.plural(count, 'session')} {what}" for count, what in parts if count),
         ],
     )
 
@@ -434,7 +434,7 @@ def _mix(
 
 def _differs(mixes: Sequence[MixFacts], overall: ComparedGroupFacts) -> list[str]:
     """Return differences between the sets other than the tested change, in sentences."""
-    said = []
+    parts = []
     for mix in mixes:
         if mix.differs < DIFFERS:
             continue
@@ -443,10 +443,10 @@ def _differs(mixes: Sequence[MixFacts], overall: ComparedGroupFacts) -> list[str
             f"{row.name}, {IN_TEXT.share(row.before)} before and {IN_TEXT.share(row.after)} after" for row in rows
         )
         more = len(mix.rows) - len(rows) if mix.what != "subagents" else 0
-        said.append(f"{mix.what} differ by share of {mix.of}: {shares}{f'; and {more:,} more' if more else ''}")
+        parts.append(f"{mix.what} differ by share of {mix.of}: {shares}{f'; and {more:,} more' if more else ''}")
     length = next(each for each in overall.measures if each.name == "median_calls_of_session")
     if length.before and length.after and abs(length.after / length.before - 1) >= DIFFERS:
         word = "longer" if length.after > length.before else "shorter"
         medians = f"median {length.before:g} calls before, {length.after:g} after"
-        said.append(f"session lengths differ: they are {word} after, {medians}")
-    return said
+        parts.append(f"session lengths differ: they are {word} after, {medians}")
+    return parts

@@ -211,12 +211,12 @@ def _compared(report: BeforeAfterReport) -> Section:
 def _about_verdict(report: BeforeAfterReport) -> str:
     """Explain the verdicts that are used; empty for words that explain themselves."""
     wanted = f"{report.effect_percent:g} % ({report.effect_percent:g} points for a share)"
-    said = {
+    by_name = {
         "too small": f"Too small: below {wanted}",
         "more each": (f"N more each: additional sessions per set to detect {wanted} four times in five"),
     }
     used = {_verdict(each) for group in (report.overall, *report.models) for each in group.measures}
-    return ". ".join(text for words, text in said.items() if any(each.endswith(words) for each in used))
+    return ". ".join(text for words, text in by_name.items() if any(each.endswith(words) for each in used))
 
 
 def _sets(report: BeforeAfterReport, figures: FigureCells) -> Section:
@@ -230,8 +230,8 @@ def _sets(report: BeforeAfterReport, figures: FigureCells) -> Section:
     if not report.at:
         named = (f"{name}: {_few(_set(report, name).paths)}" for name in SETS)
         parts += [Line((Cell(plain(line)),), is_item=True) for line in named]
-    said = (f"{capitalized(plain(each))}." for each in (*report.differs, OBSERVATION))
-    parts += [Line((Cell(each),), is_item=True) for each in said]
+    phrases = (f"{capitalized(plain(each))}." for each in (*report.differs, OBSERVATION))
+    parts += [Line((Cell(each),), is_item=True) for each in phrases]
     return Section("sets", "The sets and their other differences", tuple(parts))
 
 

@@ -90,7 +90,7 @@ def miss_facts(miss: CacheMiss, history: History, known: HowKnown) -> CacheMissF
         history: History of its session.
         known: Certainty of the cache reads.
     """
-    call, said = history.session.calls[miss.call], miss.reported
+    call, reported = history.session.calls[miss.call], miss.reported
     return to_report(
         CacheMissFacts,
         miss,
@@ -100,8 +100,8 @@ def miss_facts(miss: CacheMiss, history: History, known: HowKnown) -> CacheMissF
         cause=miss.cause.value,
         cause_known=miss.known.value,
         derived=miss.derived.value,
-        reported="" if said is None else said.reason,
-        reported_tokens=None if said is None else said.tokens,
+        reported="" if reported is None else reported.reason,
+        reported_tokens=None if reported is None else reported.tokens,
         expected=miss.cause.is_expected,
         evidence=_evidence_facts(miss, history),
         prevention=miss.cause.prevention,

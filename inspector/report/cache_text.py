@@ -78,14 +78,14 @@ def miss_text(miss: CacheMissFacts) -> str:
 
 def miss_texts(misses: Sequence[CacheMissFacts]) -> list[str]:
     """Describe several misses; text already used for an earlier miss of the same cause is not repeated."""
-    said: set[tuple[str, str]] = set()
+    seen: set[tuple[str, str]] = set()
     texts = []
     for miss in misses:
         parts = [(miss.cause, part) for part in miss.evidence.text.split("; ") if part]
-        shown = "; ".join(part for cause, part in parts if (cause, part) not in said)
+        shown = "; ".join(part for cause, part in parts if (cause, part) not in seen)
         cause = MissCause(miss.cause)
         texts.append(f"{cause.short}: {shown}" if shown else cause.short if parts else cause.label)
-        said.update(each for each in parts if not any(character.isdigit() for character in each[1]))
+        seen.update(each for each in parts if not any(character.isdigit() for character in each[1]))
     return texts
 
 

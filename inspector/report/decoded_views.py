@@ -158,8 +158,8 @@ def _changed(source: DecodedView, pattern: re.Pattern[str], replacement: Callabl
 def _unescaped(match: re.Match[str]) -> str:
     """Decode an escape to its character."""
     kind = match.lastgroup or ""
-    said = match[kind]
+    reported = match[kind]
     if kind in _BASES:
-        code = int(said, _BASES[kind])
+        code = int(reported, _BASES[kind])
         return chr(code) if code <= _LAST_CODE else "\ufffd"
-    return _NAMES[said] if kind == "name" else _LETTERS.get(said, said)
+    return _NAMES[reported] if kind == "name" else _LETTERS.get(reported, reported)

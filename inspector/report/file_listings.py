@@ -201,8 +201,8 @@ def events_text(history: FileHistory, path: str) -> str:
     rows = []
     for event, content in zip(history.events[path], history.contents[path][1:], strict=True):
         what = f"perhaps {FileEventKind.EDIT}" if not event.is_certain else str(event.kind)
-        said = event.intent or ""
-        note = "; ".join(part for part in (one_line(said), one_line(event.problem)) if part)
+        text = event.intent or ""
+        note = "; ".join(part for part in (one_line(text), one_line(event.problem)) if part)
         rows.append((f"{event.turn:,}", what, one_line(event.tool), known_in_words(content), note))
     return _columns(("turn", "done", "tool", "known", ""), rows, numbers=(0,))
 

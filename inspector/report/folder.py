@@ -279,8 +279,8 @@ def _needed_later(found: Sequence[NeededLaterFacts], saved: Saving) -> NeededLat
         break_even_recoveries=recoveries_to_break_even(saved.usd, each_usd),
         known={},
     )
-    told = (name for name in quantities(NeededLaterFacts) if getattr(facts, name) is not None)
-    return replace(facts, known=dict.fromkeys(told, HowKnown.ESTIMATED.value))
+    parts = (name for name in quantities(NeededLaterFacts) if getattr(facts, name) is not None)
+    return replace(facts, known=dict.fromkeys(parts, HowKnown.ESTIMATED.value))
 
 
 def _least_first(saved: Saving) -> tuple[float, int]:
@@ -336,10 +336,10 @@ def _warnings(rows: Sequence[SessionRow], unread: Sequence[UnreadSession]) -> li
     unpriced = sum(row.baseline.cost_usd is None for row in rows)
     silent = sum(row.recorded is None and row.calls > 0 for row in rows)
     empty = sum(not row.calls for row in rows)
-    said = (
+    parts = (
         (len(unread), "could not be read, not included in any figure"),
         (unpriced, "without a price: included in tokens, but not in dollars"),
         (silent, "without reported usage: prompts are local estimates, and the prompt cache is simulated"),
         (empty, "without a call to a model"),
     )
-    return [f"{IN_TEXT.plural(count, 'session')} {what}" for count, what in said if count]
+    return [f"{IN_TEXT.plural(count, 'session')} {what}" for count, what in parts if count]

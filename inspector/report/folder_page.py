@@ -126,8 +126,8 @@ def _needed(plan: FolderPlan) -> tuple[Cell, ...]:
     if found is None:
         return ()
     saving = (plan.saved.usd, found.saved_at_least_usd)
-    said = recovery_words(found.calls, found.cost_each_usd, saving, found.break_even_recoveries, IN_TEXT)
-    return (Cell(f" {capitalized(said)}."),)
+    text = recovery_words(found.calls, found.cost_each_usd, saving, found.break_even_recoveries, IN_TEXT)
+    return (Cell(f" {capitalized(text)}."),)
 
 
 def _tiles(report: FolderReport, figures: FigureCells) -> tuple[Tile, ...]:
@@ -232,17 +232,17 @@ def _misses(report: FolderReport, figures: FigureCells) -> list[Section]:
 def _all_misses(report: FolderReport, figures: FigureCells) -> Line:
     found, at = report.cache_misses, "cache_misses"
     words = "cache miss" if found.calls == 1 else "cache misses"
-    told = [
+    parts = [
         figures.cell(at, "calls"),
         Cell(f" {words}: "),
         figures.cell(at, "tokens"),
         Cell(" tokens rewritten to cache"),
     ]
     if found.extra_usd is not None:
-        told += [Cell(" for "), figures.cell(at, "extra_usd"), Cell(" more than cache reads")]
+        parts += [Cell(" for "), figures.cell(at, "extra_usd"), Cell(" more than cache reads")]
     if found.share is not None:
-        told += [Cell(", "), figures.cell(at, "share"), Cell(" of the bill")]
-    return Line((*told, Cell(".")))
+        parts += [Cell(", "), figures.cell(at, "share"), Cell(" of the bill")]
+    return Line((*parts, Cell(".")))
 
 
 def _miss_cells(

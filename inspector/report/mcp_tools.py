@@ -152,9 +152,9 @@ class SessionMemory:
             history.check_turn(turn)
         state = history.file_state_at(path, turn)
         document = state_document(state)
-        told = {name: value for name, value in document.items() if name not in ("pieces", "text", "doubts")}
+        by_name = {name: value for name, value in document.items() if name not in ("pieces", "text", "doubts")}
         notes = [self._clean(note) for note in state_notes(state)]
-        return {**told, "notes": notes, **self._text_page(state_text(state.content), offset)}
+        return {**by_name, "notes": notes, **self._text_page(state_text(state.content), offset)}
 
     def changelog(
         self,

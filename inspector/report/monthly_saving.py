@@ -128,8 +128,8 @@ def saving_row(found: ProjectionFacts, numbers: NumberFormat, name: str = "") ->
         name: The plan, if the line is not below its name.
     """
     day, month = bands_of(found)
-    said = f"{daily_saving(day, numbers)}, {monthly_saving(month, numbers)}"
-    return runs_a_day(runs_of(found)), f"{f'{name} ' if name else ''}{said}"
+    text = f"{daily_saving(day, numbers)}, {monthly_saving(month, numbers)}"
+    return runs_a_day(runs_of(found)), f"{f'{name} ' if name else ''}{text}"
 
 
 def runs_of(found: ProjectionFacts) -> RunsPerDay:

@@ -97,7 +97,7 @@ def report_of(
     wanted = options.details or options.ledger or options.switch_to
     misses = cache_misses(baseline) if wanted else None
     spent = side_spending(inputs.history.session, inputs.pricing)
-    beside = [
+    others = [
         SideCallFacts(
             purpose=shown_name(each.purpose),
             calls=each.calls,
@@ -118,7 +118,7 @@ def report_of(
         baseline=to_report(FigureSet, baseline.figures),
         plans=[plan_facts(each, baseline, uses, options) for each in planned],
         warnings=[*caveats(inputs), *([] if redactor is None else [_about_masks(redactor)])],
-        beside=beside,
+        beside=others,
         altogether_usd=rounded(
             cost_with_side_requests(None if recorded is None else recorded.cost_usd.value, spent), DOLLAR_DIGITS
         ),
@@ -298,9 +298,9 @@ def _billing(inputs: ReplayInputs) -> str:
             unpriced.update(rates.unpriced)
     if not priced:
         return ""
-    said = "; ".join(f"{IN_TEXT.plural(count, 'call')}: {terms}" for terms, count in priced.items())
+    text = "; ".join(f"{IN_TEXT.plural(count, 'call')}: {terms}" for terms, count in priced.items())
     lacks = f"; no price is available for {', '.join(unpriced)}: add it below [terms] in the price file"
-    return f"billed by more than model and tokens: {said}{lacks if unpriced else ''}"
+    return f"billed by more than model and tokens: {text}{lacks if unpriced else ''}"
 
 
 def _output(inputs: ReplayInputs) -> str:

@@ -219,8 +219,8 @@ def side_requests_table(page: Page, requests: Sequence[SideCallFacts], recorded:
     page.line()
     page.table(["Side requests", "calls", "prompt tokens", "output", "cost"], rows, LEFT + RIGHT * 4)
     together = IN_TEXT.sum_of_dollars([recorded, *(each.cost_usd for each in requests)])
-    said = "" if together is None else f"; with the recorded calls, {IN_TEXT.dollars(together)}"
-    page.line(f"Not included in any other figure{said}.", LABEL, indent=2)
+    text = "" if together is None else f"; with the recorded calls, {IN_TEXT.dollars(together)}"
+    page.line(f"Not included in any other figure{text}.", LABEL, indent=2)
 
 
 def _totals_line(row: TotalsRow) -> list[str | Text]:
@@ -345,8 +345,8 @@ def needed_rows(plan: PlanFacts) -> list[tuple[str, str]]:
     if not needed.calls:
         return [("needed later", f"none ({by_kind})" if by_kind else "none")]
     saving = (plan.saved.usd, needed.saved_at_least_usd)
-    said = recovery_words(needed.calls, needed.cost_each_usd, saving, needed.break_even_recoveries, IN_TEXT)
-    return [("needed later", said), ("", f"by evidence: {by_kind} (inspector help evidence)")]
+    text = recovery_words(needed.calls, needed.cost_each_usd, saving, needed.break_even_recoveries, IN_TEXT)
+    return [("needed later", text), ("", f"by evidence: {by_kind} (inspector help evidence)")]
 
 
 def _certainty_suffix(known: str) -> str:
@@ -460,9 +460,9 @@ def carried_table(page: Page, report: Report) -> None:
     page.line()
     page.line(carried_title(report), HEADING)
     # Limit the rows; the last ones, for content the file does not hold, are always included.
-    beside = [row for row in report.carried if row.kind in UNRECORDED]
+    others = [row for row in report.carried if row.kind in UNRECORDED]
     texts = [row for row in report.carried if row.kind not in UNRECORDED and row.sent_tokens]
-    rows = [*texts[: MOST_ROWS - len(beside)], *beside]
+    rows = [*texts[: MOST_ROWS - len(others)], *others]
     _figure_table(
         page,
         "",

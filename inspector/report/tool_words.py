@@ -139,8 +139,8 @@ def _after_exit(text: str, output: str) -> str:
 
 
 def _reported(code: str, output: str) -> str:
-    said = output if output.strip() else NO_OUTPUT
-    return said if code == "0" else f"exit {code}: {said}"
+    text = output if output.strip() else NO_OUTPUT
+    return text if code == "0" else f"exit {code}: {text}"
 
 
 def _listed(text: str) -> list[str]:

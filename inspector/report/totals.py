@@ -64,8 +64,8 @@ def session_heading(session: SessionFacts) -> str:
 
     A name that consists only of masks also falls back to the kind.
     """
-    told = f"Session of {IN_TEXT.plural(session.calls, 'call')}, {session.agent or session.format}"
-    return plain(session.title if says_something(session.title) else told)
+    text = f"Session of {IN_TEXT.plural(session.calls, 'call')}, {session.agent or session.format}"
+    return plain(session.title if says_something(session.title) else text)
 
 
 def carried_title(report: Report) -> str:

@@ -205,9 +205,9 @@ def _front_section(group: TunedGroupFacts, figures: FigureCells, at: int) -> Sec
         f"{IN_TEXT.dollars(group.front[0].saved_usd)} at {group.front[0].needed:,} recoveries to "
         f"{IN_TEXT.dollars(most.saved_usd)} at {most.needed:,}."
     )
-    said = "Each plan here saves more than all others with as few recoveries."
+    text = "Each plan here saves more than all others with as few recoveries."
     is_recommended = group.verdict == "recommended" and any(point.is_chosen for point in group.front)
-    about = Line((Cell(f"{said}{' The large point is the recommended one.' if is_recommended else ''}"),))
+    about = Line((Cell(f"{text}{' The large point is the recommended one.' if is_recommended else ''}"),))
     table = Table("Saving against needed later", head, rows, words=2)
     return Section(
         f"front-{at + 1}", "Saving against needed later", (about, Chart(f"front-{at + 1}", alternative), table), level=3
@@ -361,12 +361,12 @@ def _curve_text(curve: CurveFacts) -> str:
     chosen = next((at for at, point in enumerate(points) if point.value == curve.value), 0)
     step = max(len(points) // VALUES_IN_TEXT, 1)
     places = sorted({*range(chosen % step, len(points), step), chosen})
-    told = [
+    parts = [
         f"{_value(points[at].value)} {IN_TEXT.qualified(IN_TEXT.dollars(points[at].net_usd), 'estimated')}"
         for at in places
     ]
     unit = f" ({curve.unit})" if curve.unit else ""
-    return f"{curve.limit}{unit}: {', '.join(told)}"
+    return f"{curve.limit}{unit}: {', '.join(parts)}"
 
 
 def _front_text(page: Page, group: TunedGroupFacts, figures: FigureCells, at: int) -> None:
@@ -411,8 +411,8 @@ def _short(strategies: Sequence[str]) -> str:
 
 def _to_use(plan: TunedPlan, plan_file: str) -> list[str]:
     """Return the commands to run next."""
-    said = f"the plan is in {plan_file}" if plan_file else "write the plan with inspector tune … -o tuned.toml"
-    lines = [said]
+    text = f"the plan is in {plan_file}" if plan_file else "write the plan with inspector tune … -o tuned.toml"
+    lines = [text]
     if plan.targets:
         file = plan_file or "tuned.toml"
         lines[0] += f"; write its configuration with inspector export --plan {file} --to {plan.targets[0]}"

@@ -73,9 +73,11 @@ def why_text(report: Report, width: int = WIDTH, *, color: bool = False) -> str:
     if session.calls:
         rows = [*_bill(report), *_by_model(report), *_hour(report), *_misses(report), *_compacted(report)]
         rows += _carried(report.heaviest)
-        page.table(None, [(Text(label, LABEL), amount, said) for label, amount, said in rows], LEFT + RIGHT + WRAPPED)
+        page.table(
+            None, [(Text(label, LABEL), amount, reported) for label, amount, reported in rows], LEFT + RIGHT + WRAPPED
+        )
         most = max(len(label) for label, _, _ in rows)
-        page.pairs((label.ljust(most), said) for label, said in _ways(report))
+        page.pairs((label.ljust(most), reported) for label, reported in _ways(report))
         if _shows_savings(report):
             page.line(REPLAY_CAVEAT, LABEL, indent=2)
         page.line(MORE, LABEL, indent=2)
@@ -129,8 +131,8 @@ def _by_model(report: Report) -> list[Row]:
     for each, text, share in zip(found, written, shares, strict=True):
         name = clip_cells(plain(each.model or "unnamed model"), NAME_WIDTH)
         marked = IN_TEXT.qualified(text, each.known.get("usd", ""), is_lower_bound="usd" in each.at_least)
-        said = f"{share}{'' if rows else ' of the bill'}: {name}, {IN_TEXT.plural(each.calls, 'call')}"
-        rows.append(("" if rows else "by model", marked, said))
+        phrase = f"{share}{'' if rows else ' of the bill'}: {name}, {IN_TEXT.plural(each.calls, 'call')}"
+        rows.append(("" if rows else "by model", marked, phrase))
     return rows
 
 
@@ -171,8 +173,8 @@ def _carried(heaviest: list[CarriedBlockFacts]) -> list[Row]:
         name = clip_cells(plain(row.tool or "tool"), NAME_WIDTH)
         cost = "" if row.usd is None else dollars(row.usd, row.known, "usd")
         tokens = IN_TEXT.qualified(IN_TEXT.whole(row.tokens), row.known.get("tokens", ""))
-        said = f"{name}, message {row.message:,}: {tokens} tokens, sent {IN_TEXT.plural(row.calls, 'time')}"
-        rows.append(("costliest results" if not place else "", cost, said))
+        text = f"{name}, message {row.message:,}: {tokens} tokens, sent {IN_TEXT.plural(row.calls, 'time')}"
+        rows.append(("costliest results" if not place else "", cost, text))
     return rows
 
 
@@ -229,10 +231,10 @@ def _applicable(report: Report, found: BestPlanFacts) -> list[tuple[str, str]]:
 def _needed(found: SavingPlanFacts) -> str:
     """Describe cut text that was needed later, and the net saving."""
     needed = found.needed_later
-    said = needed_words(needed.calls, IN_TEXT)
+    text = needed_words(needed.calls, IN_TEXT)
     if not needed.calls or needed.saved_at_least_usd is None:
-        return said
-    return f"{said}: {net_words(needed.saved_at_least_usd, IN_TEXT)}"
+        return text
+    return f"{text}: {net_words(needed.saved_at_least_usd, IN_TEXT)}"
 
 
 def _name(found: SavingPlanFacts) -> str:

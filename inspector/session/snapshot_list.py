@@ -47,11 +47,11 @@ class ListSnapshot(Sequence[Item_co]):
     def map_own_chunks(self, cache_key: str, compute: Callable[[tuple[Item_co, ...]], Result]) -> Iterator[Result]:
         """Yield the result of `say` for every chunk, in order; see `map_chunks`."""
         for place, chunk in enumerate(self._chunks):
-            of, said = self._chunk_results.get((cache_key, place), (None, None))
+            of, reported = self._chunk_results.get((cache_key, place), (None, None))
             if of is not chunk:
-                said = compute(chunk)
-                self._chunk_results[cache_key, place] = chunk, said
-            yield said
+                reported = compute(chunk)
+                self._chunk_results[cache_key, place] = chunk, reported
+            yield reported
 
     def common_prefix_length(self, other: ListSnapshot[object]) -> int:
         """Return the number of leading items that are the same objects in another snapshot."""

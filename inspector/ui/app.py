@@ -406,13 +406,13 @@ class InspectorApp(ThemedApp, EndingApp, GatedApp, DraggingApp, CollectingApp, P
         from inspector.ui.screenshots import save_a_picture
 
         try:
-            told = await save_a_picture(self)
+            text = await save_a_picture(self)
         except OSError as error:
-            told = ""
+            text = ""
             reason = error.strerror or str(error)
             self.notify(f"cannot save the picture: {reason}", severity="error", markup=False)
-        if told:
-            self.notify(one_line(told), markup=False)
+        if text:
+            self.notify(one_line(text), markup=False)
 
     def get_system_commands(self, screen: Screen[object]) -> Iterable[SystemCommand]:
         """Yield every command in Textual's form."""

@@ -90,9 +90,9 @@ class EndingApp(App[None]):
         self._close_messages_no_wait()
 
     def _print_error_renderables(self) -> None:
-        for told in self._exit_renderables:
+        for reported in self._exit_renderables:
             # A wrapped or truncated path could not be opened.
-            self.error_console.print(told, soft_wrap=isinstance(told, Text))
+            self.error_console.print(reported, soft_wrap=isinstance(reported, Text))
         self._exit_renderables.clear()
 
 

@@ -143,8 +143,8 @@ def difference(
     )
     size = wanted if is_part else wanted * middle
     more, more_after = (_more(spreads, counts, size, after_alone=alone) for alone in (False, True))
-    told = _verdict(low, high, size)
-    return SetDifference(middle, later, counts, low, high, share_low, share_high, told, more, more_after)
+    reported = _verdict(low, high, size)
+    return SetDifference(middle, later, counts, low, high, share_low, share_high, reported, more, more_after)
 
 
 def _known(rows: NDArray[np.float64]) -> NDArray[np.float64]:

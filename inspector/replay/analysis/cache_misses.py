@@ -255,9 +255,9 @@ _OF_MESSAGES = (MissCause.COMPACTION, MissCause.CLEARING, MissCause.REWIND, Miss
 
 def _settled(derived: MissCause, reported: ReportedMiss | None) -> tuple[MissCause, bool]:
     """Return the final cause, and True if it is the provider's. Plan edits and first requests override its report."""
-    said = _REPORTED.get(reported.reason) if reported is not None else None
-    if said is None or derived in (MissCause.FIRST_REQUEST, MissCause.PLAN_EDIT):
+    result = _REPORTED.get(reported.reason) if reported is not None else None
+    if result is None or derived in (MissCause.FIRST_REQUEST, MissCause.PLAN_EDIT):
         return derived, False
-    if said is MissCause.MESSAGES_REWRITTEN and derived in _OF_MESSAGES:
+    if result is MissCause.MESSAGES_REWRITTEN and derived in _OF_MESSAGES:
         return derived, True
-    return said, True
+    return result, True

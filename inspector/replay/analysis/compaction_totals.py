@@ -58,15 +58,15 @@ def compaction_totals(baseline: Replay, misses: CacheMisses | None = None) -> Co
     effects = [CompactionEffect.between(history, *around) for around in _around_each(history)]
     removed = sum(sizes_of(effect, baseline).removed_total for effect in effects)
     found = cache_misses(baseline) if misses is None else misses
-    beside = [each for each in side_spending(session, baseline.inputs.pricing) if each.purpose in _SUMMARIZING]
-    costs = [each.cost for each in beside]
+    others = [each for each in side_spending(session, baseline.inputs.pricing) if each.purpose in _SUMMARIZING]
+    costs = [each.cost for each in others]
     return CompactionTotals(
         count,
         len(effects),
         Figure(removed if effects else None, baseline.inputs.scale.known),
         total_of(MissCause.COMPACTION, (miss for miss in found.all if miss.cause is MissCause.COMPACTION)),
         baseline.figures.cache_read_tokens.known,
-        sum(each.calls for each in beside),
+        sum(each.calls for each in others),
         Figure(None if not costs or None in costs else sum(filter(None, costs)), HowKnown.EXACT),
     )
 

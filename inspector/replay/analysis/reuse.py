@@ -319,8 +319,8 @@ class _Reader:
             for result in sorted(self._notes.shown.results_showing(old)):
                 found = find_text(old, _text(self._history, result))
                 if found is not None:
-                    said = msgspec.json.encode(old).decode()[1:-1]
-                    self._add(NeedKind.EXACT_TEXT, result, found, call, index, _span_of(said, text))
+                    reported = msgspec.json.encode(old).decode()[1:-1]
+                    self._add(NeedKind.EXACT_TEXT, result, found, call, index, _span_of(reported, text))
                     break
 
     def _look_for_places(self, index: int, call: int, text: str, arguments: dict[str, Any]) -> None:
@@ -347,9 +347,9 @@ class _Reader:
 
     def _look_for_words(self, index: int, call: int, text: str, values: list[tuple[str, list[str]]]) -> None:
         for value, words in values:
-            told = len(value) <= _LONGEST_ARGUMENT and "\n" not in value
+            reported = len(value) <= _LONGEST_ARGUMENT and "\n" not in value
             for word, source, start in self._notes.shown.use_all(words):
-                kind = NeedKind.ANCHOR if told and _ANCHOR.fullmatch(word) else NeedKind.CITATION
+                kind = NeedKind.ANCHOR if reported and _ANCHOR.fullmatch(word) else NeedKind.CITATION
                 self._add(kind, source, (start, start + len(word)), call, index, _span_of(word, text))
 
     def _look_for_repeats(self, index: int, call: int, meaning: ToolKind, arguments: dict[str, Any]) -> None:

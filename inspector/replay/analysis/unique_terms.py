@@ -90,9 +90,9 @@ class UniqueTerms:
 
     def unsettled(self, text: str) -> list[str]:
         """Return the distinct words of a text that may have an entry or get one."""
-        said = dict.fromkeys(_WORD.findall(text))
-        left = set(map(hash, said)) - self._settled - self._settled_before
-        return [each for each in said if hash(each) in left] if left else []
+        parts = dict.fromkeys(_WORD.findall(text))
+        left = set(map(hash, parts)) - self._settled - self._settled_before
+        return [each for each in parts if hash(each) in left] if left else []
 
     def knows(self, word: str) -> bool:
         """Return True if a word of sufficient length has an entry."""
@@ -109,8 +109,8 @@ class UniqueTerms:
     def use_all(self, unsettled: list[str]) -> list[tuple[str, int, int]]:
         """Return a text's words that only one result contains, with result and offset, and mark them as used."""
         words, found = self._words, []
-        for said in unsettled:
-            word = said.strip(_AROUND)
+        for reported in unsettled:
+            word = reported.strip(_AROUND)
             place = words.get(hash(word), _ANYWHERE)
             if place >= 0:
                 found.append((word, *_result_and_start(place)))
@@ -120,8 +120,8 @@ class UniqueTerms:
     def results_showing(self, text: str) -> set[int]:
         """Return the only results for lines or words of a text, without marking them as used."""
         showing = {self._lines.get(hash(line), -1) for line in bare_lines(text)}
-        said = {each.strip(_AROUND) for each in _WORD.findall(text)}
-        showing |= {self._words.get(hash(word), _ANYWHERE) >> _PLACE_BITS for word in said}
+        seen = {each.strip(_AROUND) for each in _WORD.findall(text)}
+        showing |= {self._words.get(hash(word), _ANYWHERE) >> _PLACE_BITS for word in seen}
         return showing - {-1}
 
     def note_result(self, text: str, result: int) -> None:
@@ -130,11 +130,11 @@ class UniqueTerms:
         noted = 0
         seen: set[str] = set()
         for match in _WORD.finditer(text):
-            said = match[0]
-            if said in seen or (number := hash(said)) in settled or number in settled_before:
+            reported = match[0]
+            if reported in seen or (number := hash(reported)) in settled or number in settled_before:
                 continue
-            seen.add(said)
-            word = said.strip(_AROUND)
+            seen.add(reported)
+            word = reported.strip(_AROUND)
             known = _known(word, words)
             if known == _ANYWHERE:
                 settled.add(number)
@@ -145,7 +145,7 @@ class UniqueTerms:
                 noted += 1
             elif known >> _PLACE_BITS == result:
                 continue
-            offset = match.start() + said.index(word)
+            offset = match.start() + reported.index(word)
             words[hash(word)] = result << _PLACE_BITS | offset if known is None else _ANYWHERE
             _note_parts(word, result, offset, words)
         self._note_lines(text, result)
@@ -160,13 +160,13 @@ class UniqueTerms:
             unsettled: Its words.
         """
         words = self._words
-        for said in unsettled:
-            word = said.strip(_AROUND)
+        for reported in unsettled:
+            word = reported.strip(_AROUND)
             if _known(word, words) != _ANYWHERE:
                 words[hash(word)] = _ANYWHERE
                 for _, part in _parts(word):
                     words[hash(part)] = _ANYWHERE
-            self._settled.add(hash(said))
+            self._settled.add(hash(reported))
         self._note_lines(text, -1)
 
     def _note_lines(self, text: str, result: int) -> None:

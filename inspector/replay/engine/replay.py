@@ -131,9 +131,9 @@ class Replay:
         rows = edits.in_force(self.history.call_count)
         rows = rows[edits.action[rows] != Action.WHOLE]
         ratio = float(self.inputs.sizes.ratio[-1])
-        beside = self.inputs.layout.thinking_uncounted[edits.block[rows]]
-        before = self.table.tokens[edits.block[rows]] + beside
-        cut = before - edits.tokens[rows] - np.where(edits.action[rows] == Action.REMOVED, 0, beside)
+        uncounted = self.inputs.layout.thinking_uncounted[edits.block[rows]]
+        before = self.table.tokens[edits.block[rows]] + uncounted
+        cut = before - edits.tokens[rows] - np.where(edits.action[rows] == Action.REMOVED, 0, uncounted)
         others = self.history.kind[edits.block[rows]] != BlockKind.TOOL_RESULT
         columns = (np.ones_like(before), before, cut, others)
         count = len(edits.reasons)

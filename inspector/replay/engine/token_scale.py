@@ -165,8 +165,8 @@ def _growing_together(history: History, reported: Integers) -> Integers:
     cannot be fitted. The thread is used instead, because its prompts share the same unrecorded part.
     """
     contexts: Integers = history.call_context.astype(np.int64)
-    told = contexts[reported > 0]
-    if len(told) < LEAST_CALLS or len(told) - len(np.unique(told)) >= LEAST_CALLS // 2:
+    result = contexts[reported > 0]
+    if len(result) < LEAST_CALLS or len(result) - len(np.unique(result)) >= LEAST_CALLS // 2:
         return contexts
     threads = np.array([context.thread for context in history.session.contexts], dtype=np.int64)
     return threads[contexts]
@@ -319,8 +319,8 @@ def _of_main_model(history: History, table: TokenTable, calibration: Calibration
 
 
 def _said_by_user(history: History) -> NDArray[np.bool_]:
-    said: NDArray[np.bool_] = history.kind == BlockKind.USER_TEXT
-    return said
+    reported: NDArray[np.bool_] = history.kind == BlockKind.USER_TEXT
+    return reported
 
 
 def _over_prompts(history: History, per_block: Integers, marks: list[NDArray[np.bool_]]) -> tuple[Integers, Integers]:

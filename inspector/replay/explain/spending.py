@@ -93,13 +93,13 @@ def spending_of(replay: Replay) -> Spending:
     explained = cost_part_explanations(replay)
     kinds = sorted(breakdown.by_kind(), key=lambda row: -(row.cost.value or 0.0))
     session = replay.inputs.history.session
-    beside = side_spending(session, replay.inputs.pricing)
+    side_requests = side_spending(session, replay.inputs.pricing)
     return Spending(
         replay=replay,
         total=replay.figures.cost_usd,
         parts={name: Figure(each.value, each.known, each.is_lower_bound) for name, each in explained.items()},
         kinds=tuple(kinds),
         heaviest=breakdown.heaviest(MOST_CARRIED),
-        side_requests=tuple(each.cost for each in beside),
+        side_requests=tuple(each.cost for each in side_requests),
         copied_calls=session.copied_calls,
     )

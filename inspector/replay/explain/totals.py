@@ -309,11 +309,11 @@ def model_cost_explanation(row: ModelCost, replay: Replay) -> Explanation:
 def side_explanation(row: SideSpending, replay: Replay) -> Explanation:
     """Explain the cost of side requests of one purpose, each with its place in the conversation."""
     calls = len(replay.inputs.history.session.calls)
-    told = [
+    parts = [
         Input(f"request {number:,}: {_described(each, calls)}", each.cost, "$")
         for number, each in enumerate(row.requests[:MOST_SIDE_REQUESTS], start=1)
     ]
-    more = len(row.requests) - len(told)
+    more = len(row.requests) - len(parts)
     return Explanation(
         row.cost,
         "$",
@@ -324,7 +324,7 @@ def side_explanation(row: SideSpending, replay: Replay) -> Explanation:
             Input("prompt tokens", row.prompt, "tokens"),
             Input("of these, read from the cache", row.cache_read, "tokens"),
             Input("output", row.output, "tokens"),
-            *told,
+            *parts,
             *([Input("further requests", more, "calls")] if more else []),
         ),
         replay.inputs.pricing.source,

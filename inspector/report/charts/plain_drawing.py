@@ -416,12 +416,12 @@ def _bars(layer: _Layer, frame: _Frame) -> Iterator[str]:
             yield _box(layer, row, left + 0.5, top, max(right - left - 1, 0.5), frame.y.at(0) - top)
         return
     offset = layer.channel("yOffset")
-    beside = offset.get("sort", [None])
+    grouped = offset.get("sort", [None])
     room = frame.y.step * 0.8
-    thick = room / len(beside)
+    thick = room / len(grouped)
     for row in layer.rows:
         down = frame.y.at(row[layer.channel("y")["field"]]) + (frame.y.step - room) / 2
-        down += thick * (beside.index(row[offset["field"]]) if offset else 0)
+        down += thick * (grouped.index(row[offset["field"]]) if offset else 0)
         zero, end = frame.x.at(0), frame.x.at(row[layer.channel("x")["field"]])
         yield _box(layer, row, min(zero, end), down + thick * 0.05, abs(end - zero), thick * 0.9)
 

@@ -192,12 +192,12 @@ def _named_miss(
     """Draw a line from a call's bar up to the label of its miss, each label at its own height."""
     bar = next(row for row in rows if row["call"] <= miss.call <= row["last"])
     cost = "" if miss.extra_usd is None else f", {IN_TEXT.dollars(miss.extra_usd)}"
-    said = f"call {miss.call:,}: {MissCause(miss.cause).short}{cost}"
+    text = f"call {miss.call:,}: {MissCause(miss.cause).short}{cost}"
     is_late = miss.call > calls / 2
     at = WORDS_HEIGHT * (place + 0.5)
     x = {"field": "call", "type": "quantitative"}
     data = {"values": [{"call": miss.call, "top": bar[f"y{len(BILL)}"]}]}
-    words = {"type": "text", "text": said, "align": "right" if is_late else "left", "dx": -4 if is_late else 4}
+    words = {"type": "text", "text": text, "align": "right" if is_late else "left", "dx": -4 if is_late else 4}
     return [
         {
             "data": data,

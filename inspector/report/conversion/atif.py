@@ -82,8 +82,8 @@ class _Writer:
 
     def _answer(self, message: Message, call: Call | None) -> None:
         blocks = message.blocks
-        said = [block for block in blocks if block.kind not in (BlockKind.THINKING, BlockKind.TOOL_CALL)]
-        step = self._add(message, "agent", self._content(said))
+        parts = [block for block in blocks if block.kind not in (BlockKind.THINKING, BlockKind.TOOL_CALL)]
+        step = self._add(message, "agent", self._content(parts))
         thoughts = [block for block in blocks if block.kind is BlockKind.THINKING]
         texts = [text for block in thoughts if (text := self._session.text(block))]
         self._losses.note("reasoning blocks without recorded text left out", len(thoughts) - len(texts))

@@ -249,9 +249,9 @@ class ClineCompactionRun(ThreadRun[ClineCompaction, _Task]):
         if not gone:
             return ()
         moment.note_model_call(moment.total_tokens(gone), self.strategy.summary_tokens)
-        said = _OPENING + summary_placeholder(cut, self.strategy.summary_tokens)
-        state.sent.summary_tokens = tokens_of(_AROUND + _TEXT + javascript.json_length(said))
-        return state.sent.summarize(cut, said, f"compacted at {tokens:,} tokens")
+        reported = _OPENING + summary_placeholder(cut, self.strategy.summary_tokens)
+        state.sent.summary_tokens = tokens_of(_AROUND + _TEXT + javascript.json_length(reported))
+        return state.sent.summarize(cut, reported, f"compacted at {tokens:,} tokens")
 
 
 @dataclass

@@ -143,16 +143,16 @@ class GeminiCompressRun(ThreadRun[GeminiCompress, _Chat]):
         for choice in cuts.values():
             if choice.block not in gone:
                 yield choice
-        said = [
+        parts = [
             (BlockKind.USER_TEXT, summary_placeholder(split, self.strategy.summary_tokens)),
             (BlockKind.ASSISTANT_TEXT, THANKS),
         ]
         opening = []
-        for block, (kind, text) in zip(gone, said, strict=False):
+        for block, (kind, text) in zip(gone, parts, strict=False):
             state.replacements[block] = text
             opening.append(ConversationMessage(kind is BlockKind.ASSISTANT_TEXT, [block], -1, ends_with_result=False))
             yield Choice(block, Decision(ReplaceWithMessage(text, kind), reason))
-        for block in gone[len(said) :]:
+        for block in gone[len(parts) :]:
             yield Choice(block, Decision(RemoveBlock(), reason))
         state.messages.turns[:split] = opening
         shift = len(opening) - split

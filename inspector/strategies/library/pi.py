@@ -418,5 +418,5 @@ class PiCompactionRun(ThreadRun[PiCompaction, _Compacted]):
         if not gone:
             return ()
         moment.note_model_call(moment.total_tokens(gone), self.strategy.summary_tokens)
-        said = _OPENING + summary_placeholder(cut, self.strategy.summary_tokens) + _CLOSING
-        return state.sent.summarize(cut, said, f"compacted at {tokens:,} tokens")
+        reported = _OPENING + summary_placeholder(cut, self.strategy.summary_tokens) + _CLOSING
+        return state.sent.summarize(cut, reported, f"compacted at {tokens:,} tokens")

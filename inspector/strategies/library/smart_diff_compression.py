@@ -183,13 +183,13 @@ class SmartDiffCompression(Batching):
 
     def note_on(self, history: History, changes: Sequence[_Change]) -> str:
         session = history.session
-        said = _said(history)
+        reported = _said(history)
         lines: dict[str, list[int]] = {}
         deeds = _file_effects(history, self.read_tools)
         for change in changes:
             deed = deeds[change.result]
             turn = int(history.message[change.call]) + 1
-            what = shortened(deed.intent) or said.before(change.call, turn) or deed.difference
+            what = shortened(deed.intent) or reported.before(change.call, turn) or deed.difference
             lines.setdefault(what, []).append(change.call)
         first, last = (int(history.message[change.result]) + 1 for change in (changes[0], changes[-1]))
         count = f"{len(changes)} change{'' if len(changes) == 1 else 's'}"

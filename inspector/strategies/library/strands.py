@@ -41,13 +41,13 @@ class CutOnce:
         if text is None:
             return rendition
         notes = [f"[image: {image.media_type.rpartition('/')[2]}, {image.size_bytes} bytes]" for image in images]
-        said = "".join(f"\n{note}" for note in notes)
+        phrase = "".join(f"\n{note}" for note in notes)
         if length <= 2 * _KEPT or _MARK in text:
-            return Rendition((*rendition.pieces, said), Action.REPLACED, rendition.kind) if images else rendition
+            return Rendition((*rendition.pieces, phrase), Action.REPLACED, rendition.kind) if images else rendition
         marker = f"...\n\n... [truncated: {length - 2 * _KEPT} chars removed] ...\n\n..."
         ends = (*rendition.between(0, _KEPT), marker, *rendition.between(length - _KEPT, length))
         if images:
-            return Rendition((*ends, said), Action.REPLACED, rendition.kind)
+            return Rendition((*ends, phrase), Action.REPLACED, rendition.kind)
         return Rendition(ends, Action.CUT, rendition.kind)
 
 

@@ -104,8 +104,8 @@ def bill_of(found: CacheMisses) -> CostSeries | None:
     session = found.replay.inputs.history.session
     requests = [each for row in side_spending(session, found.replay.inputs.pricing) for each in row.requests]
     places = {min(each.before, table.shape[1] - 1) for each in requests if each.before is not None}
-    beside, usd = tuple(sorted(places)), sum(each.cost or 0.0 for each in requests)
-    return CostSeries(table, found.dearest, compactions, None, beside, usd) if table.sum() > 0 else None
+    others, usd = tuple(sorted(places)), sum(each.cost or 0.0 for each in requests)
+    return CostSeries(table, found.dearest, compactions, None, others, usd) if table.sum() > 0 else None
 
 
 def call_summary(series: CostSeries) -> str:
@@ -137,8 +137,8 @@ def draw_bill(series: CostSeries, width: int, height: int) -> tuple[tuple[BillRu
     blank = " " * labels
     drawn: list[list[tuple[str, str]]] = [_cells(blank, "bill--label") + _names(series, places, width - labels)]
     for row in range(rows):
-        said = label.rjust(labels - 1) + " " if labels and not row else blank
-        drawn.append(_cells(said, "bill--label") + _row(heights, rows - 1 - row))
+        text = label.rjust(labels - 1) + " " if labels and not row else blank
+        drawn.append(_cells(text, "bill--label") + _row(heights, rows - 1 - row))
     zero = "$0".rjust(labels - 1) + " " if labels else ""
     drawn.append(_cells(zero, "bill--label") + _axis(series, places, width - labels))
     drawn.append(_legend(series, width))
@@ -194,14 +194,14 @@ def _names(series: CostSeries, places: NDArray[np.int64], width: int) -> list[tu
     cells = [(" ", "")] * width
     for miss in series.misses[:NAMED]:
         glyph = mark_of(miss.cause).glyph
-        said = " ".join(filter(None, (glyph, ON_SCREEN.whole(miss.call + 1), dollars(miss.extra_usd))))
+        text = " ".join(filter(None, (glyph, ON_SCREEN.whole(miss.call + 1), dollars(miss.extra_usd))))
         column = int(places[miss.call])
-        first = min(column, width - len(said))
+        first = min(column, width - len(text))
         # Move left of an existing label as long as the miss stays below its own label.
-        for start in range(first, max(column - len(said), -1), -1):
-            room = cells[max(start - 1, 0) : start + len(said) + 1]
+        for start in range(first, max(column - len(text), -1), -1):
+            room = cells[max(start - 1, 0) : start + len(text) + 1]
             if all(letter == " " for letter, _ in room):
-                cells[start : start + len(said)] = _cells(said, "bill--miss")
+                cells[start : start + len(text)] = _cells(text, "bill--miss")
                 break
     return cells
 

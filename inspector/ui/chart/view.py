@@ -280,14 +280,14 @@ def _next_prompt(outcome: Outcome) -> str:
 def prompt_at(outcome: Outcome, call: int | None) -> str:
     """Describe a call's prompt in short; the next prompt with its share of the window."""
     if call is None or call >= outcome.replay.history.call_count:
-        return f"next prompt: {said}" if (said := _next_prompt(outcome)) else ""
+        return f"next prompt: {text}" if (text := _next_prompt(outcome)) else ""
 
     def size(replay: Replay) -> str:
         tokens = ON_SCREEN.whole(int(replay.ledger.prompt_tokens[call]))
         return ON_SCREEN.qualified(tokens, replay.figures.prompt_tokens.known.value)
 
-    said = f"call {ON_SCREEN.whole(call + 1)}: {size(outcome.baseline)} tokens"
-    return said if outcome.replay is outcome.baseline else f"{said} → {size(outcome.replay)}"
+    text = f"call {ON_SCREEN.whole(call + 1)}: {size(outcome.baseline)} tokens"
+    return text if outcome.replay is outcome.baseline else f"{text} → {size(outcome.replay)}"
 
 
 def prompts_known(outcome: Outcome) -> str:

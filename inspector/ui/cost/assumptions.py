@@ -173,14 +173,14 @@ def _rates_line(inputs: ReplayInputs, call: Call) -> tuple[Hashable, str, str, s
     if rates is None:
         return key, f"  {one_line(call.model)}", "no price", ""
     written = f"/{rates.cache_write_1h:g}" if rates.cache_write_1h != rates.cache_write_5m else ""
-    said = (
+    text = (
         f"{rates.input:g} in, {rates.cache_read:g} read, {rates.cache_write_5m:g}{written} written, "
         f"{rates.output:g} out"
     )
     terms = f", {rates.terms}" if rates.terms else ""
     other = inputs.pricing.priced_as(call.model)
-    said += f", rates of {one_line(other)}" if other else ""
-    return key, f"  {one_line(call.model) or 'unnamed model'}{terms}", said, ""
+    text += f", rates of {one_line(other)}" if other else ""
+    return key, f"  {one_line(call.model) or 'unnamed model'}{terms}", text, ""
 
 
 def _sources(inputs: ReplayInputs) -> Iterator[tuple[Hashable, str, str, str]]:

@@ -64,8 +64,8 @@ def compaction_rows(sheet: CostSheet, rows: Rows) -> list[FigureRow]:
         found.append((forecast.call, _compaction(forecast, boundary_of)))
     made = [row for _, row in sorted(found, key=itemgetter(0))]
     compacted = compaction_totals_facts(sheet.compacted)
-    said = () if compacted is None else compactions_in_short(compacted, ON_SCREEN)
-    return [*made, FigureRow(TOGETHER, {}, words=" · ".join(said), style="table--name")] if said else made
+    parts = () if compacted is None else compactions_in_short(compacted, ON_SCREEN)
+    return [*made, FigureRow(TOGETHER, {}, words=" · ".join(parts), style="table--name")] if parts else made
 
 
 def _cleared(key: tuple[int, int], call: int, each: Compaction) -> FigureRow:

@@ -159,8 +159,8 @@ def section_title(section: CostSection, sheet: CostSheet | None) -> str:
         case CostSection.RESULTS:
             return "Results with the highest resend cost"
         case CostSection.COMPACTIONS:
-            said = " with the plan, not in the totals" if is_plan else ""
-            return f"Recorded compactions{said} · ⏎ goes to its row" + ("" if is_plan else ", then g c to the next")
+            text = " with the plan, not in the totals" if is_plan else ""
+            return f"Recorded compactions{text} · ⏎ goes to its row" + ("" if is_plan else ", then g c to the next")
         case CostSection.FORECAST:
             return "Forecast" + ("" if is_plan else ", nothing cut")
         case CostSection.ASSUMPTIONS:
@@ -432,12 +432,12 @@ def _ahead(sheet: CostSheet) -> list[FigureRow]:
     found = []
     if sheet.runs is not None:
         runs = sheet.runs
-        said = "assumed" if runs.runs.is_assumed else "run" if runs.runs.number == 1 else "runs"
+        text = "assumed" if runs.runs.is_assumed else "run" if runs.runs.number == 1 else "runs"
         found.append(_this_run(sheet, runs))
         if runs.recovered:
             found.append(_this_run_net(sheet, runs, runs.recovered))
         for key, name, each in (
-            ("usd_per_day", f"a day, {runs.runs.number:,.6g} {said}", runs.per_day),
+            ("usd_per_day", f"a day, {runs.runs.number:,.6g} {text}", runs.per_day),
             ("usd_per_month", f"a month, {runs.days_per_month:g} days", runs.per_month),
         ):
             found.append(_band_row(sheet, key, name, each))

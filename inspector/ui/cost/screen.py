@@ -212,9 +212,9 @@ class CostsScreen(AnalysisScreen):
         explanation, sheet, rows = self._explanation(), self.sheet, self.controller.rows
         if sheet is not None and rows is not None and (sheet.is_recorded or explanation is None):
             # Without a plan, show the effects of the compaction, which are more useful than a forecast.
-            told = compaction_text(self.figures.cursor_key, sheet, rows)
-            if told:
-                return Content(told)
+            text = compaction_text(self.figures.cursor_key, sheet, rows)
+            if text:
+                return Content(text)
         if explanation is not None:
             return explanation_content(explanation, in_lines=False)
         if self.sheet is not None and not self.figures.rows:
@@ -243,8 +243,8 @@ class CostsScreen(AnalysisScreen):
         if "value" not in row.cells:
             return "The plan changed none of these."
         # The column may be too narrow, so show the full value here.
-        said = f"{row.cells['name'].text.strip()}: {row.cells['value'].text}"
-        return f"{said}\nA source of the figures; the assumptions above override it."
+        text = f"{row.cells['name'].text.strip()}: {row.cells['value'].text}"
+        return f"{text}\nA source of the figures; the assumptions above override it."
 
     @on(ChoiceStrip.Chosen)
     def _chosen(self, event: ChoiceStrip.Chosen) -> None:

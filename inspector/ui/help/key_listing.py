@@ -177,7 +177,7 @@ def key_hints(sections: Sequence[HelpSection]) -> tuple[KeyHint, ...]:
     """
     hints: list[KeyHint] = []
     for section in sections:
-        told = len(hints)
+        reported = len(hints)
         for row in section.rows:
             if not row.is_shown or not row.keys:
                 continue
@@ -187,7 +187,7 @@ def key_hints(sections: Sequence[HelpSection]) -> tuple[KeyHint, ...]:
             if same is None:
                 rank = AFTER_RANKS + len(hints) if row.rank is None else row.rank
                 hints.append(KeyHint(key, label, row.press, rank))
-            elif same >= told and key not in hints[same].key.split():
+            elif same >= reported and key not in hints[same].key.split():
                 hints[same] = hints[same]._replace(key=f"{hints[same].key} {key}")
     shown = [hint for hint in hints if hint.label == "help"]
     others = sorted((hint for hint in hints if hint.label != "help"), key=lambda hint: hint.rank)

@@ -82,8 +82,8 @@ class ChartPane(SessionPane):
             series = self._chart.series = chart_of(outcome, self.controller.call, by_time=self.by_time, known=known)
             self._rows.set_legend(legend_words(series))
             self.show_place()
-            said = (describe_call(outcome, self.controller.call), prompts_known(outcome))
-            set_subtitle(self, " · ".join(filter(None, said)))
+            parts = (describe_call(outcome, self.controller.call), prompts_known(outcome))
+            set_subtitle(self, " · ".join(filter(None, parts)))
 
     @property
     def _known_misses(self) -> CacheMisses | None:

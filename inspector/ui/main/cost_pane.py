@@ -90,7 +90,7 @@ class CostPane(CostBar, FailSafePane):
             return []
         until = [] if summary.until is None else [self._until(summary, summary.until)]
         cache = answers.recorded_cache
-        said = answer_lines(
+        parts = answer_lines(
             spending,
             None if cache is None else cache.misses,
             answers.best,
@@ -99,13 +99,13 @@ class CostPane(CostBar, FailSafePane):
             advice=summary.advice,
             is_behind=outcome is not None and spending.replay.history.call_count < outcome.replay.history.call_count,
         )
-        first, *others = [self._pieces(line) for line in said]
+        first, *others = [self._pieces(line) for line in parts]
         return [first, *until, *others][:room]
 
     def _pieces(self, line: Line) -> list[LinePiece]:
         return [
-            LinePiece(self._styled(said), rank, right, None if shorter is None else self._styled(shorter))
-            for said, rank, shorter, right in line
+            LinePiece(self._styled(reported), rank, right, None if shorter is None else self._styled(shorter))
+            for reported, rank, shorter, right in line
         ]
 
     def _styled(self, parts: Styled) -> Content:

@@ -172,15 +172,15 @@ class DetailPane(SessionPane):
             more, note = self._detail.below, self._detail.content.note
             rows = f"↓ {ON_SCREEN.plural(more, 'more row')}" if more else ""
             if note is None:
-                said = (
+                text = (
                     join_fitting([each for each in (rows, *self._all_compactions()) if each], self.size.width) or rows
                 )
             elif not rows:
-                said = note.summary
+                text = note.summary
             else:
-                said = f"{note.summary} · {rows}"
-                said = said if cell_width(said) <= self.size.width - BORDER_CELLS else f"↓ {note.summary}"
-            set_subtitle(self, said)
+                text = f"{note.summary} · {rows}"
+                text = text if cell_width(text) <= self.size.width - BORDER_CELLS else f"↓ {note.summary}"
+            set_subtitle(self, text)
 
     def show(self, shown: Shown) -> None:
         """Switch to a view of the text; if it is already shown, back to the previous view."""

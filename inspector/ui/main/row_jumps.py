@@ -219,10 +219,10 @@ class RowJumps:
         if found is not None:
             self._pane.timeline.move_to(found.position)
         if notifies and found is not None:
-            more, said = describe(int(view.rows.block[found.row])), found.sentence(noun)
+            more, text = describe(int(view.rows.block[found.row])), found.sentence(noun)
             if before is None and found.total > 1:
-                said += NEXT_HINT
-            self._pane.show_notice(f"{said}{link}{more}" if more else said)
+                text += NEXT_HINT
+            self._pane.show_notice(f"{text}{link}{more}" if more else text)
         elif notifies:
             self._pane.show_notice(
                 none if view.count or not len(wanted) else "the filter hides all rows; esc in the filter clears it"

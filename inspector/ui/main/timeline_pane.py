@@ -371,9 +371,9 @@ class TimelinePane(SessionPane):
 
             known, prompt = prompts_known(outcome), prompt_at(outcome, call)
             above = f"above: {known}" if known and call is None else ""
-            said = join_fitting([each for each in (title, prompt, above) if each], self.size.width)
+            reported = join_fitting([each for each in (title, prompt, above) if each], self.size.width)
             # If the plan pane leaves no room for both, the prompt's size is more useful than the title.
-            title = said if prompt in said else join_fitting((prompt,), self.size.width) or title
+            title = reported if prompt in reported else join_fitting((prompt,), self.size.width) or title
             for place, mark in enumerate(self._marks):
                 longer = f"{title} {mark}" if place else f"{title} · {mark}"
                 if cell_len(longer) > self.size.width - CELLS_OF_FRAME:

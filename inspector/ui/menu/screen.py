@@ -62,8 +62,8 @@ class MenuLetters(Widget):
                         click = Style.from_meta({ACTION: f"take({item.action.name!r})"})
                         keys += Content.styled(item.letter, style + click) + Content(" ")
                     label = Style.from_meta({ACTION: f"take({line.items[0].action.name!r})"})
-                    told = keys.pad_right(letters + 1 - len(line.keys)) + Content.styled(line.label, label)
-                    row += told.pad_right(cells + 2 - told.cell_length)
+                    reported = keys.pad_right(letters + 1 - len(line.keys)) + Content.styled(line.label, label)
+                    row += reported.pad_right(cells + 2 - reported.cell_length)
             rows.append(row)
         return Content("\n").join(rows)
 
@@ -90,8 +90,8 @@ class MenuScreen(ModalScreen[None], SingleResultScreen[None]):
         with Vertical(id="menu", classes="section") as box:
             box.border_title = Content(f"{self._key}  {self._title}")
             pairs = any(len(line.items) > 1 for line in lines_of(self._items.values()))
-            told = "capital letter: previous · n N repeat · " if pairs else ""
-            box.border_subtitle = Content(f"{told}esc closes")
+            text = "capital letter: previous · n N repeat · " if pairs else ""
+            box.border_subtitle = Content(f"{text}esc closes")
             yield MenuLetters(tuple(self._items.values()))
 
     async def action_take(self, name: str) -> None:

@@ -174,19 +174,19 @@ class MissesScreen(AnalysisScreen):
         self._show_spent()
 
     def _show_spent(self) -> None:
-        found, said = self.found, self.query_one("#spent", Static)
+        found, reported = self.found, self.query_one("#spent", Static)
         if found is None:
             return
         is_recorded = found.outcome.replay is found.outcome.baseline
         best = self.controller.answers.best if is_recorded else None
-        avoided = avoidable(found.misses, best, found.lifetime, said.content_size.width)
+        avoided = avoidable(found.misses, best, found.lifetime, reported.content_size.width)
         part, before = largest_part(found.outcome.replay), found.outcome.baseline.figures.cost_usd.value
         if part is not None:
             # Rounded as everywhere, so that cost and saving add up.
             total = replace(part.total, value=ON_SCREEN.cost_with_plan(before, part.total.value))
             part = replace(part, total=total)
         lines = (spent_on(part), avoided)
-        said.update(Content("\n".join(filter(None, lines))))
+        reported.update(Content("\n".join(filter(None, lines))))
 
     def _show_causes(self, found: CacheAnswers) -> None:
         table = cause_table(found.misses, is_folded=self.is_folded)
@@ -196,9 +196,9 @@ class MissesScreen(AnalysisScreen):
         placeholder.word = PlaceholderText(no_misses_text(found.misses))
         self.causes.display = not placeholder.display
         total = found.misses.total
-        said = no_misses_text(found.misses) if is_empty else ON_SCREEN.plural(total.calls, "cache miss")
+        text = no_misses_text(found.misses) if is_empty else ON_SCREEN.plural(total.calls, "cache miss")
         planned = "" if found.outcome.replay is found.outcome.baseline else " with the plan"
-        pane.border_title = Content(f"{said[0].upper()}{said[1:]}{planned}")
+        pane.border_title = Content(f"{text[0].upper()}{text[1:]}{planned}")
         pane.styles.height = max(len(table.rows), LEAST_ROWS) + AROUND_ROWS
         self.causes.table = table
         self._show_calls()
@@ -279,11 +279,11 @@ class MissesScreen(AnalysisScreen):
     def _show_what_ifs(self) -> None:
         if self.found is None:
             return
-        said = self.query_one("#what-ifs", Static)
-        width = said.content_size.width
+        reported = self.query_one("#what-ifs", Static)
+        width = reported.content_size.width
         # The current model's alternatives come first, because another model does not explain the cost.
         lines = (*what_ifs(self.found, width), *switch_lines(self._switches, width))
-        said.update(Content("\n".join(lines or ("nothing to project here",))))
+        reported.update(Content("\n".join(lines or ("nothing to project here",))))
 
     @on(FigureTable.Clicked, "#causes")
     def _cause_clicked(self) -> None:

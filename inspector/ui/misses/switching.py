@@ -87,12 +87,12 @@ def switch_text(switch: ModelSwitch) -> str:
 
 def switch_detail(switch: ModelSwitch) -> str:
     """Describe a switch in one line, including the lost cache."""
-    said = switch_text(switch)
+    text = switch_text(switch)
     if not switch.rewrite_tokens:
-        return said
+        return text
     tokens = ON_SCREEN.short(switch.rewrite_tokens)
     pays = "" if switch.pays_after is None else f", pays off after {ON_SCREEN.plural(switch.pays_after, 'call')}"
-    return f"{said}; {tokens} tokens rewritten for {dollars(switch.rewrite_usd)}{pays}"
+    return f"{text}; {tokens} tokens rewritten for {dollars(switch.rewrite_usd)}{pays}"
 
 
 def switch_lines(switches: Sequence[ModelSwitch], width: int) -> tuple[str, ...]:
@@ -106,8 +106,8 @@ def switch_lines(switches: Sequence[ModelSwitch], width: int) -> tuple[str, ...]
         f"another model{since or ' throughout'}, same answers: ",
         f"another model{since.removesuffix(' on')}, same answers: ",
     )
-    said = switch_text(first)
-    ways = [long + (switch_detail(first) if len(together) == 1 else said), long + said, short + said]
+    text = switch_text(first)
+    ways = [long + (switch_detail(first) if len(together) == 1 else text), long + text, short + text]
     line = next((way for way in ways if len(way) <= width), ways[-1])
     for each in together[1:]:
         longer = f"{line} · {switch_text(each)}"

@@ -43,8 +43,8 @@ class SessionEntry:
     @property
     def parent(self) -> Path | None:
         """Path of the session that started it; None if a person did."""
-        told = self.summary.parent if self.summary is not None else None
-        return told or self.header.parent
+        reported = self.summary.parent if self.summary is not None else None
+        return reported or self.header.parent
 
     @property
     def written(self) -> float:
@@ -62,8 +62,8 @@ class SessionEntry:
     def words(self) -> str:
         """Text the filter searches, in lower case."""
         header, summary = self.header, self.summary
-        told = (summary.title, summary.working_directory, summary.model, summary.prompt) if summary is not None else ()
-        return " ".join((str(header.path), header.format, header.title, header.working_directory, *told)).lower()
+        parts = (summary.title, summary.working_directory, summary.model, summary.prompt) if summary is not None else ()
+        return " ".join((str(header.path), header.format, header.title, header.working_directory, *parts)).lower()
 
 
 @dataclass(frozen=True, slots=True)

@@ -116,8 +116,10 @@ def preview_lines(line: SessionLine, home: Path) -> Sequence[str]:
 def _title(line: SessionLine) -> str:
     entry = line.entry
     header, summary = entry.header, entry.summary
-    told = (summary.title, header.title, summary.prompt, summary.identifier) if summary is not None else (header.title,)
-    title = one_line(first_name(*told, header.path.name))
+    parts = (
+        (summary.title, header.title, summary.prompt, summary.identifier) if summary is not None else (header.title,)
+    )
+    title = one_line(first_name(*parts, header.path.name))
     if line.depth:
         return f"{BRANCH} {title}"
     if line.subagents:

@@ -41,8 +41,8 @@ class Pane(Vertical):
     def set_subtitle(self, *phrases: str) -> None:
         """Set the subtitle: phrases by importance, after the number of rows out of sight."""
         self._foot = phrases
-        told = [each for each in (self._hidden_rows, *phrases) if each]
-        set_subtitle(self, join_fitting(told, self.size.width) or next(iter(told), ""))
+        parts = [each for each in (self._hidden_rows, *phrases) if each]
+        set_subtitle(self, join_fitting(parts, self.size.width) or next(iter(parts), ""))
 
     def on_resize(self) -> None:
         if self._foot is not None:
@@ -77,10 +77,10 @@ class Pane(Vertical):
 
 def join_fitting(phrases: Sequence[str], width: int) -> str:
     """Join as many phrases, ordered by importance, as fit in a frame's edge, uncut; all if `width` is 0 (unknown)."""
-    told = list(phrases)
-    while told and 0 < width < cell_len(BETWEEN.join(told)) + CELLS_OF_FRAME:
-        told.pop()
-    return BETWEEN.join(told)
+    parts = list(phrases)
+    while parts and 0 < width < cell_len(BETWEEN.join(parts)) + CELLS_OF_FRAME:
+        parts.pop()
+    return BETWEEN.join(parts)
 
 
 def set_title(widget: Widget, title: str) -> None:

@@ -128,8 +128,8 @@ class StatusBar(Widget):
         to_now = Style.from_meta({ACTION: "do('call.now')"})
         if standing.moment:
             style = self.get_visual_style("status--new") + to_now
-            told, short = (Content.styled(f" {text} ", style) for text in (standing.moment, standing.short_moment))
-            parts.append(LinePiece(told, 2, right=True, shorter=short))
+            reported, short = (Content.styled(f" {text} ", style) for text in (standing.moment, standing.short_moment))
+            parts.append(LinePiece(reported, 2, right=True, shorter=short))
         if standing.new:
             pill = f" {ON_SCREEN.whole(standing.new)} new below (end follows) "
             shorter = f" +{ON_SCREEN.short(standing.new)} "

@@ -46,7 +46,7 @@ def chat_messages(step: Mapping[str, Any], model: str = "") -> list[ChatMessage]
         value["tool_calls"] = [_call(call) for call in calls]
     is_counted = not is_copied or (step.get("llm_call_count") == 1 and bool(mapping(step.get("metrics"))))
     is_call = role == "assistant" and step.get("llm_call_count") != 0 and is_counted
-    said = [
+    parts = [
         ChatMessage(
             value,
             time,
@@ -58,13 +58,13 @@ def chat_messages(step: Mapping[str, Any], model: str = "") -> list[ChatMessage]
     ]
     is_silent = not value["content"] and not value.get("tool_calls") and not value.get("reasoning_content")
     if is_silent and not is_call and step.get("observation"):
-        said = []
+        parts = []
     results = objects(mapping(step.get("observation")).get("results"))
     is_ordered = len(results) == len(calls) and not any(result.get("source_call_id") for result in results)
     for place, result in enumerate(results):
         own = calls[place : place + 1] if is_ordered else calls
-        said.append(ChatMessage(_result(result, own, role), time, is_inherited=is_copied))
-    return said
+        parts.append(ChatMessage(_result(result, own, role), time, is_inherited=is_copied))
+    return parts
 
 
 def content_of(message: Any) -> Any:
@@ -153,8 +153,8 @@ def begin_continuation(
         if not isinstance(step, dict) or step.get("is_copied_context") is not True:
             break
         count_step(builder, step)
-        said = chat.messages(chat_messages(step), Origin(item.offset, item.length, 0, file))
-        copied += [message for message in said if message.role is not Role.OTHER]
+        parts = chat.messages(chat_messages(step), Origin(item.offset, item.length, 0, file))
+        copied += [message for message in parts if message.role is not Role.OTHER]
         taken += 1
     first = len(builder.messages)
     members = []

@@ -248,11 +248,11 @@ class RelatedSessions:
         if not can_name_file(name):
             return None
         parent = parent_file(self._path) or self._path
-        beside = self._path.with_name(name)
+        sibling = self._path.with_name(name)
         if parent != self._path:
-            return beside  # subagents of subagents are in the same folder
-        if exists(beside):
-            return beside
+            return sibling  # subagents of subagents are in the same folder
+        if exists(sibling):
+            return sibling
         file = parent.with_suffix("") / SUBAGENTS / name
         if can_name_file(session) and session != parent.stem and not exists(file):
             renamed = parent.with_name(session) / SUBAGENTS / name
@@ -291,10 +291,10 @@ class RelatedSessions:
     def _described(self) -> str:
         """Return a subagent's description or type from its metadata file."""
         try:
-            beside = self._path.with_suffix(".meta.json").read_bytes()[:65_536]
+            sibling = self._path.with_suffix(".meta.json").read_bytes()[:65_536]
         except OSError:
             return ""
-        fields = mapping(decode_json(beside)[0])
+        fields = mapping(decode_json(sibling)[0])
         return string(fields.get("description")) or string(fields.get("agentType"))
 
 

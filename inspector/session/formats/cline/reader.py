@@ -142,20 +142,20 @@ class ClineTask(DocumentInterpreter):
         return string(about.get("model"))
 
     def _add(self, place: int, value: dict[str, Any], origin: Origin, request: ClineRequest | None, model: str) -> None:
-        said = chat_message(value, place, self._open_calls)
+        reported = chat_message(value, place, self._open_calls)
         self._said[place] = (value, origin, self._open_calls)
-        if self._forked is not None and said.time is not None and said.time < self._forked:
-            said = replace(said, is_inherited=True)
-        if said.is_call:
-            began = request.time if request is not None and request.time else (said.time or 0) * 1000
+        if self._forked is not None and reported.time is not None and reported.time < self._forked:
+            reported = replace(reported, is_inherited=True)
+        if reported.is_call:
+            began = request.time if request is not None and request.time else (reported.time or 0) * 1000
             self._change(request, began)
-            usage = request.usage if request is not None and request.usage is not None else said.usage
-            said = replace(said, model=said.model or model, usage=usage)
-            self._open_calls = calls_in(said.value)
-        if said.is_summary or value.get("isTruncationMarker") is True:
-            added = [self._compact(value, said, origin)]
+            usage = request.usage if request is not None and request.usage is not None else reported.usage
+            reported = replace(reported, model=reported.model or model, usage=usage)
+            self._open_calls = calls_in(reported.value)
+        if reported.is_summary or value.get("isTruncationMarker") is True:
+            added = [self._compact(value, reported, origin)]
         else:
-            added = self._chat.add_record([said], origin)
+            added = self._chat.add_record([reported], origin)
         self._added[place] = added
         for name in ("condenseParent", "truncationParent"):
             self._hidden.setdefault(string(value.get(name)), []).extend(added)

@@ -221,8 +221,8 @@ def match_logged_responses(
     """
     reported = _reported(reports, logged)
     rows = _known_rows(calls, found, logged, reported)
-    told = MatchedResponses(list(found), [], [])
-    told.gone.extend(one for at, one in enumerate(logged) if rows[at] == GONE and at not in reported)
+    result = MatchedResponses(list(found), [], [])
+    result.gone.extend(one for at, one in enumerate(logged) if rows[at] == GONE and at not in reported)
     first_row, waiting = 0, list[LoggedResponse]()
     for at in range(len(logged) + 1):
         row = rows[at] if at < len(logged) else len(calls)
@@ -231,11 +231,11 @@ def match_logged_responses(
         if row is None:
             waiting.append(logged[at])
             continue
-        _settle(told, range(first_row, row), waiting, compactions)
-        if at < len(logged) and told.reports[row] is None:
-            told.reports[row] = logged[at].report(compactions)
+        _settle(result, range(first_row, row), waiting, compactions)
+        if at < len(logged) and result.reports[row] is None:
+            result.reports[row] = logged[at].report(compactions)
         first_row, waiting = row + 1, []
-    return told
+    return result
 
 
 GONE = -1

@@ -109,13 +109,13 @@ class GrokInterpreter(RecordInterpreter):
             return
         self._is_settled = True
         made = SessionBuilder()
-        told, compactions = self._usage_of_responses(), self.updates.compactions
-        _assemble(made, self._rows, told.reports, compactions)
+        reported, compactions = self._usage_of_responses(), self.updates.compactions
+        _assemble(made, self._rows, reported.reports, compactions)
         self.builder.replace_all(made.complete_messages(), made.calls, made.contexts, made.compactions)
-        calls = {id(one) for one in told.reports if one is not None and not _is_copied(one, compactions)}
-        copied = [one for one in told.reports if one is not None and id(one) not in calls]
-        beside = {id(one): one for one in (*self.updates.reports, *copied) if id(one) not in calls}
-        left = [*beside.values(), *(one.report(compactions) for one in told.gone)]
+        calls = {id(one) for one in reported.reports if one is not None and not _is_copied(one, compactions)}
+        copied = [one for one in reported.reports if one is not None and id(one) not in calls]
+        others = {id(one): one for one in (*self.updates.reports, *copied) if id(one) not in calls}
+        left = [*others.values(), *(one.report(compactions) for one in reported.gone)]
         self.builder.side_calls = {
             f"report {number}": SideCall(LEFT, _model(self._rows), report.time, report.usage, report.identifier)
             for number, report in enumerate(left)
@@ -135,12 +135,12 @@ class GrokInterpreter(RecordInterpreter):
         self.log.refresh()
         if self.log.path is not None:
             self.builder.side_files[self.log.path] = None
-        told = match_logged_responses(
+        reported = match_logged_responses(
             [row.calls for row in answers], reports, self.updates.reports, self.log.responses, self.updates.compactions
         )
-        untold = (Diagnostic(UNMATCHED, one.line, one.offset) for one in told.unmatched)
+        untold = (Diagnostic(UNMATCHED, one.line, one.offset) for one in reported.unmatched)
         self.builder.current_diagnostics = (*self.log.problems, *untold)
-        return told
+        return reported
 
 
 def _is_copied(report: ResponseReport, compactions: Sequence[Compaction]) -> bool:
@@ -234,15 +234,15 @@ class GrokReader:
         before = self.snapshot()
         # Check all files, so that no change is reported twice.
         changed = [one for one in (self._summary, self._signals) if one.changed()]
-        told = self._refresh_updates()
+        reported = self._refresh_updates()
         change = self._history.refresh()
         if change not in (FileChange.NONE, FileChange.APPENDED):
             return change
-        if told is FileChange.REPLACED:
-            return told
-        if told is FileChange.APPENDED:
+        if reported is FileChange.REPLACED:
+            return reported
+        if reported is FileChange.APPENDED:
             self._interpreter.unsettle()
-        changes = (changed, told is FileChange.APPENDED, self._interpreter.look_at_log())
+        changes = (changed, reported is FileChange.APPENDED, self._interpreter.look_at_log())
         if change is FileChange.NONE and any(changes) and self.snapshot() != before:
             return FileChange.APPENDED
         return change

@@ -90,8 +90,8 @@ class NativeInterpreter(RecordInterpreter):
             self.builder.diagnose(reason, record.line, record.offset, skipped=False)
         messages = self.builder.messages
         before = [index for index in sent if messages[index].role is Role.SYSTEM and index not in kept]
-        said = _chat_messages(record.value)
-        summary = thread.messages(said, record.origin)[0] if line.summary else None
+        reported = _chat_messages(record.value)
+        summary = thread.messages(reported, record.origin)[0] if line.summary else None
         made = Compaction(
             0, clean_text(line.trigger), line.tokens_before, line.tokens_after, time=seconds_of_any(line.time)
         )

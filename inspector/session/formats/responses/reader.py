@@ -148,14 +148,14 @@ class ResponsesInterpreter(RecordInterpreter):
         if conversation is None:
             names = ToolNames()
             items = self._items(exchange.input, names)
-            beside = self._definitions(exchange)
-            conversation, start = self._continued(items, beside)
+            definitions = self._definitions(exchange)
+            conversation, start = self._continued(items, definitions)
             is_new = conversation is None
             if conversation is None:
                 conversation, start = self._new(), 0
-                self._add_definitions(conversation, beside)
-            elif conversation.definition_digests != digest_of(beside):
-                self._change_definitions(conversation, beside)
+                self._add_definitions(conversation, definitions)
+            elif conversation.definition_digests != digest_of(definitions):
+                self._change_definitions(conversation, definitions)
             conversation.tool_names.update(names)
             for item in items[start:]:
                 # A request with a changed history repeats earlier responses.
