@@ -56,7 +56,7 @@ def test_what_was_re_cached_after_them_is_the_row_of_their_cause(corpus: Path) -
 
     assert found is not None
     assert found.rewritten == next(row for row in misses.causes if row.cause is MissCause.COMPACTION)
-    assert found.rewritten == getattr(compaction_totals(baseline), "recached", None)
+    assert found.rewritten == getattr(compaction_totals(baseline), "rewritten", None)
 
 
 def test_a_session_without_compactions_has_no_totals_of_them() -> None:

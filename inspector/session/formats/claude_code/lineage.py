@@ -185,7 +185,7 @@ def is_request(record: ClaudeCodeRecord) -> bool:
 STARTING_TOOLS = frozenset({"Agent", "Task"})
 
 
-class RelatedSessions:
+class SessionFamily:
     """Collects links to the sessions mentioned in a session's lines."""
 
     def __init__(self, path: Path, builder: SessionBuilder) -> None:

@@ -13,7 +13,7 @@ from inspector.session.formats.claude_code.blocks import blocks_of_line
 from inspector.session.formats.claude_code.compactions import Branches, compaction_of, kept_messages, sends_kept_first
 from inspector.session.formats.claude_code.lineage import (
     ClaudeCodeLineage,
-    RelatedSessions,
+    SessionFamily,
     is_injected,
     is_prompt,
     is_request,
@@ -100,7 +100,7 @@ class ClaudeCodeInterpreter(RecordInterpreter):
         """Initialize; a session id in the file name identifies lines copied from other sessions."""
         super().__init__()
         self._lineage = ClaudeCodeLineage(path.stem if UUID.fullmatch(path.stem) else "")
-        self._family = RelatedSessions(path, self.builder)
+        self._family = SessionFamily(path, self.builder)
         self._side_runs = SideRuns(path, _read_run)
         self._is_copy = is_copy(path)
         self._copied = 0
