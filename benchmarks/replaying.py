@@ -111,4 +111,4 @@ def inputs_of_file(path: Path) -> ReplayInputs:
     session = open_session(path)
     *_, table = count_session(session, load_counter())
     history = History.of(session)
-    return ReplayInputs.of(history, table, lender=calibration_source_of(history, table))
+    return ReplayInputs.of(history, table, calibration_source=calibration_source_of(history, table))

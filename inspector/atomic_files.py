@@ -97,7 +97,7 @@ def _reporting_non_folder(folder: Path) -> Iterator[None]:
         raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), str(folder)) from None
 
 
-def make_room(folder: Path, *, most_files: float = inf, most_bytes: float = inf) -> None:
+def evict(folder: Path, *, most_files: float = inf, most_bytes: float = inf) -> None:
     """Evict the least recently modified files of a folder beyond the limits.
 
     Partial files of killed processes are always removed. Files that cannot be removed are ignored.

@@ -88,14 +88,14 @@ async def _still(still: Still) -> str:
     from drawing import picture_at_rest
 
     from inspector.strategies.plan import Plan
-    from inspector.ui.headless import running_session, settled
+    from inspector.ui.headless import running_session, wait_until_ready
 
     plan = Plan.from_specs(list(still.plan)) if still.plan else None
     async with running_session(SESSION, plan, still.size) as pilot:
         for key in still.keys:
             await pilot.press(key)
             # A key may need the result of the key before, such as the controls of a strategy.
-            await settled(pilot)
+            await wait_until_ready(pilot)
         return await picture_at_rest(pilot)
 
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from inspector.cli.before_after import _Read
-    from inspector.cli.folder_report import Done
+    from inspector.cli.folder_report import ReplayedSession
     from inspector.cli.result_cache import ResultInputs
     from inspector.cli.session_tasks import SessionTask
     from inspector.replay.tuning.compaction_costs import CompactionTerms, ThresholdCosts
@@ -32,7 +32,7 @@ def perish(path: Path) -> None:
         os.kill(os.getpid(), signal.SIGKILL)
 
 
-def replayed(task: SessionTask) -> Done:
+def replayed(task: SessionTask) -> ReplayedSession:
     perish(task.path)
     return replayed_for_folder(task)
 

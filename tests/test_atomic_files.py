@@ -8,7 +8,7 @@ from typing import IO
 
 import pytest
 
-from inspector.atomic_files import make_room, replacing, write_atomic
+from inspector.atomic_files import evict, replacing, write_atomic
 
 
 def test_a_file_takes_the_place_of_another_when_it_was_written(tmp_path: Path) -> None:
@@ -51,11 +51,11 @@ def test_the_files_left_alone_for_longest_go_when_there_are_too_many_or_they_are
     for number, name in enumerate("cadb"):
         (tmp_path / name).write_bytes(bytes(10))
         os.utime(tmp_path / name, (number, number))
-    make_room(tmp_path, most_files=4, most_bytes=40)
+    evict(tmp_path, most_files=4, most_bytes=40)
     assert left(tmp_path) == ["a", "b", "c", "d"]
-    make_room(tmp_path, most_files=3)
+    evict(tmp_path, most_files=3)
     assert left(tmp_path) == ["a", "b", "d"]
-    make_room(tmp_path, most_bytes=19)
+    evict(tmp_path, most_bytes=19)
     assert left(tmp_path) == ["b"]
 
 
@@ -65,7 +65,7 @@ def test_what_a_killed_process_left_half_written_goes_in_any_case(tmp_path: Path
         path.touch()
     for path in (abandoned, whole):
         os.utime(path, (time.time() - 7200,) * 2)
-    make_room(tmp_path)
+    evict(tmp_path)
     assert left(tmp_path) == ["kept", "new-b.part"]
 
 

@@ -19,7 +19,7 @@ import pytest
 from inspector.cli import cluster_executor, folder_report, tune, tuning_pool
 from inspector.cli.executors import ENDED, TOO_LITTLE_MEMORY, InProcessExecutor, Job, ProcessExecutor
 from inspector.cli.exit_codes import CommandError
-from inspector.cli.fleet import LITTLE, executor_of
+from inspector.cli.fleet import FEW_BYTES, executor_of
 from tests import fleet_work
 from tests.fleet_work import ALWAYS, ONCE
 from tests.program import run_here
@@ -205,8 +205,8 @@ def test_no_process_is_started_for_little_work_unless_it_is_asked_for() -> None:
         with executor_of(options, 9, *work) as executor:
             return type(executor)
 
-    assert made(None, LITTLE - 1) is made(0) is InProcessExecutor
-    assert made(None, LITTLE) is made(None) is made(2, 1) is ProcessExecutor
+    assert made(None, FEW_BYTES - 1) is made(0) is InProcessExecutor
+    assert made(None, FEW_BYTES) is made(None) is made(2, 1) is ProcessExecutor
 
 
 def listening(process: int) -> set[str]:

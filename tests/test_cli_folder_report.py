@@ -229,7 +229,7 @@ def test_cache_misses_are_those_of_the_sessions_and_add_up_however_they_are_grou
     said = " ".join(folder_text(report).split())
     assert f"{found.calls} cache miss" in said
     for row in found.causes:
-        calls = IN_TEXT.marked(f"{row.calls:,}", row.known["calls"])
+        calls = IN_TEXT.qualified(f"{row.calls:,}", row.known["calls"])
         assert f"{row.short}{' (expected)' if row.expected else ''} {calls} " in said
     for each in found.lifetimes:
         saved = sum(row.lifetime.saved_usd or 0.0 for row in report.sessions if row.lifetime is not None)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from inspector.recall.originals import keep, state_folder
+from inspector.recall.originals import state_folder, store_original
 from inspector.session.model import BlockKind
 from inspector.session.open import open_session
 from tests.conftest import ROOT
@@ -86,7 +86,7 @@ async def test_a_result_comes_back_whole_in_pages_by_its_id_or_a_notice() -> Non
 
 async def test_what_the_hook_has_trimmed_comes_back_whole(tmp_path: Path) -> None:
     path = session_of(tmp_path / "s.jsonl", ("Bash", {"command": "make"}, "tri … ed"))
-    keep(state_folder(), "toolu_0", open_session(path).identifier, "trimmed no more", {"tool": "Bash"})
+    store_original(state_folder(), "toolu_0", open_session(path).identifier, "trimmed no more", {"tool": "Bash"})
     async with client_of(path) as client:
         page = await ask(client, "memory_query", execution_id="toolu_0")
         assert (page["text"], page["total_characters"]) == ("trimmed no more", 15)

@@ -71,7 +71,7 @@ def _is_other(one: Any, other: Any) -> bool:
 
 def _entries(message: Any) -> list[MessageDict]:
     if isinstance(message, ModelResponse):
-        said = "\n".join(part.content for part in message.parts if isinstance(part, TextPart))
+        phrase = "\n".join(part.content for part in message.parts if isinstance(part, TextPart))
         calls = [
             {
                 "id": part.tool_call_id,
@@ -81,7 +81,7 @@ def _entries(message: Any) -> list[MessageDict]:
             for part in message.parts
             if isinstance(part, ToolCallPart)
         ]
-        return [{"role": "assistant", "content": said or None, **({"tool_calls": calls} if calls else {})}]
+        return [{"role": "assistant", "content": phrase or None, **({"tool_calls": calls} if calls else {})}]
     entries: list[MessageDict] = []
     for part in message.parts if isinstance(message, ModelRequest) else ():
         if isinstance(part, ToolReturnPart):
@@ -89,6 +89,6 @@ def _entries(message: Any) -> list[MessageDict]:
             entries.append({"role": "tool", "tool_call_id": part.tool_call_id, "content": text})
         elif isinstance(part, UserPromptPart | SystemPromptPart):
             role = "user" if isinstance(part, UserPromptPart) else "system"
-            said = part.content if isinstance(part.content, str) else str(part.content)
-            entries.append({"role": role, "content": said})
+            phrase = part.content if isinstance(part.content, str) else str(part.content)
+            entries.append({"role": role, "content": phrase})
     return entries

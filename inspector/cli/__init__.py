@@ -55,7 +55,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         from inspector.hook.run import main as answer_event
 
         return answer_event(arguments[1:])
-    from inspector.cli.output import forget, narrate, prepare_streams
+    from inspector.cli.output import narrate, prepare_streams, redirect_to_devnull
 
     prepare_streams()
     try:
@@ -71,7 +71,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         return ExitCode.INTERRUPTED
     except BrokenPipeError:
-        forget(sys.stdout)
+        redirect_to_devnull(sys.stdout)
         return ExitCode.BROKEN_PIPE
     except MemoryError:
         narrate("not enough memory; if `ulimit -v` limits it, raise the limit")
@@ -79,8 +79,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except Exception as error:  # last line of defense: a bug becomes one safe line, never silence
         from inspector.cli.memory import too_little_memory
 
-        if told := too_little_memory(error):
-            narrate(told)
+        if reported := too_little_memory(error):
+            narrate(reported)
             return ExitCode.UNREADABLE
         if os.environ.get(TRACEBACK_VARIABLE):
             raise
@@ -119,8 +119,8 @@ def _run(arguments: Sequence[str]) -> int:
     except SystemExit as ending:  # argparse printed help or version
         write("")  # flush here, where a broken pipe is handled
         return ending.code if isinstance(ending.code, int) else ExitCode.FINE
-    if told := too_little_memory():
-        raise CommandError(told, ExitCode.UNREADABLE)
+    if reported := too_little_memory():
+        raise CommandError(reported, ExitCode.UNREADABLE)
     limit_blas_threads()
     if options.no_color:
         os.environ["NO_COLOR"] = "1"

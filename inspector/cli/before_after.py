@@ -95,11 +95,11 @@ def compare_sets(options: Namespace) -> tuple[BeforeAfterReport, bool]:
         else:
             row = msgspec.json.decode(one.row, type=SetSession)
             sessions.append(msgspec.structs.replace(row, set=name))
-    said = (
+    parts = (
         (doubly, "in both sets: each is counted once, in the set with the more specific path"),
         (len(left_out), "left out; see the list for reasons"),
     )
-    warnings = [f"{IN_TEXT.plural(count, 'session')} {what}" for count, what in said if count]
+    warnings = [f"{IN_TEXT.plural(count, 'session')} {what}" for count, what in parts if count]
     if ended:
         warnings.append(missing(len(named) - len(found), len(named), ended))
         narrate(warnings[-1])

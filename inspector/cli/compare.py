@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from inspector.cli.arguments import FORMATS, add_report_arguments
 from inspector.cli.exit_codes import CommandError, ExitCode
 from inspector.cli.fleet import add_fleet_arguments, refuse_fleet_options
-from inspector.cli.output import check_output, check_target, deliver
+from inspector.cli.output import check_output, check_target, print_or_save_report
 from inspector.cli.reading import priced_inputs, read_session
 from inspector.report.forms import FORMS, before_after_written
 
@@ -105,7 +105,7 @@ def _compare_strategies(options: Namespace) -> int:
     sort = FORMER_ORDERS.get(options.sort, options.sort) or ORDERS[0]
     report = report_of(priced_inputs(session, options), plans_to_compare(session), asked)
     report = msgspec.structs.replace(report, plans=in_order(report.plans, sort))
-    return deliver(report, options, partial(comparison_text, sort=sort))
+    return print_or_save_report(report, options, partial(comparison_text, sort=sort))
 
 
 def _compare_sets(options: Namespace) -> int:
@@ -115,7 +115,7 @@ def _compare_sets(options: Namespace) -> int:
 
     _check_sets(options)
     report, is_partial = compare_sets(options)
-    deliver(report, options, partial(before_after_written, form=options.format))
+    print_or_save_report(report, options, partial(before_after_written, form=options.format))
     return ExitCode.INTERRUPTED if is_partial else ExitCode.FINE
 
 

@@ -60,11 +60,11 @@ def findings_text(findings: Iterable[Finding]) -> str:
     wrong = [finding for finding in findings if finding.problem]
     lines = [_heading(len(wrong)), ""]
     for finding in wrong:
-        lines += _entry(f"! {finding.name}", f"{finding.said}: {finding.problem}.")
+        lines += _entry(f"! {finding.name}", f"{finding.text}: {finding.problem}.")
         lines += _entry("  fix", finding.advice)
     lines += [""] if wrong else []
     for finding in findings:
-        lines += _entry(f"{'!' if finding.problem else ' '} {finding.name}", finding.said)
+        lines += _entry(f"{'!' if finding.problem else ' '} {finding.name}", finding.text)
     return "".join(f"{line.rstrip()}\n" for line in lines)
 
 

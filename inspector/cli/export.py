@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from inspector.cli.exit_codes import CommandError, ExitCode
-from inspector.cli.output import check_target, save, tell, write
+from inspector.cli.output import check_target, print_error_line, save, write
 from inspector.cli.plans import add_plan_arguments, joined_plan
 
 if TYPE_CHECKING:
@@ -22,11 +22,11 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def run(options: Namespace) -> int:
     """Print or save the configuration; omissions are reported on standard error."""
-    from inspector.report.export import TARGETS, WAYS, ExportError, export_plan
+    from inspector.report.export import APPLY_METHODS, TARGETS, ExportError, export_plan
 
     if options.list:
-        width = max(map(len, (*WAYS, *TARGETS)))
-        write("".join(f"{name:{width}}  {way.title}: {way.takes}\n" for name, way in WAYS.items()))
+        width = max(map(len, (*APPLY_METHODS, *TARGETS)))
+        write("".join(f"{name:{width}}  {way.title}: {way.takes}\n" for name, way in APPLY_METHODS.items()))
         write("".join(f"{name:{width}}  {', '.join(target.takes)}\n" for name, target in TARGETS.items()))
         return ExitCode.FINE
     if options.to is None or not options.plans:
@@ -43,5 +43,5 @@ def run(options: Namespace) -> int:
         check_target(options.output)
         save(options.output, exported.text)
     for sentence in (exported.where, *(f"omitted: {each}" for each in exported.left_out)):
-        tell(sentence)
+        print_error_line(sentence)
     return ExitCode.FINE

@@ -77,7 +77,7 @@ class FakeAgent:
         self._pauses = random.Random(seed)  # noqa: S311  not security relevant
         self._mean = seconds / max(1, len(self._lines) - self._first)
         self._source = source
-        self._makes_anew = restamps
+        self._recreates = restamps
         self._folder = ExitStack()
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._grow, name="growing sample", daemon=True)
@@ -100,7 +100,7 @@ class FakeAgent:
         self._folder.close()
 
     def _written(self, lines: list[bytes]) -> list[bytes]:
-        return shift_timestamps(lines, datetime.now(UTC)) if self._makes_anew else lines
+        return shift_timestamps(lines, datetime.now(UTC)) if self._recreates else lines
 
     def _grow(self) -> None:
         try:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from inspector.cli.result_cache import ResultCache
 
 MOST_PROCESSES: Final = 1000
-LITTLE: Final = 1_000_000
+FEW_BYTES: Final = 1_000_000
 """Bytes of sessions that are processed faster than two processes start, some 0.8 seconds."""
 
 FLEET_OPTIONS: Final = ("processes", "workers", "scheduler", "no_kept_results")
@@ -87,7 +87,7 @@ def executor_of(options: Namespace, sessions: int, size: float = math.inf) -> Se
             if options.scheduler is not None
             else ClusterExecutor.local(options.workers)
         )
-    if options.processes == 0 or (options.processes is None and size < LITTLE):
+    if options.processes == 0 or (options.processes is None and size < FEW_BYTES):
         return InProcessExecutor()
     return ProcessExecutor(min(options.processes or processors(), sessions))
 

@@ -41,7 +41,7 @@ SINGLE_SESSION_OPTIONS = ("ledger", "compare", "explain", "include_text", "next_
 
 
 @dataclass(frozen=True, slots=True)
-class Done:
+class ReplayedSession:
     """Result of one session.
 
     Attributes:
@@ -63,7 +63,7 @@ class Done:
         return msgspec.msgpack.encode((self.row, self.ended, self.keys))
 
     @classmethod
-    def read(cls, written: bytes) -> Done | None:
+    def read(cls, written: bytes) -> ReplayedSession | None:
         """Deserialize a result; None for invalid data."""
         try:
             row, ended, keys = msgspec.msgpack.decode(written, type=tuple[bytes, float, list[bytes]])
@@ -125,7 +125,7 @@ class _Replays:
         self._sizes = {header.path: header.size for header in found}
         self._formats = {header.path: header.format for header in found}
         self._terms, self._executor, self._results = terms, executor, results
-        self.done: dict[Path, Done] = {}
+        self.done: dict[Path, ReplayedSession] = {}
 
     def run(self) -> None:
         """Replay all sessions. A call in several sessions is counted for the session that ended first."""
@@ -148,7 +148,7 @@ class _Replays:
         for task in tasks:
             key = task.key("report")
             kept = self._results.kept(task.path, key)
-            done = None if kept is None else Done.read(kept)
+            done = None if kept is None else ReplayedSession.read(kept)
             if done is None:
                 jobs.append(Job(task.path, replayed, (task,)))
                 keys.append(key)
@@ -159,14 +159,14 @@ class _Replays:
         for index, outcome in self._executor.finished(jobs):
             path = jobs[index].path
             if isinstance(outcome, JobLost):
-                outcome = Done(problem=f"{shown_path(path)}: {outcome.problem}")
+                outcome = ReplayedSession(problem=f"{shown_path(path)}: {outcome.problem}")
             self._results.keep(path, keys[index], outcome.written(), outcome.source)
             self.done[path] = outcome
             behind += self._sizes[path] + 1
             progress(behind, total)
 
 
-def replayed(task: SessionTask) -> Done:
+def replayed(task: SessionTask) -> ReplayedSession:
     """Replay a session, or return the reason why not. Tokens are only counted if a figure needs them."""
     began = time.time_ns()
     try:
@@ -182,7 +182,7 @@ def replayed(task: SessionTask) -> Done:
         baseline = replay(of_whole, Plan())
         row = session_row(report, baseline, {call.response for call in session.calls})
     except CommandError as error:
-        return Done(problem=shown_name(error.message))
+        return ReplayedSession(problem=shown_name(error.message))
     ended = max((call.time for call in session.calls if call.time is not None), default=0.0)
     source = source_of(whole, began, task.terms.pricing.today) if task.terms.is_kept else None
-    return Done(msgspec.json.encode(row), "", ended, call_keys(session), source)
+    return ReplayedSession(msgspec.json.encode(row), "", ended, call_keys(session), source)

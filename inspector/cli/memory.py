@@ -35,7 +35,7 @@ def too_little_memory(error: Exception | None = None) -> str:
     )
     if limit is None or limit >= (LITTLE_MEMORY if is_of_memory else MEMORY_NEEDED):
         return ""
-    return _told(limit, LITTLE_MEMORY if is_of_memory else MEMORY_NEEDED, "")
+    return _reported(limit, LITTLE_MEMORY if is_of_memory else MEMORY_NEEDED, "")
 
 
 def too_little_memory_for_screen() -> str:
@@ -43,10 +43,10 @@ def too_little_memory_for_screen() -> str:
     limit = address_space_limit()
     if limit is None or limit >= SCREEN_MEMORY_NEEDED:
         return ""
-    return f"{_told(limit, SCREEN_MEMORY_NEEDED, ' for the screen')}; inspector report needs less"
+    return f"{_reported(limit, SCREEN_MEMORY_NEEDED, ' for the screen')}; inspector report needs less"
 
 
-def _told(limit: int, enough: int, what: str) -> str:
+def _reported(limit: int, enough: int, what: str) -> str:
     return (
         f"the memory limit of {limit >> 20} MB is too small{what}; at least {enough >> 20} MB are needed: "
         f"`ulimit -v {enough >> 10}`, or `ulimit -v unlimited`"

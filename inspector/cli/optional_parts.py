@@ -54,8 +54,8 @@ def version_text() -> str:
     lines = [f"inspector {__version__}"]
     width = max(len(part.name) for part in OPTIONAL_PARTS)
     for part in OPTIONAL_PARTS:
-        said = f"{part.library} {part.installed}" if part.installed else "not installed"
-        lines.append(f"  [{part.name}]{'':<{width + 1 - len(part.name)}}{said:<30}{part.text}".rstrip())
+        text = f"{part.library} {part.installed}" if part.installed else "not installed"
+        lines.append(f"  [{part.name}]{'':<{width + 1 - len(part.name)}}{text:<30}{part.text}".rstrip())
     missing = ",".join(part.name for part in OPTIONAL_PARTS if not part.installed)
     if missing:
         lines.append(f"install missing parts: pip install 'session-inspector[{missing}]'")

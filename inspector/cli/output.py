@@ -22,7 +22,7 @@ LONGEST_LINE = 10_000
 """Maximum characters of one message: more than two of the longest possible paths."""
 
 
-PLAIN: Final = {
+ASCII_REPLACEMENTS: Final = {
     "\N{MINUS SIGN}": "-",
     "\N{GREATER-THAN OR EQUAL TO}": ">=",
     "\N{HORIZONTAL ELLIPSIS}": "...",
@@ -36,7 +36,7 @@ def _replace_unencodable(error: UnicodeError) -> tuple[str | bytes, int]:
     if not isinstance(error, UnicodeEncodeError):
         raise error
     text = error.object[error.start]
-    return PLAIN.get(text, text.encode("ascii", "backslashreplace").decode()), error.start + 1
+    return ASCII_REPLACEMENTS.get(text, text.encode("ascii", "backslashreplace").decode()), error.start + 1
 
 
 def prepare_streams() -> None:
@@ -89,7 +89,7 @@ def _write(data: str | bytes) -> None:
     except BrokenPipeError:
         raise
     except OSError as error:
-        forget(sys.stdout)
+        redirect_to_devnull(sys.stdout)
         raise CommandError(f"standard output cannot be written: {error.strerror or error}") from None
 
 
@@ -104,7 +104,7 @@ def write_json(data: Any) -> None:
     write(to_json(data, ascii_only=not encodes_everything(sys.stdout)))
 
 
-def forget(stream: TextIO) -> None:
+def redirect_to_devnull(stream: TextIO) -> None:
     """Redirect a stream to the null device so that flushing it at exit does not fail again."""
     nowhere = os.open(os.devnull, os.O_WRONLY)
     os.dup2(nowhere, stream.fileno())
@@ -118,17 +118,17 @@ def leave_terminal() -> None:
             try:
                 stream.flush()
             except OSError:
-                forget(stream)
+                redirect_to_devnull(stream)
 
 
 def narrate(message: str) -> None:
     """Print one sanitized line to standard error."""
     from inspector.safe_text import one_line
 
-    tell(one_line(f"inspector: {message}", LONGEST_LINE))
+    print_error_line(one_line(f"inspector: {message}", LONGEST_LINE))
 
 
-def tell(line: str) -> None:
+def print_error_line(line: str) -> None:
     """Print a line to standard error; ignore a failure to write it."""
     if sys.stderr is None:  # closed when the program started
         return
@@ -136,7 +136,7 @@ def tell(line: str) -> None:
         sys.stderr.write(f"{line}\n")
         sys.stderr.flush()
     except OSError:
-        forget(sys.stderr)
+        redirect_to_devnull(sys.stderr)
 
 
 def is_terminal(stream: TextIO | None) -> bool:
@@ -240,12 +240,12 @@ class ProgressLine:
         self._next = time.monotonic() + REFRESH_SECONDS
         self._shown = True
         percent = min(100, 100 * done // total) if total > 0 else 0
-        said, columns = f"{percent} %{self._rest(done, total)}", _columns(sys.stderr) - 1
-        cells = min(BAR_CELLS, columns - len(f"{self._doing}: [] {said}"))
+        text, columns = f"{percent} %{self._rest(done, total)}", _columns(sys.stderr) - 1
+        cells = min(BAR_CELLS, columns - len(f"{self._doing}: [] {text}"))
         if cells >= LEAST_BAR_CELLS:
             filled = cells * percent // 100
-            said = f"[{'#' * filled}{'.' * (cells - filled)}] {said}"
-        line = f"{self._doing}: {said}" if len(self._doing) + 2 + len(said) <= columns else said[:columns]
+            text = f"[{'#' * filled}{'.' * (cells - filled)}] {text}"
+        line = f"{self._doing}: {text}" if len(self._doing) + 2 + len(text) <= columns else text[:columns]
         sys.stderr.write(f"\r{line}\x1b[K")
         sys.stderr.flush()
 
@@ -300,7 +300,7 @@ def check_output(options: Namespace) -> None:
         check_target(options.output, options.path)
 
 
-def deliver(report: Delivered, options: Namespace, as_text: TextWriter[Delivered]) -> ExitCode:
+def print_or_save_report(report: Delivered, options: Namespace, as_text: TextWriter[Delivered]) -> ExitCode:
     """Print the report, or save it to the requested file."""
     return hand_over(text_of(report, options, as_text), options)
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from inspector.cli.exit_codes import CommandError, ExitCode
 from inspector.cli.reading import read_text
-from inspector.session.files import exists, expanded
+from inspector.session.files import exists, expand_user
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -141,7 +141,7 @@ def _named_plan(text: str, session: Session | None) -> Plan:
     from inspector.strategies.presets import PRESETS
     from inspector.ui.plan.saved_plans import SUFFIX, saved_plans
 
-    path = expanded(text)
+    path = expand_user(text)
     if exists(path) or os.sep in text or text.endswith(SUFFIX):
         return _plan_in(path)
     saved = {name: each for each in saved_plans() for name in (each.name, each.path.stem)}

@@ -154,7 +154,7 @@ def counted_inputs(
         table = deque(count_session(session, shared_counter(), progress=progress, cache=counts), maxlen=1).pop()
     history = History.of(session)
     lender = calibration_source_of(history, table)
-    return ReplayInputs.of(history, table, pricing=pricing, cache=cache, window=window, lender=lender)
+    return ReplayInputs.of(history, table, pricing=pricing, cache=cache, window=window, calibration_source=lender)
 
 
 def shared_counter() -> Counter:

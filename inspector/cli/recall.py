@@ -204,10 +204,10 @@ def _recall_original(options: Namespace) -> bool:
     Raises:
         CommandError: Several sessions have different originals under that id.
     """
-    from inspector.recall.names import asked_for
+    from inspector.recall.names import strip_reference
     from inspector.recall.originals import find_originals
 
-    asked = asked_for(options.id)
+    asked = strip_reference(options.id)
     found = find_originals(asked)
     if not found:
         return False

@@ -16,11 +16,11 @@ from inspector.cli.output import (
     ProgressLine,
     check_detector,
     check_output,
-    deliver,
     hand_over,
     is_ascii_only,
     is_colored,
     narrate,
+    print_or_save_report,
     text_of,
 )
 from inspector.cli.plans import add_plan_arguments, plan_of
@@ -143,7 +143,7 @@ def _report_on_folder(options: Namespace) -> int:
     report, is_partial = report_on_folder(options)
     if is_partial:
         narrate(report.warnings[0])
-    deliver(report, options, form)
+    print_or_save_report(report, options, form)
     return ExitCode.INTERRUPTED if is_partial else ExitCode.FINE
 
 

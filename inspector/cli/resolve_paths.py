@@ -76,11 +76,11 @@ def may_appear_later(path: Path) -> bool:
     if os.path.lexists(file):
         return True
     try:
-        beside = [one.name for one in file.parent.iterdir()]
+        others = [one.name for one in file.parent.iterdir()]
     except OSError:
         return False
     is_file_name = bool(file.suffix) or file.parent != type(file)()
-    return is_file_name and not difflib.get_close_matches(file.name, beside, n=1, cutoff=LOOKS_ALIKE)
+    return is_file_name and not difflib.get_close_matches(file.name, others, n=1, cutoff=LOOKS_ALIKE)
 
 
 def newest(folder: Path | None) -> Header:
@@ -89,10 +89,10 @@ def newest(folder: Path | None) -> Header:
     Raises:
         CommandError: There is none.
     """
-    from inspector.session.discovery import list_sessions, places
+    from inspector.session.discovery import list_sessions, search_places
 
     best: Header | None = None
-    for batch in list_sessions(places(None if folder is None else [folder])):
+    for batch in list_sessions(search_places(None if folder is None else [folder])):
         own = [header for header in batch if header.parent is None and not header.problem]
         best = max([*own, *([best] if best is not None else [])], key=lambda header: header.modified, default=None)
         if best is not None:
@@ -102,9 +102,9 @@ def newest(folder: Path | None) -> Header:
 
 def _require_files(folder: Path | None) -> None:
     """Reject an empty list. The list itself determines which files are sessions."""
-    from inspector.session.discovery import may_hold_sessions, places
+    from inspector.session.discovery import may_hold_sessions, search_places
 
-    if not may_hold_sessions(places(None if folder is None else [folder])):
+    if not may_hold_sessions(search_places(None if folder is None else [folder])):
         raise CommandError(_nothing_in(folder))
 
 

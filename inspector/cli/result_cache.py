@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 import msgspec
 
 import inspector
-from inspector.atomic_files import cache_folder, make_room, replacing
+from inspector.atomic_files import cache_folder, evict, replacing
 from inspector.session.discovery import Header, ListedFile  # noqa: TC001  needed at run time for decoding
 from inspector.session.files import CLOCK_SECONDS, Locator, exists
 from inspector.session.model import LinkKind
@@ -80,7 +80,7 @@ class ResultInputs(NamedTuple):
     Attributes:
         files: Every file the session was read from.
         content: Digest of all of them.
-        beside: Separate files of side requests, and sessions that a calibration may be borrowed from; size -1 if
+        side_files: Separate files of side requests, and sessions that a calibration may be borrowed from; size -1 if
             missing.
         needs: Other paths that must exist, in the system's encoding.
         day: Day of the prices of calls without a time, in days since the epoch; 0 if there are none.
@@ -88,7 +88,7 @@ class ResultInputs(NamedTuple):
 
     files: tuple[FileSeen, ...]
     content: bytes
-    beside: tuple[FileSeen, ...]
+    side_files: tuple[FileSeen, ...]
     needs: tuple[bytes, ...]
     day: int
 
@@ -121,8 +121,11 @@ def source_of(session: Session, began: int, today: float) -> ResultInputs | None
             return None
         needs = [os.fsencode(Locator.of(path).file) for path in origins if path is not None]
     try:
-        files, beside = tuple(_seen(session.files)), _file_states((*session.beside, *calibration_files(session)))
-        if not files or any(file.changed >= began - CLOCK_SECONDS * _NANOSECONDS for file in (*files, *beside)):
+        files, side_files = (
+            tuple(_seen(session.files)),
+            _file_states((*session.side_files, *calibration_files(session))),
+        )
+        if not files or any(file.changed >= began - CLOCK_SECONDS * _NANOSECONDS for file in (*files, *side_files)):
             return None
         content = _content(files)
         if tuple(_seen(session.files)) != files:
@@ -130,13 +133,13 @@ def source_of(session: Session, began: int, today: float) -> ResultInputs | None
     except OSError:
         return None
     is_undated = any(call.time is None for call in session.calls)
-    return ResultInputs(files, content, beside, tuple(needs), int(today // _DAY) if is_undated else 0)
+    return ResultInputs(files, content, side_files, tuple(needs), int(today // _DAY) if is_undated else 0)
 
 
 def is_unchanged(source: ResultInputs) -> bool:
     """Return True if the files are unchanged since."""
     try:
-        return _states_now(source) == source.files and _side_files_now(source) == source.beside
+        return _states_now(source) == source.files and _side_files_now(source) == source.side_files
     except OSError:
         return False
 
@@ -230,7 +233,7 @@ class ResultCache:
         """Evict old files, if anything was written."""
         if self._wrote and self._folder is not None:
             with contextlib.suppress(OSError):
-                make_room(self._folder, most_files=MOST_FILES, most_bytes=ROOM_BYTES)
+                evict(self._folder, most_files=MOST_FILES, most_bytes=ROOM_BYTES)
 
     def _entry(self, path: Path) -> _Entry | None:
         file = self._file("session", path)
@@ -253,7 +256,7 @@ class ResultCache:
 
     def _is_valid(self, source: ResultInputs) -> bool:
         has_needed = all(exists(Path(os.fsdecode(path))) for path in source.needs)
-        return source.day in (0, self._today) and has_needed and _side_files_now(source) == source.beside
+        return source.day in (0, self._today) and has_needed and _side_files_now(source) == source.side_files
 
     def _file(self, kind: str, path: Path | None) -> Path:
         place = b"" if path is None else os.fsencode(os.path.realpath(path))
@@ -314,7 +317,7 @@ def _file_states(paths: Iterable[Path]) -> tuple[FileSeen, ...]:
 
 
 def _side_files_now(source: ResultInputs) -> tuple[FileSeen, ...]:
-    return _file_states(Path(os.fsdecode(each.path)) for each in source.beside)
+    return _file_states(Path(os.fsdecode(each.path)) for each in source.side_files)
 
 
 def _state(path: Path) -> FileSeen:

@@ -51,9 +51,9 @@ def print_list(folders: Sequence[Path] | None) -> int:
     from inspector.replay.pricing.prices import Pricing
     from inspector.report.session_listings import sessions_text
     from inspector.report.session_summary import summarize
-    from inspector.session.discovery import list_sessions, places
+    from inspector.session.discovery import list_sessions, search_places
 
-    found = [header for batch in list_sessions(places(folders)) for header in batch]
+    found = [header for batch in list_sessions(search_places(folders)) for header in batch]
     found.sort(key=lambda header: -header.modified)
     try:
         pricing = Pricing.load()
@@ -102,8 +102,8 @@ def open_screen(paths: Sequence[Path], *, folders: Sequence[Path] | None = None,
     Raises:
         CommandError: The memory limit is too small for the screen.
     """
-    if told := too_little_memory_for_screen():
-        raise CommandError(told)
+    if reported := too_little_memory_for_screen():
+        raise CommandError(reported)
     process = ReadingProcess.begin(paths[0]) if paths else None
     # Read by Textual at import.
     os.environ.setdefault("TEXTUAL_FPS", FRAMES_PER_SECOND)

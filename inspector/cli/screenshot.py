@@ -100,7 +100,7 @@ def _screen(options: Namespace, plan: Plan | None) -> str:
 
 
 async def _picture(options: Namespace, plan: Plan | None) -> str:
-    from inspector.ui.headless import running_session, settled
+    from inspector.ui.headless import running_session, wait_until_ready
     from inspector.ui.screenshots import masking_of_screen, picture_of_screen
     from inspector.ui.settings import Settings
 
@@ -108,7 +108,7 @@ async def _picture(options: Namespace, plan: Plan | None) -> str:
         for key in options.keys.split():
             # One key may open controls that the next key is for.
             await pilot.press(key)
-            await settled(pilot)
+            await wait_until_ready(pilot)
         picture = picture_of_screen(pilot.app)
         if not options.mask:
             return picture

@@ -70,31 +70,31 @@ class SharedSearch:
             for number, at in enumerate(searched):
                 now = time.monotonic()
                 share = now + max(until - now, 0) / (len(searched) - number)
-                said = f", group {number + 1} of {len(searched)}" if len(searched) > 1 else ""
-                told = retry_without_lost(left[at], problems, partial(search, share, said)) if at in left else None
-                if told is None:
+                text = f", group {number + 1} of {len(searched)}" if len(searched) > 1 else ""
+                reported = retry_without_lost(left[at], problems, partial(search, share, text)) if at in left else None
+                if reported is None:
                     left.pop(at, None)
                 else:
-                    found[at], left[at] = told, told.group
+                    found[at], left[at] = reported, reported.group
         for at in set(left) - set(searched):
             nothing = self._prepared(groups[at], ())
             found[at] = TunedGroup.of(groups[at], nothing, nothing, nothing)
         return [found[at] for at in sorted(left)]
 
-    def _search_coarsely(self, until: float, said: str, group: FleetGroup) -> TunedGroup:
+    def _search_coarsely(self, until: float, text: str, group: FleetGroup) -> TunedGroup:
         """Run the coarse search, and try its best results on all sessions."""
         now = time.monotonic()
-        coarse = self._coarse(group, now + PART * (until - now), said)
-        return TunedGroup.of(group, self._first(group, coarse, until, said), coarse, self._prepared(group, SEARCH))
+        coarse = self._coarse(group, now + PART * (until - now), text)
+        return TunedGroup.of(group, self._first(group, coarse, until, text), coarse, self._prepared(group, SEARCH))
 
-    def _search_fully(self, until: float, said: str, group: FleetGroup) -> TunedGroup:
+    def _search_fully(self, until: float, text: str, group: FleetGroup) -> TunedGroup:
         """Run the full search, which reuses the trials of the coarse one."""
         now = time.monotonic()
-        coarse = self._coarse(group, now, said)
-        first = self._first(group, coarse, now, said)
+        coarse = self._coarse(group, now, text)
+        first = self._first(group, coarse, now, text)
         sample = group.part()
         sampled = self._prepared(sample, SEARCH, bases=self._bases_of(group))
-        self._run(sampled, sample, until if sample is group else now + PART * (until - now), said)
+        self._run(sampled, sample, until if sample is group else now + PART * (until - now), text)
         if sample is group:
             sampled.take(first)
             return TunedGroup.of(group, sampled, coarse, sampled)
@@ -102,19 +102,19 @@ class SharedSearch:
         best = (sampled, coarse) if len(sampled.left) > len(SEARCH) - len(COARSE) else (sampled,)
         shortlist = [plan for each in reversed(best) for plan in each.shortlist()]
         chosen = self._prepared(group, CHOICE, shortlist=(*shortlist, *first.table().plans))
-        self._run(chosen, group, until, said)
+        self._run(chosen, group, until, text)
         return TunedGroup.of(group, chosen, coarse, sampled)
 
-    def _coarse(self, group: FleetGroup, until: float, said: str) -> GroupSearch:
+    def _coarse(self, group: FleetGroup, until: float, text: str) -> GroupSearch:
         few = group.few()
         coarse = self._prepared(few, COARSE, bases=self._bases_of(group))
-        self._run(coarse, few, until, said)
+        self._run(coarse, few, until, text)
         return coarse
 
-    def _first(self, group: FleetGroup, coarse: GroupSearch, until: float, said: str) -> GroupSearch:
+    def _first(self, group: FleetGroup, coarse: GroupSearch, until: float, text: str) -> GroupSearch:
         """Try the best results of the coarse search on all sessions."""
         first = self._prepared(group, (Stage.SHORTLIST,), shortlist=coarse.shortlist()[:FIRST])
-        self._run(first, group, until, said)
+        self._run(first, group, until, text)
         return first
 
     def _prepared(
@@ -123,14 +123,14 @@ class SharedSearch:
         costs = [session.cost for session in group.sessions]
         return GroupSearch(bases, self._constraints, costs, _calls(group), self._terms.keep, shortlist, stages)
 
-    def _run(self, search: GroupSearch, group: FleetGroup, until: float, said: str) -> None:
+    def _run(self, search: GroupSearch, group: FleetGroup, until: float, text: str) -> None:
         """Continue a search to its end or the time limit."""
         if self._pool.ended and not self._bases_of(group):
             return
         paths = [session.path for session in group.sessions]
         for plans in search.rounds():
             found = 0
-            doing = f"trying {IN_TEXT.plural(len(plans), 'plan')} on {IN_TEXT.plural(len(paths), 'session')}{said}"
+            doing = f"trying {IN_TEXT.plural(len(plans), 'plan')} on {IN_TEXT.plural(len(paths), 'session')}{text}"
             with ProgressLine(doing, estimates=True) as progress:
                 for plan, trials in self._pool.tried(plans, paths, self._terms, until, progress):
                     search.add(plan, trials)

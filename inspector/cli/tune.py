@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from inspector.cli.arguments import LARGEST_WINDOW, add_price_arguments, add_uncertainty_argument
 from inspector.cli.exit_codes import CommandError, ExitCode
 from inspector.cli.fleet import add_fleet_arguments, executor_of, kept_results, missing
-from inspector.cli.output import ProgressLine, check_target, deliver, narrate, save
+from inspector.cli.output import ProgressLine, check_target, narrate, print_or_save_report, save
 from inspector.cli.plans import add_plan_arguments, plan_of
 from inspector.cli.resolve_paths import is_list, resolve_targets
 from inspector.report.forms import FORMS, tune_written
@@ -122,7 +122,7 @@ def run(options: Namespace) -> int:
         is_interactive=not options.no_script,
         plan_file="" if plan_file is None else shown_path(plan_file),
     )
-    deliver(report, options, form)
+    print_or_save_report(report, options, form)
     if plan_file is not None:
         _save_plans(plan_file, tuned)
     return ExitCode.INTERRUPTED if is_interrupted else ExitCode.FINE
@@ -169,14 +169,14 @@ def _check_compaction(options: Namespace) -> None:
 
 def _found(paths: Sequence[Path], results: ResultCache) -> dict[Path, int]:
     """Return the sessions with their file sizes in bytes, without those started by other sessions."""
-    from inspector.session.discovery import list_sessions, places, read_header, sessions_in
+    from inspector.session.discovery import list_sessions, read_header, search_places, sessions_in
 
     if not paths:
         resolve_targets(())
         known = results.sniffed_files(None)
         before = len(known)
         with ProgressLine("looking for sessions"):
-            listed = [header for batch in list_sessions(places(), known) for header in batch]
+            listed = [header for batch in list_sessions(search_places(), known) for header in batch]
         results.store_sniffed_files(None, known, before)
         return {header.path: header.size for header in listed if header.parent is None and not header.problem}
     found: dict[Path, int] = {}

@@ -64,9 +64,9 @@ def compaction_report(sizes: dict[Path, int], options: Namespace, results: Resul
         useful = [session for session in sessions if session.calls and not math.isnan(session.cost)]
         unseen -= len(sessions) + len(problems)
         for group in grouped(useful):
-            told = retry_without_lost(group, problems, partial(_group, pool, options))
-            if told is not None:
-                found.append(told)
+            reported = retry_without_lost(group, problems, partial(_group, pool, options))
+            if reported is not None:
+                found.append(reported)
             elif executor.ended:
                 unseen += sum(session.path not in problems for session in group.sessions)
         ended = executor.ended if unseen else ""

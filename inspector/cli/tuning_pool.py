@@ -378,11 +378,11 @@ def left_out_warnings(sessions: Sequence[FleetSession]) -> list[str]:
     """List sessions that are not part of any figure, a sentence each."""
     empty = sum(not session.calls for session in sessions)
     unpriced = sum(session.calls > 0 and math.isnan(session.cost) for session in sessions)
-    said = (
+    parts = (
         (empty, f"{IN_TEXT.plural(empty, 'session')} without a call to a model left out"),
         (unpriced, f"{IN_TEXT.plural(unpriced, 'session')} without a price left out; add one with --model or --rates"),
     )
-    return [sentence for count, sentence in said if count]
+    return [sentence for count, sentence in parts if count]
 
 
 def retry_without_lost(

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from inspector.cli.arguments import FORMATS, add_price_arguments
 from inspector.cli.exit_codes import CommandError, ExitCode
 from inspector.cli.model_switches import add_switch_arguments, check_switch, switch_call
-from inspector.cli.output import ProgressLine, check_output, deliver, narrate
+from inspector.cli.output import ProgressLine, check_output, narrate, print_or_save_report
 from inspector.cli.reading import priced_inputs, read_session
 from inspector.cli.resolve_paths import newest
 
@@ -46,7 +46,7 @@ def run(options: Namespace) -> int:
     )
     with ProgressLine("trying plans") as progress:
         report = report_of(inputs, (), wanted, progress)
-    return deliver(report, options, why_text)
+    return print_or_save_report(report, options, why_text)
 
 
 def _session(options: Namespace) -> Path:

@@ -80,15 +80,15 @@ def generate_changelog(history: FileHistory, path: str | None = None) -> tuple[C
     files = [history.find(path)] if path is not None else list(history.events)
     events = [event for file in files for event in history.events[file] if event.kind.changes and event.is_certain]
     events.sort(key=lambda event: (event.call_block, event.path))
-    said = PrecedingText(history.session, (event.call_turn for event in events))
-    return tuple(_change(history, event, said) for event in events)
+    reported = PrecedingText(history.session, (event.call_turn for event in events))
+    return tuple(_change(history, event, reported) for event in events)
 
 
-def _change(history: FileHistory, event: FileEvent, said: PrecedingText) -> ChangelogEntry:
+def _change(history: FileHistory, event: FileEvent, preceding: PrecedingText) -> ChangelogEntry:
     difference = _Difference(event, *history.before_and_after(event))
     what, source = shortened(event.intent), ChangeSource.INTENT
     if not what:
-        what, source = said.before(event.call_block, event.call_turn), ChangeSource.SAID
+        what, source = preceding.before(event.call_block, event.call_turn), ChangeSource.SAID
     if not what:
         what, source = difference.in_words(), ChangeSource.DIFFERENCE
     return ChangelogEntry(event, what, source, difference.added, difference.removed)
@@ -120,8 +120,8 @@ class PrecedingText:
             call_block: The tool call, a block index.
             call_turn: Its message, one of `turns`.
         """
-        self._found[call_block] = said = self._sentence_before(call_block, call_turn)
-        return said
+        self._found[call_block] = reported = self._sentence_before(call_block, call_turn)
+        return reported
 
     def _sentence_before(self, call_block: int, call_turn: int) -> str:
         blocks, starts = self._session.all_blocks, self._session.first_blocks

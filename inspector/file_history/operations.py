@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from inspector.file_history.content import FileContent
-from inspector.file_history.patches import BEGIN, Hunk, parse_patch, parse_search_replace, patched
+from inspector.file_history.patches import BEGIN, Hunk, apply_hunks, parse_patch, parse_search_replace
 from inspector.file_history.results import (
     ShownLines,
     current_directory,
@@ -147,7 +147,7 @@ class Patching(FileOperation):
     moved_to: str = ""
 
     def applied(self, content: FileContent) -> FileContent:
-        return patched(content, self.hunks)
+        return apply_hunks(content, self.hunks)
 
 
 @dataclass(frozen=True)

@@ -142,7 +142,7 @@ def parse_search_replace(text: str) -> tuple[tuple[str, str], ...]:
     return tuple((match["old"], match["new"]) for match in _SEARCH_REPLACE.finditer(text))
 
 
-def patched(content: FileContent, hunks: Sequence[Hunk]) -> FileContent:
+def apply_hunks(content: FileContent, hunks: Sequence[Hunk]) -> FileContent:
     """Apply hunks to a content.
 
     Raises:

@@ -57,7 +57,7 @@ _CONTENT = "--- FILE CONTENT (truncated) ---\n"
 _CUT = re.compile(
     r"\[(?:Content|Line|File)[^\]\n]*truncated[^\]\n]*\]|… ?\[?\d+ (?:lines|chars|characters|tokens)[^\n]*truncated"
 )
-_TOLD = re.compile(r"<system>[^\n]*</system>\n(?= *\d+\t)")
+_KIMI_HEADER = re.compile(r"<system>[^\n]*</system>\n(?= *\d+\t)")
 """Text of Kimi CLI before the lines of a read."""
 _FENCED = re.compile(
     r"(?:File: `[^`\n]+`\. Lines (?P<first>\d+) to \d+ \(\d+ lines? total\): *\n)?"
@@ -156,9 +156,9 @@ def _body(text: str) -> str:
         at = text.find(begin, 0, 2_000)
         if at >= 0:
             return text[at + len(begin) :]
-    told = _TOLD.match(text)
-    if told is not None:
-        return text[told.end() :]
+    match = _KIMI_HEADER.match(text)
+    if match is not None:
+        return text[match.end() :]
     listed = max(0, text.find(_CAT, 0, 500))
     head, newline, rest = text[listed:].partition("\n")
     if head.startswith((_CAT, "[read_file for ", "<content lines")) and newline:
@@ -253,14 +253,14 @@ def shown_windows(text: str) -> list[ShownLines]:
 
 def _open_file(rest: str, path: str) -> str:
     """Return the full path of a window's file if the editor names the open file."""
-    told = _OPEN_FILE.search(rest)
-    return told[1] if told is not None and told[1].endswith(f"/{path.removeprefix('./')}") else path
+    match = _OPEN_FILE.search(rest)
+    return match[1] if match is not None and match[1].endswith(f"/{path.removeprefix('./')}") else path
 
 
 def current_directory(text: str) -> str:
     """Return the current folder that a shell reports after a command (SWE-agent); may be empty."""
-    told = _CURRENT_DIRECTORY.search(text[-_LONGEST_STATE:])
-    return told[1] if told is not None else ""
+    match = _CURRENT_DIRECTORY.search(text[-_LONGEST_STATE:])
+    return match[1] if match is not None else ""
 
 
 _FAILED = re.compile(

@@ -96,15 +96,15 @@ def trims(folder: str) -> list[Trim]:
             continue
         for line in lines:
             try:
-                said = json.loads(line)
+                reported = json.loads(line)
                 trim = Trim(
-                    float(said["time"]),
-                    str(said["agent"]),
-                    str(said["session"]),
-                    str(said["tool"]),
-                    str(said["id"]),
-                    int(said["original"]),
-                    int(said["trimmed"]),
+                    float(reported["time"]),
+                    str(reported["agent"]),
+                    str(reported["session"]),
+                    str(reported["tool"]),
+                    str(reported["id"]),
+                    int(reported["original"]),
+                    int(reported["trimmed"]),
                     0,
                 )
             except (ValueError, LookupError, TypeError, OverflowError):

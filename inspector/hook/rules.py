@@ -127,10 +127,10 @@ def trimmed(text: str, cuts: list[Cut | Store], result: Result) -> Sent:
         if cut["unit"] == TOKENS:
             head, tail = _ends(length, tokens, head, tail, is_whole=is_whole)
         removed = length - head - tail
-        said = cut["marker"].format(
+        phrase = cut["marker"].format(
             length=length, removed=removed, tokens=tokens, tool=result.tool, recall=result.recall
         )
-        text = f"{text[:head]}{said}{text[max(length - tail, 0) :] if tail else ''}"
+        text = f"{text[:head]}{phrase}{text[max(length - tail, 0) :] if tail else ''}"
         is_whole = False
     return Sent(text, is_stored)
 

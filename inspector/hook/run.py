@@ -14,7 +14,7 @@ from inspector.hook.events import AGENTS
 from inspector.hook.plan_cache import cuts_for
 from inspector.hook.records import record_error, record_trim
 from inspector.hook.rules import Result, trimmed, version_of
-from inspector.recall.originals import evict_originals, keep, state_folder, stored_path
+from inspector.recall.originals import evict_originals, state_folder, store_original, stored_path
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -25,7 +25,7 @@ _FIRST_CLAUDE_CODE = (2, 1, 121)
 _PLAIN = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-.:")
 
 
-class Asked(NamedTuple):
+class HookArguments(NamedTuple):
     """Parsed command line of the hook.
 
     Attributes:
@@ -63,8 +63,8 @@ def main(arguments: Sequence[str]) -> int:
     return 0
 
 
-def _asked(arguments: Sequence[str]) -> Asked:
-    asked, words = Asked(), list(arguments)
+def _asked(arguments: Sequence[str]) -> HookArguments:
+    asked, words = HookArguments(), list(arguments)
     while words:
         name, equals, value = words.pop(0).partition("=")
         if name == "--no-originals" and not equals:
@@ -81,7 +81,7 @@ def _asked(arguments: Sequence[str]) -> Asked:
     return asked
 
 
-def respond(data: bytes, asked: Asked, folder: str) -> bytes:
+def respond(data: bytes, asked: HookArguments, folder: str) -> bytes:
     """Return the answer to an event, empty to leave the result unchanged.
 
     Args:
@@ -112,7 +112,7 @@ def respond(data: bytes, asked: Asked, folder: str) -> bytes:
     if asked.keeps_originals:
         # Do not cut a text that cannot be recalled.
         about: dict[str, object] = {"agent": asked.agent, "tool": seen.tool}
-        keep(folder, identifier, seen.session, seen.text, about, is_stored=is_stored)
+        store_original(folder, identifier, seen.session, seen.text, about, is_stored=is_stored)
     record = {"agent": asked.agent, "session": seen.session, "tool": seen.tool, "id": identifier}
     try:
         record_trim(folder, **record, original=len(seen.text), trimmed=len(sent))
@@ -140,8 +140,8 @@ def _note(folder: str, error: BaseException) -> None:
     """Log an error once, or print it to standard error if the log is not writable."""
     try:
         message = getattr(error, "message", "") or str(error)
-        told = f"{type(error).__name__}: {message}"
-        if (not folder or not record_error(folder, told)) and sys.stderr is not None:
-            sys.stderr.write(f"inspector hook: {told!a}; the result was left unchanged\n")
+        text = f"{type(error).__name__}: {message}"
+        if (not folder or not record_error(folder, text)) and sys.stderr is not None:
+            sys.stderr.write(f"inspector hook: {text!a}; the result was left unchanged\n")
     except BaseException:  # noqa: BLE001, S110  there is nowhere left to report it
         pass

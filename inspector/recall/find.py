@@ -9,8 +9,8 @@ from bisect import bisect_right
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, NamedTuple
 
-from inspector.recall.names import asked_for, matching_blocks, near, unanswered
-from inspector.session.discovery import list_sessions, places
+from inspector.recall.names import call_without_result, matching_blocks, similar_ids, strip_reference
+from inspector.session.discovery import list_sessions, search_places
 from inspector.session.errors import SessionError
 from inspector.session.files import Locator, is_folder
 from inspector.session.open import open_session
@@ -107,7 +107,7 @@ def find_in(
     progress: Callable[[int, int], None] = lambda done, total: None,  # noqa: ARG005  default without effect
 ) -> RecallSearch:
     """Find a text in the given sessions, including those in a database; see `find`."""
-    asked = asked_for(asked)
+    asked = strip_reference(asked)
     reference = _REFERENCE.fullmatch(asked)
     if reference is not None and (where := _of_session(headers, reference["session"])):
         search = _read(where, lambda session: _at(session, reference))
@@ -119,7 +119,7 @@ def find_in(
 
     unread: tuple[str, ...] = ()
     for needle in _needles(asked):
-        search = _read([header for header in _told(headers, progress) if _holds(header, needle)], named, asked)
+        search = _read([header for header in _described(headers, progress) if _holds(header, needle)], named, asked)
         if search.is_over:
             return search
         unread = search.unread
@@ -131,7 +131,7 @@ def find_in(
 
 def sessions_at(paths: Sequence[Path]) -> list[Header]:
     """Return the sessions in files and folders, newest first; by default all of this machine's agents."""
-    found = [header for batch in list_sessions(places(paths or None)) for header in batch if not header.problem]
+    found = [header for batch in list_sessions(search_places(paths or None)) for header in batch if not header.problem]
     return sorted(found, key=lambda header: -header.modified)
 
 
@@ -210,7 +210,7 @@ def _read(headers: Sequence[Header], blocks_in: Callable[[Session], list[int]], 
             # Resumed and forked sessions contain copies of earlier messages.
             key = (block.tool_call_id, block.digest) if block.tool_call_id else (session.path, index)
             found.setdefault(key, RecalledText(session, index))
-        call = unanswered(session, asked)
+        call = call_without_result(session, asked)
         if without is None and call is not None:
             without = RecalledText(session, call)
     skipped = max(0, len(headers) - MOST_OPENED)
@@ -231,10 +231,10 @@ def _similar(headers: Sequence[Header], asked: str) -> list[str]:
         except SessionError:
             continue
         known |= {block.tool_call_id for block in session.all_blocks}
-    return near(known, asked)
+    return similar_ids(known, asked)
 
 
-def _told(headers: Sequence[Header], progress: Callable[[int, int], None]) -> Iterator[Header]:
+def _described(headers: Sequence[Header], progress: Callable[[int, int], None]) -> Iterator[Header]:
     for done, header in enumerate(headers):
         progress(done, len(headers))
         yield header

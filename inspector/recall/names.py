@@ -25,7 +25,7 @@ _SHORTENED = re.compile(r"(?:\.\.\.|…)$")
 _FILE_SUFFIXES = (".txt", ".md", ".json", ".log")
 
 
-def asked_for(text: str) -> str:
+def strip_reference(text: str) -> str:
     """Strip surrounding characters from an id copied out of a text."""
     return text.strip(_AROUND)
 
@@ -68,7 +68,7 @@ def matching_blocks(session: Session, asked: str) -> list[int]:
     return [index for index, block in enumerate(blocks) if block.digest.hex() == stem][:1]
 
 
-def unanswered(session: Session, asked: str) -> int | None:
+def call_without_result(session: Session, asked: str) -> int | None:
     """Return the block index of the tool call with that id if it has no recorded result, or None."""
     blocks = enumerate(session.all_blocks)
     calls = (index for index, block in blocks if block.kind is BlockKind.TOOL_CALL and block.tool_call_id == asked)
@@ -90,7 +90,7 @@ def call_of(session: Session, block: int) -> int | None:
     return next((index for index in before if blocks[index].kind is BlockKind.TOOL_CALL), None)
 
 
-def near(identifiers: Iterable[str], asked: str) -> list[str]:
+def similar_ids(identifiers: Iterable[str], asked: str) -> list[str]:
     import difflib
 
     known = sorted({identifier for identifier in identifiers if identifier})

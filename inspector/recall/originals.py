@@ -53,7 +53,7 @@ def stored_path(folder: str, identifier: str, session: str) -> str:
     return f"{folder}/{RESULTS}/{_name_of(identifier)}.{_name_of(session)}.txt"
 
 
-def keep(
+def store_original(
     folder: str, identifier: str, session: str, text: str, about: dict[str, object], *, is_stored: bool = False
 ) -> None:
     """Store a text atomically, readable by its owner only.
@@ -98,11 +98,11 @@ def evict_originals(folder: str, room: int = ROOM_BYTES) -> None:
     from contextlib import suppress
     from pathlib import Path
 
-    from inspector.atomic_files import make_room
+    from inspector.atomic_files import evict
 
     for name in (FOLDER, RESULTS):
         with suppress(OSError):
-            make_room(Path(folder) / name, most_files=MOST_FILES, most_bytes=room)
+            evict(Path(folder) / name, most_files=MOST_FILES, most_bytes=room)
 
 
 def has_original(identifier: str, session: str, folder: str) -> bool:

@@ -67,7 +67,7 @@ def calibration_source_of(history: History, table: TokenTable) -> CalibrationSou
         return None
     for link in links:
         path = locate(history.session, link)
-        fits = _LENT.fits_of(path, table.counter) if path is not None else ()
+        fits = _BORROWED.fits_of(path, table.counter) if path is not None else ()
         if fits:
             return CalibrationSource(link.kind, link.identifier, fits)
     return None
@@ -123,7 +123,7 @@ class _BorrowedCalibrations:
         return fits
 
 
-_LENT = _BorrowedCalibrations()
+_BORROWED = _BorrowedCalibrations()
 
 
 def _fitted(path: Path, size: int, counter: Counter) -> tuple[BorrowedCalibration, ...]:

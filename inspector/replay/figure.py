@@ -23,7 +23,7 @@ class HowKnown(StrEnum):
 _ORDER = list(HowKnown)
 
 
-def weakest(*known: HowKnown) -> HowKnown:
+def lowest_confidence(*known: HowKnown) -> HowKnown:
     """Return the lowest confidence."""
     return max(known, key=_ORDER.index)
 

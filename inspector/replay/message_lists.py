@@ -256,16 +256,16 @@ def _place(block: Block) -> _Place:
 
 def _entries(entry: MessageDict, changes: Mapping[_Place, _Change]) -> list[MessageDict]:
     """Return the replacement for an entry: nothing, the rewritten entry, or replacement texts and the remainder."""
-    said = [
+    parts = [
         change
         for _, change in sorted(changes.items(), key=_part_of)
         if change.rendition.kind is not None and change.rendition.action is not Action.REMOVED
     ]
-    if said and _rewritten_entry(entry, changes, "") is None:
-        return [_message_of(change) for change in said]
+    if parts and _rewritten_entry(entry, changes, "") is None:
+        return [_message_of(change) for change in parts]
     role = str(entry.get("role"))
     left = _rewritten_entry(entry, changes, role)
-    before = [_message_of(change) for change in said if _is_gone(role, change)]
+    before = [_message_of(change) for change in parts if _is_gone(role, change)]
     return [*before, left] if left is not None else before
 
 
@@ -315,15 +315,15 @@ def _rewritten_entry(entry: MessageDict, changes: Mapping[_Place, _Change], role
 
 def _say_in_place_of_calls(entry: MessageDict, changes: Mapping[_Place, _Change], role: str) -> None:
     """Add the replacement texts of calls that are outside the content."""
-    said = [
+    parts = [
         change.text
         for (place, _), change in sorted(changes.items(), key=_part_of)
         if place == _CALL and change.rendition.kind is not None and not _is_gone(role, change)
     ]
-    if said and isinstance(content := entry.get("content"), list):
-        entry["content"] = [*content, *({"type": "text", "text": text} for text in said)]
-    elif said:
-        entry["content"] = "\n".join([content, *said] if content else said)
+    if parts and isinstance(content := entry.get("content"), list):
+        entry["content"] = [*content, *({"type": "text", "text": text} for text in parts)]
+    elif parts:
+        entry["content"] = "\n".join([content, *parts] if content else parts)
 
 
 def _rewrite_reasoning(entry: MessageDict, change: _Change | None) -> None:

@@ -75,9 +75,9 @@ def _openai(replay: Replay, role: Role, kept: list[tuple[Block, Rendition]]) -> 
         (block, block.kind if rendition.kind is None else rendition.kind, rendition.text(session.text(block)))
         for block, rendition in kept
     ]
-    said = "\n".join(text or media_notice(block) for block, kind, text in texts if kind in _SAID)
+    phrase = "\n".join(text or media_notice(block) for block, kind, text in texts if kind in _SAID)
     if role is Role.ASSISTANT:
-        entry: MessageDict = {"role": "assistant", "content": said or None}
+        entry: MessageDict = {"role": "assistant", "content": phrase or None}
         calls = [
             {
                 "id": block.tool_call_id,
@@ -94,7 +94,7 @@ def _openai(replay: Replay, role: Role, kept: list[tuple[Block, Rendition]]) -> 
         if kind is BlockKind.TOOL_RESULT
     ]
     speaker = "system" if role is Role.SYSTEM else "user"
-    return [*results, {"role": speaker, "content": said}] if said else results
+    return [*results, {"role": speaker, "content": phrase}] if phrase else results
 
 
 _ANTHROPIC_TYPES = {
@@ -165,8 +165,8 @@ def with_rendition(part: ContentPart, text: str, rendition: Rendition) -> Conten
     """Set the text of an Anthropic content part; a cut text keeps its images, a replaced text loses them."""
     match part.get("type"):
         case "tool_result":
-            beside = [] if rendition.action is Action.REPLACED else _beside_text(part.get("content"))
-            return {**part, "content": [{"type": "text", "text": text}, *beside] if beside else text}
+            others = [] if rendition.action is Action.REPLACED else _other_content(part.get("content"))
+            return {**part, "content": [{"type": "text", "text": text}, *others] if others else text}
         case "tool_use":
             return {**part, "input": tool_input(text)}
         case "thinking":
@@ -177,7 +177,7 @@ def with_rendition(part: ContentPart, text: str, rendition: Rendition) -> Conten
             return {"type": "text", "text": text}
 
 
-def _beside_text(content: Any) -> list[Any]:
+def _other_content(content: Any) -> list[Any]:
     if not isinstance(content, list):
         return []
     return [part for part in content if not (isinstance(part, dict) and part.get("type") == "text")]

@@ -31,4 +31,4 @@ def replay_session(session: Session, plan: Plan, *, pricing: Pricing | None = No
     *_, table = count_session(session, load_counter())
     history = History.of(session)
     lender = calibration_source_of(history, table)
-    return replay(ReplayInputs.of(history, table, pricing=pricing, precise=precise, lender=lender), plan)
+    return replay(ReplayInputs.of(history, table, pricing=pricing, precise=precise, calibration_source=lender), plan)

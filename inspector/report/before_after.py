@@ -14,8 +14,8 @@ import numpy as np
 from msgspec import Struct
 
 import inspector
-from inspector.replay.analysis.before_after import Statistic, Told, difference
-from inspector.replay.figure import HowKnown, weakest
+from inspector.replay.analysis.before_after import ChangeVerdict, Statistic, difference
+from inspector.replay.figure import HowKnown, lowest_confidence
 from inspector.report.catalogue import Count, FigureSet, Known, Unit, about, figure, quantities
 from inspector.report.difference_words import answer, headline
 from inspector.report.folder import UnreadSession, summed
@@ -243,7 +243,7 @@ def before_after_report(
     ]
     unpriced = sum(each.figures.cost_usd is None for each in sessions)
     silent = sum("estimated" in each.figures.known.get("cache_read_tokens", "") for each in sessions)
-    said = (
+    parts = (
         (unpriced, "without a price, not included in dollars"),
         (silent, "without reported usage: prompts are local estimates, and the prompt cache is simulated"),
     )
@@ -269,7 +269,7 @@ def before_after_report(
         unread=sorted(unread, key=lambda each: each.path),
         warnings=[
             *warnings,
-            *(f"{IN_TEXT.plural(count, 'session')} {what}" for count, what in said if count),
+            *(f"{IN_TEXT.plural(count, 'session')} {what}" for count, what in parts if count),
         ],
     )
 
@@ -349,8 +349,8 @@ def _measure(measure: ComparedFigure, sets: Sequence[Sequence[Summed]], effect: 
     hows = [_known([each for each, _ in mine], columns) for mine in sets]
     least = [any(measure.column in each.figures.at_least for each, _ in mine) for mine in sets]
     # The distance between a lower bound and the true value is unknown, so their difference is an estimate too.
-    both = weakest(*hows, *([HowKnown.ESTIMATED] if any(least) else []))
-    is_refused = found.told is Told.TOO_FEW
+    both = lowest_confidence(*hows, *([HowKnown.ESTIMATED] if any(least) else []))
+    is_refused = found.verdict is ChangeVerdict.TOO_FEW
     values = {
         "before": _number(found.before, digits),
         "after": _number(found.after, digits),
@@ -371,7 +371,7 @@ def _measure(measure: ComparedFigure, sets: Sequence[Sequence[Summed]], effect: 
         change_high=_number(found.high, digits),
         percent_low=None if is_part else _number(100 * found.share_low, PERCENT_DIGITS),
         percent_high=None if is_part else _number(100 * found.share_high, PERCENT_DIGITS),
-        told=found.told.value,
+        told=found.verdict.value,
         more_sessions=_count(found.more),
         more_after=_count(found.more_after),
         answer=answer(found, measure.unit, effect),
@@ -404,7 +404,7 @@ def _known(sessions: Sequence[SetSession], columns: Sequence[str]) -> HowKnown:
     """Return the weakest certainty of the sessions' figures; counts taken from the file are exact."""
     names = [KNOWN_AS.get(column, column) for column in columns]
     hows = [HowKnown(each.figures.known[name]) for each in sessions for name in names if name in each.figures.known]
-    return weakest(HowKnown.EXACT, *hows)
+    return lowest_confidence(HowKnown.EXACT, *hows)
 
 
 def _mix(
@@ -434,7 +434,7 @@ def _mix(
 
 def _differs(mixes: Sequence[MixFacts], overall: ComparedGroupFacts) -> list[str]:
     """Return differences between the sets other than the tested change, in sentences."""
-    said = []
+    parts = []
     for mix in mixes:
         if mix.differs < DIFFERS:
             continue
@@ -443,10 +443,10 @@ def _differs(mixes: Sequence[MixFacts], overall: ComparedGroupFacts) -> list[str
             f"{row.name}, {IN_TEXT.share(row.before)} before and {IN_TEXT.share(row.after)} after" for row in rows
         )
         more = len(mix.rows) - len(rows) if mix.what != "subagents" else 0
-        said.append(f"{mix.what} differ by share of {mix.of}: {shares}{f'; and {more:,} more' if more else ''}")
+        parts.append(f"{mix.what} differ by share of {mix.of}: {shares}{f'; and {more:,} more' if more else ''}")
     length = next(each for each in overall.measures if each.name == "median_calls_of_session")
     if length.before and length.after and abs(length.after / length.before - 1) >= DIFFERS:
         word = "longer" if length.after > length.before else "shorter"
         medians = f"median {length.before:g} calls before, {length.after:g} after"
-        said.append(f"session lengths differ: they are {word} after, {medians}")
-    return said
+        parts.append(f"session lengths differ: they are {word} after, {medians}")
+    return parts

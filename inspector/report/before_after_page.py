@@ -8,7 +8,7 @@ from msgspec.structs import replace
 from rich.text import Text
 
 from inspector.report.before_after import NOT_NAMED, SETS, OtherModelFacts, SessionSetFacts
-from inspector.report.catalogue import LEAST, FigureSet, legend, quantity
+from inspector.report.catalogue import LOWER_BOUND, FigureSet, legend, quantity
 from inspector.report.difference_words import headline, written
 from inspector.report.layout import HEADING, LABEL, LEFT, LOSS, RIGHT, WIDTH, Page, capitalized, plain
 from inspector.report.numbers import IN_TEXT, NOTHING
@@ -163,7 +163,7 @@ def _interval(measure: MeasureFacts) -> str:
     return f"{' to '.join(ends)}{' %' if is_percent else ''}"
 
 
-def _told(measure: MeasureFacts) -> str:
+def _verdict(measure: MeasureFacts) -> str:
     """Return the verdict in one or two words."""
     match measure.told:
         case "less" | "more" | "too few":
@@ -185,7 +185,7 @@ def _cells(measure: MeasureFacts, steps: tuple[Step, ...]) -> tuple[Cell, ...]:
         _value(measure, steps, "after"),
         _change(measure, steps),
         Cell(_interval(measure)),
-        Cell(_told(measure)),
+        Cell(_verdict(measure)),
     )
 
 
@@ -203,20 +203,20 @@ def _tables(group: ComparedGroupFacts, steps: tuple[Step, ...]) -> list[Table]:
 
 def _compared(report: BeforeAfterReport) -> Section:
     parts: list[Part] = [*_tables(report.overall, ("overall",))]
-    if about := _about_told(report):
+    if about := _about_verdict(report):
         parts.append(Line((Cell(f"{about}."),)))
     return Section("compared", "Before and after", tuple(parts))
 
 
-def _about_told(report: BeforeAfterReport) -> str:
+def _about_verdict(report: BeforeAfterReport) -> str:
     """Explain the verdicts that are used; empty for words that explain themselves."""
     wanted = f"{report.effect_percent:g} % ({report.effect_percent:g} points for a share)"
-    said = {
+    by_name = {
         "too small": f"Too small: below {wanted}",
         "more each": (f"N more each: additional sessions per set to detect {wanted} four times in five"),
     }
-    used = {_told(each) for group in (report.overall, *report.models) for each in group.measures}
-    return ". ".join(text for words, text in said.items() if any(each.endswith(words) for each in used))
+    used = {_verdict(each) for group in (report.overall, *report.models) for each in group.measures}
+    return ". ".join(text for words, text in by_name.items() if any(each.endswith(words) for each in used))
 
 
 def _sets(report: BeforeAfterReport, figures: FigureCells) -> Section:
@@ -230,8 +230,8 @@ def _sets(report: BeforeAfterReport, figures: FigureCells) -> Section:
     if not report.at:
         named = (f"{name}: {_few(_set(report, name).paths)}" for name in SETS)
         parts += [Line((Cell(plain(line)),), is_item=True) for line in named]
-    said = (f"{capitalized(plain(each))}." for each in (*report.differs, OBSERVATION))
-    parts += [Line((Cell(each),), is_item=True) for each in said]
+    phrases = (f"{capitalized(plain(each))}." for each in (*report.differs, OBSERVATION))
+    parts += [Line((Cell(each),), is_item=True) for each in phrases]
     return Section("sets", "The sets and their other differences", tuple(parts))
 
 
@@ -373,7 +373,7 @@ def before_after_text(report: BeforeAfterReport, width: int = WIDTH, *, color: b
     for table in _tables(_on_a_screen(report.overall), ("overall",)):
         page.line()
         _table(page, (table.caption, *table.head[1:]), table.rows)
-    if about := _about_told(report):
+    if about := _about_verdict(report):
         page.line(f"{about}.", LABEL, indent=2)
     if rows := _rows_by_model(report):
         page.line()
@@ -407,7 +407,7 @@ def _footer(page: Page, report: BeforeAfterReport) -> None:
     if len(files) > MOST_NAMED_FILES:
         page.line(f"and {len(files) - MOST_NAMED_FILES:,} more, listed in the other formats", indent=4)
     known = {how for each in report.overall.measures for how in each.known.values()}
-    least = {LEAST for each in report.overall.measures if each.at_least}
+    least = {LOWER_BOUND for each in report.overall.measures if each.at_least}
     page.line(MORE, LABEL, indent=2)
     if marks := legend(known | least):
         page.line(marks, LABEL, indent=2)

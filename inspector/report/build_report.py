@@ -96,7 +96,7 @@ def plan_facts(planned: Replay, baseline: Replay, uses: ReuseEvidence | None, op
         name=planned.plan.name,
         is_suggestion=options.suggests,
         strategies=planned.plan.to_specs(),
-        figures=measured(FigureSet, found.figures),
+        figures=to_report(FigureSet, found.figures),
         saved=saving(found.savings),
         break_even_call=found.break_even_call,
         first_firing=None if found.first_firing is None else found.first_firing + 1,
@@ -114,7 +114,7 @@ def plan_facts(planned: Replay, baseline: Replay, uses: ReuseEvidence | None, op
             # Shared words are evidence of use, not a record of it.
             **({} if missed is None else {"needed_later": HowKnown.ESTIMATED.value}),
         },
-        outcome=None if outcome is None else measured(OutcomeFacts, outcome),
+        outcome=None if outcome is None else to_report(OutcomeFacts, outcome),
         carried=[] if tallies is None else carried_facts(tallies),
         compactions=[_compaction_facts(forecast) for forecast in forecasts],
         tools=[] if tallies is None else [_tool_facts(row) for row in cuts_by_tool(tallies)],
@@ -214,10 +214,10 @@ def _next_calls(
 
 
 def saving(saved: Savings) -> Saving:
-    return measured(Saving, saved, percent_of=saved.share_of)
+    return to_report(Saving, saved, percent_of=saved.share_of)
 
 
-def measured(of: type[Measured], found: object, /, **words: object) -> Measured:
+def to_report(of: type[Measured], found: object, /, **words: object) -> Measured:
     """Read the figures of one type from a result.
 
     Args:
@@ -298,13 +298,13 @@ def cost_parts(replay: Replay) -> CostParts:
     found = {**cost_part_explanations(replay), "overhead": overhead_explanation(replay.inputs)}
     unasked = Figure(None, HowKnown.EXACT)
     figures = {name: Figure(each.value, each.known, each.is_lower_bound) for name, each in found.items()}
-    return measured(CostParts, SimpleNamespace(**dict.fromkeys(quantities(CostParts), unasked) | figures))
+    return to_report(CostParts, SimpleNamespace(**dict.fromkeys(quantities(CostParts), unasked) | figures))
 
 
 def model_cost_facts(replay: Replay) -> list[ModelCostFacts]:
     """Return the cost of each model's calls, largest first."""
     return [
-        measured(ModelCostFacts, each, model=each.model, priced_as=each.priced_as, calls=each.calls)
+        to_report(ModelCostFacts, each, model=each.model, priced_as=each.priced_as, calls=each.calls)
         for each in model_costs(replay)
     ]
 
@@ -316,21 +316,21 @@ def needed_later_facts(found: Recoveries) -> NeededLaterFacts:
     values |= {kind.name.lower(): count for kind, count in found.kinds.items()}
     # Shared words are evidence of use, not a record of it.
     estimated = {name: Figure(value, HowKnown.ESTIMATED) for name, value in values.items()}
-    return measured(NeededLaterFacts, SimpleNamespace(**estimated))
+    return to_report(NeededLaterFacts, SimpleNamespace(**estimated))
 
 
 def compaction_totals_facts(found: CompactionTotals | None) -> CompactionTotalsFacts | None:
     """Convert the totals of all compactions; None if there are none."""
     if found is None:
         return None
-    return measured(
+    return to_report(
         CompactionTotalsFacts,
         found,
         compactions=found.compactions,
         measured=found.measured,
-        misses=Figure(found.recached.calls, found.reads_known),
-        recached_tokens=Figure(found.recached.tokens, found.reads_known),
-        recached_usd=found.recached.usd,
+        misses=Figure(found.rewritten.calls, found.reads_known),
+        recached_tokens=Figure(found.rewritten.tokens, found.reads_known),
+        recached_usd=found.rewritten.usd,
         summaries=found.summaries,
     )
 
@@ -355,7 +355,7 @@ def best_plan_facts(found: BestPlan | None) -> BestPlanFacts:
 
 def _compaction_facts(forecast: CompactionForecast) -> CompactionFacts:
     reached = Figure(None if forecast.reached_at is None else forecast.reached_at + 1, HowKnown.PROJECTED)
-    return measured(
+    return to_report(
         CompactionFacts,
         forecast,
         call=forecast.call + 1,
@@ -368,7 +368,7 @@ def _compaction_facts(forecast: CompactionForecast) -> CompactionFacts:
 
 def carried_facts(breakdown: Breakdown) -> list[CarriedFacts]:
     """Return prompt content by kind, largest first."""
-    return [measured(CarriedFacts, row, kind=row.name, tool=row.part) for row in breakdown.by_kind()]
+    return [to_report(CarriedFacts, row, kind=row.name, tool=row.part) for row in breakdown.by_kind()]
 
 
 def next_calls_facts(projection: NextCallsProjection) -> NextCallsFacts:

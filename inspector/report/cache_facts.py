@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 from inspector.replay.analysis.cache_lifetime import lifetime_change
 from inspector.replay.analysis.cache_misses import sum_of
 from inspector.replay.analysis.next_call import next_call_cost
-from inspector.replay.explain.miss_wording import told
-from inspector.replay.figure import Figure, HowKnown, weakest
-from inspector.report.build_report import measured
+from inspector.replay.explain.miss_wording import describe_evidence
+from inspector.replay.figure import Figure, HowKnown, lowest_confidence
+from inspector.report.build_report import to_report
 from inspector.report.cache_document import (
     CacheMarksFacts,
     CacheMissesFacts,
@@ -49,12 +49,12 @@ def cache_misses_facts(found: CacheMisses) -> CacheMissesFacts:
     def counted(count: int) -> Figure:
         return Figure(count, known)
 
-    return measured(
+    return to_report(
         CacheMissesFacts,
         total,
         calls=counted(total.calls),
         tokens=counted(total.tokens),
-        share=Figure(share, weakest(extra.known, cost.known)),
+        share=Figure(share, lowest_confidence(extra.known, cost.known)),
         unread_tokens=counted(found.unread_tokens),
         new_tokens=counted(found.new_tokens),
         noise_tokens=counted(found.noise_tokens),
@@ -69,7 +69,7 @@ def cache_misses_facts(found: CacheMisses) -> CacheMissesFacts:
 
 def _cause_facts(row: CauseTotal, known: HowKnown) -> MissCauseFacts:
     cause = row.cause
-    return measured(
+    return to_report(
         MissCauseFacts,
         row,
         cause=cause.value,
@@ -90,8 +90,8 @@ def miss_facts(miss: CacheMiss, history: History, known: HowKnown) -> CacheMissF
         history: History of its session.
         known: Certainty of the cache reads.
     """
-    call, said = history.session.calls[miss.call], miss.reported
-    return measured(
+    call, reported = history.session.calls[miss.call], miss.reported
+    return to_report(
         CacheMissFacts,
         miss,
         call=miss.call + 1,
@@ -100,8 +100,8 @@ def miss_facts(miss: CacheMiss, history: History, known: HowKnown) -> CacheMissF
         cause=miss.cause.value,
         cause_known=miss.known.value,
         derived=miss.derived.value,
-        reported="" if said is None else said.reason,
-        reported_tokens=None if said is None else said.tokens,
+        reported="" if reported is None else reported.reason,
+        reported_tokens=None if reported is None else reported.tokens,
         expected=miss.cause.is_expected,
         evidence=_evidence_facts(miss, history),
         prevention=miss.cause.prevention,
@@ -115,7 +115,7 @@ def _evidence_facts(miss: CacheMiss, history: History) -> MissEvidenceFacts:
     shown = miss.evidence
     before, now = (int(history.message[each]) + 1 if each >= 0 else None for each in shown.blocks)
     return MissEvidenceFacts(
-        text=told(miss, history.session),
+        text=describe_evidence(miss, history.session),
         previous_call=shown.previous + 1 if shown.previous >= 0 else None,
         gap_seconds=rounded(shown.gap_seconds, SECOND_DIGITS),
         lifetime_seconds=shown.lifetime,
@@ -127,7 +127,7 @@ def _evidence_facts(miss: CacheMiss, history: History) -> MissEvidenceFacts:
 
 
 def lifetime_facts(change: LifetimeChange) -> LifetimeFacts:
-    return measured(
+    return to_report(
         LifetimeFacts,
         change,
         seconds=round(change.lifetime),
@@ -137,7 +137,7 @@ def lifetime_facts(change: LifetimeChange) -> LifetimeFacts:
 
 
 def _next_call_facts(following: NextCallCost) -> NextCallCostFacts:
-    return measured(
+    return to_report(
         NextCallCostFacts,
         following,
         prompt_tokens=Figure(following.prompt_tokens, HowKnown.PROJECTED),
@@ -152,13 +152,13 @@ def _next_call_facts(following: NextCallCost) -> NextCallCostFacts:
 
 
 def model_switch_facts(switch: ModelSwitch) -> ModelSwitchFacts:
-    return measured(
+    return to_report(
         ModelSwitchFacts,
         switch,
         model=switch.model,
         call=switch.call + 1,
         calls=Figure(switch.calls, HowKnown.EXACT),
-        recache_tokens=Figure(switch.recache_tokens, HowKnown.PROJECTED),
+        recache_tokens=Figure(switch.rewrite_tokens, HowKnown.PROJECTED),
         pays_after=Figure(switch.pays_after, HowKnown.PROJECTED),
         window=switch.window,
         beyond_window=Figure(switch.beyond_window, HowKnown.PROJECTED),
@@ -172,7 +172,7 @@ def cache_marks_facts(found: CacheBreakpoints) -> list[CacheMarksFacts]:
         return Figure(int(tokens.sum()), HowKnown.PROJECTED)
 
     return [
-        measured(
+        to_report(
             CacheMarksFacts,
             each,
             rule=each.rule.value,
@@ -199,7 +199,7 @@ def hour_facts(found: CacheMisses) -> list[HourFacts]:
     for hour in sorted(calls, key=lambda hour: (not hour, hour)):
         missed = [miss for miss in map(found.at, calls[hour]) if miss is not None and not miss.cause.is_expected]
         rows.append(
-            measured(
+            to_report(
                 HourFacts,
                 None,
                 hour=hour,

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from inspector.report.document import Report, SessionFacts
     from inspector.report.folder_misses import FolderLifetimeFacts
 
-DEAREST = 3
+COSTLIEST = 3
 """Misses listed in a text."""
 
 NOTHING_PREVENTS = "no known prevention"
@@ -30,7 +30,7 @@ NOTHING_PREVENTS = "no known prevention"
 HOUR = 3600
 
 
-def dearest(found: CacheMissesFacts, most: int) -> list[CacheMissFacts]:
+def costliest(found: CacheMissesFacts, most: int) -> list[CacheMissFacts]:
     """Return avoidable misses, costliest first; by tokens without a price."""
     misses = [miss for miss in found.misses if not miss.expected]
     misses.sort(key=lambda miss: (-(miss.extra_usd or 0.0), -(miss.tokens or 0), miss.call))
@@ -39,23 +39,23 @@ def dearest(found: CacheMissesFacts, most: int) -> list[CacheMissFacts]:
 
 def dollars(value: float | None, known: Mapping[str, How], name: str) -> str:
     """Format money with the mark of its certainty."""
-    return IN_TEXT.marked(IN_TEXT.dollars(value), known.get(name, ""))
+    return IN_TEXT.qualified(IN_TEXT.dollars(value), known.get(name, ""))
 
 
 def bill_share(found: CacheMissesFacts) -> str:
     """Format the misses' share of the bill, with the mark of its certainty."""
-    return IN_TEXT.marked(IN_TEXT.share(found.share), found.known.get("share", ""))
+    return IN_TEXT.qualified(IN_TEXT.share(found.share), found.known.get("share", ""))
 
 
 def misses_text(found: CacheMissesFacts) -> str:
     """Describe the number of misses, their tokens and their share of the bill, but not their cost."""
     label = quantity(CacheMissesFacts, "tokens").label
-    tokens = IN_TEXT.marked(IN_TEXT.whole(found.tokens), found.known.get("tokens", ""))
+    tokens = IN_TEXT.qualified(IN_TEXT.whole(found.tokens), found.known.get("tokens", ""))
     share = "" if found.share is None else f"{bill_share(found)} of the bill; "
     rows = [row for row in found.causes if not row.expected]
     of = ", ".join(f"{row.calls:,} {row.short}" for row in rows)
     causes = f": {of}; " if len(rows) > 1 else ", "
-    if len(rows) == 1 and found.calls > DEAREST:
+    if len(rows) == 1 and found.calls > COSTLIEST:
         causes = f", all {rows[0].short}; "
     return f"{share}{IN_TEXT.plural(found.calls, 'call')}{causes}{tokens} {label}"
 
@@ -78,14 +78,14 @@ def miss_text(miss: CacheMissFacts) -> str:
 
 def miss_texts(misses: Sequence[CacheMissFacts]) -> list[str]:
     """Describe several misses; text already used for an earlier miss of the same cause is not repeated."""
-    said: set[tuple[str, str]] = set()
+    seen: set[tuple[str, str]] = set()
     texts = []
     for miss in misses:
         parts = [(miss.cause, part) for part in miss.evidence.text.split("; ") if part]
-        shown = "; ".join(part for cause, part in parts if (cause, part) not in said)
+        shown = "; ".join(part for cause, part in parts if (cause, part) not in seen)
         cause = MissCause(miss.cause)
         texts.append(f"{cause.short}: {shown}" if shown else cause.short if parts else cause.label)
-        said.update(each for each in parts if not any(character.isdigit() for character in each[1]))
+        seen.update(each for each in parts if not any(character.isdigit() for character in each[1]))
     return texts
 
 

@@ -45,7 +45,7 @@ HOW_KNOWN: Final[dict[str, str]] = {
 }
 """Meaning of each certainty of a figure."""
 
-LEAST: Final = "lower bound"
+LOWER_BOUND: Final = "lower bound"
 """Marks a lower bound."""
 
 
@@ -58,7 +58,7 @@ def legend(known: Iterable[str]) -> str:
     used = set(known)
     hows = [how for how in HOW_KNOWN if how in used & INEXACT]
     marks = [f"{ABOUT} {' or '.join(hows)}"] if hows else []
-    return ", ".join([*marks, f"{AT_LEAST} {LEAST}"] if LEAST in used else marks)
+    return ", ".join([*marks, f"{AT_LEAST} {LOWER_BOUND}"] if LOWER_BOUND in used else marks)
 
 
 Count = Annotated[int, Meta(ge=0)]

@@ -16,7 +16,7 @@ from inspector.report.layout import HEADING, LABEL, WARNING, capitalized, plain
 from inspector.report.numbers import IN_TEXT
 from inspector.report.pages.model import Chart, Code, Line, Section, note_line
 from inspector.report.tables import Cell, Table, name_cell, word
-from inspector.report.uncertainty import UNCERTAIN, describe_turn_range
+from inspector.report.uncertainty import UNCERTAIN_ANSWERS, describe_turn_range
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -78,8 +78,8 @@ def _sections(report: TuneReport, figures: FigureCells, at: int) -> list[Section
     if group.effective is not None:
         names = ("count", "median", "least", "most")
         parts.append(_facts(figures, (*steps, "effective"), EffectiveFacts, names, "Where compactions fired"))
-    told = [f"set to {_configured(group)}"] if group.configured is not None else []
-    parts += [Line((Cell(f"{capitalized(each)}."),)) for each in (*told, *_late(group))]
+    phrases = [f"set to {_configured(group)}"] if group.configured is not None else []
+    parts += [Line((Cell(f"{capitalized(each)}."),)) for each in (*phrases, *_late(group))]
     if group.compaction is not None:
         names = ("kept", "cached", "summary", "rereads")
         parts.append(_facts(figures, (*steps, "compaction"), CompactionTermsFacts, names, "Effect of a compaction"))
@@ -189,12 +189,14 @@ def _curve(group: CompactionGroup) -> str:
     costs = [IN_TEXT.cost_with_plan(against, each.cost_usd) if each.is_chosen else each.cost_usd for each in points]
     places = {round(at * (len(points) - 1) / (POINTS_IN_TEXT - 1)) for at in range(POINTS_IN_TEXT)}
     places |= {at for at, point in enumerate(points) if point.is_chosen or point.is_effective}
-    told = [f"{points[at].tokens:,} {IN_TEXT.marked(IN_TEXT.dollars(costs[at]), 'projected')}" for at in sorted(places)]
-    return ", ".join(told)
+    parts = [
+        f"{points[at].tokens:,} {IN_TEXT.qualified(IN_TEXT.dollars(costs[at]), 'projected')}" for at in sorted(places)
+    ]
+    return ", ".join(parts)
 
 
 def _drawn(report: TuneReport) -> str:
-    others = f", and {UNCERTAIN}: {describe_turn_range()} turns" if report.asked.model_uncertainty else ""
+    others = f", and {UNCERTAIN_ANSWERS}: {describe_turn_range()} turns" if report.asked.model_uncertainty else ""
     return f"over resampled sessions{others}"
 
 
@@ -214,13 +216,15 @@ def _configured(group: CompactionGroup) -> str:
 def _late(group: CompactionGroup) -> list[str]:
     """Describe sessions with compactions that fired well above the configured threshold."""
     late = [row for row in group.rows if row.is_late and row.effective is not None]
-    told = [
+    parts = [
         f"set to {row.configured:,}, fired at {_fired(row.effective)}: {plain(row.path)}"
         for row in late[:LATE_IN_TEXT]
         if row.effective is not None
     ]
     return (
-        [*told, f"and {len(late) - LATE_IN_TEXT:,} more sessions that fired late"] if len(late) > LATE_IN_TEXT else told
+        [*parts, f"and {len(late) - LATE_IN_TEXT:,} more sessions that fired late"]
+        if len(late) > LATE_IN_TEXT
+        else parts
     )
 
 

@@ -190,7 +190,7 @@ def compaction_group(
     """
     window = _usual([_window(group.agent, session) for session in sessions])
     untold = default_threshold(group.agent, window)
-    told = configured if configured is not None else untold
+    reported = configured if configured is not None else untold
     effective, terms, table = choice.effective, choice.terms, choice.table
     return CompactionGroup(
         name=name,
@@ -202,8 +202,8 @@ def compaction_group(
         verdict=choice.verdict.value,
         answer=_answer(choice, group, table),
         window=window,
-        configured=told,
-        configured_from="" if told is None else "as given" if configured is not None else "by default",
+        configured=reported,
+        configured_from="" if reported is None else "as given" if configured is not None else "by default",
         effective=None if effective is None else _effective(effective),
         compaction=None
         if terms is None
@@ -318,7 +318,7 @@ def _row(
     group: FleetGroup, at: int, session: CompactedSession, table: ThresholdTable | None, configured: int | None
 ) -> CompactedRow:
     of, found = group.sessions[at], EffectiveThreshold.of([session])
-    told = configured if configured is not None else default_threshold(group.agent, _window(group.agent, session))
+    reported = configured if configured is not None else default_threshold(group.agent, _window(group.agent, session))
     saved = None if table is None else float(table.recorded[at] - table.usd[table.best, at])
     return CompactedRow(
         path=shown_path(of.path),
@@ -327,8 +327,8 @@ def _row(
         cost_usd=round(of.cost, DOLLAR_DIGITS),
         saved_usd=None if saved is None or np.isnan(saved) else round(saved, DOLLAR_DIGITS),
         compactions=len(session.compactions),
-        configured=told,
+        configured=reported,
         effective=None if found is None else _effective(found),
-        is_late=found is not None and told is not None and found.median >= LATE * told,
+        is_late=found is not None and reported is not None and found.median >= LATE * reported,
         known={"cost_usd": of.known.value, "saved_usd": PROJECTED},
     )

@@ -18,7 +18,7 @@ def compactions_words(found: CompactionTotalsFacts, numbers: NumberFormat) -> st
     if found.removed_tokens is not None:
         how = found.known["removed_tokens"]
         fitted = " (calibrated)" if how == HowKnown.CALIBRATED.value else ""
-        removed = numbers.marked(numbers.whole(found.removed_tokens), how)
+        removed = numbers.qualified(numbers.whole(found.removed_tokens), how)
         parts.append(f"{_which(found, numbers)} removed {removed} tokens{fitted}")
     if found.misses:
         tokens, usd = (quantity(CompactionTotalsFacts, name).label for name in ("recached_tokens", "recached_usd"))
@@ -38,7 +38,7 @@ def compactions_in_short(found: CompactionTotalsFacts, numbers: NumberFormat) ->
         which = f"{numbers.whole(found.measured)} of {numbers.whole(found.compactions)} removed"
     phrases = []
     if found.removed_tokens is not None:
-        removed = numbers.marked(numbers.short(found.removed_tokens), found.known["removed_tokens"])
+        removed = numbers.qualified(numbers.short(found.removed_tokens), found.known["removed_tokens"])
         phrases.append(f"{which} {removed} tokens")
     if found.misses and found.recached_usd is not None:
         phrases.append(f"cache rewrites {_dollars(found, 'recached_usd', numbers)}")
@@ -55,4 +55,4 @@ def _which(found: CompactionTotalsFacts, numbers: NumberFormat) -> str:
 
 
 def _dollars(found: CompactionTotalsFacts, name: str, numbers: NumberFormat) -> str:
-    return numbers.marked(numbers.dollars(getattr(found, name)), found.known[name])
+    return numbers.qualified(numbers.dollars(getattr(found, name)), found.known[name])

@@ -129,7 +129,7 @@ def _words(sort: str, *, priced: bool) -> list[tuple[str, str]]:
 
 def _figures(name: str, figures: FigureSet, sort: str, before: float | None = None) -> list[str | Text]:
     def shown(field: str, text: str) -> str:
-        return IN_TEXT.marked(text, figures.known.get(field, ""), is_lower_bound=field in figures.at_least)
+        return IN_TEXT.qualified(text, figures.known.get(field, ""), is_lower_bound=field in figures.at_least)
 
     cost = IN_TEXT.cost_with_plan(before, figures.cost_usd)
     _, _, asked = ON_REQUEST.get(sort, "").rpartition("figures.")
@@ -158,7 +158,8 @@ def _plan(plan: PlanFacts, before: float | None, sort: str) -> list[str | Text]:
         tokens,
         cost,
         Text(
-            IN_TEXT.marked(entry.written(value), plan.saved.known.get(saved, "")), LOSS if entry.is_loss(value) else ""
+            IN_TEXT.qualified(entry.written(value), plan.saved.known.get(saved, "")),
+            LOSS if entry.is_loss(value) else "",
         ),
         _net_cell(net),
         NOTHING if needed is None else IN_TEXT.whole(needed.calls),

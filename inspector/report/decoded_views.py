@@ -107,7 +107,7 @@ class DecodedView:
         return start, start + 1
 
 
-def readings(text: str) -> Iterator[DecodedView]:
+def decoded_views(text: str) -> Iterator[DecodedView]:
     """Yield the original, a view without invisible characters, and views with one layer of escapes less at a time.
 
     Args:
@@ -130,7 +130,7 @@ def readings(text: str) -> Iterator[DecodedView]:
         reading = changed
 
 
-def _changed(source: DecodedView, pattern: re.Pattern[str], said: Callable[[re.Match[str]], str]) -> DecodedView:
+def _changed(source: DecodedView, pattern: re.Pattern[str], replacement: Callable[[re.Match[str]], str]) -> DecodedView:
     """Replace every match with one character or none; return the source itself without a match."""
     parts: list[str] = []
     at: list[int] = []
@@ -140,7 +140,7 @@ def _changed(source: DecodedView, pattern: re.Pattern[str], said: Callable[[re.M
     length = end = 0
     for match in pattern.finditer(source.text):
         start, stop = match.span()
-        new = said(match)
+        new = replacement(match)
         length += start - end
         at.append(length)
         widths.append(len(new))
@@ -158,8 +158,8 @@ def _changed(source: DecodedView, pattern: re.Pattern[str], said: Callable[[re.M
 def _unescaped(match: re.Match[str]) -> str:
     """Decode an escape to its character."""
     kind = match.lastgroup or ""
-    said = match[kind]
+    reported = match[kind]
     if kind in _BASES:
-        code = int(said, _BASES[kind])
+        code = int(reported, _BASES[kind])
         return chr(code) if code <= _LAST_CODE else "\ufffd"
-    return _NAMES[said] if kind == "name" else _LETTERS.get(said, said)
+    return _NAMES[reported] if kind == "name" else _LETTERS.get(reported, reported)

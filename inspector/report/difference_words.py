@@ -5,7 +5,7 @@ from __future__ import annotations
 from math import isfinite, isnan
 from typing import TYPE_CHECKING
 
-from inspector.replay.analysis.before_after import LEAST_SESSIONS, Told
+from inspector.replay.analysis.before_after import LEAST_SESSIONS, ChangeVerdict
 from inspector.report.numbers import IN_TEXT, NOTHING, with_minus_sign
 
 if TYPE_CHECKING:
@@ -37,27 +37,27 @@ def answer(found: SetDifference, unit: str, effect: float) -> str:
     """
     wanted = f"{100 * effect:g} {'points' if unit == 'share' else '%'}"
     before, after = found.sessions
-    match found.told:
-        case Told.TOO_FEW if min(before, after) >= LEAST_SESSIONS:
+    match found.verdict:
+        case ChangeVerdict.TOO_FEW if min(before, after) >= LEAST_SESSIONS:
             return "nothing to compare: one of the sets has none"
-        case Told.TOO_FEW:
+        case ChangeVerdict.TOO_FEW:
             kind = "sessions with a price" if unit == "$" else "sessions"
             return (
                 f"too few {kind} to compare, {before:,} before and {after:,} after: with fewer than {LEAST_SESSIONS} "
                 f"in each set, chance dominates; {_more_of_each(before, after)}"
             )
-        case Told.LESS | Told.MORE:
+        case ChangeVerdict.LESS | ChangeVerdict.MORE:
             low, middle, high = _sizes(found, unit)
-            if found.told is Told.LESS:
+            if found.verdict is ChangeVerdict.LESS:
                 low, high = high, low
             size = _size(middle, unit, found)
-            return f"{size} {found.told.value} ({_size(low, unit, found, bare=True)} to {_size(high, unit, found)})"
+            return f"{size} {found.verdict.value} ({_size(low, unit, found, bare=True)} to {_size(high, unit, found)})"
         case _:
             low, _, high = _sizes(found, unit)
             if low == high:
                 return "equal in both sets"
             between = f"{_signed(low, unit, found)} to {_signed(high, unit, found)}"
-            if found.told is Told.SMALL:
+            if found.verdict is ChangeVerdict.SMALL:
                 return f"no difference of {wanted} or more: {between}"
             return f"no significant difference, {between}: {_needed(found, wanted)}"
 
@@ -97,15 +97,15 @@ def _signed(value: float, unit: str, found: SetDifference) -> str:
     return f"{_size(value, unit, found)} {'less' if value < 0 else 'more'}"
 
 
-def headline(told: str, said: str, per: str) -> str:
+def headline(verdict: str, text: str, per: str) -> str:
     """Describe the difference in cost, in a sentence: `after costs 18.3 % less per call (8.0 to 27.1 %)`.
 
     Args:
-        told: The verdict, a value of `Told`.
-        said: The description by `answer`.
+        verdict: The verdict, a value of `Told`.
+        text: The description by `answer`.
         per: The unit that has the cost, such as a call.
     """
-    if told not in (Told.LESS, Told.MORE):
-        return f"cost per {per}: {said}"
-    size, bracket, interval = said.partition(" (")
+    if verdict not in (ChangeVerdict.LESS, ChangeVerdict.MORE):
+        return f"cost per {per}: {text}"
+    size, bracket, interval = text.partition(" (")
     return f"after costs {size} per {per}{bracket}{interval}"

@@ -180,17 +180,17 @@ def files_text(history: FileHistory) -> str:
         return "no tool recorded reading, editing or writing a file\n"
     rows = _file_rows(history)
     shown = [(cut_middle(name, PATH_WIDTH), *rest) for name, *rest in rows]
-    return _columns(_FILE_HEAD, shown, numbers=(1, 2, 3)) + _said_of_unread(history)
+    return _columns(_FILE_HEAD, shown, numbers=(1, 2, 3)) + _unread_text(history)
 
 
 def files_markdown(history: FileHistory) -> str:
     """Format the files of a session as a Markdown table."""
     lines = [f"| {' | '.join(_FILE_HEAD)} |", "| --- | ---: | ---: | ---: | --- | --- |"]
     lines += [f"| {' | '.join(cell.translate(_SPECIAL_IN_MARKDOWN) for cell in row)} |" for row in _file_rows(history)]
-    return "\n".join(lines) + "\n" + _said_of_unread(history)
+    return "\n".join(lines) + "\n" + _unread_text(history)
 
 
-def _said_of_unread(history: FileHistory) -> str:
+def _unread_text(history: FileHistory) -> str:
     if not history.unread:
         return ""
     return f"\n{IN_TEXT.plural(history.unread, 'tool call')} could not be read because the file no longer holds them\n"
@@ -201,8 +201,8 @@ def events_text(history: FileHistory, path: str) -> str:
     rows = []
     for event, content in zip(history.events[path], history.contents[path][1:], strict=True):
         what = f"perhaps {FileEventKind.EDIT}" if not event.is_certain else str(event.kind)
-        said = event.intent or ""
-        note = "; ".join(part for part in (one_line(said), one_line(event.problem)) if part)
+        text = event.intent or ""
+        note = "; ".join(part for part in (one_line(text), one_line(event.problem)) if part)
         rows.append((f"{event.turn:,}", what, one_line(event.tool), known_in_words(content), note))
     return _columns(("turn", "done", "tool", "known", ""), rows, numbers=(0,))
 

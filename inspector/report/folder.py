@@ -14,7 +14,7 @@ from msgspec.structs import replace
 
 import inspector
 from inspector.replay.analysis.recoveries import recoveries_to_break_even
-from inspector.replay.figure import HowKnown, weakest
+from inspector.replay.figure import HowKnown, lowest_confidence
 from inspector.report.cache_document import LifetimeFacts  # noqa: TC001  needed at run time for the schema
 from inspector.report.catalogue import (
     Count,
@@ -216,11 +216,11 @@ def folder_report(
         compactions=folder_compactions(row.compactions for row in rows),
         unread=sorted(unread, key=lambda each: each.path),
         warnings=[*notes, *_warnings(rows, unread)],
-        beside=_beside(rows),
+        beside=_side_requests(rows),
     )
 
 
-def _beside(rows: Sequence[SessionRow]) -> list[SideCallFacts]:
+def _side_requests(rows: Sequence[SessionRow]) -> list[SideCallFacts]:
     """Sum the requests outside the conversations by purpose."""
     every = [each for row in rows for each in row.beside]
     found = []
@@ -279,8 +279,8 @@ def _needed_later(found: Sequence[NeededLaterFacts], saved: Saving) -> NeededLat
         break_even_recoveries=recoveries_to_break_even(saved.usd, each_usd),
         known={},
     )
-    told = (name for name in quantities(NeededLaterFacts) if getattr(facts, name) is not None)
-    return replace(facts, known=dict.fromkeys(told, HowKnown.ESTIMATED.value))
+    parts = (name for name in quantities(NeededLaterFacts) if getattr(facts, name) is not None)
+    return replace(facts, known=dict.fromkeys(parts, HowKnown.ESTIMATED.value))
 
 
 def _least_first(saved: Saving) -> tuple[float, int]:
@@ -304,7 +304,7 @@ def summed(sets: Sequence[FigureSet]) -> FigureSet:
         values[name] = entry.rounded(entry.combined(value for value, _ in found)) if found else None
         hows = [HowKnown(how) for _, how in found if how]
         if hows:
-            known[name] = weakest(*hows).value
+            known[name] = lowest_confidence(*hows).value
     least = {name for each in sets for name in each.at_least}
     return FigureSet(**values, known=known, at_least=[name for name in values if name in least])
 
@@ -329,17 +329,17 @@ def _folder_saving(baseline: FigureSet, planned: FigureSet, each: Sequence[Savin
 
 def _weakest_saving(each: Sequence[Saving]) -> How | None:
     known = [HowKnown(saved.known["usd"]) for saved in each if "usd" in saved.known]
-    return weakest(*known).value if known else None
+    return lowest_confidence(*known).value if known else None
 
 
 def _warnings(rows: Sequence[SessionRow], unread: Sequence[UnreadSession]) -> list[str]:
     unpriced = sum(row.baseline.cost_usd is None for row in rows)
     silent = sum(row.recorded is None and row.calls > 0 for row in rows)
     empty = sum(not row.calls for row in rows)
-    said = (
+    parts = (
         (len(unread), "could not be read, not included in any figure"),
         (unpriced, "without a price: included in tokens, but not in dollars"),
         (silent, "without reported usage: prompts are local estimates, and the prompt cache is simulated"),
         (empty, "without a call to a model"),
     )
-    return [f"{IN_TEXT.plural(count, 'session')} {what}" for count, what in said if count]
+    return [f"{IN_TEXT.plural(count, 'session')} {what}" for count, what in parts if count]

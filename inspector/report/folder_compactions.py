@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 from msgspec import Struct
 
 from inspector.replay.analysis.compaction_aftermath import compaction_aftermaths
-from inspector.replay.figure import HowKnown, weakest
+from inspector.replay.figure import HowKnown, lowest_confidence
 from inspector.report.catalogue import Count, Known, Unit, about, figure
 from inspector.report.numbers import DOLLAR_DIGITS
 
@@ -129,7 +129,7 @@ def _medians(found: Sequence[StretchFacts]) -> StretchFacts | None:
         tokens=median(each.tokens for each in found),
         usd=median(costs) if len(costs) == len(found) else None,
         rereads=median(each.rereads for each in found),
-        known={name: weakest(*hows).value for name, hows in _hows(found).items()},
+        known={name: lowest_confidence(*hows).value for name, hows in _hows(found).items()},
     )
 
 

@@ -10,7 +10,7 @@ from msgspec import Struct
 from inspector.replay.analysis.cache_lifetime import lifetime_change
 from inspector.replay.analysis.cache_misses import cache_misses
 from inspector.replay.cache.miss_causes import MissCause
-from inspector.replay.figure import HowKnown, weakest
+from inspector.replay.figure import HowKnown, lowest_confidence
 from inspector.report.cache_document import (
     FEWER_MISSES,
     MISSES_COST_LESS,
@@ -234,7 +234,7 @@ def _sums(
     for name, value in values.items():
         hows = [HowKnown(miss.known[name]) for miss in misses if name in miss.known]
         if value is not None:
-            known[name] = weakest(HowKnown.EXACT, *hows).value
+            known[name] = lowest_confidence(HowKnown.EXACT, *hows).value
     return len(misses), sum(miss.tokens for miss in misses), usd, extra, {"calls": known["tokens"], **known}
 
 

@@ -30,7 +30,7 @@ from inspector.report.pages.model import Chart, Line, PageContent, Section, Tile
 from inspector.report.recovery_words import recovery_words
 from inspector.report.tables import NAME_WIDTH, Cell, FigureCells, Step, Table, name_cell, word
 from inspector.report.totals import marks_in, plan_letter
-from inspector.report.uncertainty import REPLAY_CAVEAT, UNCERTAIN, describe_uncertain_saving
+from inspector.report.uncertainty import REPLAY_CAVEAT, UNCERTAIN_ANSWERS, describe_uncertain_saving
 from inspector.safe_text import clip_cells
 
 if TYPE_CHECKING:
@@ -76,7 +76,7 @@ def folder_content(report: FolderReport) -> PageContent:
         tiles=_tiles(report, figures),
         sections=(
             _totals(report, figures),
-            *_beside(report),
+            *_side_requests(report),
             *_misses(report, figures),
             *_compactions(report, figures),
             *plans,
@@ -126,8 +126,8 @@ def _needed(plan: FolderPlan) -> tuple[Cell, ...]:
     if found is None:
         return ()
     saving = (plan.saved.usd, found.saved_at_least_usd)
-    said = recovery_words(found.calls, found.cost_each_usd, saving, found.break_even_recoveries, IN_TEXT)
-    return (Cell(f" {capitalized(said)}."),)
+    text = recovery_words(found.calls, found.cost_each_usd, saving, found.break_even_recoveries, IN_TEXT)
+    return (Cell(f" {capitalized(text)}."),)
 
 
 def _tiles(report: FolderReport, figures: FigureCells) -> tuple[Tile, ...]:
@@ -180,7 +180,7 @@ def _needed_total(report: FolderReport, figures: FigureCells, index: int, name: 
     return figures.cost_with_plan(plan.saved.usd, *steps) if name == "recoveries_usd" else figures.cell(*steps)
 
 
-def _beside(report: FolderReport) -> list[Section]:
+def _side_requests(report: FolderReport) -> list[Section]:
     """Build the section on requests outside the conversations, by purpose; empty if there are none."""
     if not report.beside:
         return []
@@ -232,17 +232,17 @@ def _misses(report: FolderReport, figures: FigureCells) -> list[Section]:
 def _all_misses(report: FolderReport, figures: FigureCells) -> Line:
     found, at = report.cache_misses, "cache_misses"
     words = "cache miss" if found.calls == 1 else "cache misses"
-    told = [
+    parts = [
         figures.cell(at, "calls"),
         Cell(f" {words}: "),
         figures.cell(at, "tokens"),
         Cell(" tokens rewritten to cache"),
     ]
     if found.extra_usd is not None:
-        told += [Cell(" for "), figures.cell(at, "extra_usd"), Cell(" more than cache reads")]
+        parts += [Cell(" for "), figures.cell(at, "extra_usd"), Cell(" more than cache reads")]
     if found.share is not None:
-        told += [Cell(", "), figures.cell(at, "share"), Cell(" of the bill")]
-    return Line((*told, Cell(".")))
+        parts += [Cell(", "), figures.cell(at, "share"), Cell(" of the bill")]
+    return Line((*parts, Cell(".")))
 
 
 def _miss_cells(
@@ -316,7 +316,7 @@ def _plan_sections(report: FolderReport, figures: FigureCells, index: int) -> li
     plan = report.plans[index]
     parts: list[Part] = [Line((Cell(plain(plan.name), is_code=True),), is_item=True)]
     if plan.uncertainty is not None:
-        parts.append(Line((Cell(f"With {UNCERTAIN}: {describe_uncertain_saving(plan.uncertainty)}."),)))
+        parts.append(Line((Cell(f"With {UNCERTAIN_ANSWERS}: {describe_uncertain_saving(plan.uncertainty)}."),)))
     if plan.percent is not None:
         spread = plan.percent
         least, quarter, middle, most_quarter, most = (

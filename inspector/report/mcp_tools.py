@@ -152,9 +152,9 @@ class SessionMemory:
             history.check_turn(turn)
         state = history.file_state_at(path, turn)
         document = state_document(state)
-        told = {name: value for name, value in document.items() if name not in ("pieces", "text", "doubts")}
+        by_name = {name: value for name, value in document.items() if name not in ("pieces", "text", "doubts")}
         notes = [self._clean(note) for note in state_notes(state)]
-        return {**told, "notes": notes, **self._text_page(state_text(state.content), offset)}
+        return {**by_name, "notes": notes, **self._text_page(state_text(state.content), offset)}
 
     def changelog(
         self,
@@ -209,7 +209,9 @@ class SessionMemory:
         # A path that cannot exist: the server must not write anything, including the count cache.
         *_, table = count_session(session, load_counter(), cache=CountCache(Path(os.devnull)))
         history = History.of(session)
-        replay = replayed(ReplayInputs.of(history, table, lender=calibration_source_of(history, table)), Plan())
+        replay = replayed(
+            ReplayInputs.of(history, table, calibration_source=calibration_source_of(history, table)), Plan()
+        )
         context = context_at(replay, replay.state(replay.history.call_count))
         sent = dict(zip(context.blocks.tolist(), context.sent.tolist(), strict=True))
         kinds: dict[str, float] = {}

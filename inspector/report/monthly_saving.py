@@ -128,8 +128,8 @@ def saving_row(found: ProjectionFacts, numbers: NumberFormat, name: str = "") ->
         name: The plan, if the line is not below its name.
     """
     day, month = bands_of(found)
-    said = f"{daily_saving(day, numbers)}, {monthly_saving(month, numbers)}"
-    return runs_a_day(runs_of(found)), f"{f'{name} ' if name else ''}{said}"
+    text = f"{daily_saving(day, numbers)}, {monthly_saving(month, numbers)}"
+    return runs_a_day(runs_of(found)), f"{f'{name} ' if name else ''}{text}"
 
 
 def runs_of(found: ProjectionFacts) -> RunsPerDay:
@@ -142,7 +142,7 @@ def explained_value(explanation: Explanation, numbers: NumberFormat) -> str:
     if band is not None:
         return f"about {about(band, numbers)}, {between(band, numbers)}"
     written = numbers.quantity(explanation.value, explanation.unit)
-    return numbers.marked(written, explanation.known.value, is_lower_bound=explanation.is_lower_bound)
+    return numbers.qualified(written, explanation.known.value, is_lower_bound=explanation.is_lower_bound)
 
 
 def runs_a_day(runs: RunsPerDay) -> str:

@@ -64,7 +64,7 @@ class NumberFormat(Struct, frozen=True):
     digits: int
     is_full: bool
 
-    def marked(self, text: str, known: str, *, is_lower_bound: bool = False) -> str:
+    def qualified(self, text: str, known: str, *, is_lower_bound: bool = False) -> str:
         """Add the mark of certainty: `~$14.32` for an estimate or a projection, `≥ $14.32` for a lower bound.
 
         A negative estimate gets `about` in place of `~`, which is hard to read before a minus sign.

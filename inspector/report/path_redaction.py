@@ -12,7 +12,7 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from inspector.report.secret_masks import Found, apart, masked
+from inspector.report.secret_masks import Found, masked, merge_overlapping
 from inspector.report.secret_rules import NAMED_RULES, secrets_in
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ _OTHER_HOMES = re.compile(
 """Home folders of the machine a session was recorded on, as paths and in names of folders."""
 
 SHORTEST_NAME = 3
-NOBODY = re.compile(
+IMPERSONAL_NAMES = re.compile(
     "root|home|users?|example|guest|default|public|admin|administrator|system|runner|agent|build|docker|node|apps?|dev|data"
     "|ubuntu|debian|centos|fedora|vscode|codespace|jovyan|work|workspace|tests?|tmp|main|src|code",
     re.IGNORECASE,
@@ -52,7 +52,7 @@ def shown_name(text: str) -> str:
     Long numbers and words that merely look random stay: agents name sessions that way.
     """
     text = without_home(text)
-    return masked(text, apart([*secrets_in(text, NAMED_RULES), *user_names(text)]))
+    return masked(text, merge_overlapping([*secrets_in(text, NAMED_RULES), *user_names(text)]))
 
 
 def without_home(text: str) -> str:
@@ -83,7 +83,7 @@ def user_names(text: str) -> Iterator[Found]:
 
 def is_name(account: str) -> bool:
     """Return True if an account name may identify a person."""
-    return len(account) >= SHORTEST_NAME and not NOBODY.fullmatch(account)
+    return len(account) >= SHORTEST_NAME and not IMPERSONAL_NAMES.fullmatch(account)
 
 
 def _home() -> str:

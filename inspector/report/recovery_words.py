@@ -21,12 +21,12 @@ def needed_words(calls: int, numbers: NumberFormat) -> str:
 
 def each_words(cost_each: float | None, numbers: NumberFormat) -> str:
     """Return the recovery cost per call, `~$0.15 each`; empty if unknown."""
-    return "" if cost_each is None else f"{numbers.marked(numbers.dollars(cost_each), 'estimated')} each"
+    return "" if cost_each is None else f"{numbers.qualified(numbers.dollars(cost_each), 'estimated')} each"
 
 
 def net_words(net: float | None, numbers: NumberFormat) -> str:
     """Return the net saving after recoveries, `net ~$8.36`; empty without a price."""
-    return "" if net is None else f"net {numbers.marked(numbers.dollars(net), 'estimated')}"
+    return "" if net is None else f"net {numbers.qualified(numbers.dollars(net), 'estimated')}"
 
 
 def saved_words(saved: float | None, net: float | None, numbers: NumberFormat) -> str:

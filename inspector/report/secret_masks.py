@@ -28,7 +28,7 @@ def says_something(text: str) -> bool:
     return any(character.isalnum() for character in _MASKS.sub("", text))
 
 
-def apart(found: Iterable[Found]) -> list[Found]:
+def merge_overlapping(found: Iterable[Found]) -> list[Found]:
     """Sort secrets and merge overlapping ones, with the kind of the first."""
     joined: list[Found] = []
     for one in sorted(found):

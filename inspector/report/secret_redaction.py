@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from inspector.errors import InspectorError
 from inspector.report.path_redaction import homes, user_names, without_home
-from inspector.report.secret_masks import Found, apart, masked
+from inspector.report.secret_masks import Found, masked, merge_overlapping
 from inspector.report.secret_rules import ALL_RULES, secrets_in
 from inspector.report.secret_values import is_random_word
 from inspector.report.tool_words import result_words
@@ -46,7 +46,7 @@ OWN_IS_WIDER = frozenset(
 The same applies to values next to a name and to hexadecimal numbers, which the detector only offers in combination.
 """
 
-DRAWN = "Base64 High Entropy String"
+RANDOM_WORDS = "Base64 High Entropy String"
 """Detector kind of random-looking words in quotes."""
 
 _LINE = re.compile(rf"[^\r\n]{{1,{LONGEST_LINE}}}")
@@ -111,20 +111,20 @@ class SecretRedactor:
     def __call__(self, text: str) -> str:
         """Redact secrets, home folders and the user's name in a text."""
         text = without_home(text)
-        found = apart([*self._secrets(text), *user_names(text)])
+        found = merge_overlapping([*self._secrets(text), *user_names(text)])
         self.masked.update(one.kind for one in found)
         return masked(text, found)
 
     def secrets_in_place(self, text: str) -> list[Found]:
         """Return the secrets in a text, sorted and merged, without home folders and user names."""
-        return apart(self._secrets(text))
+        return merge_overlapping(self._secrets(text))
 
     def in_place(self, text: str) -> list[Found]:
         """Return the secrets and user names in a text, home folders included, sorted and merged."""
-        return apart([*self._secrets(text), *user_names(text), *homes(text)])
+        return merge_overlapping([*self._secrets(text), *user_names(text), *homes(text)])
 
     def _secrets(self, text: str) -> list[Found]:
-        found = apart(secrets_in(text, self._finders))
+        found = merge_overlapping(secrets_in(text, self._finders))
         return [*found, *_repeated(text, found)]
 
 
@@ -162,7 +162,7 @@ def _detector(*, is_needed: bool) -> Iterator[Finder]:
         )
         raise DetectorMissingError(message) from None
     for kind, plugin in get_mapping_from_secret_type_to_class().items():
-        if kind == DRAWN:
+        if kind == RANDOM_WORDS:
             yield _RandomWords(kind, plugin())
         elif issubclass(plugin, RegexBasedDetector) and kind not in OWN_IS_WIDER:
             yield from (_DetectorPattern(kind, pattern) for pattern in plugin().denylist)

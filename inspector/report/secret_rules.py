@@ -11,7 +11,7 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
-from inspector.report.decoded_views import readings
+from inspector.report.decoded_views import decoded_views
 from inspector.report.secret_masks import Found
 from inspector.report.secret_values import (
     is_card_number,
@@ -448,7 +448,7 @@ ALL_RULES: tuple[Rule, ...] = (
 
 def secrets_in(text: str, finders: Sequence[Finder]) -> Iterator[Found]:
     """Yield secrets in a text, unsorted, with overlaps and duplicates."""
-    for reading in readings(text):
+    for reading in decoded_views(text):
         for part in reading.stretches():
             for finder in finders:
                 for place in finder.spans(reading.text, *part):

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from inspector.report.layout import HEADING, LEFT, RIGHT, WARNING, WIDTH, WRAPPED, Page
 from inspector.report.numbers import IN_TEXT
 from inspector.session.files import exists
-from inspector.session.session_name import named
+from inspector.session.session_name import first_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -138,14 +138,14 @@ def sessions_text(sessions: Sequence[tuple[Header, SessionSummary]], left_out: i
 
 
 def _row(header: Header, summary: SessionSummary) -> tuple[str, ...]:
-    title = named(summary.title, header.title, summary.prompt)
+    title = first_name(summary.title, header.title, summary.prompt)
     return (
         datetime.fromtimestamp(header.modified, UTC).strftime("%Y-%m-%d %H:%M"),
         summary.format or "unreadable",
         summary.model,
         f"{summary.calls:,}" if summary.format else "",
         IN_TEXT.short(summary.tokens) if summary.tokens is not None else "",
-        IN_TEXT.marked(IN_TEXT.dollars(summary.usd), "", is_lower_bound=summary.is_lower_bound)
+        IN_TEXT.qualified(IN_TEXT.dollars(summary.usd), "", is_lower_bound=summary.is_lower_bound)
         if summary.usd is not None
         else "",
         "yes" if (summary.parent or header.parent) is not None else "",

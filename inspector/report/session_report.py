@@ -26,11 +26,11 @@ from inspector.report.build_report import (
     compaction_totals_facts,
     cost_parts,
     explanation_facts,
-    measured,
     model_cost_facts,
     plan_facts,
     price_facts,
     recorded_figures,
+    to_report,
 )
 from inspector.report.cache_facts import cache_marks_facts, cache_misses_facts, hour_facts, model_switch_facts
 from inspector.report.catalogue import CarriedBlockFacts, FigureSet
@@ -97,7 +97,7 @@ def report_of(
     wanted = options.details or options.ledger or options.switch_to
     misses = cache_misses(baseline) if wanted else None
     spent = side_spending(inputs.history.session, inputs.pricing)
-    beside = [
+    others = [
         SideCallFacts(
             purpose=shown_name(each.purpose),
             calls=each.calls,
@@ -114,11 +114,11 @@ def report_of(
         inspector=inspector.__version__,
         session=session,
         tokens=_token_facts(inputs),
-        recorded=None if recorded is None else measured(FigureSet, recorded),
-        baseline=measured(FigureSet, baseline.figures),
+        recorded=None if recorded is None else to_report(FigureSet, recorded),
+        baseline=to_report(FigureSet, baseline.figures),
         plans=[plan_facts(each, baseline, uses, options) for each in planned],
         warnings=[*caveats(inputs), *([] if redactor is None else [_about_masks(redactor)])],
-        beside=beside,
+        beside=others,
         altogether_usd=rounded(
             cost_with_side_requests(None if recorded is None else recorded.cost_usd.value, spent), DOLLAR_DIGITS
         ),
@@ -210,7 +210,7 @@ def _best_plan(baseline: Replay, known: BestPlan | None, progress: Callable[[int
 def _heaviest(carried: Breakdown, redactor: SecretRedactor | None) -> list[CarriedBlockFacts]:
     history = carried.planned.history
     return [
-        measured(
+        to_report(
             CarriedBlockFacts,
             row,
             tool=history.session.blocks[row.block].tool_name,
@@ -298,9 +298,9 @@ def _billing(inputs: ReplayInputs) -> str:
             unpriced.update(rates.unpriced)
     if not priced:
         return ""
-    said = "; ".join(f"{IN_TEXT.plural(count, 'call')}: {terms}" for terms, count in priced.items())
+    text = "; ".join(f"{IN_TEXT.plural(count, 'call')}: {terms}" for terms, count in priced.items())
     lacks = f"; no price is available for {', '.join(unpriced)}: add it below [terms] in the price file"
-    return f"billed by more than model and tokens: {said}{lacks if unpriced else ''}"
+    return f"billed by more than model and tokens: {text}{lacks if unpriced else ''}"
 
 
 def _output(inputs: ReplayInputs) -> str:

@@ -230,7 +230,7 @@ class SummaryCache:
             stored = msgspec.msgpack.decode(path.read_bytes(), type=_Stored, dec_hook=_decoded)
         except (OSError, msgspec.MsgspecError, ValueError, RecursionError):
             return {}
-        if stored.maker != maker(pricing):
+        if stored.maker != code_fingerprint(pricing):
             return {}
         return {kept.summary.path: kept for kept in stored.kept}
 
@@ -240,7 +240,7 @@ class SummaryCache:
             replace(one, summary=_shortened(one.summary), ended=0.0)
             for one, _ in zip(kept, range(MOST_KEPT), strict=False)
         ]
-        data = msgspec.msgpack.encode(_Stored(maker(pricing), short), enc_hook=_encoded)
+        data = msgspec.msgpack.encode(_Stored(code_fingerprint(pricing), short), enc_hook=_encoded)
         try:
             with replacing(self.folder / FILE_NAME) as file:
                 file.write(data)
@@ -254,7 +254,7 @@ class SummaryCache:
             (self.folder / FILE_NAME).unlink()
 
 
-def maker(pricing: Pricing) -> bytes:
+def code_fingerprint(pricing: Pricing) -> bytes:
     """Return a fingerprint of the code and prices; a different value invalidates all summaries."""
     digest = blake2b(repr((pricing.own, pricing.factor, _version_of_prices())).encode(errors="replace"), digest_size=16)
     for room in ("session", "replay", "report"):

@@ -11,7 +11,7 @@ from msgspec import Struct
 
 from inspector.replay.analysis.cache_misses import cache_misses
 from inspector.replay.analysis.compaction_aftermath import compaction_aftermaths, rereads_of_calls
-from inspector.report.build_report import measured
+from inspector.report.build_report import to_report
 from inspector.report.catalogue import Count, FigureSet, Unit, about, figure
 from inspector.report.ledger_facts import utc_time
 from inspector.report.numbers import DOLLAR_DIGITS
@@ -78,7 +78,7 @@ def set_session(path: Path, baseline: Replay, whole: Replay, name: SetName = "be
         version=session.agent,
         began=utc_time(began(baseline, whole)),
         subagents=len(started),
-        figures=measured(FigureSet, baseline.figures),
+        figures=to_report(FigureSet, baseline.figures),
         parts=_parts(baseline, whole),
     )
 

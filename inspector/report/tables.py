@@ -55,7 +55,7 @@ class Cell:
     @property
     def shown(self) -> str:
         """Text with its mark."""
-        return IN_TEXT.marked(self.text, self.known, is_lower_bound=self.is_lower_bound)
+        return IN_TEXT.qualified(self.text, self.known, is_lower_bound=self.is_lower_bound)
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,12 +12,12 @@ from inspector.replay.analysis.prompt_overhead import UNRECORDED
 from inspector.report.cache_document import MissCauseFacts
 from inspector.report.cache_text import (
     CAUSE_COLUMNS,
-    DEAREST,
+    COSTLIEST,
     SWITCH_LABEL,
     accounting_text,
     bill_share,
     cause_name,
-    dearest,
+    costliest,
     dollars,
     lifetime_label,
     lifetime_text,
@@ -64,7 +64,7 @@ from inspector.report.totals import (
     session_heading,
     totals_rows,
 )
-from inspector.report.uncertainty import REPLAY_CAVEAT, UNCERTAIN, describe_uncertain_saving
+from inspector.report.uncertainty import REPLAY_CAVEAT, UNCERTAIN_ANSWERS, describe_uncertain_saving
 from inspector.safe_text import clip_cells
 
 if TYPE_CHECKING:
@@ -202,9 +202,9 @@ def _totals(page: Page, report: Report) -> None:
         )
 
 
-def side_requests_table(page: Page, beside: Sequence[SideCallFacts], recorded: float | None = None) -> None:
+def side_requests_table(page: Page, requests: Sequence[SideCallFacts], recorded: float | None = None) -> None:
     """Write the requests outside the conversation, and the total cost with them if known."""
-    if not beside:
+    if not requests:
         return
     rows = [
         (
@@ -214,13 +214,13 @@ def side_requests_table(page: Page, beside: Sequence[SideCallFacts], recorded: f
             IN_TEXT.whole(each.output_tokens),
             IN_TEXT.dollars(each.cost_usd),
         )
-        for each in beside
+        for each in requests
     ]
     page.line()
     page.table(["Side requests", "calls", "prompt tokens", "output", "cost"], rows, LEFT + RIGHT * 4)
-    together = IN_TEXT.sum_of_dollars([recorded, *(each.cost_usd for each in beside)])
-    said = "" if together is None else f"; with the recorded calls, {IN_TEXT.dollars(together)}"
-    page.line(f"Not included in any other figure{said}.", LABEL, indent=2)
+    together = IN_TEXT.sum_of_dollars([recorded, *(each.cost_usd for each in requests)])
+    text = "" if together is None else f"; with the recorded calls, {IN_TEXT.dollars(together)}"
+    page.line(f"Not included in any other figure{text}.", LABEL, indent=2)
 
 
 def _totals_line(row: TotalsRow) -> list[str | Text]:
@@ -313,7 +313,7 @@ def _figure_table(
         for name in names:
             entry, value = quantity(kind, name), getattr(row, name)
             text = written[name][at] if written and name in written else entry.written(value)
-            line.append(Text(IN_TEXT.marked(text, row.known.get(name, "")), LOSS if entry.is_loss(value) else ""))
+            line.append(Text(IN_TEXT.qualified(text, row.known.get(name, "")), LOSS if entry.is_loss(value) else ""))
         lines.append(line)
     page.table(head, lines, columns)
 
@@ -322,7 +322,7 @@ def _findings(plan: PlanFacts) -> list[tuple[str, str]]:
     rows = [*notice_rows(plan), *cache_rows(plan), *compaction_rows(plan)]
     if plan.hazards is not None:
         found = ", ".join(f"{hazard_label(kind)} {count:,}" for kind, count in plan.hazards.items() if count)
-        rows.append(("risks", found + _told(plan.known.get("hazards", "")) if found else "none"))
+        rows.append(("risks", found + _certainty_suffix(plan.known.get("hazards", "")) if found else "none"))
     rows += needed_rows(plan)
     if plan.projection is not None:
         rows.append(saving_row(plan.projection, IN_TEXT))
@@ -331,7 +331,7 @@ def _findings(plan: PlanFacts) -> list[tuple[str, str]]:
 
 def uncertainty_rows(plan: PlanFacts) -> list[tuple[str, str]]:
     """Describe the saving if the model answers differently, if requested."""
-    return [] if plan.uncertainty is None else [(UNCERTAIN, describe_uncertain_saving(plan.uncertainty))]
+    return [] if plan.uncertainty is None else [(UNCERTAIN_ANSWERS, describe_uncertain_saving(plan.uncertainty))]
 
 
 def needed_rows(plan: PlanFacts) -> list[tuple[str, str]]:
@@ -345,11 +345,11 @@ def needed_rows(plan: PlanFacts) -> list[tuple[str, str]]:
     if not needed.calls:
         return [("needed later", f"none ({by_kind})" if by_kind else "none")]
     saving = (plan.saved.usd, needed.saved_at_least_usd)
-    said = recovery_words(needed.calls, needed.cost_each_usd, saving, needed.break_even_recoveries, IN_TEXT)
-    return [("needed later", said), ("", f"by evidence: {by_kind} (inspector help evidence)")]
+    text = recovery_words(needed.calls, needed.cost_each_usd, saving, needed.break_even_recoveries, IN_TEXT)
+    return [("needed later", text), ("", f"by evidence: {by_kind} (inspector help evidence)")]
 
 
-def _told(known: str) -> str:
+def _certainty_suffix(known: str) -> str:
     """Return a suffix for the certainty of the figures in a sentence, where it matters."""
     return f" ({known})" if known in INEXACT else ""
 
@@ -375,7 +375,7 @@ def cache_rows(plan: PlanFacts) -> list[tuple[str, str]]:
     if plan.figures.cache_breaks is not None and plan.figures.cache_breaks > outcome.plan_breaks:
         # The others follow a compaction or a rewind: the same report holds both numbers.
         changed += f" of {IN_TEXT.whole(plan.figures.cache_breaks)}"
-    return [("changed by plan", f"{changed} changed prompts: {taken}{cost}{more}{_told(known)}")]
+    return [("changed by plan", f"{changed} changed prompts: {taken}{cost}{more}{_certainty_suffix(known)}")]
 
 
 def compaction_rows(plan: PlanFacts) -> list[tuple[str, str]]:
@@ -435,7 +435,7 @@ def cache_misses_table(page: Page, report: Report) -> None:
     if not found.calls:
         page.line(f"{no_misses_text(report)}", indent=2)
     _figure_table(page, "cause", [(cause_name(row), row) for row in found.causes], MissCauseFacts, CAUSE_COLUMNS)
-    shown = dearest(found, DEAREST)
+    shown = costliest(found, COSTLIEST)
     pairs = [("of the bill", bill_share(found))] if found.calls and found.share is not None else []
     texts = zip(shown, miss_texts(shown), strict=True)
     pairs += [(f"call {miss.call:,}", f"{_extra(miss)}{text}") for miss, text in texts]
@@ -460,9 +460,9 @@ def carried_table(page: Page, report: Report) -> None:
     page.line()
     page.line(carried_title(report), HEADING)
     # Limit the rows; the last ones, for content the file does not hold, are always included.
-    beside = [row for row in report.carried if row.kind in UNRECORDED]
+    others = [row for row in report.carried if row.kind in UNRECORDED]
     texts = [row for row in report.carried if row.kind not in UNRECORDED and row.sent_tokens]
-    rows = [*texts[: MOST_ROWS - len(beside)], *beside]
+    rows = [*texts[: MOST_ROWS - len(others)], *others]
     _figure_table(
         page,
         "",
@@ -485,9 +485,10 @@ def _heavy(row: CarriedBlockFacts) -> tuple[str, str]:
     cost = "" if row.usd is None else f", {IN_TEXT.dollars(row.usd)}"
     resent = f"{IN_TEXT.whole(row.tokens)} tokens, sent {IN_TEXT.plural(row.calls, 'time')}"
     name = clip_cells(plain(row.tool or "tool"), NAME_WIDTH - len(", message 000,000"))
+    suffix = _certainty_suffix(row.known.get("sent_tokens", ""))
     return (
         f"{name}, message {row.message:,}",
-        f"{resent}: {IN_TEXT.whole(row.sent_tokens)} token-calls{cost}{_told(row.known.get('sent_tokens', ''))}",
+        f"{resent}: {IN_TEXT.whole(row.sent_tokens)} token-calls{cost}{suffix}",
     )
 
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-_TELLING_KEYS = (
+_RESULT_KEYS = (
     "command",
     "cmd",
     "file_path",
@@ -86,7 +86,7 @@ def call_summary(arguments: str, working_directory: str = "") -> str:
         members.setdefault(match[1], unescaped(match[2]))
     if not members:
         return "" if arguments.strip() == "{}" else arguments
-    name = next((key for key in _TELLING_KEYS if members.get(key)), None)
+    name = next((key for key in _RESULT_KEYS if members.get(key)), None)
     value = members[name] if name else next(filter(None, members.values()), arguments)
     separator = "\\" if "\\" in working_directory and "/" not in working_directory else "/"
     prefix = working_directory.rstrip(separator) + separator
@@ -111,7 +111,7 @@ def result_words(text: str) -> str:
     if (heading := _HEADING.match(text)) is not None:
         return _after_exit(heading[0], text[heading.end() :])
     if (tagged := _TAGS.match(text)) is not None:
-        return _said(tagged["code"], tagged["output"])
+        return _reported(tagged["code"], tagged["output"])
     if text.lstrip()[:1] not in ("{", "["):
         return text
     wrapped = _WRAPPED.match(text)
@@ -133,14 +133,14 @@ def unescaped(text: str) -> str:
     return text
 
 
-def _after_exit(told: str, output: str) -> str:
-    code = _EXIT_CODE.search(told)
-    return _said("0" if code is None else code[1], output)
+def _after_exit(text: str, output: str) -> str:
+    code = _EXIT_CODE.search(text)
+    return _reported("0" if code is None else code[1], output)
 
 
-def _said(code: str, output: str) -> str:
-    said = output if output.strip() else NO_OUTPUT
-    return said if code == "0" else f"exit {code}: {said}"
+def _reported(code: str, output: str) -> str:
+    text = output if output.strip() else NO_OUTPUT
+    return text if code == "0" else f"exit {code}: {text}"
 
 
 def _listed(text: str) -> list[str]:

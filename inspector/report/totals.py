@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 from msgspec import Struct
 
 from inspector.report.catalogue import (
-    LEAST,
+    LOWER_BOUND,
     CostParts,
     FigureSet,
     Output,
@@ -64,8 +64,8 @@ def session_heading(session: SessionFacts) -> str:
 
     A name that consists only of masks also falls back to the kind.
     """
-    told = f"Session of {IN_TEXT.plural(session.calls, 'call')}, {session.agent or session.format}"
-    return plain(session.title if says_something(session.title) else told)
+    text = f"Session of {IN_TEXT.plural(session.calls, 'call')}, {session.agent or session.format}"
+    return plain(session.title if says_something(session.title) else text)
 
 
 def carried_title(report: Report) -> str:
@@ -207,7 +207,7 @@ def _breakpoints_in(facts: Struct) -> set[str]:
         if name == "known":
             used |= set(value.values()) if isinstance(value, dict) else {value}
         elif name == "at_least":
-            used |= {LEAST} if value else set()
+            used |= {LOWER_BOUND} if value else set()
         elif name != "explain":
             parts = value if isinstance(value, list) else [value]
             used = used.union(*(_breakpoints_in(part) for part in parts if isinstance(part, Struct)))

@@ -16,7 +16,7 @@ from inspector.replay.analysis.recoveries import recoveries_to_break_even
 from inspector.replay.figure import HowKnown
 from inspector.replay.tuning.choice import LEAST_CALLS, LEAST_SESSIONS, Verdict
 from inspector.replay.tuning.search import curves_through
-from inspector.replay.tuning.trial_table import PER, Constraints, front
+from inspector.replay.tuning.trial_table import PER, Constraints, pareto_front
 from inspector.report.catalogue import Count, Known, Unit, about, figure
 from inspector.report.compaction_tuning import CompactionGroup, Configuration
 from inspector.report.export import TARGETS, Exported, ExportError, export_plan
@@ -314,7 +314,7 @@ def _group(tuned: TunedGroup, asked: TuningTerms, target: str) -> TunedGroupFact
     )
 
 
-def lacking(sessions: int, calls: int) -> str:
+def missing_amount(sessions: int, calls: int) -> str:
     """Return the missing amount for a recommendation: `4 sessions and 84 calls`; empty if there is enough."""
     wanted = ((LEAST_SESSIONS - sessions, "session"), (LEAST_CALLS - calls, "call"))
     return " and ".join(IN_TEXT.plural(count, noun) for count, noun in wanted if count > 0)
@@ -324,7 +324,7 @@ def _answer(tuned: TunedGroup) -> str:
     choice, group = tuned.choice, tuned.group
     match choice.verdict:
         case Verdict.TOO_FEW:
-            lacks = lacking(len(group.sessions), int(tuned.table.calls.sum()))
+            lacks = missing_amount(len(group.sessions), int(tuned.table.calls.sum()))
             return (
                 f"not enough data for a recommendation: {lacks} more needed. "
                 "For a single session: inspector compare FILE"
@@ -410,7 +410,7 @@ def _configuration(plan: Plan, target: str) -> Configuration:
 def _front(tuned: TunedGroup, asked: TuningTerms) -> list[FrontPoint]:
     table = tuned.table
     saved = np.where(table.allowed(constraints_of(asked)), table.saved.sum(axis=1), np.nan)
-    points = front(saved, table.needed.sum(axis=1))
+    points = pareto_front(saved, table.needed.sum(axis=1))
     if len(points) > MOST_ON_FRONT:
         steps = np.linspace(0, len(points) - 1, MOST_ON_FRONT).round().astype(int)
         points = [points[at] for at in dict.fromkeys(steps.tolist())]

@@ -33,8 +33,8 @@ from inspector.report.layout import (
 from inspector.report.numbers import IN_TEXT
 from inspector.report.pages.model import Chart, Code, Line, PageContent, Section, Tile, note_line
 from inspector.report.tables import Cell, FigureCells, Table, name_cell, word
-from inspector.report.tuning import CurvePoint, FrontPoint, TunedSession, lacking
-from inspector.report.uncertainty import EXPERIMENTS, REPLAY_CAVEAT, UNCERTAIN, describe_turn_range
+from inspector.report.tuning import CurvePoint, FrontPoint, TunedSession, missing_amount
+from inspector.report.uncertainty import EXPERIMENTS, REPLAY_CAVEAT, UNCERTAIN_ANSWERS, describe_turn_range
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -205,9 +205,9 @@ def _front_section(group: TunedGroupFacts, figures: FigureCells, at: int) -> Sec
         f"{IN_TEXT.dollars(group.front[0].saved_usd)} at {group.front[0].needed:,} recoveries to "
         f"{IN_TEXT.dollars(most.saved_usd)} at {most.needed:,}."
     )
-    said = "Each plan here saves more than all others with as few recoveries."
+    text = "Each plan here saves more than all others with as few recoveries."
     is_recommended = group.verdict == "recommended" and any(point.is_chosen for point in group.front)
-    about = Line((Cell(f"{said}{' The large point is the recommended one.' if is_recommended else ''}"),))
+    about = Line((Cell(f"{text}{' The large point is the recommended one.' if is_recommended else ''}"),))
     table = Table("Saving against needed later", head, rows, words=2)
     return Section(
         f"front-{at + 1}", "Saving against needed later", (about, Chart(f"front-{at + 1}", alternative), table), level=3
@@ -300,7 +300,7 @@ def _gathered_text(page: Page, groups: Sequence[TunedGroupFacts], costs: Sequenc
     page.line()
     page.line("Not enough data for a recommendation", HEADING)
     for group, cost in zip(groups, costs, strict=True):
-        more = lacking(group.sessions, group.calls)
+        more = missing_amount(group.sessions, group.calls)
         page.line(f"{plain(group.name)}: {IN_TEXT.plural(group.calls, 'call')}, {cost}; {more} more needed", indent=2)
     page.line("For a single session: inspector compare FILE.", indent=2)
 
@@ -320,7 +320,7 @@ def _left(group: TunedGroupFacts) -> str:
 
 def _drawn(report: TuneReport) -> str:
     """Describe the population of the saving's band."""
-    others = f", and {UNCERTAIN}: {describe_turn_range()} turns" if report.asked.model_uncertainty else ""
+    others = f", and {UNCERTAIN_ANSWERS}: {describe_turn_range()} turns" if report.asked.model_uncertainty else ""
     return f"over resampled sessions{others}"
 
 
@@ -361,12 +361,12 @@ def _curve_text(curve: CurveFacts) -> str:
     chosen = next((at for at, point in enumerate(points) if point.value == curve.value), 0)
     step = max(len(points) // VALUES_IN_TEXT, 1)
     places = sorted({*range(chosen % step, len(points), step), chosen})
-    told = [
-        f"{_value(points[at].value)} {IN_TEXT.marked(IN_TEXT.dollars(points[at].net_usd), 'estimated')}"
+    parts = [
+        f"{_value(points[at].value)} {IN_TEXT.qualified(IN_TEXT.dollars(points[at].net_usd), 'estimated')}"
         for at in places
     ]
     unit = f" ({curve.unit})" if curve.unit else ""
-    return f"{curve.limit}{unit}: {', '.join(told)}"
+    return f"{curve.limit}{unit}: {', '.join(parts)}"
 
 
 def _front_text(page: Page, group: TunedGroupFacts, figures: FigureCells, at: int) -> None:
@@ -411,8 +411,8 @@ def _short(strategies: Sequence[str]) -> str:
 
 def _to_use(plan: TunedPlan, plan_file: str) -> list[str]:
     """Return the commands to run next."""
-    said = f"the plan is in {plan_file}" if plan_file else "write the plan with inspector tune … -o tuned.toml"
-    lines = [said]
+    text = f"the plan is in {plan_file}" if plan_file else "write the plan with inspector tune … -o tuned.toml"
+    lines = [text]
     if plan.targets:
         file = plan_file or "tuned.toml"
         lines[0] += f"; write its configuration with inspector export --plan {file} --to {plan.targets[0]}"

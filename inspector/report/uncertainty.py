@@ -33,7 +33,7 @@ EXPERIMENTS: Final = (
 )
 """Evidence behind the line, for places with more room."""
 
-UNCERTAIN: Final = "different answers"
+UNCERTAIN_ANSWERS: Final = "different answers"
 """Name of the range of a saving if the model answers differently from the recording."""
 
 
@@ -58,5 +58,5 @@ def uncertain_saving(saved: float | None, planned: float | None) -> UncertainSav
 
 def describe_uncertain_saving(found: UncertainSaving) -> str:
     """Format the range in a few words: `~$1.20 to ~$8.30 saved, if turns change by` so many percent."""
-    low, high = (IN_TEXT.marked(IN_TEXT.dollars(each), "projected") for each in (found.low_usd, found.high_usd))
+    low, high = (IN_TEXT.qualified(IN_TEXT.dollars(each), "projected") for each in (found.low_usd, found.high_usd))
     return f"{low} to {high} saved, if turns change by {describe_turn_range()}"

@@ -44,8 +44,8 @@ def _write_session(page: Page, session: SessionValidation) -> None:
         )
     ]
     if session.verdict == "no usage":
-        said = f"{session.format}: reports no usage, so there is nothing to compare"
-        page.pairs([("session", said), *_broken_rows(session)])
+        text = f"{session.format}: reports no usage, so there is nothing to compare"
+        page.pairs([("session", text), *_broken_rows(session)])
         return
     rows += [("prompts", _prompts(session))]
     if session.prompt_median is not None:
@@ -147,8 +147,8 @@ def _learned_rows(session: SessionValidation) -> list[tuple[str, str]]:
     if learned is None or learned.cost.recorded is None:
         return []
     between = f"{IN_TEXT.dollars(learned.low)} to {IN_TEXT.dollars(learned.high)}"
-    said = f"{IN_TEXT.dollars(learned.cost.predicted)} predicted{_off(learned.cost)}, {between} nine times in ten"
-    return [("  learned", f"{said}, each half of the calls learned from the other")]
+    text = f"{IN_TEXT.dollars(learned.cost.predicted)} predicted{_off(learned.cost)}, {between} nine times in ten"
+    return [("  learned", f"{text}, each half of the calls learned from the other")]
 
 
 def _cut_words(cut: CutFacts) -> str:

@@ -8,9 +8,9 @@ from rich.cells import cell_len
 from rich.text import Text
 
 from inspector.report.cache_text import (
-    DEAREST,
+    COSTLIEST,
     SWITCH_LABEL,
-    dearest,
+    costliest,
     dearest_hour,
     dollars,
     lifetime_label,
@@ -63,7 +63,7 @@ def why_text(report: Report, width: int = WIDTH, *, color: bool = False) -> str:
     page = Page(width, color=color)
     session, cost = report.session, report.baseline
     written = quantity(FigureSet, "cost_usd").written(cost.cost_usd)
-    amount = IN_TEXT.marked(written, cost.known.get("cost_usd", ""), is_lower_bound="cost_usd" in cost.at_least)
+    amount = IN_TEXT.qualified(written, cost.known.get("cost_usd", ""), is_lower_bound="cost_usd" in cost.at_least)
     name = session.title or session.id
     page.line(f"Why {name} cost {amount}" if cost.cost_usd is not None else f"Cost of {name}", HEADING)
     calls, when = f"{IN_TEXT.plural(session.calls, 'call')} of {models_named(report)}", when_text(session)
@@ -73,10 +73,12 @@ def why_text(report: Report, width: int = WIDTH, *, color: bool = False) -> str:
     if session.calls:
         rows = [*_bill(report), *_by_model(report), *_hour(report), *_misses(report), *_compacted(report)]
         rows += _carried(report.heaviest)
-        page.table(None, [(Text(label, LABEL), amount, said) for label, amount, said in rows], LEFT + RIGHT + WRAPPED)
+        page.table(
+            None, [(Text(label, LABEL), amount, reported) for label, amount, reported in rows], LEFT + RIGHT + WRAPPED
+        )
         most = max(len(label) for label, _, _ in rows)
-        page.pairs((label.ljust(most), said) for label, said in _ways(report))
-        if _tells_savings(report):
+        page.pairs((label.ljust(most), reported) for label, reported in _ways(report))
+        if _shows_savings(report):
             page.line(REPLAY_CAVEAT, LABEL, indent=2)
         page.line(MORE, LABEL, indent=2)
         marks = legend(
@@ -103,7 +105,7 @@ def _bill(report: Report) -> list[Row]:
             (
                 quantity(FigureSet, name).label,
                 "",
-                f"{IN_TEXT.marked(IN_TEXT.whole(getattr(total, name)), total.known.get(name, ''))} tokens",
+                f"{IN_TEXT.qualified(IN_TEXT.whole(getattr(total, name)), total.known.get(name, ''))} tokens",
             )
             for name in names
         ]
@@ -113,7 +115,7 @@ def _bill(report: Report) -> list[Row]:
     shares = IN_TEXT.shares_of_parts([value / total.cost_usd if total.cost_usd else None for _, value in parts])
     rows: list[Row] = []
     for (name, _), text, share in zip(parts, written, shares, strict=True):
-        marked = IN_TEXT.marked(text, found.known.get(name, ""), is_lower_bound=name in found.at_least)
+        marked = IN_TEXT.qualified(text, found.known.get(name, ""), is_lower_bound=name in found.at_least)
         rows.append((quantity(CostParts, name).label, marked, share if rows else f"{share} of the bill"))
     return rows
 
@@ -128,9 +130,9 @@ def _by_model(report: Report) -> list[Row]:
     rows: list[Row] = []
     for each, text, share in zip(found, written, shares, strict=True):
         name = clip_cells(plain(each.model or "unnamed model"), NAME_WIDTH)
-        marked = IN_TEXT.marked(text, each.known.get("usd", ""), is_lower_bound="usd" in each.at_least)
-        said = f"{share}{'' if rows else ' of the bill'}: {name}, {IN_TEXT.plural(each.calls, 'call')}"
-        rows.append(("" if rows else "by model", marked, said))
+        marked = IN_TEXT.qualified(text, each.known.get("usd", ""), is_lower_bound="usd" in each.at_least)
+        phrase = f"{share}{'' if rows else ' of the bill'}: {name}, {IN_TEXT.plural(each.calls, 'call')}"
+        rows.append(("" if rows else "by model", marked, phrase))
     return rows
 
 
@@ -143,7 +145,7 @@ def _misses(report: Report) -> list[Row]:
     found = report.cache_misses
     if found is None or not found.calls:
         return [("cache misses", "", no_misses_text(report))]
-    shown = dearest(found, DEAREST)
+    shown = costliest(found, COSTLIEST)
     extra = "more than cache reads, " if found.extra_usd is not None else ""
     rows = [("cache misses", _priced(found.extra_usd, found.known), extra + misses_text(found))]
     for miss, text in zip(shown, miss_texts(shown), strict=True):
@@ -170,9 +172,9 @@ def _carried(heaviest: list[CarriedBlockFacts]) -> list[Row]:
     for place, row in enumerate(heaviest[:CARRIED]):
         name = clip_cells(plain(row.tool or "tool"), NAME_WIDTH)
         cost = "" if row.usd is None else dollars(row.usd, row.known, "usd")
-        tokens = IN_TEXT.marked(IN_TEXT.whole(row.tokens), row.known.get("tokens", ""))
-        said = f"{name}, message {row.message:,}: {tokens} tokens, sent {IN_TEXT.plural(row.calls, 'time')}"
-        rows.append(("costliest results" if not place else "", cost, said))
+        tokens = IN_TEXT.qualified(IN_TEXT.whole(row.tokens), row.known.get("tokens", ""))
+        text = f"{name}, message {row.message:,}: {tokens} tokens, sent {IN_TEXT.plural(row.calls, 'time')}"
+        rows.append(("costliest results" if not place else "", cost, text))
     return rows
 
 
@@ -190,7 +192,7 @@ def _ways(report: Report) -> list[tuple[str, str]]:
     return rows
 
 
-def _tells_savings(report: Report) -> bool:
+def _shows_savings(report: Report) -> bool:
     """Return True if the text mentions a saving, by a plan or another model."""
     found = report.best_plan
     return bool(report.model_switches) or (found is not None and (found.best is not None or found.most is not None))
@@ -198,7 +200,7 @@ def _tells_savings(report: Report) -> bool:
 
 def _has_expired(found: CacheMissesFacts) -> bool:
     """Return True if a listed miss would have been prevented by a 1-hour cache, so its cost must be shown."""
-    return any("hour" in miss.prevention for miss in dearest(found, DEAREST))
+    return any("hour" in miss.prevention for miss in costliest(found, COSTLIEST))
 
 
 def _best(found: BestPlanFacts) -> tuple[str, str]:
@@ -229,10 +231,10 @@ def _applicable(report: Report, found: BestPlanFacts) -> list[tuple[str, str]]:
 def _needed(found: SavingPlanFacts) -> str:
     """Describe cut text that was needed later, and the net saving."""
     needed = found.needed_later
-    said = needed_words(needed.calls, IN_TEXT)
+    text = needed_words(needed.calls, IN_TEXT)
     if not needed.calls or needed.saved_at_least_usd is None:
-        return said
-    return f"{said}: {net_words(needed.saved_at_least_usd, IN_TEXT)}"
+        return text
+    return f"{text}: {net_words(needed.saved_at_least_usd, IN_TEXT)}"
 
 
 def _name(found: SavingPlanFacts) -> str:

@@ -103,8 +103,8 @@ class BillingTerms(NamedTuple):
             return DEFAULT_TERMS
         speed, tier, region, searches, runs, media = code.split("/")
         parts = (each.split(".") for each in media.split("+") if each)
-        told = tuple(MediaTokens(kind, served, int(tokens)) for kind, served, tokens in parts)
-        return cls(speed, tier, region, int(searches), int(runs), told)
+        phrases = tuple(MediaTokens(kind, served, int(tokens)) for kind, served, tokens in parts)
+        return cls(speed, tier, region, int(searches), int(runs), phrases)
 
 
 DEFAULT_TERMS = BillingTerms()
@@ -112,16 +112,16 @@ DEFAULT_TERMS = BillingTerms()
 
 def parse_billing_terms(usage: object, service_tier: object = None) -> BillingTerms:
     """Return the terms in a response's usage and in its separate service tier."""
-    said: Mapping[str, Any] = usage if isinstance(usage, dict) else {}
-    tools = said.get("server_tool_use")
+    by_name: Mapping[str, Any] = usage if isinstance(usage, dict) else {}
+    tools = by_name.get("server_tool_use")
     tools = tools if isinstance(tools, dict) else {}
     return BillingTerms(
-        normalized_value(said.get("speed")),
-        normalized_value(said.get("service_tier")) or normalized_value(service_tier),
-        normalized_value(said.get("inference_geo")),
+        normalized_value(by_name.get("speed")),
+        normalized_value(by_name.get("service_tier")) or normalized_value(service_tier),
+        normalized_value(by_name.get("inference_geo")),
         use_count(tools.get("web_search_requests")),
         use_count(tools.get("code_execution_requests")),
-        media_of(said),
+        media_of(by_name),
     )
 
 
@@ -135,9 +135,9 @@ def media_of(usage: Mapping[str, Any]) -> tuple[MediaTokens, ...]:
 
 def _media_of(prompts: object, cached: object, outputs: object) -> Iterator[MediaTokens]:
     for kind in MEDIA:
-        inside, read, said = (_tokens_of(details, kind) for details in (prompts, cached, outputs))
+        inside, read, reported = (_tokens_of(details, kind) for details in (prompts, cached, outputs))
         read = min(read, inside)
-        for served, tokens in ((INPUT, inside - read), (CACHE_READ, read), (OUTPUT, said)):
+        for served, tokens in ((INPUT, inside - read), (CACHE_READ, read), (OUTPUT, reported)):
             if tokens:
                 yield MediaTokens(kind, served, tokens)
 

@@ -37,8 +37,8 @@ class SessionBuilder:
         title, agent, identifier, working_directory, window: As in `Session`.
         links: Related sessions, unique by kind, call and id.
         side_calls: Requests outside the conversation, by unique key.
-        beside: As in `Session`, without duplicates.
-        standing: Diagnostics of the current state, recomputed for every snapshot.
+        side_files: As in `Session`, without duplicates.
+        current_diagnostics: Diagnostics of the current state, recomputed for every snapshot.
     """
 
     def __init__(self) -> None:
@@ -54,8 +54,8 @@ class SessionBuilder:
         self.window: int | None = None
         self.links: dict[tuple[str, str, str], SessionLink] = {}
         self.side_calls: dict[str, SideCall] = {}
-        self.beside: dict[Path, None] = {}
-        self.standing: tuple[Diagnostic, ...] = ()
+        self.side_files: dict[Path, None] = {}
+        self.current_diagnostics: tuple[Diagnostic, ...] = ()
         self._diagnostics: list[Diagnostic] = []
         self._skipped = 0
         self._growing: dict[int, list[Block]] = {}
@@ -136,7 +136,7 @@ class SessionBuilder:
             unfinished: Diagnostic for an incomplete last record, which may still be completed.
         """
         self._flush()
-        diagnostics = [*self._diagnostics, *self.standing, *([unfinished] if unfinished is not None else [])]
+        diagnostics = [*self._diagnostics, *self.current_diagnostics, *([unfinished] if unfinished is not None else [])]
         session = Session(
             format=format_name,
             path=path,
@@ -147,7 +147,9 @@ class SessionBuilder:
             texts=texts,
             compactions=tuple(self.compactions),
             diagnostics=tuple(diagnostics[:KEPT_DIAGNOSTICS]),
-            skipped_records=self._skipped + sum(one.skipped for one in self.standing) + (unfinished is not None),
+            skipped_records=self._skipped
+            + sum(one.skipped for one in self.current_diagnostics)
+            + (unfinished is not None),
             record_counts=dict(self.record_counts),
             title=self.title,
             agent=self.agent,
@@ -156,7 +158,7 @@ class SessionBuilder:
             files=files,
             links=tuple(self.links.values()),
             side_calls=tuple(self.side_calls.values()),
-            beside=tuple(self.beside),
+            side_files=tuple(self.side_files),
         )
         # Reuse the previous snapshot's blocks: `Session` would recompute them from all messages.
         vars(session)["all_blocks"] = self._blocks.snapshot()

@@ -151,7 +151,7 @@ def describe_folder(folder: Path) -> str:
     )
 
 
-def places(folders: Iterable[Path] | None = None) -> list[tuple[Path, Format | None]]:
+def search_places(folders: Iterable[Path] | None = None) -> list[tuple[Path, Format | None]]:
     """Return the folders to search, each with the format it is the home of: those given, or the agents' homes."""
     if folders is not None:
         return [(folder, None) for folder in dict.fromkeys(folders)]

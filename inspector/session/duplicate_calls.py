@@ -92,17 +92,17 @@ def _content_keys(session: Session, places: Sequence[int]) -> list[bytes]:
         call = session.calls[place]
         sent, prompt = states.get(call.context, (0, blake2b(digest_size=KEY_BYTES)))
         for index in session.contexts[call.context].members[sent : call.prompt_messages]:
-            prompt.update(_said(session.messages[index]))
+            prompt.update(_message_digest(session.messages[index]))
         states[call.context] = max(sent, call.prompt_messages), prompt
         whole = prompt.copy()
         response = session.messages[call.response]
         is_row = bool(response.blocks) and not response.blocks[0].origin.length
-        whole.update(_said(response) + (b"" if is_row else _digest(call.identifier, call.model)))
+        whole.update(_message_digest(response) + (b"" if is_row else _digest(call.identifier, call.model)))
         found.append(whole.digest())
     return found
 
 
-def _said(message: Message) -> bytes:
+def _message_digest(message: Message) -> bytes:
     parts = ((block.kind, block.digest, block.tool_call_id, block.tool_name) for block in message.blocks)
     return _digest(message.role, message.time, *parts)
 

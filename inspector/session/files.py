@@ -40,7 +40,7 @@ SETTLE_SECONDS = 2.0
 """Invalid JSON is treated as still being written until the file has not changed for this long."""
 
 
-def expanded(text: str) -> Path:
+def expand_user(text: str) -> Path:
     """Expand `~` and `~name` in a path given by the user. The name of an unknown user is left as it is."""
     return Path(os.path.expanduser(text))  # noqa: PTH111  `Path.expanduser` raises for an unknown user
 

@@ -169,7 +169,7 @@ def _atif(path: Path) -> Iterable[UsageTotals]:
 
 def _own(path: Path) -> Iterable[UsageTotals]:
     """Yield the usage of responses and side calls in the native format; repeated side calls replace earlier ones."""
-    beside: dict[Any, UsageTotals] = {}
+    others: dict[Any, UsageTotals] = {}
     for number, line in enumerate(_lines(path)):
         usage = line.get("usage")
         if not usage or line.get("inherited"):
@@ -177,10 +177,10 @@ def _own(path: Path) -> Iterable[UsageTotals]:
         read, written = usage.get("cache_read", 0), usage.get("cache_write_5m", 0) + usage.get("cache_write_1h", 0)
         found = UsageTotals(usage.get("uncached", 0) + read + written, read, usage.get("output", 0))
         if line.get("type") == "side_call":
-            beside[line.get("id") or number] = found
+            others[line.get("id") or number] = found
         elif line.get("role") == "assistant":
             yield found
-    yield from beside.values()
+    yield from others.values()
 
 
 def _qwen(path: Path) -> Iterable[UsageTotals]:
@@ -360,9 +360,11 @@ def _grok_log(folder: Path) -> Iterator[UsageTotals]:
     for line in log.read_text(errors="replace").splitlines() if log.is_file() else ():
         if folder.name in line and "inference_done" in line:
             record = json.loads(line)
-            told = record.get("ctx") or {}
-            if record.get("sid") == folder.name and told.get("prompt_tokens") is not None:
-                yield UsageTotals(told["prompt_tokens"], told["cached_prompt_tokens"], told["completion_tokens"])
+            by_name = record.get("ctx") or {}
+            if record.get("sid") == folder.name and by_name.get("prompt_tokens") is not None:
+                yield UsageTotals(
+                    by_name["prompt_tokens"], by_name["cached_prompt_tokens"], by_name["completion_tokens"]
+                )
 
 
 def _deepseek_harness(path: Path) -> Iterable[UsageTotals]:

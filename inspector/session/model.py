@@ -422,7 +422,7 @@ class Session:
         files: The files it was read from, indexed by a block's `origin.file`.
         links: Related sessions: its parent, its subagents, the one it continues.
         side_calls: Billed requests outside the conversation, each once: included in the totals, not in any prompt.
-        beside: Files and folders, existing or not, checked for such requests or for billing data.
+        side_files: Files and folders, existing or not, checked for such requests or for billing data.
         texts: Reads texts again.
     """
 
@@ -444,7 +444,7 @@ class Session:
     files: tuple[Path, ...] = ()
     links: tuple[SessionLink, ...] = ()
     side_calls: tuple[SideCall, ...] = ()
-    beside: tuple[Path, ...] = ()
+    side_files: tuple[Path, ...] = ()
 
     @cached_property
     def all_blocks(self) -> Sequence[Block]:

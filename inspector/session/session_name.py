@@ -19,10 +19,10 @@ _ENVELOPE = re.compile(r"\A(?:\s*<(?P<tag>[a-z]+[_-][a-z_-]+)>(?:(?!</?(?P=tag)>
 
 def session_name(session: Session) -> str:
     """Return the name of a session that was read; empty without a title and a prompt. May contain any characters."""
-    return named(session.title) or named(first_prompt(session))
+    return first_name(session.title) or first_name(first_prompt(session))
 
 
-def named(*told: str) -> str:
+def first_name(*told: str) -> str:
     """Return the first non-empty name on one line; pass a title before the first prompt."""
     return next((" ".join(_as_typed(each).split()) for each in told if each.strip()), "")
 

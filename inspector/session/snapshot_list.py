@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 Item = TypeVar("Item")
 Item_co = TypeVar("Item_co", covariant=True)
-Said = TypeVar("Said")
+Result = TypeVar("Result")
 
 CHUNK: Final = 512
 
@@ -27,31 +27,31 @@ class ListSnapshot(Sequence[Item_co]):
     Indexing is slower than in a tuple; iteration is as fast.
     """
 
-    __slots__ = ("_chunks", "_count", "_said")
+    __slots__ = ("_chunk_results", "_chunks", "_count")
 
     def __init__(self, items: Iterable[Item_co]) -> None:
         entries = tuple(items)
         self._chunks = tuple(entries[start : start + CHUNK] for start in range(0, len(entries), CHUNK))
         self._count = len(entries)
-        self._said: dict[tuple[str, int], tuple[object, Any]] = {}
+        self._chunk_results: dict[tuple[str, int], tuple[object, Any]] = {}
 
     @classmethod
     def of_chunks(
-        cls, chunks: Iterable[tuple[Item_co, ...]], count: int, said: dict[tuple[str, int], tuple[object, Any]]
+        cls, chunks: Iterable[tuple[Item_co, ...]], count: int, results: dict[tuple[str, int], tuple[object, Any]]
     ) -> ListSnapshot[Item_co]:
         """Build a snapshot from full chunks, with a shorter last one, and cached results per chunk."""
         made = cls(())
-        made._chunks, made._count, made._said = tuple(chunks), count, said
+        made._chunks, made._count, made._chunk_results = tuple(chunks), count, results
         return made
 
-    def map_own_chunks(self, what: str, say: Callable[[tuple[Item_co, ...]], Said]) -> Iterator[Said]:
+    def map_own_chunks(self, cache_key: str, compute: Callable[[tuple[Item_co, ...]], Result]) -> Iterator[Result]:
         """Yield the result of `say` for every chunk, in order; see `map_chunks`."""
         for place, chunk in enumerate(self._chunks):
-            of, said = self._said.get((what, place), (None, None))
+            of, reported = self._chunk_results.get((cache_key, place), (None, None))
             if of is not chunk:
-                said = say(chunk)
-                self._said[what, place] = chunk, said
-            yield said
+                reported = compute(chunk)
+                self._chunk_results[cache_key, place] = chunk, reported
+            yield reported
 
     def common_prefix_length(self, other: ListSnapshot[object]) -> int:
         """Return the number of leading items that are the same objects in another snapshot."""
@@ -112,7 +112,7 @@ class SnapshotList(list[Item]):
         super().__init__(items)
         self._chunks: list[tuple[Item, ...]] = []
         self._state: ListSnapshot[Item] = ListSnapshot(())
-        self._said: dict[tuple[str, int], tuple[object, Any]] = {}
+        self._chunk_results: dict[tuple[str, int], tuple[object, Any]] = {}
         self._unchanged = 0
 
     @property
@@ -134,7 +134,10 @@ class SnapshotList(list[Item]):
             first = self._unchanged // CHUNK
             starts = range(first * CHUNK, len(self), CHUNK)
             self._chunks[first:] = [tuple(self[start : start + CHUNK]) for start in starts]
-            self._state, self._unchanged = ListSnapshot.of_chunks(self._chunks, len(self), self._said), len(self)
+            self._state, self._unchanged = (
+                ListSnapshot.of_chunks(self._chunks, len(self), self._chunk_results),
+                len(self),
+            )
         return self._state
 
     def _touch(self, place: SupportsIndex | slice) -> None:
@@ -179,15 +182,21 @@ class SnapshotList(list[Item]):
         self[:] = sorted(self, **how)
 
 
-def map_chunks(entries: Sequence[Item], what: str, say: Callable[[tuple[Item, ...]], Said]) -> Iterator[Said]:
+def map_chunks(
+    entries: Sequence[Item], cache_key: str, compute: Callable[[tuple[Item, ...]], Result]
+) -> Iterator[Result]:
     """Yield results per chunk of a list, in order; results of chunks shared with other snapshots are cached.
 
     Args:
         entries: A snapshot, or any sequence, which is treated as one chunk.
-        what: Cache key; one key must always belong to the same function.
-        say: Computes the result from the items of a chunk.
+        cache_key: Cache key; one key must always belong to the same function.
+        compute: Computes the result from the items of a chunk.
     """
-    return entries.map_own_chunks(what, say) if isinstance(entries, ListSnapshot) else iter((say(tuple(entries)),))
+    return (
+        entries.map_own_chunks(cache_key, compute)
+        if isinstance(entries, ListSnapshot)
+        else iter((compute(tuple(entries)),))
+    )
 
 
 def unchanged(after: Sequence[object], before: Sequence[object]) -> int:

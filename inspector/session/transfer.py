@@ -69,7 +69,7 @@ class EncodedSession(Struct, array_like=True):
     files: tuple[EncodedPath, ...]
     links: tuple[tuple[LinkKind, str, EncodedPath | None, str, str], ...]
     side_calls: tuple[SideCall, ...]
-    beside: tuple[EncodedPath, ...]
+    side_files: tuple[EncodedPath, ...]
 
     @classmethod
     def of(cls, session: Session) -> EncodedSession:
@@ -100,7 +100,7 @@ class EncodedSession(Struct, array_like=True):
                 for link in session.links
             ),
             side_calls=session.side_calls,
-            beside=tuple(map(os.fsencode, session.beside)),
+            side_files=tuple(map(os.fsencode, session.side_files)),
         )
 
     def session(self, texts: TextSource) -> Session:
@@ -130,7 +130,7 @@ class EncodedSession(Struct, array_like=True):
                 for kind, identifier, path, tool_call_id, title in self.links
             ),
             side_calls=self.side_calls,
-            beside=tuple(map(_path, self.beside)),
+            side_files=tuple(map(_path, self.side_files)),
         )
         vars(made)["all_blocks"] = ListSnapshot(chain.from_iterable(message.blocks for message in self.messages))
         return made

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     Integers = NDArray[np.int64]
 
 
-class Reading(StrEnum):
+class ResponseModel(StrEnum):
     """Model of the tokens of earlier responses in a prompt.
 
     A provider reports the length of a response, including reasoning, and later prompts contain the response again. How
@@ -82,7 +82,7 @@ class BorrowedCalibration(NamedTuple):
 
     model: str
     coefficients: Coefficients
-    reading: Reading
+    reading: ResponseModel
     calls: int
     is_from_other_session: bool = False
 
@@ -126,7 +126,7 @@ class Calibration:
     coefficients: Mapping[str, Coefficients]
     main: Coefficients
     main_model: str
-    readings: Mapping[str, Reading]
+    readings: Mapping[str, ResponseModel]
     own_fits: tuple[BorrowedCalibration, ...]
     borrowed: Mapping[str, BorrowedCalibration]
     shifts: tuple[Shift, ...]
@@ -135,9 +135,9 @@ class Calibration:
     prompt: Floats
 
     @property
-    def main_reading(self) -> Reading:
+    def main_reading(self) -> ResponseModel:
         """Reading of the model with the most calls."""
-        return self.readings.get(self.main_model, Reading.SIGNATURES)
+        return self.readings.get(self.main_model, ResponseModel.SIGNATURES)
 
     @property
     def main_borrowed(self) -> BorrowedCalibration | None:
@@ -148,9 +148,9 @@ class Calibration:
 def calibrate(
     models: Sequence[str] | Categorical,
     contexts: NDArray[np.integer],
-    contents: Mapping[Reading, PromptContents],
+    contents: Mapping[ResponseModel, PromptContents],
     reported: Integers,
-    lent: Sequence[BorrowedCalibration] = (),
+    borrowed_fit: Sequence[BorrowedCalibration] = (),
 ) -> Calibration:
     """Fit local counts to the reported usage. All columns are per call, in call order, for any number of contexts.
 
@@ -163,14 +163,14 @@ def calibrate(
         contents: Contents of the whole prompt under every reading, `Reading.SIGNATURES` first, without the counted
             tokens of thinking that has a signature; each model gets the reading that explains its reports best.
         reported: Reported prompt tokens, 0 for calls without a report, which are predicted.
-        lent: Fits of another session.
+        borrowed_fit: Fits of another session.
     """
     features = {reading: np.column_stack(each).astype(np.float64) for reading, each in contents.items()}
     values = reported.astype(np.float64)
     names, code = Categorical.of(models)
     usable = np.bincount(code[values > 0], minlength=len(names)) if names else np.zeros(0, dtype=np.int64)
     rows = [np.flatnonzero(code == number) for number in range(len(names))]
-    readings: dict[str, Reading] = {}
+    readings: dict[str, ResponseModel] = {}
     parts: dict[str, ModelCalibration] = {}
     for model, own in zip(names, rows, strict=True):
         mine = {reading: each[own] for reading, each in features.items()}
@@ -185,13 +185,13 @@ def calibrate(
     ours.sort(key=lambda fit: -fit.calls)
     borrowed: dict[str, BorrowedCalibration] = {}
     for number, (model, own) in enumerate(zip(names, rows, strict=True)):
-        lender = _borrowed_fit(model, ours, lent) if usable[number] < LEAST_CALLS else None
+        lender = _borrowed_fit(model, ours, borrowed_fit) if usable[number] < LEAST_CALLS else None
         if lender is None:
             continue
         borrowed[model], coefficients = lender, lender.scaled_to(model)
         readings[model] = lender.reading
         if lender.reading not in features:  # no response length is reported
-            readings[model] = Reading.SIGNATURES
+            readings[model] = ResponseModel.SIGNATURES
             coefficients = coefficients._replace(
                 per_signature_character=typical_coefficients(model).per_signature_character
             )
@@ -230,12 +230,12 @@ def calibrate(
 
 
 def _borrowed_fit(
-    model: str, ours: Sequence[BorrowedCalibration], lent: Sequence[BorrowedCalibration]
+    model: str, ours: Sequence[BorrowedCalibration], borrowed: Sequence[BorrowedCalibration]
 ) -> BorrowedCalibration | None:
     """Return the fit that a model borrows; fits are sorted by calls, descending."""
     name, family = parse_model_name(model).name, tokenizer_family(model)
-    same_model = (fit for fit in lent if name and parse_model_name(fit.model).name == name)
-    same_family = (fit for fit in (*ours, *lent) if family and tokenizer_family(fit.model) == family)
+    same_model = (fit for fit in borrowed if name and parse_model_name(fit.model).name == name)
+    same_family = (fit for fit in (*ours, *borrowed) if family and tokenizer_family(fit.model) == family)
     return next(same_model, None) or next(same_family, None)
 
 
@@ -244,8 +244,8 @@ _BETTER = 0.9
 
 
 def best_reading(
-    typical: Coefficients, contexts: NDArray[np.integer], features: Mapping[Reading, Floats], values: Floats
-) -> Reading:
+    typical: Coefficients, contexts: NDArray[np.integer], features: Mapping[ResponseModel, Floats], values: Floats
+) -> ResponseModel:
     """Return the reading that explains the growth between calls best; the first if no other is clearly better.
 
     Args:
@@ -254,7 +254,7 @@ def best_reading(
         features: By reading, the columns of `PromptContents` per call.
         values: Per call, reported prompt tokens, 0 without a report.
     """
-    best, least = Reading.SIGNATURES, float("inf")
+    best, least = ResponseModel.SIGNATURES, float("inf")
     tried: list[Floats] = []
     for reading, each in features.items():
         if any(np.array_equal(each, other) for other in tried):
@@ -266,6 +266,6 @@ def best_reading(
     return best
 
 
-def typical_for_reading(reading: Reading, typical: Coefficients) -> Coefficients:
+def typical_for_reading(reading: ResponseModel, typical: Coefficients) -> Coefficients:
     """Return the typical coefficients of a family under a reading: a reported token counts as one."""
-    return typical if reading is Reading.SIGNATURES else typical._replace(per_signature_character=1.0)
+    return typical if reading is ResponseModel.SIGNATURES else typical._replace(per_signature_character=1.0)

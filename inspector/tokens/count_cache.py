@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from inspector.atomic_files import cache_folder, make_room, replacing
+from inspector.atomic_files import cache_folder, evict, replacing
 from inspector.tokens.prefix_counts import digest_of
 
 if TYPE_CHECKING:
@@ -91,7 +91,7 @@ class CountCache:
                     tokens=tokens[keep].astype(np.int32),
                     lengths=lengths,
                 )
-            make_room(self.folder, most_bytes=self.room_bytes)
+            evict(self.folder, most_bytes=self.room_bytes)
         except OSError:
             return
         texts.tokens_cached = token_count

@@ -212,8 +212,8 @@ class _Growth(NamedTuple):
 
 def _typical_fit(typical: Coefficients, reported: _Reported) -> _Found:
     segments = reported.segments()
-    beside = reported.values - reported.features @ np.array(typical)
-    return _Found(typical, segments, segment_medians(beside, segments, int(segments.max(initial=-1)) + 1))
+    uncounted = reported.values - reported.features @ np.array(typical)
+    return _Found(typical, segments, segment_medians(uncounted, segments, int(segments.max(initial=-1)) + 1))
 
 
 def _fit(typical: Coefficients, reported: _Reported) -> _Found | None:

@@ -211,7 +211,7 @@ class InspectorApp(ThemedApp, EndingApp, GatedApp, DraggingApp, CollectingApp, P
 
     def action_tab(self, step: int) -> None:
         """Show the next or the previous tab."""
-        tab = self._tabs.beside(self.current_mode, step)
+        tab = self._tabs.next_tab(self.current_mode, step)
         if tab is not None and tab.mode != self.current_mode:
             self.show_tab(tab.mode)
 
@@ -223,7 +223,7 @@ class InspectorApp(ThemedApp, EndingApp, GatedApp, DraggingApp, CollectingApp, P
         base = self.screen_stack[0]
         if isinstance(base, InspectScreen):
             base.kept.save()
-        following = self._tabs.beside(mode, 1)
+        following = self._tabs.next_tab(mode, 1)
         self._tabs = self._tabs.without(mode)
         if following is not None and following.mode != mode:
             await self._switch(following.mode)
@@ -260,7 +260,7 @@ class InspectorApp(ThemedApp, EndingApp, GatedApp, DraggingApp, CollectingApp, P
         return TabTitle(tab.mode, title, tab.mode == self.current_mode, has_news)
 
     @on(InspectScreen.NewTabRequested)
-    def _beside_wanted(self, event: InspectScreen.NewTabRequested) -> None:
+    def _new_tab_wanted(self, event: InspectScreen.NewTabRequested) -> None:
         self.open_session(event.path)
 
     @on(SessionTabs.Picked)
@@ -298,7 +298,7 @@ class InspectorApp(ThemedApp, EndingApp, GatedApp, DraggingApp, CollectingApp, P
         self.call_later(self._show_first_screen)
         self.set_interval(1, self.show_tabs)
         for problem in self.settings.problems:
-            self._tell_problem(problem)
+            self._show_problem(problem)
         if self.settings.keymap:
             self._check_keymap()
 
@@ -344,7 +344,7 @@ class InspectorApp(ThemedApp, EndingApp, GatedApp, DraggingApp, CollectingApp, P
         seconds = self.NOTIFICATION_TIMEOUT if timeout is None else timeout
         self.post_message(Notify(CornerNotice(message, title, severity, seconds, markup=markup)))
 
-    def _tell_problem(self, problem: str) -> None:
+    def _show_problem(self, problem: str) -> None:
         self.notify(one_line(problem), title="Settings", severity="warning", timeout=SECONDS_OF_PROBLEM, markup=False)
 
     @work(thread=True, group="keymap", description="check the keymap", exit_on_error=False)
@@ -353,7 +353,7 @@ class InspectorApp(ThemedApp, EndingApp, GatedApp, DraggingApp, CollectingApp, P
         from inspector.ui.help.keymap_check import problems_with_keymap
 
         for problem in problems_with_keymap(self.settings.keymap):
-            self.call_from_thread(self._tell_problem, f"keymap: {problem}")
+            self.call_from_thread(self._show_problem, f"keymap: {problem}")
 
     def _use_theme(self, name: str) -> bool:
         """Switch to a theme, and return whether it exists."""
@@ -406,13 +406,13 @@ class InspectorApp(ThemedApp, EndingApp, GatedApp, DraggingApp, CollectingApp, P
         from inspector.ui.screenshots import save_a_picture
 
         try:
-            told = await save_a_picture(self)
+            text = await save_a_picture(self)
         except OSError as error:
-            told = ""
+            text = ""
             reason = error.strerror or str(error)
             self.notify(f"cannot save the picture: {reason}", severity="error", markup=False)
-        if told:
-            self.notify(one_line(told), markup=False)
+        if text:
+            self.notify(one_line(text), markup=False)
 
     def get_system_commands(self, screen: Screen[object]) -> Iterable[SystemCommand]:
         """Yield every command in Textual's form."""

@@ -44,11 +44,11 @@ async def running_session(
     """
     app = InspectorApp(session, plan=plan, settings=settings or Settings(), saves_state=False)
     async with app.run_test(size=size) as pilot:
-        await settled(pilot)
+        await wait_until_ready(pilot)
         yield pilot
 
 
-async def settled(pilot: Pilot[None]) -> None:
+async def wait_until_ready(pilot: Pilot[None]) -> None:
     """Wait until the newest plan is replayed on exact counts, its risks are computed, and both are shown.
 
     Raises:

@@ -62,24 +62,26 @@ def dollars(figure: Figure) -> str:
     """Format dollars with their qualifier (`~`, `≥`). Returns an empty string without a price."""
     if figure.value is None:
         return ""
-    return ON_SCREEN.marked(ON_SCREEN.dollars(figure.value), figure.known.value, is_lower_bound=figure.is_lower_bound)
+    return ON_SCREEN.qualified(
+        ON_SCREEN.dollars(figure.value), figure.known.value, is_lower_bound=figure.is_lower_bound
+    )
 
 
-def recached(miss: CacheMiss) -> str:
+def rewritten_tokens_text(miss: CacheMiss) -> str:
     """Format the tokens that were not read from the cache."""
     return f"{ON_SCREEN.short(miss.tokens)} tokens rewritten"
 
 
 def costs(miss: CacheMiss) -> str:
     """Format the extra cost over a cache read (`$1.99`), or the tokens if there is no price."""
-    return dollars(miss.extra_usd) or recached(miss)
+    return dollars(miss.extra_usd) or rewritten_tokens_text(miss)
 
 
 def miss_notes(miss: CacheMiss) -> tuple[str, ...]:
     """Describe a miss for one line of a row, in several lengths, the longest first."""
     glyph, cost = mark_of(miss.cause).glyph, dollars(miss.extra_usd)
     short = cost or ON_SCREEN.short(miss.tokens)
-    whole = ", ".join(filter(None, (f"{glyph} cache miss: {miss.cause.short}", recached(miss), cost)))
+    whole = ", ".join(filter(None, (f"{glyph} cache miss: {miss.cause.short}", rewritten_tokens_text(miss), cost)))
     cause = miss.cause.short
     first = cause.partition(" ")[0].removesuffix("'s")
     word = first if len(first) > len("too") else cause
@@ -87,6 +89,6 @@ def miss_notes(miss: CacheMiss) -> tuple[str, ...]:
     return whole, *narrower, f"{glyph} {short}"
 
 
-def none_missed(found: CacheMisses) -> str:
+def no_misses_text(found: CacheMisses) -> str:
     """Return the text to show if there are no cache misses."""
     return "no cache misses" if found.has_cache else "no cache usage reported for this session"

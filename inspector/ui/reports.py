@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, ClassVar, NamedTuple
 from inspector.atomic_files import APPLICATION, write_user_file
 from inspector.errors import InspectorError
 from inspector.safe_text import cell_width, one_line
-from inspector.session.files import expanded, is_file, is_folder
+from inspector.session.files import expand_user, is_file, is_folder
 from inspector.session.overwrite_guard import problem_with_target
 from inspector.ui.actions.action import bindings
 from inspector.ui.actions.screens import REPORT
@@ -214,7 +214,7 @@ class ReportDialog(SaveDialog):  # its bindings have their own names in keymaps
 
 def problem_with_report(text: str, session: Path) -> str:
     """Return why the report cannot be saved at this path, or an empty string."""
-    return problem_with_target(expanded(text), session) if text.strip() else "is not a valid file name"
+    return problem_with_target(expand_user(text), session) if text.strip() else "is not a valid file name"
 
 
 class ReportWriter:
@@ -244,7 +244,7 @@ class ReportWriter:
         """
         controller, outcome = self._controller, self._controller.outcome
         if outcome is None:
-            controller.host.tell("nothing to report yet")
+            controller.host.show_notice("nothing to report yet")
             return
         plans, about = _reported_plans(outcome)
         dialog = ReportDialog(controller.path, about, datetime.now().astimezone())
@@ -252,7 +252,7 @@ class ReportWriter:
         if answer is None:
             return
         form, path = REPORT_FORMS[answer[0]], answer[1]
-        self._tell_progress(0.0)
+        self._show_progress(0.0)
         counted = await self._counted()
         if counted is None:
             return
@@ -262,7 +262,7 @@ class ReportWriter:
             partial(self._take, form, path),
             group=GROUP,
             description="write the report",
-            failed=partial(self._tell_progress, None),
+            failed=partial(self._show_progress, None),
         )
 
     async def _counted(self) -> Outcome | None:
@@ -277,18 +277,18 @@ class ReportWriter:
     def stop(self) -> None:
         """Cancel the running report."""
         self._controller.host.stop(GROUP)
-        self._tell_progress(None)
+        self._show_progress(None)
 
-    def _tell_progress(self, fraction: float | None) -> None:
+    def _show_progress(self, fraction: float | None) -> None:
         self.is_writing = fraction is not None
         self._controller.report_progress("writing the report", fraction, "esc stops")
 
     def _take(self, form: ReportForm, path: Path, found: ReportProgress | ReportWritten) -> None:
         if isinstance(found, ReportProgress):
-            self._tell_progress(found.fraction)
+            self._show_progress(found.fraction)
             return
-        self._tell_progress(None)
-        tell = self._controller.host.tell
+        self._show_progress(None)
+        tell = self._controller.host.show_notice
         if found.problem:
             tell(found.problem, is_problem=True)
         elif deliver_in_browser(self._app, found.text, path, form.mime_type):
@@ -313,9 +313,9 @@ class ReportWriter:
         """Open the last saved page in the browser, or copy its path if there is no browser."""
         page, host = self.page, self._controller.host
         if page is None:
-            host.tell("no saved page yet: w w saves one")
+            host.show_notice("no saved page yet: w w saves one")
         elif not is_file(page):
-            host.tell(f"{display_path(page)} no longer exists: w w saves it again", is_problem=True)
+            host.show_notice(f"{display_path(page)} no longer exists: w w saves it again", is_problem=True)
         else:
 
             def work(post: Post[str], is_cancelled: IsCancelled) -> None:  # noqa: ARG001  soon done
@@ -324,7 +324,7 @@ class ReportWriter:
             host.run(work, partial(self._take_opened, page), group="open page", description="open the page")
 
     def _take_opened(self, page: Path, reason: str) -> None:
-        tell = self._controller.host.tell
+        tell = self._controller.host.show_notice
         if not reason:
             tell(f"opened in the browser: {page.name}")
         else:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from textual.widget import Widget
 
 from inspector.atomic_files import APPLICATION, write_user_file
-from inspector.session.files import expanded
+from inspector.session.files import expand_user
 from inspector.session.overwrite_guard import problem_with_target
 from inspector.ui.actions.action import bindings
 from inspector.ui.actions.screens import PICTURE
@@ -227,7 +227,7 @@ def problem_with_picture(text: str) -> str:
     """Return why the picture cannot be saved at this path, or an empty string."""
     if not text.strip():
         return "is not a valid file name"
-    path = expanded(text)
+    path = expand_user(text)
     if path.suffix.lower() not in ("", SUFFIX):
         return f"is not a {SUFFIX} file"
     return problem_with_target(path)

@@ -88,15 +88,15 @@ class SessionScreen(Screen[Left]):
         """Return no style while the mouse is captured, because Textual renders a line per move to find one."""
         return Style.null() if self.app.mouse_captured is not None else super().get_style_at(x, y)
 
-    def tell(self, notice: str, *, is_problem: bool = False) -> None:
+    def show_notice(self, notice: str, *, is_problem: bool = False) -> None:
         """Show a notice in the status line for a while. It may hold session text."""
-        self.status.tell(one_line(notice), is_problem=is_problem)
+        self.status.show_notice(one_line(notice), is_problem=is_problem)
         if self._notice_timer is not None:
             self._notice_timer.stop()
         self._notice_timer = self.set_timer(SECONDS_OF_NOTICE, self.forget_notice)
 
     def forget_notice(self) -> None:
-        self.status.tell("")
+        self.status.show_notice("")
 
     def on_key(self, event: events.Key) -> None:
         """Clear a notice, which may be outdated after the key. Problems stay until their timeout."""
@@ -130,7 +130,7 @@ class SessionScreen(Screen[Left]):
         if items:
             open_over(self, MenuScreen(key, self.MENU_TITLES[key], items))
         else:
-            self.tell("nothing to choose from here")
+            self.show_notice("nothing to choose from here")
 
     def run_dialog(self, dialog: Coroutine[Any, Any, None], description: str) -> None:
         """Run a dialog, one at a time.
@@ -155,7 +155,7 @@ class SessionScreen(Screen[Left]):
             ):  # their messages already give advice
                 reason = f"{reason}; {Failure.noted(error).details}"
             self.jobs.fail(event.worker)
-            self.tell(f"could not {event.worker.description}: {reason}", is_problem=True)
+            self.show_notice(f"could not {event.worker.description}: {reason}", is_problem=True)
 
 
 def heading_of(controller: SessionController) -> Heading:
@@ -194,7 +194,7 @@ def _models_of(session: Session) -> str:
 
 def _written(figure: Figure) -> str:
     """Format dollars with their qualifier. Returns an empty string without a price."""
-    return "" if figure.value is None else ON_SCREEN.marked(ON_SCREEN.dollars(figure.value), figure.known.value)
+    return "" if figure.value is None else ON_SCREEN.qualified(ON_SCREEN.dollars(figure.value), figure.known.value)
 
 
 def how_tokens_are_known(controller: SessionController) -> str:
@@ -221,7 +221,7 @@ def _whose_fit(scale: TokenScale) -> str:
     """Name the source of a borrowed fit in two or three words. The explanation of a figure has the details."""
     return (
         "calibrated by parent session"
-        if scale.lender is None or scale.lender.is_parent
+        if scale.calibration_source is None or scale.calibration_source.is_parent
         else "calibrated by earlier session"
     )
 

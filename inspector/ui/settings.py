@@ -174,8 +174,8 @@ def load_settings(path: Path | None = None) -> Settings:
 
 
 def _defaults(path: Path, error: Exception) -> Settings:
-    said = getattr(error, "strerror", None) or str(error)
-    reason = said.splitlines()[0] if said else type(error).__name__
+    text = getattr(error, "strerror", None) or str(error)
+    reason = text.splitlines()[0] if text else type(error).__name__
     return Settings(problems=(f"{path}: {reason}; using the defaults",), path=path)
 
 

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 SECONDS_TO_LEAVE = 2.0
 """Time to save state before the process is killed. A thread still busy then is blocked writing to the terminal."""
 
-ASIDE = {"SIGTSTP": "_sigtstp_application", "SIGCONT": "_sigcont_application"}
+JOB_CONTROL_SIGNALS = {"SIGTSTP": "_sigtstp_application", "SIGCONT": "_sigcont_application"}
 """Job control signals (suspend, resume) and the methods of Textual's driver that handle them."""
 
 
@@ -43,7 +43,7 @@ class EndingApp(App[None]):
 
     def _build_driver(self, headless: bool, inline: bool, mouse: bool, size: tuple[int, int] | None) -> Driver:
         driver = super()._build_driver(headless, inline, mouse, size)
-        if not headless and ASIDE["SIGTSTP"] in dir(driver):
+        if not headless and JOB_CONTROL_SIGNALS["SIGTSTP"] in dir(driver):
             # Textual would suspend at once and stop a driver that has not started. Suspend once it has.
             signal.signal(signal.SIGTSTP, self._suspend_early)
             signal.signal(signal.SIGCONT, signal.SIG_DFL)
@@ -62,7 +62,7 @@ class EndingApp(App[None]):
         loop = asyncio.get_running_loop()
         watch_terminal(sys.__stdin__.fileno(), loop, self.exit_saving_state)
         # Textual's handlers run at any point. Within a write, suspending would wait for that write forever.
-        for name, handler in ASIDE.items():
+        for name, handler in JOB_CONTROL_SIGNALS.items():
             if (do := getattr(self._driver, handler, None)) is not None:
                 loop.add_signal_handler(signal.Signals[name], do)
         if self._is_suspended_early:
@@ -86,13 +86,13 @@ class EndingApp(App[None]):
     def _fatal_error(self) -> None:
         error = self._exception
         if error is not None:
-            self._exit_renderables.append(Text(told_of(error, log_failure(error))))
+            self._exit_renderables.append(Text(crash_message(error, log_failure(error))))
         self._close_messages_no_wait()
 
     def _print_error_renderables(self) -> None:
-        for told in self._exit_renderables:
+        for reported in self._exit_renderables:
             # A wrapped or truncated path could not be opened.
-            self.error_console.print(told, soft_wrap=isinstance(told, Text))
+            self.error_console.print(reported, soft_wrap=isinstance(reported, Text))
         self._exit_renderables.clear()
 
 
@@ -120,7 +120,7 @@ def watch_terminal(terminal: int, loop: asyncio.AbstractEventLoop, leave: Callab
     threading.Thread(target=watch, name="terminal", daemon=True).start()
 
 
-def told_of(error: BaseException, path: Path | None) -> str:
+def crash_message(error: BaseException, path: Path | None) -> str:
     """Describe a crash in one line."""
     where = f"traceback in {path}" if path is not None else "the traceback could not be saved"
     return f"inspector crashed: {reason_of(error)}; {where}"

@@ -168,7 +168,7 @@ CONTRAST: Final = Theme(
     ),
 )
 
-COLOUR_BLIND: Final = Theme(
+COLOR_BLIND: Final = Theme(
     name="inspector-colour-blind",
     primary="#56B4E9",
     secondary="#CC79A7",
@@ -219,7 +219,7 @@ ANSI: Final = Theme(
     },
 )
 
-THEMES: Final = {"dark": DARK, "light": LIGHT, "contrast": CONTRAST, "colour-blind": COLOUR_BLIND, "ansi": ANSI}
+THEMES: Final = {"dark": DARK, "light": LIGHT, "contrast": CONTRAST, "colour-blind": COLOR_BLIND, "ansi": ANSI}
 """Themes by their name in the settings."""
 
 _BY_NAME: Final = {theme.name: theme for theme in THEMES.values()}

@@ -9,7 +9,7 @@ import pytest
 
 from inspector.file_history.content import FileContent
 from inspector.file_history.operations import Deletion, Read, UnknownChange, Writing, call_effects
-from inspector.file_history.patches import parse_patch, patched
+from inspector.file_history.patches import apply_hunks, parse_patch
 from inspector.file_history.results import has_failed
 
 if TYPE_CHECKING:
@@ -205,7 +205,7 @@ def test_a_patch_adds_deletes_and_renames() -> None:
 def test_a_hunk_is_placed_as_codex_places_it() -> None:
     (update,) = parse_patch("*** Begin Patch\n*** Update File: x\n@@ def g():\n-    pass\n+    go()\n*** End Patch")
     content = FileContent.of_text("def f():\n    pass\ndef g():\n    pass  \n")
-    assert patched(content, update.hunks).text() == "def f():\n    pass\ndef g():\n    go()\n"
+    assert apply_hunks(content, update.hunks).text() == "def f():\n    pass\ndef g():\n    go()\n"
 
 
 def test_exit_codes_tell_of_failures() -> None:

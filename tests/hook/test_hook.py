@@ -21,8 +21,8 @@ from inspector.hook.run import _recall_command
 from inspector.recall.originals import (
     evict_originals,
     find_originals,
-    keep,
     state_folder,
+    store_original,
     stored_originals,
     stored_path,
 )
@@ -193,7 +193,7 @@ def test_what_is_kept_is_for_its_owner_alone_and_has_a_limit(plan: Path, tmp_pat
         assert stat.S_IMODE(Path(folder).stat().st_mode) & 0o077 == 0
         assert all(stat.S_IMODE(Path(folder, name).stat().st_mode) & 0o077 == 0 for name in names)
     for number in range(5):
-        keep(str(tmp_path), f"t{number}", "s", "x" * 10_000, {})
+        store_original(str(tmp_path), f"t{number}", "s", "x" * 10_000, {})
         os.utime(next((tmp_path / "originals").glob(f"t{number}.*")), (number, number))
     evict_originals(str(tmp_path), 25_000)
     assert [number for number in range(5) if stored_originals(f"t{number}", str(tmp_path))] == [3, 4]
@@ -201,16 +201,16 @@ def test_what_is_kept_is_for_its_owner_alone_and_has_a_limit(plan: Path, tmp_pat
 
 def test_originals_hold_any_text_under_any_id(tmp_path: Path) -> None:
     for identifier, text in (("../../etc", "a\r\n\x00\ud800é"), ("", ""), ("x" * 500, "\n\n"), ("a.b", "c")):
-        keep(str(tmp_path), identifier, "a/b", text, {"tool": "t"})
+        store_original(str(tmp_path), identifier, "a/b", text, {"tool": "t"})
         assert [found for _, found in stored_originals(identifier, str(tmp_path))] == [text]
-    keep(str(tmp_path), "a.b", "another", "d", {})
+    store_original(str(tmp_path), "a.b", "another", "d", {})
     assert {text for _, text in stored_originals("a.b", str(tmp_path))} == {"c", "d"}
     assert stored_originals("a", str(tmp_path)) == []
 
 
 def test_an_id_kept_of_two_sessions_is_answered_with_both_and_recalled_of_the_one_asked_for() -> None:
     for session, text in (("s-1", "one\n"), ("s-2", "two\n"), ("s-3", "two\n")):
-        keep(state_folder(), "toolu_twice", session, text, {"tool": "Bash"})
+        store_original(state_folder(), "toolu_twice", session, text, {"tool": "Bash"})
     outcome = run_program("recall", "toolu_twice")
     assert (outcome.code, outcome.out) == (2, "")
     for session in ("s-1", "s-2", "s-3"):
@@ -222,7 +222,7 @@ def test_an_id_kept_of_two_sessions_is_answered_with_both_and_recalled_of_the_on
 
 def test_an_id_kept_of_two_sessions_with_one_text_is_clear() -> None:
     for session in ("s-1", "s-2"):
-        keep(state_folder(), "toolu_same", session, "same", {"tool": "Bash"})
+        store_original(state_folder(), "toolu_same", session, "same", {"tool": "Bash"})
     assert run_program("recall", "toolu_same").out == "same"
 
 
@@ -233,7 +233,7 @@ def test_of_a_session_that_is_named_its_own_original_is_recalled(tmp_path: Path)
     path = tmp_path / SAMPLE.name
     path.write_text(lines, encoding="utf-8")
     for of, text in ((session.identifier, "its own"), ("s-2", "another's")):
-        keep(state_folder(), result.tool_call_id, of, text, {"tool": "Bash"})
+        store_original(state_folder(), result.tool_call_id, of, text, {"tool": "Bash"})
     assert run_program("recall", result.tool_call_id, path).out == "its own"
     assert run_program("recall", result.tool_call_id, path, "--recorded").out == session.text(result)
 
@@ -370,7 +370,7 @@ def test_no_trim_is_told_of_where_the_agent_is_too_old_to_take_it(
 
 
 def test_what_is_recorded_is_printed_on_request_whatever_is_kept(tmp_path: Path) -> None:
-    keep(state_folder(), "toolu_kept", "s-1", "the original", {"tool": "Bash"})
+    store_original(state_folder(), "toolu_kept", "s-1", "the original", {"tool": "Bash"})
     assert run_program("recall", "toolu_kept").out == "the original"
     outcome = run_program("recall", "toolu_kept", "--recorded", env={"HOME": str(tmp_path)})
     assert (outcome.code, outcome.out) == (1, "")

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from inspector.hook.events import claude_code
-from inspector.hook.run import Asked, respond
+from inspector.hook.run import HookArguments, respond
 from inspector.recall.originals import find_originals, stored_originals, stored_path
 from inspector.replay.engine.inputs import ReplayInputs
 from inspector.replay.engine.replay import replay
@@ -78,7 +78,7 @@ def assert_answers_are_what_is_sent(
 ) -> int:
     plan = Plan.from_specs(specs)
     (tmp_path / "plan.toml").write_text(plan.to_toml())
-    asked = Asked(plan=str(tmp_path / "plan.toml"))
+    asked = HookArguments(plan=str(tmp_path / "plan.toml"))
     path = corpus / "claude-code" / f"{name}.jsonl"
     session = open_session(path)
     history = History.of(session)

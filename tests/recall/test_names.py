@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from inspector.recall.find import find
-from inspector.recall.names import asked_for, call_of, matching_blocks, near, unanswered
+from inspector.recall.names import call_of, call_without_result, matching_blocks, similar_ids, strip_reference
 from inspector.replay.engine.inputs import ReplayInputs
 from inspector.replay.engine.replay import replay
 from inspector.replay.pricing.prices import Pricing
@@ -76,7 +76,7 @@ def assert_notes_of_edits_lead_back(sessions: list[Session]) -> Counter[str]:
         notes = [text for text in sent.values() if text.startswith("[Edits to ")]
         said = [each for text in notes for line in text.splitlines()[1:-1] for each in line.split(", ")]
         for identifier in said:
-            found = matching_blocks(session, asked_for(identifier))
+            found = matching_blocks(session, strip_reference(identifier))
             assert len(found) == 1, (identifier, session.path)
             assert call_of(session, found[0]) in changed, (identifier, session.path)
             assert found[0] in changed, (identifier, session.path)
@@ -84,7 +84,7 @@ def assert_notes_of_edits_lead_back(sessions: list[Session]) -> Counter[str]:
         for identifier in said[:1]:
             there = find(identifier, [Locator.of(session.path).file]).found
             assert [each.block for each in there if each.session.path == session.path] == matching_blocks(
-                session, asked_for(identifier)
+                session, strip_reference(identifier)
             )
         # Some agents record that they cleared results themselves.
         assert len(said) == len(set(said)) == len(notes) + sum(not text for text in sent.values())
@@ -96,7 +96,7 @@ def assert_said_leads_back(sessions: list[Session]) -> Counter[str]:
     seen: Counter[str] = Counter()
     for session in sessions:
         for said, block, name in said_of_results(session):
-            found = matching_blocks(session, asked_for(said))
+            found = matching_blocks(session, strip_reference(said))
             texts = {session.text(session.blocks[each]) for each in found}
             assert session.text(session.blocks[block]) in texts, (name, said, session.path)
             calls = [each for each in session.blocks if each.kind is BlockKind.TOOL_CALL]
@@ -141,7 +141,7 @@ def test_what_stands_around_an_id_is_no_part_of_it(around: str) -> None:
     session = open_session(ROOT / "sample_sessions" / "coding-agent.jsonl")
     block = next(index for index, each in enumerate(session.blocks) if each.kind is BlockKind.TOOL_RESULT)
     asked = around.format(session.blocks[block].tool_call_id)
-    assert matching_blocks(session, asked_for(asked)) == [block]
+    assert matching_blocks(session, strip_reference(asked)) == [block]
 
 
 def test_a_short_beginning_means_nothing_and_a_longer_one_all_that_begin_so() -> None:
@@ -156,9 +156,9 @@ def test_a_short_beginning_means_nothing_and_a_longer_one_all_that_begin_so() ->
 def test_a_call_without_a_result_is_told_from_an_id_that_nobody_has() -> None:
     session = open_session(ROOT / "sample_sessions" / "coding-agent.jsonl")
     call = next(index for index, each in enumerate(session.blocks) if each.kind is BlockKind.TOOL_CALL)
-    assert unanswered(session, session.blocks[call].tool_call_id) == call
-    assert unanswered(session, "nobody") is None
+    assert call_without_result(session, session.blocks[call].tool_call_id) == call
+    assert call_without_result(session, "nobody") is None
 
 
 def test_near_ids_are_the_likest_first() -> None:
-    assert near(["toolu_abc1", "toolu_abc2x", "", "call_9"], "toolu_abc1") == ["toolu_abc1", "toolu_abc2x"]
+    assert similar_ids(["toolu_abc1", "toolu_abc2x", "", "call_9"], "toolu_abc1") == ["toolu_abc1", "toolu_abc2x"]

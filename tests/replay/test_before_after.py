@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from inspector.replay.analysis.before_after import LEAST_SESSIONS, SetDifference, Statistic, Told, difference
+from inspector.replay.analysis.before_after import LEAST_SESSIONS, ChangeVerdict, SetDifference, Statistic, difference
 
 Numbers = np.ndarray[tuple[int, ...], np.dtype[np.float64]]
 
@@ -29,7 +29,7 @@ def compared(
 def test_a_cost_cut_by_a_fifth_is_told_with_an_interval_that_holds_it() -> None:
     found = compared(sessions(150, 1.0, 1), sessions(150, 0.8, 2))
 
-    assert found.told is Told.LESS
+    assert found.verdict is ChangeVerdict.LESS
     assert found.share_low < -0.2 < found.share_high < 0
     assert found.share_low < found.share < found.share_high
     assert found.low < found.change < found.high < 0
@@ -38,21 +38,21 @@ def test_a_cost_cut_by_a_fifth_is_told_with_an_interval_that_holds_it() -> None:
 def test_a_cost_raised_by_a_quarter_is_told() -> None:
     found = compared(sessions(400, 0.8, 3), sessions(400, 1.0, 4))
 
-    assert found.told is Told.MORE
+    assert found.verdict is ChangeVerdict.MORE
     assert 0 < found.share_low < 0.25 < found.share_high
 
 
 def test_where_nothing_changed_none_is_told_and_none_as_large_as_was_wanted() -> None:
     found = compared(sessions(600, 1.0, 1, 0.2), sessions(600, 1.0, 2, 0.2))
 
-    assert found.told is Told.SMALL
+    assert found.verdict is ChangeVerdict.SMALL
     assert -0.1 < found.share_low < 0 < found.share_high < 0.1
 
 
 def test_few_sessions_that_vary_are_said_not_to_tell_and_how_many_more_would() -> None:
     found = compared(sessions(8, 1.0, 1), sessions(12, 0.9, 3))
 
-    assert found.told is Told.NOT_TOLD
+    assert found.verdict is ChangeVerdict.NOT_TOLD
     assert found.low < 0 < found.high
     assert 10 < found.more < 1_000
 
@@ -61,7 +61,7 @@ def test_as_many_more_sessions_as_were_said_to_be_needed_tell_the_difference_fou
     few = [compared(sessions(15, 1.0, seed), sessions(15, 1.0, 1_000 + seed), wanted=0.3) for seed in range(40)]
     needed = 15 + round(float(np.median([each.more for each in few])))
     told = [
-        compared(sessions(needed, 1.0, 9_000 + seed), sessions(needed, 0.7, 8_000 + seed)).told is Told.LESS
+        compared(sessions(needed, 1.0, 9_000 + seed), sessions(needed, 0.7, 8_000 + seed)).verdict is ChangeVerdict.LESS
         for seed in range(80)
     ]
 
@@ -77,7 +77,7 @@ def test_fewer_than_five_of_either_set_are_refused_with_how_many_lack(
 ) -> None:
     found = compared(sessions(before, 1.0, 1), sessions(after, 0.5, 2))
 
-    assert found.told is Told.TOO_FEW
+    assert found.verdict is ChangeVerdict.TOO_FEW
     assert found.sessions == (before, after)
     assert found.more == lacks
     assert found.more_after == alone
@@ -107,9 +107,9 @@ def test_figures_that_are_all_the_same_leave_no_doubt() -> None:
 
     same, less = compared(alike, alike, Statistic.MEAN), compared(alike, half, Statistic.MEDIAN)
 
-    assert (same.told, same.change, same.low, same.high) == (Told.SMALL, 0, 0, 0)
-    assert (less.told, less.share, less.share_low) == (Told.LESS, -0.5, -0.5)
-    assert compared(0 * alike, 0 * half, Statistic.MEAN).told is Told.SMALL
+    assert (same.verdict, same.change, same.low, same.high) == (ChangeVerdict.SMALL, 0, 0, 0)
+    assert (less.verdict, less.share, less.share_low) == (ChangeVerdict.LESS, -0.5, -0.5)
+    assert compared(0 * alike, 0 * half, Statistic.MEAN).verdict is ChangeVerdict.SMALL
 
 
 def test_intervals_hold_the_difference_there_is_about_nineteen_times_of_twenty() -> None:

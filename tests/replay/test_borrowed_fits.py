@@ -43,7 +43,7 @@ RATIO, AROUND = 1.35, 12
 
 @pytest.fixture(autouse=True)
 def _nothing_lent_before(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(calibration_source, "_LENT", type(calibration_source._LENT)())
+    monkeypatch.setattr(calibration_source, "_BORROWED", type(calibration_source._BORROWED)())
 
 
 def said(drawn: np.random.Generator) -> str:
@@ -199,9 +199,11 @@ def test_the_engine_borrows_what_it_is_handed_and_looks_for_nothing(
     lender = calibration_source.calibration_source_of(history, table)
     assert lender is not None
     monkeypatch.setattr(calibration_source, "_fitted", lambda *_: pytest.fail("another file was read"))
-    monkeypatch.setattr(calibration_source, "_LENT", type(calibration_source._LENT)())
-    assert ReplayInputs.of(history, table).scale.lender is None
-    assert ReplayInputs.of(history, table, lender=lender).scale.calibration.ratio == pytest.approx(RATIO, rel=0.01)
+    monkeypatch.setattr(calibration_source, "_BORROWED", type(calibration_source._BORROWED)())
+    assert ReplayInputs.of(history, table).scale.calibration_source is None
+    assert ReplayInputs.of(history, table, calibration_source=lender).scale.calibration.ratio == pytest.approx(
+        RATIO, rel=0.01
+    )
 
 
 def test_a_parent_is_read_once_though_it_grows_while_its_subagents_work(

@@ -20,7 +20,7 @@ from inspector.replay.cache.cache_models import CACHE_MODELS
 from inspector.replay.cache.miss_causes import MissCause
 from inspector.replay.engine.inputs import ReplayInputs
 from inspector.replay.engine.replay import Replay, replay
-from inspector.replay.explain.miss_wording import duration, told
+from inspector.replay.explain.miss_wording import describe_evidence, duration
 from inspector.replay.figure import HowKnown
 from inspector.replay.pricing.prices import Pricing
 from inspector.replay.sessions import replay_session
@@ -184,7 +184,7 @@ def test_an_edit_of_the_plan_is_the_cause_of_what_it_makes_a_call_miss_and_names
     assert not misses_of(session).misses
     miss = misses_of(session, plan).misses[0]
     assert (miss.call, miss.cause, miss.evidence.blocks) == (3, MissCause.PLAN_EDIT, (1, 1))
-    assert told(miss, session).startswith("told: the answer is old")
+    assert describe_evidence(miss, session).startswith("told: the answer is old")
 
 
 def test_a_call_that_missed_as_recorded_keeps_its_cause_where_the_plan_edits_its_prompt_too() -> None:
@@ -275,7 +275,7 @@ def test_what_the_provider_says_counts_and_is_exact(reason: str) -> None:
     miss = misses_of(session).misses[0]
 
     assert (miss.cause, miss.derived, miss.known) == (REPORTED[reason], MissCause.TTL_EXPIRED_5M, HowKnown.EXACT)
-    assert f"the provider reports {reason}, 8,000 tokens missed" in told(miss, session)
+    assert f"the provider reports {reason}, 8,000 tokens missed" in describe_evidence(miss, session)
 
 
 @pytest.mark.parametrize("reason", ["unavailable", "previous_message_not_found", "a reason to come"])
@@ -343,7 +343,7 @@ def test_a_model_whose_cache_nobody_knows_misses_what_its_provider_reports_other
     found = misses_of(changed(session, calls=plain))
 
     assert [(miss.call, miss.cause) for miss in found.misses] == [(2, MissCause.LIKELY_SERVER_SIDE)]
-    assert told(found.misses[0], session) == (
+    assert describe_evidence(found.misses[0], session) == (
         "same model, same prefix: a hit is not guaranteed; 1 h 6 min after call 2"
     )
     assert found.misses[0].usd.value is None
@@ -436,7 +436,10 @@ def test_the_four_rewrites_of_a_long_session_are_a_model_an_effort_and_two_pause
     assert [miss.derived for miss in found.misses] == [miss.cause for miss in found.misses]
     assert found.misses[0].reported == ReportedMiss("model_changed", 117_962)
     assert found.misses[0].evidence.models == ("claude-fable-5", "claude-opus-4-8")
-    assert told(found.misses[1], session) == "high before, xhigh now; the provider could not determine the cause"
+    assert (
+        describe_evidence(found.misses[1], session)
+        == "high before, xhigh now; the provider could not determine the cause"
+    )
 
 
 def by_hand(session: Session, *, to_hour: bool) -> float:

@@ -12,7 +12,7 @@ import pytest
 
 from inspector.replay.analysis.cache_misses import cache_misses
 from inspector.replay.cache.miss_causes import MissCause
-from inspector.replay.explain.miss_wording import told
+from inspector.replay.explain.miss_wording import describe_evidence
 from inspector.replay.sessions import replay_session
 from inspector.session.open import open_session
 from inspector.session.registry import all_formats
@@ -547,4 +547,4 @@ def test_another_thinking_level_is_why_a_call_missed(
 
     assert [call.thinking for call in session.calls] == list(levels)
     assert [(miss.call, miss.cause) for miss in found.misses] == [(2, cause)]
-    assert told(found.misses[0], session).startswith("high before, xhigh now" if changes else "same model")
+    assert describe_evidence(found.misses[0], session).startswith("high before, xhigh now" if changes else "same model")

@@ -9,7 +9,7 @@ import pytest
 
 from inspector.replay.analysis.cache_misses import cache_misses
 from inspector.replay.cache.miss_causes import MissCause
-from inspector.replay.explain.miss_wording import told
+from inspector.replay.explain.miss_wording import describe_evidence
 from inspector.replay.sessions import replay_session
 from inspector.session.model import ReportedMiss
 from inspector.session.open import open_session
@@ -113,7 +113,7 @@ def test_a_log_of_requests_shows_whether_the_thinking_changed(
     (miss,) = cache_misses(replay_session(session, Plan())).misses
 
     assert miss.cause is cause
-    assert evidence in told(miss, session)
+    assert evidence in describe_evidence(miss, session)
 
 
 @pytest.mark.parametrize(
@@ -139,7 +139,7 @@ def test_a_log_of_requests_shows_whether_the_beta_features_changed(
     (miss,) = cache_misses(replay_session(session, Plan())).misses
 
     assert miss.cause is (MissCause.UNKNOWN if evidence is None else MissCause.BETAS_CHANGED)
-    assert evidence is None or told(miss, session) == evidence
+    assert evidence is None or describe_evidence(miss, session) == evidence
 
 
 def test_another_effort_is_another_thinking_level(tmp_path: Path) -> None:
@@ -151,7 +151,7 @@ def test_another_effort_is_another_thinking_level(tmp_path: Path) -> None:
 
     (miss,) = cache_misses(replay_session(session, Plan())).misses
 
-    assert told(miss, session) == "adaptive, effort high before, adaptive, effort xhigh now"
+    assert describe_evidence(miss, session) == "adaptive, effort high before, adaptive, effort xhigh now"
 
 
 def test_betas_stand_in_the_body_of_a_request_too(tmp_path: Path) -> None:

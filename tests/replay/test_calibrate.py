@@ -11,7 +11,7 @@ from inspector.replay.engine.token_scale import calibrate_session, response_cont
 from inspector.session.model import BlockKind, Role, Usage
 from inspector.session.open import open_session
 from inspector.strategies.history.history import History
-from inspector.tokens.calibration import Reading
+from inspector.tokens.calibration import ResponseModel
 from inspector.tokens.count_cache import CountCache
 from inspector.tokens.counter import Counter, load_counter
 from inspector.tokens.token_table import TokenTable, count_session
@@ -139,13 +139,13 @@ def test_prompts_hold_of_reasoning_what_each_reading_says():
     columns = response_contents(History.of(session), CharacterTable(session))
 
     assert {reading: each.reasoning.tolist() for reading, each in columns.items()} == {
-        Reading.KEPT: [0, 100, 300, 600, 1000],
-        Reading.SINCE_USER: [0, 100, 150, 450, 850],
-        Reading.LAST: [0, 100, 250, 450, 700],
-        Reading.DROPPED: [0, 50, 150, 300, 500],
+        ResponseModel.KEPT: [0, 100, 300, 600, 1000],
+        ResponseModel.SINCE_USER: [0, 100, 150, 450, 850],
+        ResponseModel.LAST: [0, 100, 250, 450, 700],
+        ResponseModel.DROPPED: [0, 50, 150, 300, 500],
     }
     questions = [len("first question"), len("first question") + len("next question")]
-    assert columns[Reading.KEPT].counted.tolist() == [questions[0]] * 2 + [questions[1]] * 3
+    assert columns[ResponseModel.KEPT].counted.tolist() == [questions[0]] * 2 + [questions[1]] * 3
 
 
 def test_a_response_without_a_reported_length_is_counted():
@@ -156,7 +156,7 @@ def test_a_response_without_a_reported_length_is_counted():
         builder.respond(builder.block(BlockKind.ASSISTANT_TEXT, "an answer"), usage=usage)
     session = builder.session()
 
-    kept = response_contents(History.of(session), CharacterTable(session))[Reading.KEPT]
+    kept = response_contents(History.of(session), CharacterTable(session))[ResponseModel.KEPT]
 
     assert kept.reasoning.tolist() == [0, 70, 70]
     assert kept.counted.tolist() == [len("question"), len("question"), len("question") + len("an answer")]

@@ -55,8 +55,8 @@ def test_what_was_re_cached_after_them_is_the_row_of_their_cause(corpus: Path) -
     found = compaction_totals(baseline, misses)
 
     assert found is not None
-    assert found.recached == next(row for row in misses.causes if row.cause is MissCause.COMPACTION)
-    assert found.recached == getattr(compaction_totals(baseline), "recached", None)
+    assert found.rewritten == next(row for row in misses.causes if row.cause is MissCause.COMPACTION)
+    assert found.rewritten == getattr(compaction_totals(baseline), "rewritten", None)
 
 
 def test_a_session_without_compactions_has_no_totals_of_them() -> None:
@@ -87,7 +87,7 @@ def test_all_of_it_is_said_in_a_sentence_and_in_phrases_with_how_it_is_known() -
 
     assert said == (
         f"the only compaction removed {found.removed.value:,.0f} tokens (calibrated); cache misses after it: "
-        f"{found.recached.tokens:,} tokens rewritten, cost of rewrites ${found.recached.usd.value:.3f}; "
+        f"{found.rewritten.tokens:,} tokens rewritten, cost of rewrites ${found.rewritten.usd.value:.3f}; "
         "1 request for summaries cost $0.30"
     )
     estimated = found._replace(compactions=3, removed=dataclasses.replace(found.removed, known=HowKnown.ESTIMATED))

@@ -68,7 +68,7 @@ def test_without_reports_the_cache_reads_what_two_prompts_share(data):
 
     ledger = replay(inputs, Plan((PlanEntry(Told(orders)),))).ledger
 
-    ratio, beside = inputs.sizes.ratio, inputs.scale.beside
+    ratio, beside = inputs.sizes.ratio, inputs.scale.uncounted
     around = inputs.layout.uncounted_in_prompts
     overhead = inputs.sizes.whole - ratio * inputs.layout.whole_tokens - around
     prompts = sent_prompts(session, [orders])

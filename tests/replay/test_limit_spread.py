@@ -9,7 +9,7 @@ from inspector.replay.sessions import replay_session
 from inspector.session.open import open_session
 from inspector.strategies.plan import Plan
 from inspector.ui.tune.limits import Limits
-from inspector.ui.tune.ranking import weighed
+from inspector.ui.tune.ranking import limits_to_rank
 from tests.conftest import ROOT
 
 SAMPLE = ROOT / "sample_sessions" / "coding-agent.jsonl"
@@ -40,12 +40,12 @@ def test_without_time_for_the_first_round_nothing_is_said(baseline: Replay) -> N
 
 
 def test_limits_of_strategies_that_are_off_are_weighed_only_where_none_is_on() -> None:
-    assert {axis.strategy for axis in weighed(Limits.of(PLAN))} == {"tiered-stale"}
+    assert {axis.strategy for axis in limits_to_rank(Limits.of(PLAN))} == {"tiered-stale"}
     off = Plan.from_specs(["tiered-stale:enabled=false", "keep-recent:enabled=false"])
-    assert {axis.strategy for axis in weighed(Limits.of(off))} == {"tiered-stale", "keep-recent"}
+    assert {axis.strategy for axis in limits_to_rank(Limits.of(off))} == {"tiered-stale", "keep-recent"}
 
 
 def test_when_edits_are_held_back_is_not_weighed_beside_what_is_cut() -> None:
-    names = {axis.parameter.name for axis in weighed(Limits.of(PLAN))}
+    names = {axis.parameter.name for axis in limits_to_rank(Limits.of(PLAN))}
     assert {"confirmation", "data"} <= names
     assert not any(name.startswith("batch-") for name in names)

@@ -139,7 +139,7 @@ def test_prompts_with_images_are_met_whoever_measures_them(tmp_path: Path, model
     blocks = [number for number, block in enumerate(baseline.history.session.blocks) if block.media]
     for block, (*_, taken) in zip(blocks, (one, other, one, other), strict=True):
         counted_text = baseline.table.tokens[block] - baseline.table.media[block]
-        whole = scale.calibration.ratio * baseline.table.tokens[block] + scale.beside[block]
+        whole = scale.calibration.ratio * baseline.table.tokens[block] + scale.uncounted[block]
         assert whole - scale.calibration.ratio * counted_text == pytest.approx(taken + AROUND, rel=0.05)
 
 

@@ -43,10 +43,10 @@ def test_a_switch_of_models_writes_the_prompt_again_and_pays_the_others_prices_f
     first = 20_000 * rates.cache_write_5m + 10 * rates.output
     second = 20_000 * rates.cache_read + 10_000 * rates.cache_write_5m + 10 * rates.output
     assert found.usd.value == pytest.approx((first + second) / 1e6)
-    assert (found.calls, found.recache_tokens) == (2, STEP)
-    assert found.recache_usd.value == pytest.approx(STEP * (rates.cache_write_5m - rates.cache_read) / 1e6)
+    assert (found.calls, found.rewrite_tokens) == (2, STEP)
+    assert found.rewrite_usd.value == pytest.approx(STEP * (rates.cache_write_5m - rates.cache_read) / 1e6)
     assert found.recorded_usd.value == pytest.approx(float(replayed(session).ledger.cost[1:].sum()))
-    assert {found.usd.known, found.saved_usd.known, found.recache_usd.known} == {HowKnown.PROJECTED}
+    assert {found.usd.known, found.saved_usd.known, found.rewrite_usd.known} == {HowKnown.PROJECTED}
 
 
 def test_what_costs_more_saves_less_than_nothing_and_never_pays() -> None:
@@ -166,7 +166,7 @@ def test_the_model_that_answered_costs_what_it_cost(name: str) -> None:
         same = model_switch(found, call, plain.history.session.models[0])
         assert same is not None
         assert same.usd.value == pytest.approx(same.recorded_usd.value)
-        assert same.recache_tokens == 0
+        assert same.rewrite_tokens == 0
 
 
 @pytest.mark.parametrize(

@@ -193,5 +193,5 @@ def test_thinking_counts_by_what_stands_for_it_in_prompts():
     context = context_at(found, found.state(len(session.calls)))
     is_thinking = found.history.kind[context.blocks] == BlockKind.THINKING
 
-    measured = inputs.sizes.ratio[-1] * inputs.table.tokens + inputs.scale.beside
+    measured = inputs.sizes.ratio[-1] * inputs.table.tokens + inputs.scale.uncounted
     assert context.sent[is_thinking] == pytest.approx(measured[context.blocks][is_thinking], abs=1)

@@ -78,7 +78,7 @@ def test_a_break_costs_writing_less_reading_of_the_suffix():
 
     outcome = plan_outcome(baseline, planned)
 
-    ratio, around = inputs.sizes.ratio[3], inputs.scale.beside[0]
+    ratio, around = inputs.sizes.ratio[3], inputs.scale.uncounted[0]
     behind = ratio * (51 + 1000 + 2) + 3 * around
     assert outcome.breaks.value == 1
     assert outcome.resent_tokens.value == pytest.approx(behind, abs=2)

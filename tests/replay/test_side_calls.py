@@ -85,7 +85,7 @@ def test_the_screen_tells_them_below_the_totals_and_no_plan_changes_them():
     shown = [rows[key]["before"].text for key in ("cost_usd", ("beside", "condenser"), ("beside", "title"))]
     added = sum(float(text.removeprefix("$")) for text in shown)
     assert rows[WITH_SIDE_REQUESTS]["before"].text == ON_SCREEN.dollars(added)
-    assert spending_of(baseline).beside == (pytest.approx(14.25), pytest.approx(0.03))
+    assert spending_of(baseline).side_requests == (pytest.approx(14.25), pytest.approx(0.03))
 
 
 def test_a_request_stands_before_the_call_that_came_next():

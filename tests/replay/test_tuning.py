@@ -22,7 +22,7 @@ from inspector.replay.tuning.fleet import FleetSession, grouped
 from inspector.replay.tuning.search import GroupSearch, curves_through
 from inspector.replay.tuning.search_space import SearchSpace, spaces_of
 from inspector.replay.tuning.trial import Flaw, PreparedSession, Trial, TrialTerms
-from inspector.replay.tuning.trial_table import Constraints, TrialTable, front
+from inspector.replay.tuning.trial_table import Constraints, TrialTable, pareto_front
 from inspector.session.model import BlockKind, Role
 from inspector.strategies.history.history import History
 from inspector.strategies.plan import Plan
@@ -302,7 +302,7 @@ amounts = arrays.arrays(
 @settings(max_examples=examples(200), deadline=None)
 def test_no_plan_of_the_front_is_beaten_and_every_other_one_is(saved: np.ndarray, data: st.DataObject) -> None:
     needed = np.array([data.draw(st.integers(0, 4)) for _ in saved], dtype=np.int64)
-    points = front(saved, needed)
+    points = pareto_front(saved, needed)
 
     for plan in range(len(saved)):
         if not saved[plan] > 0:

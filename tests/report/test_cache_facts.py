@@ -110,9 +110,9 @@ def hold_together(report: Report) -> None:
     shown = {pointer: (value, text) for pointer, value, text in page.figures}
     for index, row in enumerate(found.causes):
         how = row.known.get("extra_usd", "")
-        usd, extra = (IN_TEXT.marked(IN_TEXT.dollars(value), how) for value in (row.usd, row.extra_usd))
+        usd, extra = (IN_TEXT.qualified(IN_TEXT.dollars(value), how) for value in (row.usd, row.extra_usd))
         calls, tokens = (
-            IN_TEXT.marked(IN_TEXT.whole(value), row.known[name])
+            IN_TEXT.qualified(IN_TEXT.whole(value), row.known[name])
             for name, value in (("calls", row.calls), ("tokens", row.tokens))
         )
         name = f"{row.short} (expected)" if row.expected else row.short
@@ -137,10 +137,10 @@ def hold_together(report: Report) -> None:
         hours = sum(row.usd or 0.0 for row in report.hours)
         assert hours == pytest.approx(report.baseline.cost_usd, abs=1e-6 * len(report.hours) + 1e-6)
     if found.calls and found.extra_usd is not None:
-        extra = IN_TEXT.marked(IN_TEXT.dollars(found.extra_usd), found.known["extra_usd"])
+        extra = IN_TEXT.qualified(IN_TEXT.dollars(found.extra_usd), found.known["extra_usd"])
         assert f"cache misses {extra} more than cache reads" in why
         assert f"{extra} more than cache reads".replace("$", "\\$").replace("~", "\\~") in markdown
-        share = IN_TEXT.marked(IN_TEXT.share(found.share), found.known["share"])
+        share = IN_TEXT.qualified(IN_TEXT.share(found.share), found.known["share"])
         assert f"{share} of the bill; " in why
         assert f"of the bill {share} " in text
     for pointer, (value, _) in shown.items():
@@ -223,7 +223,7 @@ def test_without_a_price_a_report_says_tokens_and_draws_no_bill(tmp_path: Path) 
     assert "bill" not in report_charts(report, PAGE)
     said = squeezed(why_text(report))
     assert "cost unknown its model has no price" in said
-    assert f"1 call, {IN_TEXT.marked(f'{found.tokens:,}', found.known['tokens'])} tokens rewritten" in said
+    assert f"1 call, {IN_TEXT.qualified(f'{found.tokens:,}', found.known['tokens'])} tokens rewritten" in said
 
 
 def test_of_a_model_whose_cache_nobody_knows_what_its_provider_reports_counts(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from inspector.report.decoded_views import MOST_READINGS, readings
+from inspector.report.decoded_views import MOST_READINGS, decoded_views
 
 UNSEEN = (
     "\u200b",
@@ -59,7 +59,7 @@ def dressed(draw: st.DrawFn) -> list[tuple[str, str, str]]:
 @given(dressed())
 def test_the_last_reading_says_what_was_written_and_where_each_character_of_it_stands(pieces):
     text = "".join(unseen + written for unseen, written, _ in pieces)
-    reading = list(readings(text))[-1]
+    reading = list(decoded_views(text))[-1]
 
     assert reading.text == "".join(character for *_, character in pieces)
     place = 0
@@ -75,7 +75,7 @@ def test_the_last_reading_says_what_was_written_and_where_each_character_of_it_s
     | st.text(st.sampled_from('\\u0041x%3D&quot;"n\u200b\x1b[m\r\n'), max_size=60)
 )
 def test_places_follow_one_another_in_any_text(text: str):
-    every = list(readings(text))
+    every = list(decoded_views(text))
 
     assert every[0].text == text
     assert len(every) <= MOST_READINGS
@@ -100,8 +100,8 @@ def test_places_follow_one_another_in_any_text(text: str):
     ],
 )
 def test_usual_ways_to_write_a_text_are_read(written: str):
-    assert any('a="b/c"\nd' in reading.text for reading in readings(written))
+    assert any('a="b/c"\nd' in reading.text for reading in decoded_views(written))
 
 
 def test_a_plain_text_is_read_once():
-    assert [reading.text for reading in readings("nothing to take off\n")] == ["nothing to take off\n"]
+    assert [reading.text for reading in decoded_views("nothing to take off\n")] == ["nothing to take off\n"]

@@ -48,7 +48,7 @@ def test_every_total_is_the_one_of_the_json_report(capsys):
     columns = [report["baseline"], *(plan["figures"] for plan in report["plans"])]
 
     def shown(figures: dict, name: str, written) -> str:
-        return IN_TEXT.marked(written(figures[name]), figures["known"].get(name, ""))
+        return IN_TEXT.qualified(written(figures[name]), figures["known"].get(name, ""))
 
     for label, name in (
         ("calls", "calls"),

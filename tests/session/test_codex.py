@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from inspector.session.discovery import places, sessions_in
+from inspector.session.discovery import search_places, sessions_in
 from inspector.session.follow import Follower
 from inspector.session.formats import codex
 from inspector.session.model import BlockKind, ContextCause, Role, Usage
@@ -596,10 +596,10 @@ def test_its_homes_are_known(private_home: Path, monkeypatch: pytest.MonkeyPatch
     day = private_home / ".codex" / "sessions" / "2026" / "06" / "18"
     day.mkdir(parents=True)
     path = rollout.write(day / "rollout.jsonl")
-    assert [one.path for home, _ in places() for one in sessions_in(home)] == [path]
+    assert [one.path for home, _ in search_places() for one in sessions_in(home)] == [path]
     monkeypatch.setenv("CODEX_HOME", str(private_home / "elsewhere"))
     (private_home / "elsewhere" / "archived_sessions").mkdir(parents=True)
-    assert [home for home, _ in places()] == [private_home / "elsewhere" / "archived_sessions"]
+    assert [home for home, _ in search_places()] == [private_home / "elsewhere" / "archived_sessions"]
 
 
 def test_it_is_told_by_content_not_by_name_or_first_line(tmp_path: Path) -> None:

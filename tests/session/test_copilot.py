@@ -10,7 +10,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from inspector.session.discovery import places
+from inspector.session.discovery import search_places
 from inspector.session.follow import Follower
 from inspector.session.formats.copilot import CopilotFormat
 from inspector.session.model import BlockKind, ContextCause, Role
@@ -317,9 +317,9 @@ def test_the_home_is_known(private_home: Path, monkeypatch: pytest.MonkeyPatch) 
     script = CopilotScript()
     script.start()
     script.write(private_home / ".copilot" / "session-state" / "s1" / "events.jsonl")
-    assert private_home / ".copilot" / "session-state" in dict(places())
+    assert private_home / ".copilot" / "session-state" in dict(search_places())
     monkeypatch.setenv("COPILOT_HOME", str(private_home / "elsewhere"))
-    assert private_home / ".copilot" / "session-state" not in dict(places())
+    assert private_home / ".copilot" / "session-state" not in dict(search_places())
 
 
 class Author:

@@ -12,8 +12,8 @@ from inspector.session.discovery import (
     format_of_name,
     found_in,
     list_sessions,
-    places,
     read_header,
+    search_places,
     sessions_in,
 )
 from inspector.session.registry import all_formats, detect, format_named
@@ -56,13 +56,13 @@ def test_parts_of_sessions_and_other_peoples_code_are_passed_over(tmp_path: Path
 
 def test_the_homes_of_claude_code_are_known(private_home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("CLAUDE_CONFIG_DIR", raising=False)
-    assert places() == []
+    assert search_places() == []
     session_at(private_home / ".claude" / "projects" / "-project" / "s.jsonl")
-    assert [place for place, _ in places()] == [private_home / ".claude" / "projects"]
+    assert [place for place, _ in search_places()] == [private_home / ".claude" / "projects"]
     elsewhere = private_home / "elsewhere"
     session_at(elsewhere / "projects" / "-project" / "s.jsonl")
     monkeypatch.setenv("CLAUDE_CONFIG_DIR", str(elsewhere))
-    assert [place for place, _ in places()] == [elsewhere / "projects"]
+    assert [place for place, _ in search_places()] == [elsewhere / "projects"]
 
 
 def test_formats_have_names_of_their_own_and_say_what_is_exact() -> None:
@@ -101,7 +101,7 @@ def test_sessions_of_other_agents_are_not_taken_for_ours(corpus: Path) -> None:
 
 
 def batches(folder: Path) -> list[list[Header]]:
-    return list(list_sessions(places([folder])))
+    return list(list_sessions(search_places([folder])))
 
 
 def test_names_tell_sessions_of_agents_before_any_file_is_opened(tmp_path: Path) -> None:
@@ -147,14 +147,14 @@ def test_sessions_of_a_database_are_listed_with_what_its_rows_tell(tmp_path: Pat
 def test_files_that_did_not_change_are_not_looked_into_again(tmp_path: Path) -> None:
     told = session_at(tmp_path / "renamed.txt")
     known: dict = {}
-    first = list(list_sessions(places([tmp_path]), known))
+    first = list(list_sessions(search_places([tmp_path]), known))
     shutil.copystat(told, tmp_path / "renamed.txt")
     before = told.stat()
     told.write_bytes(b"x" * before.st_size)
     os.utime(told, (before.st_atime, before.st_mtime))
-    assert list(list_sessions(places([tmp_path]), known)) == first
+    assert list(list_sessions(search_places([tmp_path]), known)) == first
     os.utime(told, (1, 1))
-    assert list(list_sessions(places([tmp_path]), known)) == [[]]
+    assert list(list_sessions(search_places([tmp_path]), known)) == [[]]
 
 
 def test_homes_are_looked_through_with_their_owners_names(private_home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -164,8 +164,8 @@ def test_homes_are_looked_through_with_their_owners_names(private_home: Path, mo
     folder = private_home / ".codex" / "archived_sessions"
     folder.mkdir(parents=True)
     path = rollout.write(folder / "rollout-x.jsonl")
-    assert [header.path for batch in list_sessions(places()) for header in batch] == [path]
-    assert [known.name for place, known in places() if known is not None and place == folder] == ["codex"]
+    assert [header.path for batch in list_sessions(search_places()) for header in batch] == [path]
+    assert [known.name for place, known in search_places() if known is not None and place == folder] == ["codex"]
 
 
 def test_a_name_alone_tells_an_agent() -> None:
@@ -196,5 +196,5 @@ def test_a_binary_file_named_like_a_session_is_found_with_what_is_wrong(tmp_path
     assert "an unknown binary file" in found["damaged.jsonl"]
     assert "UTF-16" in found["noise.jsonl"]
     assert not list(sessions_in(tmp_path))
-    assert {header.path.name for batch in list_sessions(places([tmp_path])) for header in batch} == found.keys()
+    assert {header.path.name for batch in list_sessions(search_places([tmp_path])) for header in batch} == found.keys()
     assert "Unreadable files: 2" in describe_folder(tmp_path)

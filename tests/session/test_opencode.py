@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from inspector.session.discovery import places, sessions_in
+from inspector.session.discovery import search_places, sessions_in
 from inspector.session.duplicate_calls import call_keys, calls_counted_elsewhere, without_calls
 from inspector.session.errors import SessionError
 from inspector.session.follow import Follower
@@ -375,8 +375,8 @@ def test_the_homes_of_opencode_are_its_databases_and_its_old_tree(
     (home / "snapshot").mkdir()
     first = family[0].database(home / "opencode.db")
     tree = family[1].tree(home / "storage")
-    assert set(dict(places())) == {first, home / "storage"}
-    found = [one.path for folder in dict(places()) for one in sessions_in(folder)]
+    assert set(dict(search_places())) == {first, home / "storage"}
+    found = [one.path for folder in dict(search_places()) for one in sessions_in(folder)]
     assert set(found) == {first.with_name("opencode.db#ses_9"), tree}
 
 

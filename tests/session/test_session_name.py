@@ -10,7 +10,7 @@ import pytest
 from inspector.cli import main
 from inspector.report.session_summary import summary_of
 from inspector.session.open import open_session
-from inspector.session.session_name import first_prompt, named, session_name
+from inspector.session.session_name import first_name, first_prompt, session_name
 from tests.session.claude_lines import Script
 
 if TYPE_CHECKING:
@@ -38,8 +38,8 @@ def test_without_a_title_the_first_prompt_names_it_in_one_line(tmp_path: Path) -
 
 
 def test_the_first_name_that_says_something_is_taken() -> None:
-    assert named(" ", "", "a\tb", "c") == "a b"
-    assert named("", " ") == ""
+    assert first_name(" ", "", "a\tb", "c") == "a b"
+    assert first_name("", " ") == ""
 
 
 @pytest.mark.parametrize(("asked", "name"), [((), ""), (("--include-text",), "look into the parser")])
@@ -52,7 +52,7 @@ def test_a_report_holds_the_name_where_texts_are_asked_for(
 
 
 def test_what_an_agent_puts_before_a_prompt_is_no_part_of_its_name() -> None:
-    assert named("<current_datetime>2026-06-25T03:50</current_datetime>\n\ninvestigate why") == "investigate why"
-    assert named("<system-reminder>alone</system-reminder>") == "<system-reminder>alone</system-reminder>"
-    assert named("<div>what</div> is this") == "<div>what</div> is this"
-    assert named("<a_b>open") == "<a_b>open"
+    assert first_name("<current_datetime>2026-06-25T03:50</current_datetime>\n\ninvestigate why") == "investigate why"
+    assert first_name("<system-reminder>alone</system-reminder>") == "<system-reminder>alone</system-reminder>"
+    assert first_name("<div>what</div> is this") == "<div>what</div> is this"
+    assert first_name("<a_b>open") == "<a_b>open"

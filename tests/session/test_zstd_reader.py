@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from inspector.session.discovery import list_sessions, places
+from inspector.session.discovery import list_sessions, search_places
 from inspector.session.errors import SessionError
 from inspector.session.follow import Follower
 from inspector.session.open import open_session
@@ -69,7 +69,7 @@ def test_a_packed_file_that_is_cut_off_is_refused_in_one_line(tmp_path: Path, ke
 
 def test_a_packed_file_is_listed_and_told_by_its_name(tmp_path: Path) -> None:
     path = packed(tmp_path / "rollout-2026-01-01T00-00-00-x.jsonl.zst", b"".join(rollout().encoded()))
-    (first, *_) = list_sessions(places([tmp_path]))
+    (first, *_) = list_sessions(search_places([tmp_path]))
     assert [(header.path, header.format) for header in first] == [(path, "codex")]
 
 

@@ -1,5 +1,5 @@
 from inspector.strategies.core.rendition import Action
-from inspector.strategies.library.summarize import Summarize, stand_in
+from inspector.strategies.library.summarize import Summarize, summary_placeholder
 from tests.strategies.conversations import Sent, session_of, steps
 
 
@@ -40,7 +40,7 @@ def test_under_the_threshold_nothing_changes():
 
 
 def test_the_stand_in_is_as_long_as_the_summary_is_taken_to_be():
-    text = stand_in(34, 1_500)
+    text = summary_placeholder(34, 1_500)
     assert text.startswith("A model's summary of 34 messages, taken to be 1,500 tokens long")
     assert abs(text.count(" summary") - 1_500) < 40
 

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from inspector.tokens.calibration import PromptContents, Reading, calibrate
+from inspector.tokens.calibration import PromptContents, ResponseModel, calibrate
 from inspector.tokens.model_fit import LEAST_CALLS, Expectation, robust_fit, segment_medians
 from inspector.tokens.typical_ratios import typical_coefficients
 from tests.examples import examples
@@ -37,8 +37,8 @@ class Sessions:
         return np.rint(exact + self.generator.normal(0, 1, len(exact)).cumsum() * noise).astype(np.int64)
 
     @property
-    def contents(self) -> dict[Reading, PromptContents]:
-        return {Reading.SIGNATURES: PromptContents(self.counted, self.blocks, self.signatures, self.media)}
+    def contents(self) -> dict[ResponseModel, PromptContents]:
+        return {ResponseModel.SIGNATURES: PromptContents(self.counted, self.blocks, self.signatures, self.media)}
 
     def calibrate(self, reported: np.ndarray, models: list[str] | None = None):
         models = models or [MODEL] * len(reported)
@@ -182,7 +182,7 @@ def test_nothing_reported_is_no_fit_and_no_overhead():
 
 def test_a_session_without_calls_can_be_calibrated():
     empty = np.zeros(0, dtype=np.int64)
-    found = calibrate([], empty, {Reading.SIGNATURES: PromptContents(empty, empty, empty, empty)}, empty)
+    found = calibrate([], empty, {ResponseModel.SIGNATURES: PromptContents(empty, empty, empty, empty)}, empty)
     assert (found.ratio, found.overhead, found.calls, found.is_fitted) == (1.0, 0.0, 0, False)
 
 
@@ -197,7 +197,10 @@ def test_no_numbers_make_it_fail_or_invent_negative_coefficients(rows: list[tupl
     columns = [np.array([row[place] for row in rows], dtype=np.int64) for place in range(5)]
     models = [row[5] for row in rows]
     found = calibrate(
-        models, columns[4], {Reading.SIGNATURES: PromptContents(*columns[:3], np.zeros_like(columns[0]))}, columns[3]
+        models,
+        columns[4],
+        {ResponseModel.SIGNATURES: PromptContents(*columns[:3], np.zeros_like(columns[0]))},
+        columns[3],
     )
     assert np.isfinite(found.prompt).all()
     assert all(value >= 0 for part in found.coefficients.values() for value in part)
@@ -249,15 +252,19 @@ def test_every_family_has_a_typical_ratio(model: str, ratio: float):
     assert typical_coefficients(model).ratio == ratio
 
 
-@pytest.mark.parametrize("kept", [Reading.KEPT, Reading.SINCE_USER, Reading.DROPPED])
-def test_what_becomes_of_reasoning_is_read_off_the_reports(kept: Reading):
+@pytest.mark.parametrize("kept", [ResponseModel.KEPT, ResponseModel.SINCE_USER, ResponseModel.DROPPED])
+def test_what_becomes_of_reasoning_is_read_off_the_reports(kept: ResponseModel):
     """Three agents send the same session: one keeps reasoning, one until the user speaks, one never."""
     session = Sessions(120, 11)
     generator = np.random.default_rng(12)
     reasoning = generator.integers(0, 2_000, 120)
     spoken = np.cumsum(generator.integers(20, 300, 120))
     since_user = np.concatenate([np.cumsum(part) for part in np.split(reasoning, range(15, 120, 15))])
-    held = {Reading.KEPT: np.cumsum(reasoning), Reading.SINCE_USER: since_user, Reading.DROPPED: 0 * reasoning}
+    held = {
+        ResponseModel.KEPT: np.cumsum(reasoning),
+        ResponseModel.SINCE_USER: since_user,
+        ResponseModel.DROPPED: 0 * reasoning,
+    }
     responses = {
         reading: PromptContents(session.counted, session.blocks, spoken + each, session.media)
         for reading, each in held.items()
@@ -265,7 +272,7 @@ def test_what_becomes_of_reasoning_is_read_off_the_reports(kept: Reading):
     reported = np.rint(20_000 + 1.2 * session.counted + 10 * session.blocks + spoken + held[kept]).astype(np.int64)
     signatures = PromptContents(session.counted + spoken, session.blocks, 3 * np.cumsum(reasoning), session.media)
 
-    found = calibrate([MODEL] * 120, session.contexts, {Reading.SIGNATURES: signatures, **responses}, reported)
+    found = calibrate([MODEL] * 120, session.contexts, {ResponseModel.SIGNATURES: signatures, **responses}, reported)
 
     assert found.readings == {MODEL: kept}
     assert found.ratio == pytest.approx(1.2, rel=0.02)
@@ -274,11 +281,11 @@ def test_what_becomes_of_reasoning_is_read_off_the_reports(kept: Reading):
 
 def test_texts_and_signatures_stand_for_responses_unless_something_else_is_clearly_better():
     session = Sessions(120, 13)
-    contents = dict.fromkeys((Reading.SIGNATURES, Reading.KEPT), session.contents[Reading.SIGNATURES])
+    contents = dict.fromkeys((ResponseModel.SIGNATURES, ResponseModel.KEPT), session.contents[ResponseModel.SIGNATURES])
 
     found = calibrate([MODEL] * 120, session.contexts, contents, session.reported(1.5, 20, 0.25, 30_000))
 
-    assert found.readings == {MODEL: Reading.SIGNATURES}
+    assert found.readings == {MODEL: ResponseModel.SIGNATURES}
 
 
 @pytest.mark.parametrize(("model", "as_ruled"), [("claude-opus-4-8", 1.0), ("gpt-5.4", 1.0), ("claude-opus-4-6", 0.4)])

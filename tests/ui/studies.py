@@ -185,7 +185,7 @@ class Compare(Study):
 
     @property
     def facts(self) -> Any:
-        return self._screen.query_one("Facts").facts
+        return self._screen.query_one("FactList").facts
 
 
 class Costs(Study):

@@ -25,7 +25,7 @@ from inspector.ui.actions.action import Table, UserAction, bindings, do
 from inspector.ui.actions.main_screen import MAIN
 from inspector.ui.actions.menus import MENUS
 from inspector.ui.actions.parts import FIGURE_TABLE
-from inspector.ui.actions.registry import BY_NAME, PLACES
+from inspector.ui.actions.registry import BY_NAME, TABLES
 from inspector.ui.actions.screens import DIVISIONS, SECTIONS
 from inspector.ui.compare import best as compare_best
 from inspector.ui.compare import rows as compare_rows
@@ -61,7 +61,7 @@ def test_every_key_is_of_an_action_of_the_table_and_every_action_has_its_keys_on
 
     assert all(isinstance(binding, Binding) for binding in bound)
     assert sorted(binding.id for binding in bound) == sorted(BY_NAME)
-    assert len(BY_NAME) == sum(map(len, PLACES)) > 200
+    assert len(BY_NAME) == sum(map(len, TABLES)) > 200
 
 
 @pytest.mark.parametrize("action", BY_NAME.values(), ids=lambda action: action.name)
@@ -106,7 +106,7 @@ def test_the_main_screen_has_thirty_keys_at_most_and_one_letter_of_a_menu_one_me
     once = {"1…9" if key.isdigit() else key for key in keys}
     assert len(once) <= 30, sorted(once)
 
-    for table in (MAIN, *PLACES):
+    for table in (MAIN, *TABLES):
         letters = [action.menu for action in table if action.menu]
         assert len(letters) == len(set(letters))
         assert all(len(action.menu_keys) == 2 for action in table if action.menu)

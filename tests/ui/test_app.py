@@ -367,7 +367,7 @@ async def test_a_folder_lists_its_sessions(running, session_file) -> None:
 
 
 async def test_sessions_can_be_chosen_without_naming_any(running, session_file, monkeypatch) -> None:
-    monkeypatch.setattr("inspector.session.discovery.places", lambda folders: [(session_file.path.parent, None)])
+    monkeypatch.setattr("inspector.session.discovery.search_places", lambda folders: [(session_file.path.parent, None)])
     async with running([], listing=True) as run:
         await run.until(lambda: SessionList(run).is_complete)
         await run.tap("enter")

@@ -13,7 +13,7 @@ from inspector.replay.analysis.cache_misses import cache_misses
 from inspector.report.numbers import ON_SCREEN
 from inspector.safe_text import cell_width
 from inspector.strategies.plan import Plan
-from inspector.ui.bill.drawing import KINDS, CostSeries, bill_of, call_at, draw_bill, told_of_call
+from inspector.ui.bill.drawing import KINDS, CostSeries, bill_of, call_at, call_summary, draw_bill
 from tests.conftest import ROOT
 
 if TYPE_CHECKING:
@@ -85,10 +85,10 @@ def test_the_costliest_call_costs_the_same_however_wide_the_bill_is(series: Cost
 
 
 def test_a_call_is_told_by_its_kinds_of_tokens(series: CostSeries) -> None:
-    said = told_of_call(replace(series, call=17))
+    said = call_summary(replace(series, call=17))
 
     assert said.startswith("call 18: $0.33, writes $0.33")
-    assert told_of_call(series) == told_of_call(replace(series, call=99)) == ""
+    assert call_summary(series) == call_summary(replace(series, call=99)) == ""
 
 
 def test_without_a_price_there_is_no_bill() -> None:

@@ -44,7 +44,9 @@ WAYS = {
     "a line is drawn": BrokenPart("timeline.widget.Timeline.draw_line", "timeline", ("up",), "The guard"),
     "a header is drawn": BrokenPart("detail.widget.Detail.draw_header", "detail", ("down",), "raw"),
     "a chart is drawn": BrokenPart("chart.widget.ContextChart.render_line", "chart", ("left",), "█"),
-    "a widget is drawn": BrokenPart("main.cost_pane.CostPane._answers", "cost", ("z", "d", "9", "enter"), "all figures"),
+    "a widget is drawn": BrokenPart(
+        "main.cost_pane.CostPane._answers", "cost", ("z", "d", "9", "enter"), "all figures"
+    ),
     "a key is pressed": BrokenPart("chart.widget.ContextChart.action_select", "chart", ("left",), "█"),
     "the wheel is turned": BrokenPart("chart.widget.ContextChart.on_mouse_scroll_down", "chart", ("wheel",), "█"),
     "a widget is told something": BrokenPart(

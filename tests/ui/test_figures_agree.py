@@ -19,7 +19,7 @@ from inspector.session.open import open_session
 from inspector.strategies.plan import Plan
 from inspector.ui.compare import screen as compare_screen
 from inspector.ui.misses.rows import ALL
-from inspector.ui.sessions.list_model import Entry, SessionLine
+from inspector.ui.sessions.list_model import SessionEntry, SessionLine
 from inspector.ui.sessions.rows import NO_PRICE, NO_USAGE, row_of
 from tests.conftest import ROOT
 from tests.ui.figures_shown import EXTRA, MISSES, PLAN, SESSION, Figures, from_report, label, sum_as_printed
@@ -346,7 +346,7 @@ def session_list(figures: Figures, session: Session) -> None:
         (),
         {"modified": 0.0, "format": "", "title": "", "size": 0, "path": session.path, "working_directory": ""},
     )
-    cells = row_of(SessionLine(Entry(header, summary_of(session))), 1.0).cells
+    cells = row_of(SessionLine(SessionEntry(header, summary_of(session))), 1.0).cells
     for column, name in (("tokens", "prompt tokens"), ("cost", "cost")):
         if cells[column].text not in (NO_USAGE, NO_PRICE):
             figures.add(SESSION, name, cells[column].text, "session list")

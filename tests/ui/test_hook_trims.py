@@ -8,7 +8,7 @@ import pytest
 
 from inspector import open_session
 from inspector.hook.records import record_trim, trims
-from inspector.hook.run import Asked, respond
+from inspector.hook.run import HookArguments, respond
 from inspector.recall.originals import FOLDER, state_folder
 from inspector.session.model import BlockKind
 from inspector.tokens.counter import estimated_tokens
@@ -45,7 +45,7 @@ def as_hooked(tmp_path: Path, outputs: dict[str, str]) -> dict[str, str]:
     sent = {}
     for identifier, output in outputs.items():
         event = bash_event(output, session_id=SESSION, tool_use_id=identifier)
-        answer = respond(json.dumps(event).encode(), Asked(plan=str(plan)), state_folder())
+        answer = respond(json.dumps(event).encode(), HookArguments(plan=str(plan)), state_folder())
         sent[identifier] = sent_output(answer)["stdout"] if answer else output
     return sent
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from inspector.strategies.plan import Plan
 from inspector.ui.timeline.arrangement import Arrangement, Folds, Order, arrange
-from inspector.ui.timeline.jumps import JumpResult, landing
+from inspector.ui.timeline.jumps import JumpResult, find_jump
 from tests.conftest import ROOT
 from tests.ui import synthetic
 
@@ -29,9 +29,9 @@ def shown_as(arrangement: Arrangement, only: np.ndarray | None = None):
 
 def round_trip(view, wanted: np.ndarray, step: int, start: int = 0) -> list[JumpResult]:
     """Jump once more often than there are places to go to."""
-    found = [landing(view, wanted, step, start)]
+    found = [find_jump(view, wanted, step, start)]
     for _ in range(found[0].total):
-        found.append(landing(view, wanted, step, found[-1].position, found[-1]))
+        found.append(find_jump(view, wanted, step, found[-1].position, found[-1]))
     return found
 
 
@@ -47,16 +47,16 @@ def test_it_says_where_one_is_and_goes_around_the_ends() -> None:
 def test_the_first_jump_from_below_all_places_says_nothing_of_going_around_and_may_go_to_the_nearest() -> None:
     wanted = rows(10, 20, 30)
 
-    assert landing(VIEW, wanted, 1, 40).sentence("failure") == "failure 1/3"
-    nearest = landing(VIEW, wanted, 1, 40, is_nearest_first=True)
+    assert find_jump(VIEW, wanted, 1, 40).sentence("failure") == "failure 1/3"
+    nearest = find_jump(VIEW, wanted, 1, 40, is_nearest_first=True)
     assert (nearest.position, nearest.sentence("compaction")) == (30, "compaction 3/3")
-    again = landing(VIEW, wanted, 1, 30, nearest, is_nearest_first=True)
+    again = find_jump(VIEW, wanted, 1, 30, nearest, is_nearest_first=True)
     assert again.sentence("compaction") == "compaction 1/3, wrapped to the top"
 
 
 def test_there_is_nowhere_to_go_without_places_or_rows() -> None:
-    assert landing(VIEW, rows(), 1, 0) is None
-    assert landing(replace(VIEW, visible=rows()), rows(3), 1, -1) is None
+    assert find_jump(VIEW, rows(), 1, 0) is None
+    assert find_jump(replace(VIEW, visible=rows()), rows(3), 1, -1) is None
 
 
 @given(st.sets(st.integers(0, len(ALL) - 1), min_size=1, max_size=30), st.sampled_from([1, -1]), st.booleans())
@@ -79,7 +79,7 @@ def test_every_place_is_come_to_once_in_every_order_and_filter(wanted: set[int],
 def test_what_is_filtered_out_is_told_and_still_gone_to() -> None:
     view = shown_as(Arrangement(), rows(0, 5, 50))
 
-    assert landing(view, rows(5, 7, 9), 1, 0).sentence("failure") == "failure 1/1, 2 more hidden"
+    assert find_jump(view, rows(5, 7, 9), 1, 0).sentence("failure") == "failure 1/1, 2 more hidden"
     first, second, _ = round_trip(view, rows(6, 45), 1)
     assert (first.position, second.position) == (1, 2)
     assert second.sentence("failure") == "failure 2/2, its row is hidden, this is the nearest one"
@@ -91,7 +91,7 @@ def test_places_of_a_folded_message_are_at_the_row_that_stands_for_it() -> None:
     message = next(index for index, entry in enumerate(history.session.messages) if len(entry.blocks) > 1)
     first, end = history.message_first_block[message : message + 2].tolist()
 
-    found = landing(view, view.rows.own[first:end], 1, 0)
+    found = find_jump(view, view.rows.own[first:end], 1, 0)
     assert found.total == 1
     assert view.row_at(found.position) == view.rows.own[first]
     assert not found.hidden

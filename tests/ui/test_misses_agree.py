@@ -38,7 +38,7 @@ def agree(path: Path) -> None:
         assert cells["tokens"].text == ON_SCREEN.whole(row.tokens)
         for name, value in (("cost", row.usd), ("extra", row.extra_usd)):
             known = row.known.get("usd" if name == "cost" else "extra_usd", "")
-            written = ON_SCREEN.marked(ON_SCREEN.dollars(value), known)
+            written = ON_SCREEN.qualified(ON_SCREEN.dollars(value), known)
             assert value is None or cells[name].text.strip() in (written, ON_SCREEN.dollars(value))
     if facts.calls:
         assert table[ALL]["calls"].text == ON_SCREEN.whole(facts.calls)

@@ -99,9 +99,9 @@ class Bench:
 
     async def mount_rows(self) -> None: ...
 
-    async def make_room(self) -> None: ...
+    async def mount_panes(self) -> None: ...
 
-    def tell(self, notice: str, *, is_problem: bool = False, is_over: bool = False) -> None:
+    def show_notice(self, notice: str, *, is_problem: bool = False, is_over: bool = False) -> None:
         self.told.append(notice)
 
     async def give(self, group: str, result: object) -> None:
@@ -201,7 +201,7 @@ async def test_rows_are_shown_before_anything_else_of_a_session_is_made(session_
     bench, changes = opened.bench, opened.controller.changes
     bench.warm_up_rest = lambda: done.append("imported")  # type: ignore[method-assign]  # noted
     bench.mount_rows = partial(noting, done, "rows made")  # type: ignore[method-assign]  # noted
-    bench.make_room = partial(noting, done, "room made")  # type: ignore[method-assign]  # noted
+    bench.mount_panes = partial(noting, done, "room made")  # type: ignore[method-assign]  # noted
     changes.listen({Change.SESSION: lambda: done.append("shown"), Change.READY: lambda: done.append("ready")})
 
     await opened.to_ready()

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Self
 import pytest
 
 from inspector.cli.screen import WEB_DRIVER
-from inspector.ui.terminal_loss import told_of
+from inspector.ui.terminal_loss import crash_message
 from inspector.ui.toolkit import failures
 from inspector.ui.toolkit.failures import log_failure
 from tests.conftest import ROOT
@@ -264,6 +264,6 @@ def test_a_failure_that_cannot_be_noted_is_told_all_the_same(private_home: Path)
     (private_home / "xdg_state_home").write_text("a file")
     error = ValueError("bad\x1b[2J\nthing")
     assert log_failure(error) is None
-    told = told_of(error, None)
+    told = crash_message(error, None)
     assert "\x1b" not in told
     assert "\n" not in told

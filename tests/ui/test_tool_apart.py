@@ -6,7 +6,7 @@ from inspector.replay.engine.replay import Replay, replay
 from inspector.strategies.core.rendition import Action
 from inspector.strategies.plan import Plan
 from inspector.strategies.registry import parameter_of, value_of
-from inspector.ui.tune.separate_tool import tool_apart, tools_with_results
+from inspector.ui.tune.separate_tool import separate_tool, tools_with_results
 from tests.ui.studies import Tune
 
 pytestmark = pytest.mark.usefixtures("unweighed")
@@ -47,7 +47,7 @@ async def test_a_tool_apart_is_cut_as_before_until_its_limit_is_moved(running, s
     async with running(session_file.path, plan=Plan.from_specs([SPEC])) as run:
         plan, history, inputs = run.plan, run.history, run.inputs
         for each in tools_with_results(plan, history):
-            apart = tool_apart(plan, history, each.name)
+            apart = separate_tool(plan, history, each.name)
             assert apart is not None
             assert replay(inputs, apart.plan).figures == replay(inputs, plan).figures
 
@@ -55,7 +55,7 @@ async def test_a_tool_apart_is_cut_as_before_until_its_limit_is_moved(running, s
 async def test_where_all_tools_are_treated_alike_it_is_said_that_none_can_be_tuned_alone(running, session_file) -> None:
     async with running(session_file.path, plan=Plan.from_specs(["clear-old"])) as run:
         assert tools_with_results(run.plan, run.history) == []
-        assert tool_apart(run.plan, run.history, "Bash") is None
+        assert separate_tool(run.plan, run.history, "Bash") is None
         await run.tap("t")
         await run.until_open("tune")
         await run.tap("b")
@@ -74,7 +74,7 @@ async def test_a_strategy_that_leaves_tools_alone_is_copied_for_one_tool(running
     async with running(session_file.path, plan=Plan.from_specs([spec])) as run:
         plan, history, inputs = run.plan, run.history, run.inputs
         tool = tools_with_results(plan, history)[0].name
-        apart = tool_apart(plan, history, tool)
+        apart = separate_tool(plan, history, tool)
         assert apart is not None
         first, copy = (replay(inputs, Plan.of(entry.strategy)) for entry in apart.plan.entries)
         changed = [{_tool(each, block) for block in _changed(each)} for each in (first, copy)]

@@ -169,7 +169,7 @@ async def test_what_is_assumed_of_the_model_is_no_limit_to_recommend(running, se
         assert "value, tokens" in run.text()
         await run.tap("g", "k")
         assert "an assumption, not a limit" in screen.notice
-        weighed = {axis.parameter.name for axis in ranking.weighed(screen.limits)}
+        weighed = {axis.parameter.name for axis in ranking.limits_to_rank(screen.limits)}
         assert "window" not in weighed
         assert "window-size" in weighed
 

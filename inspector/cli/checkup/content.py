@@ -16,10 +16,10 @@ if TYPE_CHECKING:
 def session_findings() -> tuple[list[Finding], list[Path]]:
     """Count the sessions of each agent, and return their folders."""
     from inspector.cli.output import ProgressLine
-    from inspector.session.discovery import list_sessions, places
+    from inspector.session.discovery import list_sessions, search_places
     from inspector.session.registry import all_formats
 
-    where = places()
+    where = search_places()
     own: Counter[str] = Counter()
     subagents: Counter[str] = Counter()
     unreadable: Counter[str] = Counter()
@@ -35,17 +35,17 @@ def session_findings() -> tuple[list[Finding], list[Path]]:
         count = own[known.name]
         if not count and not homes:
             continue
-        told = f"{count:,} session{'' if count == 1 else 's'}"
-        told += f", {subagents[known.name]:,} of them subagents" if subagents[known.name] else ""
-        told += f", in {', '.join(map(str, homes))}" if homes else ""
-        findings.append(Finding(known.title, told))
+        text = f"{count:,} session{'' if count == 1 else 's'}"
+        text += f", {subagents[known.name]:,} of them subagents" if subagents[known.name] else ""
+        text += f", in {', '.join(map(str, homes))}" if homes else ""
+        findings.append(Finding(known.title, text))
     if count := unreadable.total():
-        told = f"{count:,} are unreadable"
+        text = f"{count:,} are unreadable"
         problem = "some files named like sessions are not sessions"
-        findings.append(Finding("damaged", told, problem, "run inspector formats FILE for the reason"))
+        findings.append(Finding("damaged", text, problem, "run inspector formats FILE for the reason"))
     if not own:
-        told = "no sessions found; inspector formats lists the searched folders, inspector demo opens samples"
-        findings.append(Finding("agents", told))
+        text = "no sessions found; inspector formats lists the searched folders, inspector demo opens samples"
+        findings.append(Finding("agents", text))
     return findings, [home for home, _ in where]
 
 
@@ -53,7 +53,7 @@ def counting_finding() -> Finding:
     """Check that tokens can be counted exactly."""
     from inspector.tokens.vocabulary import ENCODINGS, VocabularyError, find_vocabulary, refusal_notice
 
-    said = []
+    parts = []
     for encoding in ENCODINGS:
         try:
             vocabulary = find_vocabulary(encoding)
@@ -64,8 +64,8 @@ def counting_finding() -> Finding:
         if notice:
             advice = "remove the rejected file, or unset the variable with its folder"
             return Finding("vocabulary", encoding, notice, advice)
-        said.append(f"{encoding} from {vocabulary.source}")
-    return Finding("vocabulary", ", ".join(said))
+        parts.append(f"{encoding} from {vocabulary.source}")
+    return Finding("vocabulary", ", ".join(parts))
 
 
 def price_finding() -> Finding:
@@ -95,5 +95,5 @@ def settings_finding() -> Finding:
 
 def variable_finding() -> Finding:
     """List the environment variables of the program that are set."""
-    said = [f"{each.name}={os.environ[each.name]}" for each in VARIABLES if os.environ.get(each.name)]
-    return Finding("variables", ", ".join(said) or "none of the variables that the program reads")
+    parts = [f"{each.name}={os.environ[each.name]}" for each in VARIABLES if os.environ.get(each.name)]
+    return Finding("variables", ", ".join(parts) or "none of the variables that the program reads")

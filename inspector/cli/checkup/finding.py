@@ -10,12 +10,12 @@ class Finding(NamedTuple):
 
     Attributes:
         name: Subject, in a word or two.
-        said: Result.
+        text: Result.
         problem: Effect of a problem; empty if there is none.
         advice: Remedy; empty if there is no problem.
     """
 
     name: str
-    said: str
+    text: str
     problem: str = ""
     advice: str = ""

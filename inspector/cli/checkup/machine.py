@@ -50,8 +50,8 @@ def version_findings() -> list[Finding]:
     ]
     parts = [f"{each.name} ({f'{each.library} {each.installed}'.strip()})" for each in OPTIONAL_PARTS if each.installed]
     absent = [each.name for each in OPTIONAL_PARTS if not each.installed]
-    told = ", ".join([*parts, *([f"not installed: {', '.join(absent)}"] if absent else [])])
-    return [*findings, Finding("optional parts", told)]
+    text = ", ".join([*parts, *([f"not installed: {', '.join(absent)}"] if absent else [])])
+    return [*findings, Finding("optional parts", text)]
 
 
 def folder_findings() -> list[Finding]:
@@ -67,14 +67,14 @@ def folder_findings() -> list[Finding]:
             findings.append(Finding(f"{folder.kind} folder", str(folder.path), problem, advice))
             continue
         free = shutil.disk_usage(there).free
-        told = f"{folder.path}, {file_size(free)} free"
+        text = f"{folder.path}, {file_size(free)} free"
         if free < LITTLE_ROOM:
             problem = f"the disk is nearly full, so the program may be unable to store {folder.keeps}"
             findings.append(
-                Finding(f"{folder.kind} folder", told, problem, "run inspector clean, or free some disk space")
+                Finding(f"{folder.kind} folder", text, problem, "run inspector clean, or free some disk space")
             )
         else:
-            findings.append(Finding(f"{folder.kind} folder", told))
+            findings.append(Finding(f"{folder.kind} folder", text))
     return findings
 
 
@@ -96,8 +96,8 @@ def cache_finding() -> Finding:
         return Finding(
             "caches", "unknown", problem, f"check {error.filename}: it should be a folder that belongs to you"
         )
-    told = ", ".join(f"{each.cache.name} {file_size(each.size)}" for each in found)
-    return Finding("caches", f"{file_size(sum(each.size for each in found))} in total: {told}")
+    text = ", ".join(f"{each.cache.name} {file_size(each.size)}" for each in found)
+    return Finding("caches", f"{file_size(sum(each.size for each in found))} in total: {text}")
 
 
 def event_findings(folders: Sequence[Path]) -> list[Finding]:
@@ -122,8 +122,8 @@ def event_findings(folders: Sequence[Path]) -> list[Finding]:
         findings.append(Finding("file events", f"arrive{limits}"))
     silent = sorted({file_system_of(folder) for folder in folders if not has_events((folder,))})
     if silent := [name for name in silent if is_silent(name)]:
-        told = f"sessions are on {', '.join(silent)}, which sends no events: {slower}"
-        findings.append(Finding("file systems", told))
+        text = f"sessions are on {', '.join(silent)}, which sends no events: {slower}"
+        findings.append(Finding("file systems", text))
     return findings
 
 

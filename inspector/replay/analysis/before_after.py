@@ -55,7 +55,7 @@ class Statistic(StrEnum):
     MEDIAN = "median"
 
 
-class Told(StrEnum):
+class ChangeVerdict(StrEnum):
     """Verdict on a difference."""
 
     LESS = "less"
@@ -82,7 +82,7 @@ class SetDifference:
         high: Upper bound of `change`.
         share_low: Lower bound of `share`; NaN if it is meaningless.
         share_high: Upper bound of `share`.
-        told: The verdict.
+        verdict: The verdict.
         more: Additional sessions needed in each set to detect a difference of the wanted size; infinite if no number
             suffices, 0 if there are enough.
         more_after: Additional sessions needed if only the second set grows.
@@ -95,7 +95,7 @@ class SetDifference:
     high: float
     share_low: float
     share_high: float
-    told: Told
+    verdict: ChangeVerdict
     more: float
     more_after: float
 
@@ -130,7 +130,7 @@ def difference(
         lacks = float(max(LEAST_SESSIONS - min(counts), 0))
         lacks_after = inf if counts[0] < LEAST_SESSIONS else lacks
         nan = float("nan")
-        return SetDifference(middle, later, counts, nan, nan, nan, nan, Told.TOO_FEW, lacks, lacks_after)
+        return SetDifference(middle, later, counts, nan, nan, nan, nan, ChangeVerdict.TOO_FEW, lacks, lacks_after)
     drawn = [[_drawn(each, statistic, stream) for stream in range(2)] for each in (before, after)]
     # Use each stream with both sets, so that swapping the sets gives the same result.
     first, second = np.concatenate(drawn[0]), np.concatenate(drawn[1][::-1])
@@ -143,8 +143,8 @@ def difference(
     )
     size = wanted if is_part else wanted * middle
     more, more_after = (_more(spreads, counts, size, after_alone=alone) for alone in (False, True))
-    told = _told(low, high, size)
-    return SetDifference(middle, later, counts, low, high, share_low, share_high, told, more, more_after)
+    reported = _verdict(low, high, size)
+    return SetDifference(middle, later, counts, low, high, share_low, share_high, reported, more, more_after)
 
 
 def _known(rows: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -220,12 +220,12 @@ def _interval(drawn: NDArray[np.float64], middle: float, ends: tuple[float, floa
     return min(low, middle), max(high, middle)
 
 
-def _told(low: float, high: float, size: float) -> Told:
+def _verdict(low: float, high: float, size: float) -> ChangeVerdict:
     if high < 0:
-        return Told.LESS
+        return ChangeVerdict.LESS
     if low > 0:
-        return Told.MORE
-    return Told.SMALL if low == high or -size < low <= high < size else Told.NOT_TOLD
+        return ChangeVerdict.MORE
+    return ChangeVerdict.SMALL if low == high or -size < low <= high < size else ChangeVerdict.NOT_TOLD
 
 
 def _more(spreads: Sequence[float], counts: Sequence[int], size: float, *, after_alone: bool) -> float:

@@ -25,7 +25,7 @@ from inspector.replay.analysis.prompt_overhead import (
 )
 from inspector.replay.analysis.resend_cost import resend_cost
 from inspector.replay.engine.edits import RECORDED
-from inspector.replay.figure import Figure, weakest
+from inspector.replay.figure import Figure, lowest_confidence
 from inspector.session.model import BlockKind
 from inspector.strategies.core.rendition import Action
 
@@ -99,7 +99,7 @@ class Breakdown:
         self.baseline, self.planned = baseline, planned
         self.before = resend_cost(baseline)
         self.after = self.before if planned is baseline else resend_cost(planned)
-        self._known = weakest(planned.inputs.scale.known, planned.figures.prompt_tokens.known)
+        self._known = lowest_confidence(planned.inputs.scale.known, planned.figures.prompt_tokens.known)
 
     def by_kind(self) -> tuple[BreakdownRow, ...]:
         """Return a row for every tool's results, every other kind of block, and unrecorded text."""

@@ -246,8 +246,8 @@ def _tokens_before(replay: Replay, blocks: Integers) -> Integers:
     tokens = np.zeros_like(blocks)
     for place in range(blocks.shape[1]):
         wanted = np.maximum(blocks[:, place], 0)
-        sent, beside = replay.prompt_edits.sent_before(np.append(wanted, 0))
-        measured = np.rint(before + ratio * sent[:-1] + beside[:-1]).astype(np.int64)
+        sent, uncounted = replay.prompt_edits.sent_before(np.append(wanted, 0))
+        measured = np.rint(before + ratio * sent[:-1] + uncounted[:-1]).astype(np.int64)
         measured = np.where(wanted >= whole, prompt, np.clip(measured, 0, prompt))
         tokens[:, place] = np.where(blocks[:, place] == NOWHERE, 0, measured)
     rising: Integers = np.maximum.accumulate(tokens, axis=1)

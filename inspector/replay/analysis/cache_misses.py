@@ -17,7 +17,7 @@ from inspector.replay.analysis.cache_reads import caches_at_all, is_miss, missed
 from inspector.replay.analysis.miss_evidence import MissEvidence
 from inspector.replay.cache.miss_causes import MissCause
 from inspector.replay.engine.replay import replay as replay_of
-from inspector.replay.figure import Figure, HowKnown, weakest
+from inspector.replay.figure import Figure, HowKnown, lowest_confidence
 from inspector.strategies.plan import Plan
 
 if TYPE_CHECKING:
@@ -173,13 +173,13 @@ def total_of(cause: MissCause, misses: Iterable[CacheMiss]) -> CauseTotal:
 def sum_of(figures: Iterable[Figure]) -> Figure:
     """Sum up dollars, with the lowest confidence of all figures; None if any is None."""
     found = tuple(figures)
-    known = weakest(HowKnown.EXACT, *(each.known for each in found))
+    known = lowest_confidence(HowKnown.EXACT, *(each.known for each in found))
     values = [each.value for each in found if each.value is not None]
     return Figure(sum(values) if len(values) == len(found) else None, known)
 
 
 def _difference(one: Figure, other: Figure) -> Figure:
-    known = weakest(one.known, other.known)
+    known = lowest_confidence(one.known, other.known)
     return Figure(None if one.value is None or other.value is None else one.value - other.value, known)
 
 
@@ -255,9 +255,9 @@ _OF_MESSAGES = (MissCause.COMPACTION, MissCause.CLEARING, MissCause.REWIND, Miss
 
 def _settled(derived: MissCause, reported: ReportedMiss | None) -> tuple[MissCause, bool]:
     """Return the final cause, and True if it is the provider's. Plan edits and first requests override its report."""
-    said = _REPORTED.get(reported.reason) if reported is not None else None
-    if said is None or derived in (MissCause.FIRST_REQUEST, MissCause.PLAN_EDIT):
+    result = _REPORTED.get(reported.reason) if reported is not None else None
+    if result is None or derived in (MissCause.FIRST_REQUEST, MissCause.PLAN_EDIT):
         return derived, False
-    if said is MissCause.MESSAGES_REWRITTEN and derived in _OF_MESSAGES:
+    if result is MissCause.MESSAGES_REWRITTEN and derived in _OF_MESSAGES:
         return derived, True
-    return said, True
+    return result, True

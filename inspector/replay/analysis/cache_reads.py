@@ -58,9 +58,11 @@ def readable_tokens(replay: Replay, calls: NDArray[np.intp] | None = None) -> In
         # recorded.
         recorded, recached = inputs.recorded, replay.invalidated_calls
         before, read = recorded.prompt[inputs.previous_call[recached]], recorded.cache_read[recached]
-        told = ~is_miss(np.minimum(before, recorded.prompt[recached]), read)
+        reported = ~is_miss(np.minimum(before, recorded.prompt[recached]), read)
         most = np.full(len(ledger.prompt_tokens), UNCHANGED)
-        most[recached[told]] = np.maximum(replay.usage_without_edits.cache_read, ledger.cache_read[recached])[told]
+        most[recached[reported]] = np.maximum(replay.usage_without_edits.cache_read, ledger.cache_read[recached])[
+            reported
+        ]
         could_read = np.minimum(could_read, most[asked])
     return np.where(known, could_read, -1).astype(np.int64)
 

@@ -170,7 +170,7 @@ def _scale_without(inputs: ReplayInputs, history: History, calls: NDArray[np.int
     """Return the session's scale for the longer prompts: the size before the compaction plus the growth since."""
     scale = inputs.scale
     before = int(inputs.previous_call[calls[0]])
-    layout = PromptLayout.of(history, inputs.layout.tokens).with_uncounted(scale.beside, scale.calibration.ratio)
+    layout = PromptLayout.of(history, inputs.layout.tokens).with_uncounted(scale.uncounted, scale.calibration.ratio)
     shown = scale.ratio * layout.whole_tokens + layout.uncounted_in_prompts
     unseen = float(inputs.sizes.whole[before] - shown[before]) + scale.ratio[before] * inputs.recorded_removed[before]
     prompt = scale.prompt.copy()

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from inspector.replay.engine.replay import Replay
     from inspector.strategies.history.history import History
 
-_SUMMARISING: Final = frozenset({"compaction", "condenser"})
+_SUMMARIZING: Final = frozenset({"compaction", "condenser"})
 """Recorded purposes of side requests that write a compaction's summary."""
 
 
@@ -28,7 +28,7 @@ class CompactionTotals(NamedTuple):
         compactions: Number of recorded compactions.
         measured: Number of these with a call before and after, so that the removed tokens are known.
         removed: Tokens these removed from the prompt, on the provider's scale.
-        recached: Cache misses after compactions.
+        rewritten: Cache misses after compactions.
         reads_known: Confidence of the cache reads.
         summaries: Number of side requests that wrote summaries.
         summaries_usd: Dollars of these; None without a price, or if none are recorded.
@@ -37,7 +37,7 @@ class CompactionTotals(NamedTuple):
     compactions: int
     measured: int
     removed: Figure
-    recached: CauseTotal
+    rewritten: CauseTotal
     reads_known: HowKnown
     summaries: int
     summaries_usd: Figure
@@ -58,15 +58,15 @@ def compaction_totals(baseline: Replay, misses: CacheMisses | None = None) -> Co
     effects = [CompactionEffect.between(history, *around) for around in _around_each(history)]
     removed = sum(sizes_of(effect, baseline).removed_total for effect in effects)
     found = cache_misses(baseline) if misses is None else misses
-    beside = [each for each in side_spending(session, baseline.inputs.pricing) if each.purpose in _SUMMARISING]
-    costs = [each.cost for each in beside]
+    others = [each for each in side_spending(session, baseline.inputs.pricing) if each.purpose in _SUMMARIZING]
+    costs = [each.cost for each in others]
     return CompactionTotals(
         count,
         len(effects),
         Figure(removed if effects else None, baseline.inputs.scale.known),
         total_of(MissCause.COMPACTION, (miss for miss in found.all if miss.cause is MissCause.COMPACTION)),
         baseline.figures.cache_read_tokens.known,
-        sum(each.calls for each in beside),
+        sum(each.calls for each in others),
         Figure(None if not costs or None in costs else sum(filter(None, costs)), HowKnown.EXACT),
     )
 

@@ -293,11 +293,11 @@ def _by_role(history: History, blocks: NDArray[np.int32]) -> tuple[NDArray[np.in
     of_message = history.message[blocks]
     summary = np.array([messages[index].is_summary for index in of_message.tolist()], dtype=bool)
     kind = history.kind[blocks].astype(np.int64)
-    said = kind == BlockKind.USER_TEXT
+    reported = kind == BlockKind.USER_TEXT
     hidden = (kind == BlockKind.THINKING) & (history.characters[blocks] == 0) & (history.signature[blocks] == 0)
     codes = np.where(injected_blocks(history)[blocks], names.index(INJECTED), kind)
     codes = np.where(hidden, names.index(HIDDEN_THINKING), codes)
-    return np.where((said | (kind == BlockKind.ASSISTANT_TEXT)) & summary, names.index(SUMMARY), codes), names
+    return np.where((reported | (kind == BlockKind.ASSISTANT_TEXT)) & summary, names.index(SUMMARY), codes), names
 
 
 def _by_file(history: History, blocks: NDArray[np.int32]) -> tuple[NDArray[np.int64], list[str]]:

@@ -38,7 +38,7 @@ def strings_of(value: object, name: str = "", depth: int = 0) -> Iterator[tuple[
             yield from strings_of(each, name, depth + 1)
 
 
-def old_texts(arguments: dict[str, Any]) -> list[str]:
+def replaced_texts(arguments: dict[str, Any]) -> list[str]:
     """Return the texts a tool call replaces; empty if it replaces none."""
     found = []
     for name, text in strings_of(arguments):

@@ -40,8 +40,8 @@ class ModelSwitch:
         call: The first call of the other model.
         model: Its name.
         calls: Number of calls it would answer.
-        recache_tokens: Tokens that the first of them read from the cache and that the other model's cache lacks.
-        recache_usd: Dollars of sending these to the other model, beyond reading them.
+        rewrite_tokens: Tokens that the first of them read from the cache and that the other model's cache lacks.
+        rewrite_usd: Dollars of sending these to the other model, beyond reading them.
         recorded_usd: Recorded cost of its calls.
         usd: Projected cost.
         pays_after: Number of calls after which it stays cheaper than continuing; None if it never does.
@@ -52,8 +52,8 @@ class ModelSwitch:
     call: int
     model: str
     calls: int
-    recache_tokens: int
-    recache_usd: Figure
+    rewrite_tokens: int
+    rewrite_usd: Figure
     recorded_usd: Figure
     usd: Figure
     pays_after: int | None
@@ -129,8 +129,8 @@ def model_switch(found: CacheMisses, call: int, model: str) -> ModelSwitch | Non
         call=call,
         model=model,
         calls=len(mine),
-        recache_tokens=lost,
-        recache_usd=_projected(lost * (each - float(row[1]))),
+        rewrite_tokens=lost,
+        rewrite_usd=_projected(lost * (each - float(row[1]))),
         recorded_usd=Figure.of(float(ledger.cost[mine].sum()), replay.figures.cost_usd.known),
         usd=_projected(float(costs.sum())),
         pays_after=pays if pays <= len(mine) and not isnan(float(ledger.cost[mine].sum())) else None,

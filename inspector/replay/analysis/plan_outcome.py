@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from inspector.replay.cache.cache_rewrites import CacheRewriteCosts, price_cache_rewrites
-from inspector.replay.figure import Figure, HowKnown, weakest
+from inspector.replay.figure import Figure, HowKnown, lowest_confidence
 
 if TYPE_CHECKING:
     from inspector.replay.engine.ledger import Figures, Ledger
@@ -68,7 +68,7 @@ def _share(part: Figure, whole: Figure) -> Figure:
 
 
 def _difference(before: Figure, after: Figure) -> Figure:
-    known = weakest(before.known, after.known)
+    known = lowest_confidence(before.known, after.known)
     return Figure(None if before.value is None or after.value is None else before.value - after.value, known)
 
 
@@ -87,7 +87,7 @@ class PlanOutcome:
         savings: Tokens and dollars saved; negative if the plan costs more.
         break_even_call: The call, counted from 1, from which on its cumulative cost is lower; None if there is none in
             this session, or without a price.
-        recaching: Loss of each call from the changes.
+        cache_rewrites: Loss of each call from the changes.
     """
 
     figures: Figures
@@ -98,7 +98,7 @@ class PlanOutcome:
     break_usd: Figure
     savings: Savings
     break_even_call: Figure
-    recaching: CacheRewriteCosts
+    cache_rewrites: CacheRewriteCosts
 
 
 def plan_outcome(baseline: Replay, planned: Replay) -> PlanOutcome:
@@ -121,7 +121,7 @@ def plan_outcome(baseline: Replay, planned: Replay) -> PlanOutcome:
         break_usd=Figure.of(float(recaching.extra_cost.sum()), tokens),
         savings=savings,
         break_even_call=Figure(break_even_call(baseline.ledger, planned.ledger), savings.usd.known),
-        recaching=recaching,
+        cache_rewrites=recaching,
     )
 
 
@@ -136,4 +136,4 @@ def cache_read_share(figures: Figures) -> Figure:
     """Return prompt tokens read from the cache, as a share of all prompt tokens; None if nothing was sent."""
     read, prompts = figures.cache_read_tokens, figures.prompt_tokens
     share = None if read.value is None or not prompts.value else read.value / prompts.value
-    return Figure(share, weakest(read.known, prompts.known))
+    return Figure(share, lowest_confidence(read.known, prompts.known))

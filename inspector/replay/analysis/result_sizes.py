@@ -14,7 +14,7 @@ import numpy as np
 
 from inspector.replay.engine.deduplicated_prompts import deduplicated_prompts
 from inspector.session.model import BlockKind
-from inspector.tokens.calibration import Reading
+from inspector.tokens.calibration import ResponseModel
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -68,9 +68,9 @@ def _held(inputs: ReplayInputs, call: int) -> int | None:
     blocks = session.messages[made.response].blocks
     if not made.usage.reasoning and not any(block.kind is BlockKind.THINKING for block in blocks):
         return made.usage.output
-    reading = inputs.scale.calibration.readings.get(made.model, Reading.SIGNATURES)
-    if reading in (Reading.KEPT, Reading.SINCE_USER, Reading.LAST):
+    reading = inputs.scale.calibration.readings.get(made.model, ResponseModel.SIGNATURES)
+    if reading in (ResponseModel.KEPT, ResponseModel.SINCE_USER, ResponseModel.LAST):
         return made.usage.output
-    if reading is Reading.DROPPED and made.usage.reasoning:
+    if reading is ResponseModel.DROPPED and made.usage.reasoning:
         return made.usage.output - made.usage.reasoning
     return None

@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 import numpy as np
 
-from inspector.replay.analysis.edit_targets import PATCH, find_text, old_texts, strings_of
+from inspector.replay.analysis.edit_targets import PATCH, find_text, replaced_texts, strings_of
 from inspector.replay.analysis.unique_terms import LayeredDict, UniqueTerms
 from inspector.session.model import BlockKind, TextUnavailableError
 from inspector.session.snapshot_list import unchanged
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from inspector.replay.analysis.unique_terms import Map
+    from inspector.replay.analysis.unique_terms import MappingLike
     from inspector.session.model import Message
     from inspector.strategies.history.history import History
 
@@ -181,12 +181,12 @@ class _Notes:
     """
 
     shown: UniqueTerms = field(default_factory=UniqueTerms)
-    asked: Map = field(default_factory=dict)
-    written: Map = field(default_factory=dict)
+    asked: MappingLike = field(default_factory=dict)
+    written: MappingLike = field(default_factory=dict)
 
-    def aside(self) -> _Notes:
+    def layered(self) -> _Notes:
         """Return a copy for the rest of the session, which may still change."""
-        return _Notes(self.shown.aside(), LayeredDict(self.asked), LayeredDict(self.written))
+        return _Notes(self.shown.layered(), LayeredDict(self.asked), LayeredDict(self.written))
 
 
 class _Gathering:
@@ -225,7 +225,7 @@ class _Gathering:
             if is_cancelled():
                 return None
             newest: list[_Row] = []
-            aside = _Reader(history, self._notes.aside(), newest)
+            aside = _Reader(history, self._notes.layered(), newest)
             for index in range(last, len(history.kind)):
                 aside.look_at(index)
             self._found = (history, _evidence(history, [*self._rows, *newest]))
@@ -315,12 +315,12 @@ class _Reader:
             notes.shown.note_other(value, words)
 
     def _look_for_old_texts(self, index: int, call: int, text: str, arguments: dict[str, Any]) -> None:
-        for old in old_texts(arguments):
+        for old in replaced_texts(arguments):
             for result in sorted(self._notes.shown.results_showing(old)):
                 found = find_text(old, _text(self._history, result))
                 if found is not None:
-                    said = msgspec.json.encode(old).decode()[1:-1]
-                    self._add(NeedKind.EXACT_TEXT, result, found, call, index, _span_of(said, text))
+                    reported = msgspec.json.encode(old).decode()[1:-1]
+                    self._add(NeedKind.EXACT_TEXT, result, found, call, index, _span_of(reported, text))
                     break
 
     def _look_for_places(self, index: int, call: int, text: str, arguments: dict[str, Any]) -> None:
@@ -335,21 +335,21 @@ class _Reader:
         if not self._notes.shown.knows(path):
             self._look_for_first(ends, path, index, call, text)
 
-    def _look_for_first(self, ways: list[str], said: str, index: int, call: int, text: str) -> None:
+    def _look_for_first(self, ways: list[str], sentence: str, index: int, call: int, text: str) -> None:
         """Find the only result for the longest known spelling in `ways`."""
         shown = self._notes.shown
         for way in ways:
             if shown.knows(way):
                 if found := shown.take(way):
                     source, start = found
-                    self._add(NeedKind.ANCHOR, source, (start, start + len(way)), call, index, _span_of(said, text))
+                    self._add(NeedKind.ANCHOR, source, (start, start + len(way)), call, index, _span_of(sentence, text))
                 return
 
     def _look_for_words(self, index: int, call: int, text: str, values: list[tuple[str, list[str]]]) -> None:
         for value, words in values:
-            told = len(value) <= _LONGEST_ARGUMENT and "\n" not in value
+            reported = len(value) <= _LONGEST_ARGUMENT and "\n" not in value
             for word, source, start in self._notes.shown.use_all(words):
-                kind = NeedKind.ANCHOR if told and _ANCHOR.fullmatch(word) else NeedKind.CITATION
+                kind = NeedKind.ANCHOR if reported and _ANCHOR.fullmatch(word) else NeedKind.CITATION
                 self._add(kind, source, (start, start + len(word)), call, index, _span_of(word, text))
 
     def _look_for_repeats(self, index: int, call: int, meaning: ToolKind, arguments: dict[str, Any]) -> None:
@@ -376,10 +376,10 @@ def _text(history: History, block: int) -> str:
         return ""
 
 
-def _span_of(said: str, text: str) -> tuple[int, int]:
+def _span_of(sentence: str, text: str) -> tuple[int, int]:
     """Return the bounds of a string in a text; the whole text if its spelling differs."""
-    start = text.find(said)
-    return (start, start + len(said)) if start >= 0 else (0, len(text))
+    start = text.find(sentence)
+    return (start, start + len(sentence)) if start >= 0 else (0, len(text))
 
 
 def _paths_of(arguments: dict[str, Any]) -> set[str]:

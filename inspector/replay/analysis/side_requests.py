@@ -99,9 +99,9 @@ def side_spending(session: Session, pricing: Pricing) -> tuple[SideSpending, ...
     return tuple(found)
 
 
-def cost_with_side_requests(cost: float | None, beside: Sequence[SideSpending]) -> float | None:
+def cost_with_side_requests(cost: float | None, requests: Sequence[SideSpending]) -> float | None:
     """Return dollars of a conversation plus its side requests; None if a part is unknown."""
-    parts = [cost, *(each.cost for each in beside)]
+    parts = [cost, *(each.cost for each in requests)]
     known = [part for part in parts if part is not None]
     return sum(known) if len(known) == len(parts) else None
 

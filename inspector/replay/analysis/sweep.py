@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from inspector.replay.engine.replay import replay
-from inspector.replay.figure import HowKnown, weakest
+from inspector.replay.figure import HowKnown, lowest_confidence
 from inspector.strategies.core.parameters import ParameterError
 
 if TYPE_CHECKING:
@@ -77,7 +77,7 @@ class Sweep:
 
     def known(self, name: str) -> HowKnown:
         """Return the lowest confidence of these figures."""
-        return weakest(HowKnown.EXACT, *(getattr(point.figures, name).known for point in self.points))
+        return lowest_confidence(HowKnown.EXACT, *(getattr(point.figures, name).known for point in self.points))
 
     @property
     def values(self) -> NDArray[np.float64]:

@@ -22,7 +22,7 @@ _AROUND: Final = ".:-/"
 _PARTED = re.compile(r"[./:@\-]+")
 """Separators between the parts of a word."""
 
-_TELLING = re.compile(r"[0-9_./:\-]|.[A-Z]")
+_INFORMATIVE = re.compile(r"[0-9_./:\-]|.[A-Z]")
 """Distinguishes an identifier, a path or a number from an ordinary word, which may be capitalized."""
 
 _LINE_SHOWN = re.compile(r'File "([^"\n]{3,300})", line (\d{1,7})')
@@ -40,7 +40,7 @@ _PLACE_BITS: Final = 40
 """A place encodes a result's block and, in this many low bits, the offset in its text."""
 
 
-class Map(Protocol):
+class MappingLike(Protocol):
     """The dictionary operations needed here."""
 
     def get(self, key: Any, default: Any = None, /) -> Any: ...
@@ -51,7 +51,7 @@ class Map(Protocol):
 class LayeredDict:
     """A dictionary layered over another one that stays unchanged."""
 
-    def __init__(self, below: Map) -> None:
+    def __init__(self, below: MappingLike) -> None:
         self._below = below
         self._above: dict[Any, Any] = {}
 
@@ -66,7 +66,10 @@ class UniqueTerms:
     """Index of the texts so far."""
 
     def __init__(
-        self, words: Map | None = None, lines: Map | None = None, settled_before: AbstractSet[int] = frozenset()
+        self,
+        words: MappingLike | None = None,
+        lines: MappingLike | None = None,
+        settled_before: AbstractSet[int] = frozenset(),
     ) -> None:
         """Create an index.
 
@@ -75,21 +78,21 @@ class UniqueTerms:
             lines: The only result with a line, by the line's hash, -1 for several places.
             settled_before: Hashes of words already settled.
         """
-        self._words: Map = {} if words is None else words
-        self._lines: Map = {} if lines is None else lines
+        self._words: MappingLike = {} if words is None else words
+        self._lines: MappingLike = {} if lines is None else lines
         # Hashes of words that need no further notes: ordinary words, and those in several places.
         self._settled: set[int] = set()
         self._settled_before = settled_before
 
-    def aside(self) -> UniqueTerms:
+    def layered(self) -> UniqueTerms:
         """Return a layered copy for the rest of the session, which may still change."""
         return UniqueTerms(LayeredDict(self._words), LayeredDict(self._lines), self._settled)
 
     def unsettled(self, text: str) -> list[str]:
         """Return the distinct words of a text that may have an entry or get one."""
-        said = dict.fromkeys(_WORD.findall(text))
-        left = set(map(hash, said)) - self._settled - self._settled_before
-        return [each for each in said if hash(each) in left] if left else []
+        parts = dict.fromkeys(_WORD.findall(text))
+        left = set(map(hash, parts)) - self._settled - self._settled_before
+        return [each for each in parts if hash(each) in left] if left else []
 
     def knows(self, word: str) -> bool:
         """Return True if a word of sufficient length has an entry."""
@@ -106,8 +109,8 @@ class UniqueTerms:
     def use_all(self, unsettled: list[str]) -> list[tuple[str, int, int]]:
         """Return a text's words that only one result contains, with result and offset, and mark them as used."""
         words, found = self._words, []
-        for said in unsettled:
-            word = said.strip(_AROUND)
+        for reported in unsettled:
+            word = reported.strip(_AROUND)
             place = words.get(hash(word), _ANYWHERE)
             if place >= 0:
                 found.append((word, *_result_and_start(place)))
@@ -117,8 +120,8 @@ class UniqueTerms:
     def results_showing(self, text: str) -> set[int]:
         """Return the only results for lines or words of a text, without marking them as used."""
         showing = {self._lines.get(hash(line), -1) for line in bare_lines(text)}
-        said = {each.strip(_AROUND) for each in _WORD.findall(text)}
-        showing |= {self._words.get(hash(word), _ANYWHERE) >> _PLACE_BITS for word in said}
+        seen = {each.strip(_AROUND) for each in _WORD.findall(text)}
+        showing |= {self._words.get(hash(word), _ANYWHERE) >> _PLACE_BITS for word in seen}
         return showing - {-1}
 
     def note_result(self, text: str, result: int) -> None:
@@ -127,11 +130,11 @@ class UniqueTerms:
         noted = 0
         seen: set[str] = set()
         for match in _WORD.finditer(text):
-            said = match[0]
-            if said in seen or (number := hash(said)) in settled or number in settled_before:
+            reported = match[0]
+            if reported in seen or (number := hash(reported)) in settled or number in settled_before:
                 continue
-            seen.add(said)
-            word = said.strip(_AROUND)
+            seen.add(reported)
+            word = reported.strip(_AROUND)
             known = _known(word, words)
             if known == _ANYWHERE:
                 settled.add(number)
@@ -142,7 +145,7 @@ class UniqueTerms:
                 noted += 1
             elif known >> _PLACE_BITS == result:
                 continue
-            offset = match.start() + said.index(word)
+            offset = match.start() + reported.index(word)
             words[hash(word)] = result << _PLACE_BITS | offset if known is None else _ANYWHERE
             _note_parts(word, result, offset, words)
         self._note_lines(text, result)
@@ -157,13 +160,13 @@ class UniqueTerms:
             unsettled: Its words.
         """
         words = self._words
-        for said in unsettled:
-            word = said.strip(_AROUND)
+        for reported in unsettled:
+            word = reported.strip(_AROUND)
             if _known(word, words) != _ANYWHERE:
                 words[hash(word)] = _ANYWHERE
                 for _, part in _parts(word):
                     words[hash(part)] = _ANYWHERE
-            self._settled.add(hash(said))
+            self._settled.add(hash(reported))
         self._note_lines(text, -1)
 
     def _note_lines(self, text: str, result: int) -> None:
@@ -184,15 +187,15 @@ def _result_and_start(place: int) -> tuple[int, int]:
     return place >> _PLACE_BITS, place & ((1 << _PLACE_BITS) - 1)
 
 
-def _known(word: str, words: Map) -> int | None:
+def _known(word: str, words: MappingLike) -> int | None:
     """Return the place of a word, None without an entry; `_ANYWHERE` for an ordinary word."""
-    if len(word) < _LEAST_WORD or not _TELLING.search(word):
+    if len(word) < _LEAST_WORD or not _INFORMATIVE.search(word):
         return _ANYWHERE
     place: int | None = words.get(hash(word))
     return place
 
 
-def _note(word: str, result: int, offset: int, words: Map) -> None:
+def _note(word: str, result: int, offset: int, words: MappingLike) -> None:
     key = hash(word)
     known = words.get(key)
     if known is None:
@@ -201,7 +204,7 @@ def _note(word: str, result: int, offset: int, words: Map) -> None:
         words[key] = _ANYWHERE
 
 
-def _note_parts(word: str, result: int, offset: int, words: Map) -> None:
+def _note_parts(word: str, result: int, offset: int, words: MappingLike) -> None:
     """Add the parts of a word; inlines `_note`, because there may be a million parts."""
     for start, part in _parts(word):
         key = hash(part)
@@ -220,8 +223,8 @@ def _parts(word: str) -> list[tuple[int, str]]:
     found, length = [], len(word)
     for signs in _PARTED.finditer(word):
         before, behind = signs.span()
-        if before >= _LEAST_WORD and _TELLING.search(word, 0, before):
+        if before >= _LEAST_WORD and _INFORMATIVE.search(word, 0, before):
             found.append((0, word[:before]))
-        if length - behind >= _LEAST_WORD and _TELLING.search(word, behind):
+        if length - behind >= _LEAST_WORD and _INFORMATIVE.search(word, behind):
             found.append((behind, word[behind:]))
     return found

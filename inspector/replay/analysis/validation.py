@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from inspector.tokens.calibration import Reading
+    from inspector.tokens.calibration import ResponseModel
 
 MEDIAN_PROMISE = 0.005
 
@@ -218,7 +218,7 @@ class Validation:
     baseline_cost: Prediction
     cuts: tuple[RecordedCut, ...]
     results: ResultFit | None
-    readings: Mapping[str, Reading]
+    readings: Mapping[str, ResponseModel]
     borrowed: str
 
     @property
@@ -284,15 +284,15 @@ def learned_caches(inputs: ReplayInputs) -> LearnedCaches | None:
         deviations.append(read_spread(found).deviation(hidden))
     recorded = inputs.recorded
     dollars = _dollars(cost[reported])
-    told = inputs.rates.cost(recorded, inputs.output)
+    result = inputs.rates.cost(recorded, inputs.output)
     later = inputs.reported & (inputs.previous_call >= 0)
     # The uncertainty of both halves is fitted separately, so their errors are independent.
     wide = NINE_OF_TEN * hypot(*deviations)
     return LearnedCaches(
         cache_read=Prediction(int(recorded.cache_read[reported].sum()), int(read.sum())),
         cache_write=Prediction(int(recorded.cache_write[reported].sum()), int(write.sum())),
-        cost=Prediction(_dollars(told[reported]), dollars),
-        later_cost=Prediction(_dollars(told[later]), _dollars(cost[later])),
+        cost=Prediction(_dollars(result[reported]), dollars),
+        later_cost=Prediction(_dollars(result[later]), _dollars(cost[later])),
         low=None if dollars is None else dollars - wide,
         high=None if dollars is None else dollars + wide,
     )
@@ -342,9 +342,9 @@ def result_fit(inputs: ReplayInputs) -> ResultFit | None:
     blocks = np.array([block for block, tokens in sizes.items() if tokens >= LEAST_RESULT], dtype=np.int64)
     if not len(blocks):
         return None
-    told = np.array([sizes[block] for block in blocks.tolist()])
-    ours = inputs.scale.calibration.ratio * inputs.table.tokens[blocks] + inputs.scale.beside[blocks]
-    off = np.abs(ours / told - 1)
+    reported = np.array([sizes[block] for block in blocks.tolist()])
+    ours = inputs.scale.calibration.ratio * inputs.table.tokens[blocks] + inputs.scale.uncounted[blocks]
+    off = np.abs(ours / reported - 1)
     return ResultFit(len(blocks), float(np.median(off)), float(np.quantile(off, 0.9)))
 
 

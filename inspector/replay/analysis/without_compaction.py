@@ -58,17 +58,17 @@ def without_compaction(session: Session, compaction: int) -> WithoutCompaction |
     seen = set(members)
     # End of each prompt in the joined context, for every context after the first.
     ends: dict[int, list[int]] = {}
-    said = {_texts(session, message) for message in members}
+    known = {_texts(session, message) for message in members}
     for index in chain[1:]:
         ends[index] = [len(members)]
         answers = (call.response for call in session.calls if call.context == index)
         first_response = min(answers, default=len(session.messages))
         for message in contexts[index].members:
             # Text that an agent repeats after a compaction is already present without it.
-            repeated = message < first_response and _texts(session, message) in said
+            repeated = message < first_response and _texts(session, message) in known
             if message not in seen and not repeated and not session.messages[message].is_summary:
                 seen.add(message)
-                said.add(_texts(session, message))
+                known.add(_texts(session, message))
                 members.append(message)
             ends[index].append(len(members))
     renumbered = {old: new for new, old in enumerate(at for at in range(len(contexts)) if at not in ends)}

@@ -40,8 +40,8 @@ def counted_twice(history: History) -> NDArray[np.int64]:
         call, following = made[:-1], made[1:]
         read = usage.cache_read[call]
         grown = usage.cache_read[following] - read
-        beside = usage.prompt[call] - read - 2 * grown
-        is_so = (read > 0) & (grown >= _LEAST_TOKENS) & (beside >= 0) & (beside <= _TOLERANCE)
+        remainder = usage.prompt[call] - read - 2 * grown
+        is_so = (read > 0) & (grown >= _LEAST_TOKENS) & (remainder >= 0) & (remainder <= _TOLERANCE)
         twice[call] = np.where(is_so, grown, 0)
     return twice if np.count_nonzero(twice) >= _LEAST_CALLS else np.zeros_like(twice)
 

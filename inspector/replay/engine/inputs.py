@@ -266,7 +266,7 @@ class ReplayInputs:
         cleared = plan_edits(self.history, self.renderer, Plan(), self.sizes)
         prefix = PromptEdits.of(self.layout, cleared).reusable(self.layout.previous_blocks)
         ratio, whole = self.sizes.ratio[:-1], np.rint(self.sizes.whole[:-1])
-        shared = self.before_blocks + ratio * (prefix.whole - prefix.removed)[:-1] + prefix.beside[:-1]
+        shared = self.before_blocks + ratio * (prefix.whole - prefix.removed)[:-1] + prefix.uncounted[:-1]
         shared = np.where(self.previous_call < 0, self.start_tokens, self.cacheable_tokens(shared, whole))
         # The reported size of the previous prompt is closer than a count of its texts.
         previous, kept = self.previous_call, self.recorded.prompt - self.recorded.uncached
@@ -327,7 +327,7 @@ class ReplayInputs:
         window: int | None = None,
         precise: bool = False,
         scale: TokenScale | None = None,
-        lender: CalibrationSource | None = None,
+        calibration_source: CalibrationSource | None = None,
     ) -> ReplayInputs:
         """Build the replay inputs of a session.
 
@@ -340,7 +340,7 @@ class ReplayInputs:
             window: Context window in tokens; by default from the file or the model's listing.
             precise: Count cut texts exactly, otherwise within a few tokens; reads every text that is cut.
             scale: Conversion to provider tokens; by default fitted to the session's reported usage.
-            lender: A session to borrow the token calibration from if this one reports too little and no scale is given;
+            calibration_source: Session to borrow the calibration from if this one reports too little, without a scale;
                 see `inspector.replay.calibration_source`.
         """
         calls = history.session.calls
@@ -354,9 +354,9 @@ class ReplayInputs:
         nothing = np.zeros(history.call_count + 1)
         cleared = plan_edits(history, renderer, Plan(), PromptSizes(nothing, nothing))
         recorded_removed = PromptEdits.of(layout, cleared).removed
-        scale = scale or TokenScale.of(history, table, recorded_removed, lender)
+        scale = scale or TokenScale.of(history, table, recorded_removed, calibration_source)
         responses = ResponseTokens.of(history, facts, table, scale)
-        layout = layout.with_uncounted(scale.beside, scale.calibration.ratio)
+        layout = layout.with_uncounted(scale.uncounted, scale.calibration.ratio)
         sums = layout.whole_tokens - recorded_removed
         whole = _whole_prompts(layout, scale, recorded, reported, sums)
         ratio = _ratio_within(layout, scale, whole, reported, recorded_removed)
@@ -507,7 +507,7 @@ def _blocks_before(
         for each in np.unique(ratio[context.calls]).tolist():
             calls = context.calls[ratio[context.calls] == each]
             prompt_blocks = context.prompt_blocks[ratio[context.calls] == each]
-            ends = np.maximum.accumulate(each * counted + context.beside)
+            ends = np.maximum.accumulate(each * counted + context.uncounted)
             middles = (ends[1:] + ends[:-1]) / 2
             found = np.searchsorted(middles, ends[prompt_blocks] - tail[calls])
             blocks[calls] = np.minimum(found, prompt_blocks)
@@ -535,5 +535,5 @@ def _blocks_before_changed(
 
 def _prefix_tokens(prefix: ReusablePrefix, ratio: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return the provider tokens of each prompt's prefix."""
-    tokens: NDArray[np.float64] = ratio * (prefix.whole - prefix.removed) + prefix.beside
+    tokens: NDArray[np.float64] = ratio * (prefix.whole - prefix.removed) + prefix.uncounted
     return tokens

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from inspector.replay.cache.prompt_usage import UNCHANGED, PromptUsage, anchored_usage, simulated_usage
-from inspector.replay.figure import Figure, HowKnown, weakest
+from inspector.replay.figure import Figure, HowKnown, lowest_confidence
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -134,7 +134,7 @@ def served_usage(
     ratio = inputs.sizes.ratio[asked]
     before_blocks = inputs.before_blocks[asked]
     reusable_removed = ratio * prefix.removed[asked]
-    reusable = np.rint(before_blocks + ratio * prefix.whole[asked] + prefix.beside[asked] - reusable_removed)
+    reusable = np.rint(before_blocks + ratio * prefix.whole[asked] + prefix.uncounted[asked] - reusable_removed)
     read = recorded.cache_read
     shortened = prefix.shortened[asked]
     lengthened = prefix.lengthened[asked] & inputs.may_read_all[asked]
@@ -177,7 +177,7 @@ def served_usage(
 
 def _held(inputs: ReplayInputs, prefix: ReusablePrefix, prompt: NDArray[np.int64]) -> NDArray[np.int64]:
     """Return the cacheable tokens of each prompt under a plan."""
-    tokens = inputs.sizes.ratio[:-1] * (prefix.whole - prefix.removed)[:-1] + prefix.beside[:-1]
+    tokens = inputs.sizes.ratio[:-1] * (prefix.whole - prefix.removed)[:-1] + prefix.uncounted[:-1]
     held = inputs.cacheable_tokens(inputs.before_blocks + tokens, prompt.astype(np.float64))
     return np.maximum(np.rint(held), 0).astype(np.int64)
 
@@ -227,7 +227,7 @@ def figures_of(
         uncached_tokens=Figure(int(ledger.uncached.sum()), served),
         output_tokens=Figure(int(ledger.output.sum()), output, lacks_output),
         cache_breaks=Figure(int(ledger.is_break.sum()), tokens),
-        cost_usd=Figure(cost, weakest(tokens, output, served), lacks_output or lacks_prices),
+        cost_usd=Figure(cost, lowest_confidence(tokens, output, served), lacks_output or lacks_prices),
     )
 
 

@@ -32,7 +32,7 @@ class ReusablePrefix:
             new context drops, bool.
         whole: Tokens with every block whole, int64.
         removed: Tokens the plan removed from it, int64.
-        beside: Provider tokens of its blocks beyond their counted ones, float64.
+        uncounted: Provider tokens of its blocks beyond their counted ones, float64.
     """
 
     blocks: NDArray[np.int64]
@@ -40,7 +40,7 @@ class ReusablePrefix:
     lengthened: NDArray[np.bool_]
     whole: NDArray[np.int64]
     removed: NDArray[np.int64]
-    beside: NDArray[np.float64]
+    uncounted: NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -128,7 +128,7 @@ class PromptEdits:
             lengthened=columns.by_call(lengthened),
             whole=columns.by_call(columns.tokens_before[ends]),
             removed=columns.by_call(removed),
-            beside=columns.by_call(columns.uncounted_before[ends]),
+            uncounted=columns.by_call(columns.uncounted_before[ends]),
         )
 
     def sent_before(self, blocks: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.float64]]:

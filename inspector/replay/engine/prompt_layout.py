@@ -58,7 +58,7 @@ class PromptLayout:
                     thread=context.thread,
                     blocks=blocks,
                     tokens=tokens[blocks],
-                    beside=np.zeros(len(blocks) + 1),
+                    uncounted=np.zeros(len(blocks) + 1),
                     carried=int(ends[context.carried]),
                     shared=0 if before is None else _shared(before.blocks[: before.prompt_blocks[-1]], blocks),
                     call_before=-1 if before is None else int(before.calls[-1]),
@@ -71,18 +71,18 @@ class PromptLayout:
                 last_of_thread[context.thread] = contexts[-1]
         return cls(history, tuple(contexts), previous, tokens, np.zeros(len(tokens), dtype=np.int64))
 
-    def with_uncounted(self, beside: NDArray[np.float64], ratio: float) -> PromptLayout:
+    def with_uncounted(self, uncounted: NDArray[np.float64], ratio: float) -> PromptLayout:
         """Return a copy with the provider tokens of each block beyond its counted ones.
 
         Args:
-            beside: Per block, provider tokens, float64.
+            uncounted: Per block, provider tokens, float64.
             ratio: Provider tokens per counted token.
         """
         contexts = tuple(
-            replace(context, beside=np.concatenate(([0.0], np.cumsum(beside[context.blocks]))))
+            replace(context, uncounted=np.concatenate(([0.0], np.cumsum(uncounted[context.blocks]))))
             for context in self.contexts
         )
-        return replace(self, contexts=contexts, envelopes=np.rint(beside / ratio).astype(np.int64))
+        return replace(self, contexts=contexts, envelopes=np.rint(uncounted / ratio).astype(np.int64))
 
     @cached_property
     def columns(self) -> PromptColumns:
@@ -170,7 +170,7 @@ class ContextLayout:
         thread: Its thread.
         blocks: Block indices in the order they are sent, int32.
         tokens: Their tokens, whole, int32.
-        beside: Running sum of provider tokens beyond the counted ones, float64, one longer than `blocks`.
+        uncounted: Running sum of provider tokens beyond the counted ones, float64, one longer than `blocks`.
         carried: Number of blocks present when the context began.
         shared: Number of leading blocks shared with the thread's last prompt before this context.
         call_before: That prompt's call, -1 for none.
@@ -182,7 +182,7 @@ class ContextLayout:
     thread: int
     blocks: NDArray[np.int32]
     tokens: NDArray[np.int32]
-    beside: NDArray[np.float64]
+    uncounted: NDArray[np.float64]
     carried: int
     shared: int
     call_before: int
@@ -269,7 +269,7 @@ class PromptColumns:
             begins=np.array(begins, dtype=np.int64),
             block=_joined([part for each in contexts for part in (each.blocks, (-1,))], np.int64),
             tokens_before=_joined([part for each in contexts for part in ((0,), np.cumsum(each.tokens))], np.int64),
-            uncounted_before=_joined([each.beside for each in contexts], np.float64),
+            uncounted_before=_joined([each.uncounted for each in contexts], np.float64),
         )
 
     def by_call(self, column: NDArray[Number], otherwise: float = 0) -> NDArray[Number]:

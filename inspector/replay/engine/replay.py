@@ -111,15 +111,15 @@ class Replay:
     @property
     def invalidated_calls(self) -> NDArray[np.intp]:
         """Calls at which an edit invalidates cached tokens, ascending."""
-        return self._recached[0]
+        return self._rewritten[0]
 
     @property
     def usage_without_edits(self) -> ServedPrompts:
         """Cache usage of `invalidated_calls` if no edit invalidated the cache."""
-        return self._recached[1]
+        return self._rewritten[1]
 
     @cached_property
-    def _recached(self) -> tuple[NDArray[np.intp], ServedPrompts]:
+    def _rewritten(self) -> tuple[NDArray[np.intp], ServedPrompts]:
         unbroken = self.prompt_edits.reusable(self.inputs.cached_blocks, unbroken=True)
         calls = np.flatnonzero(unbroken.blocks[:-1] != self.reusable_blocks[:-1])
         return calls, served_usage(self.inputs, unbroken, self.ledger.prompt_tokens, calls)
@@ -131,9 +131,9 @@ class Replay:
         rows = edits.in_force(self.history.call_count)
         rows = rows[edits.action[rows] != Action.WHOLE]
         ratio = float(self.inputs.sizes.ratio[-1])
-        beside = self.inputs.layout.thinking_uncounted[edits.block[rows]]
-        before = self.table.tokens[edits.block[rows]] + beside
-        cut = before - edits.tokens[rows] - np.where(edits.action[rows] == Action.REMOVED, 0, beside)
+        uncounted = self.inputs.layout.thinking_uncounted[edits.block[rows]]
+        before = self.table.tokens[edits.block[rows]] + uncounted
+        cut = before - edits.tokens[rows] - np.where(edits.action[rows] == Action.REMOVED, 0, uncounted)
         others = self.history.kind[edits.block[rows]] != BlockKind.TOOL_RESULT
         columns = (np.ones_like(before), before, cut, others)
         count = len(edits.reasons)

@@ -56,9 +56,9 @@ class ResponseTokens:
         if placeholder.any():
             thinks = history.kind == BlockKind.THINKING
             # Thinking is at least as long as its displayed text, even if its signature measures less.
-            beside = np.where(thinks, np.maximum(scale.beside, 0), scale.beside)
+            uncounted = np.where(thinks, np.maximum(scale.uncounted, 0), scale.uncounted)
             measured = scale.ratio[:-1] * _within(calls.response, history, table.tokens.astype(np.float64))
-            measured += _within(calls.response, history, beside)
+            measured += _within(calls.response, history, uncounted)
             # The reported count had already been streamed.
             lengths = np.maximum(np.rint(measured).astype(np.int64), reported)
             tokens = np.where(placeholder, lengths, tokens)

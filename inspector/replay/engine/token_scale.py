@@ -16,7 +16,7 @@ from inspector.replay.engine.deduplicated_prompts import deduplicated_prompts
 from inspector.replay.engine.recorded_calls import recorded_calls
 from inspector.replay.figure import HowKnown
 from inspector.session.model import BlockKind, LinkKind
-from inspector.tokens.calibration import BorrowedCalibration, Calibration, PromptContents, Reading, calibrate
+from inspector.tokens.calibration import BorrowedCalibration, Calibration, PromptContents, ResponseModel, calibrate
 from inspector.tokens.media_tokens import block_media_tokens, image_rule
 from inspector.tokens.model_fit import LEAST_CALLS
 from inspector.tokens.typical_ratios import drops_reasoning, typical_coefficients
@@ -60,25 +60,25 @@ class TokenScale:
     Attributes:
         ratio: Provider tokens per counted token, float64.
         prompt: Calibrated size of the recorded prompt, including system prompt and tool definitions, float64.
-        beside: Per block, provider tokens beyond its counted ones (envelope and signature), float64.
+        uncounted: Per block, provider tokens beyond its counted ones (envelope and signature), float64.
         has_signature: Per block, True if it has a signature that counts toward the prompt, bool.
         known: Confidence of prompt sizes on this scale.
         calibration: The underlying fit.
-        lender: The session the fit is borrowed from; None if there is no suitable one.
+        calibration_source: The session the fit is borrowed from; None if there is no suitable one.
     """
 
     ratio: NDArray[np.float64]
     prompt: NDArray[np.float64]
-    beside: NDArray[np.float64]
+    uncounted: NDArray[np.float64]
     has_signature: NDArray[np.bool_]
     known: HowKnown
     calibration: Calibration
-    lender: CalibrationSource | None = None
+    calibration_source: CalibrationSource | None = None
 
     @property
     def borrowed(self) -> str:
         """Source and size of the fit that the most-used model borrows; empty if it borrows none."""
-        fit, lender = self.calibration.main_borrowed, self.lender
+        fit, lender = self.calibration.main_borrowed, self.calibration_source
         if fit is None or lender is None:
             return ""
         whose = "the session that started this one" if lender.is_parent else "the session that this one continues"
@@ -90,7 +90,7 @@ class TokenScale:
         history: History,
         table: TokenTable,
         removed: Integers | None = None,
-        lender: CalibrationSource | None = None,
+        calibration_source: CalibrationSource | None = None,
     ) -> TokenScale:
         """Fit a session's counts to its reported usage, or use typical values of its models if there is too little.
 
@@ -98,20 +98,22 @@ class TokenScale:
             history: The session's columns.
             table: Its token counts.
             removed: Per call including the next one, counted tokens the agent itself had cleared by then.
-            lender: A session to borrow the fit from if this one reports too little.
+            calibration_source: A session to borrow the fit from if this one reports too little.
         """
-        calibration = calibrate_session(history, table, removed, () if lender is None else lender.fits)
+        calibration = calibrate_session(
+            history, table, removed, () if calibration_source is None else calibration_source.fits
+        )
         main = np.array(calibration.main)
         per_block = _of_main_model(history, table, calibration)
         fitted = calibration.is_fitted and table.is_complete
         return cls(
             ratio=calibration.call_ratio,
             prompt=calibration.prompt,
-            beside=main @ per_block - main[0] * table.tokens,
+            uncounted=main @ per_block - main[0] * table.tokens,
             has_signature=(per_block[2] > 0) & (history.signature > 0),
             known=HowKnown.CALIBRATED if fitted else HowKnown.ESTIMATED,
             calibration=calibration,
-            lender=lender,
+            calibration_source=calibration_source,
         )
 
     def of_calls(self, calls: Integers) -> TokenScale:
@@ -134,7 +136,7 @@ class TokenScale:
 
 
 def calibrate_session(
-    history: History, table: TokenTable, removed: Integers | None = None, lent: Sequence[BorrowedCalibration] = ()
+    history: History, table: TokenTable, removed: Integers | None = None, borrowed: Sequence[BorrowedCalibration] = ()
 ) -> Calibration:
     """Fit the table's counts to the session's reported usage; one row per call, including the next one.
 
@@ -142,18 +144,18 @@ def calibrate_session(
     prompt. Arguments are as for `TokenScale.of`, with the fits of another session.
     """
     reported = np.append(deduplicated_prompts(history), 0)
-    return fit_contents(history, prompt_contents(history, table, removed), reported, lent)
+    return fit_contents(history, prompt_contents(history, table, removed), reported, borrowed)
 
 
 def fit_contents(
     history: History,
-    contents: Mapping[Reading, PromptContents],
+    contents: Mapping[ResponseModel, PromptContents],
     reported: Integers,
-    lent: Sequence[BorrowedCalibration] = (),
+    borrowed: Sequence[BorrowedCalibration] = (),
 ) -> Calibration:
     """Fit prompt contents to reported prompt sizes; a size of 0 is predicted."""
     models = recorded_calls(history).models.and_again()
-    return calibrate(models, _growing_together(history, reported), contents, reported, lent)
+    return calibrate(models, _growing_together(history, reported), contents, reported, borrowed)
 
 
 def _growing_together(history: History, reported: Integers) -> Integers:
@@ -163,8 +165,8 @@ def _growing_together(history: History, reported: Integers) -> Integers:
     cannot be fitted. The thread is used instead, because its prompts share the same unrecorded part.
     """
     contexts: Integers = history.call_context.astype(np.int64)
-    told = contexts[reported > 0]
-    if len(told) < LEAST_CALLS or len(told) - len(np.unique(told)) >= LEAST_CALLS // 2:
+    result = contexts[reported > 0]
+    if len(result) < LEAST_CALLS or len(result) - len(np.unique(result)) >= LEAST_CALLS // 2:
         return contexts
     threads = np.array([context.thread for context in history.session.contexts], dtype=np.int64)
     return threads[contexts]
@@ -172,9 +174,9 @@ def _growing_together(history: History, reported: Integers) -> Integers:
 
 def prompt_contents(
     history: History, table: TokenTable, removed: Integers | None = None
-) -> dict[Reading, PromptContents]:
+) -> dict[ResponseModel, PromptContents]:
     """Return prompt contents for each reading, including the next prompt; arguments are as for `TokenScale.of`."""
-    contents = {Reading.SIGNATURES: signature_contents(history, table), **response_contents(history, table)}
+    contents = {ResponseModel.SIGNATURES: signature_contents(history, table), **response_contents(history, table)}
     if removed is None:
         return contents
     return {reading: each._replace(counted=each.counted - removed) for reading, each in contents.items()}
@@ -194,7 +196,7 @@ def signature_contents(history: History, table: TokenTable) -> PromptContents:
     return PromptContents(counted, blocks, np.where(drops, since_user, signatures), media)
 
 
-def response_contents(history: History, table: TokenTable) -> dict[Reading, PromptContents]:
+def response_contents(history: History, table: TokenTable) -> dict[ResponseModel, PromptContents]:
     """Return prompt contents for the readings with reported response lengths; empty if no length was reported."""
     responses = _MeasuredResponses.of(history, table)
     if not responses.measured.any():
@@ -208,10 +210,10 @@ def response_contents(history: History, table: TokenTable) -> dict[Reading, Prom
         [_said_by_user(history), responses.tokens > 0],
     )
     held = {
-        Reading.KEPT: reasoning,
-        Reading.SINCE_USER: since_user,
-        Reading.LAST: of_last,
-        Reading.DROPPED: np.zeros_like(reasoning),
+        ResponseModel.KEPT: reasoning,
+        ResponseModel.SINCE_USER: since_user,
+        ResponseModel.LAST: of_last,
+        ResponseModel.DROPPED: np.zeros_like(reasoning),
     }
     return {reading: PromptContents(texts, blocks, tokens - reasoning + each, media) for reading, each in held.items()}
 
@@ -296,7 +298,7 @@ def _of_main_model(history: History, table: TokenTable, calibration: Calibration
     rule = image_rule(calibration.main_model)
     per_block = np.vstack((_of_blocks(history, table), _media_of_blocks(history, table, rule)))
     reading = calibration.main_reading
-    if reading is Reading.SIGNATURES:
+    if reading is ResponseModel.SIGNATURES:
         if calibration.main_model and drops_reasoning(calibration.main_model):
             per_block[2] = 0
         return per_block
@@ -305,7 +307,7 @@ def _of_main_model(history: History, table: TokenTable, calibration: Calibration
     thinking = (history.kind == BlockKind.THINKING) & responses.measured
     per_block[0] = np.where(thinking, 0, table.tokens - table.media)
     per_block[2] = 0
-    if reading is Reading.KEPT:
+    if reading is ResponseModel.KEPT:
         begins = np.flatnonzero(responses.reasoning)
         # Assign it to the response's first block of reasoning if there is one, otherwise to its first block.
         places = np.flatnonzero(thinking)
@@ -317,8 +319,8 @@ def _of_main_model(history: History, table: TokenTable, calibration: Calibration
 
 
 def _said_by_user(history: History) -> NDArray[np.bool_]:
-    said: NDArray[np.bool_] = history.kind == BlockKind.USER_TEXT
-    return said
+    reported: NDArray[np.bool_] = history.kind == BlockKind.USER_TEXT
+    return reported
 
 
 def _over_prompts(history: History, per_block: Integers, marks: list[NDArray[np.bool_]]) -> tuple[Integers, Integers]:

@@ -75,7 +75,7 @@ class CostSheet:
         kinds: Prompt usage of every tool's results and every other kind of block, largest first.
         tiers: Effect of every part of every strategy, and the prompt usage of its blocks; None if it changed none.
         models: Cost of each model's calls with nothing cut and under the plan; empty if there is one model.
-        beside: Side requests by purpose; empty if there are none.
+        side_requests: Side requests by purpose; empty if there are none.
         results: The tool results that cost most to resend.
         compactions: Forecasts of recorded compactions.
         compacted: Totals of recorded compactions, independent of the plan; None if there are none.
@@ -94,7 +94,7 @@ class CostSheet:
     kinds: tuple[BreakdownRow, ...]
     tiers: tuple[tuple[GroupEffect, BreakdownRow | None], ...]
     models: tuple[tuple[ModelCost, ...], tuple[ModelCost, ...]]
-    beside: tuple[SideSpending, ...]
+    side_requests: tuple[SideSpending, ...]
     results: tuple[ResentBlock, ...]
     compactions: tuple[CompactionForecast, ...]
     compacted: CompactionTotals | None
@@ -141,7 +141,7 @@ def cost_sheet(
     next_calls = project_session(baseline, planned, terms.next_calls, recovery_cost)
     models = tuple(found if len(found) > 1 else () for found in map(model_costs, (baseline, planned)))
     differences = results_by_difference(planned.inputs)
-    beside = side_spending(baseline.inputs.history.session, baseline.inputs.pricing)
+    side_requests = side_spending(baseline.inputs.history.session, baseline.inputs.pricing)
     totals = outcome_explanations(baseline, planned, outcome, runs)
     explained: dict[Hashable, Explanation] = {
         **dict(totals.items()),
@@ -165,10 +165,10 @@ def cost_sheet(
         explained.update(recorded_cost_explanations(runs))
     elif runs is not None and runs.recovered:
         explained[NET] = net_saving_explanation(runs)
-    if beside:
-        explained.update({("beside", each.purpose): side_explanation(each, baseline) for each in beside})
-        explained[WITH_SIDE_REQUESTS] = cost_with_side_requests_explanation(planned, beside)
-        explained["before", WITH_SIDE_REQUESTS] = cost_with_side_requests_explanation(baseline, beside)
+    if side_requests:
+        explained.update({("beside", each.purpose): side_explanation(each, baseline) for each in side_requests})
+        explained[WITH_SIDE_REQUESTS] = cost_with_side_requests_explanation(planned, side_requests)
+        explained["before", WITH_SIDE_REQUESTS] = cost_with_side_requests_explanation(baseline, side_requests)
     if next_calls is not None:
         explained["next", "calls"] = next_calls_explanation(next_calls, planned.inputs.window)
     return CostSheet(
@@ -178,7 +178,7 @@ def cost_sheet(
         kinds=kinds,
         tiers=tiers,
         models=(models[0], models[1]),
-        beside=beside,
+        side_requests=side_requests,
         results=results,
         compactions=compactions,
         compacted=compaction_totals(baseline),

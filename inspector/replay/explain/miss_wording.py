@@ -23,7 +23,7 @@ _NOT_NAMED = {
 """Descriptions of the API's reasons that name no cause."""
 
 
-def told(miss: CacheMiss, session: Session) -> str:
+def describe_evidence(miss: CacheMiss, session: Session) -> str:
     """Describe the evidence for the cause without a final period. May contain session text: names.
 
     Args:

@@ -11,7 +11,7 @@ import numpy as np
 
 from inspector.replay.explain.explanation import Explanation, Input
 from inspector.replay.explain.totals import REPORTED, scale_inputs, scale_source
-from inspector.replay.figure import HowKnown, weakest
+from inspector.replay.figure import HowKnown, lowest_confidence
 from inspector.strategies.core.rendition import Action
 from inspector.tokens.media_tokens import image_rule, uncertain_documents, unsized_images
 
@@ -118,13 +118,13 @@ def block_explanation(
     return Explanation(
         round(ratio * sent),
         "tokens",
-        weakest(inputs.scale.known, HowKnown.ESTIMATED) if uncertain else inputs.scale.known,
+        lowest_confidence(inputs.scale.known, HowKnown.ESTIMATED) if uncertain else inputs.scale.known,
         _block_formula(planned, state, block),
         (
             Input("local estimate, whole", counted, "tokens"),
             Input("local estimate, as sent", sent, "tokens"),
             Input("provider tokens per counted token", ratio),
-            Input("framing and signature", round(float(inputs.scale.beside[block])), "tokens"),
+            Input("framing and signature", round(float(inputs.scale.uncounted[block])), "tokens"),
             *uncertain,
             *_difference(block, by_difference),
             *([Input("rule:", reason)] if reason else []),
@@ -302,6 +302,6 @@ def _block_formula(planned: Replay, state: ContextState, block: int) -> str:
         return "not in this prompt: removed by a compaction, in another thread, or added later"
     if state.action[block] == Action.REMOVED:
         return "removed by the plan"
-    known = weakest(planned.inputs.scale.known, HowKnown.CALIBRATED)
+    known = lowest_confidence(planned.inputs.scale.known, HowKnown.CALIBRATED)
     scale = "fitted to this session's reported usage" if known is HowKnown.CALIBRATED else "typical of the model family"
     return f"counted tokens times provider tokens per counted token, {scale}"

@@ -28,7 +28,7 @@ class Spending:
         parts: Dollars of each kind of token, by its name in `COST_PARTS`.
         kinds: Resend cost of every tool's results and every other kind of block, highest first.
         heaviest: The tool results that cost most to resend, highest first.
-        beside: Dollars of side requests by purpose; None for one without a price.
+        side_requests: Dollars of side requests by purpose; None for one without a price.
         copied_calls: Calls copied from an earlier session, which was billed for them.
     """
 
@@ -37,7 +37,7 @@ class Spending:
     parts: dict[str, Figure]
     kinds: tuple[BreakdownRow, ...]
     heaviest: tuple[ResentBlock, ...]
-    beside: tuple[float | None, ...] = ()
+    side_requests: tuple[float | None, ...] = ()
     copied_calls: int = 0
 
     def share(self, figure: Figure) -> float | None:
@@ -93,13 +93,13 @@ def spending_of(replay: Replay) -> Spending:
     explained = cost_part_explanations(replay)
     kinds = sorted(breakdown.by_kind(), key=lambda row: -(row.cost.value or 0.0))
     session = replay.inputs.history.session
-    beside = side_spending(session, replay.inputs.pricing)
+    side_requests = side_spending(session, replay.inputs.pricing)
     return Spending(
         replay=replay,
         total=replay.figures.cost_usd,
         parts={name: Figure(each.value, each.known, each.is_lower_bound) for name, each in explained.items()},
         kinds=tuple(kinds),
         heaviest=breakdown.heaviest(MOST_CARRIED),
-        beside=tuple(each.cost for each in beside),
+        side_requests=tuple(each.cost for each in side_requests),
         copied_calls=session.copied_calls,
     )

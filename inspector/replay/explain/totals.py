@@ -10,9 +10,9 @@ from inspector.replay.analysis.prompt_overhead import system_tokens
 from inspector.replay.analysis.side_requests import cost_with_side_requests
 from inspector.replay.engine.recorded_calls import recorded_calls
 from inspector.replay.explain.explanation import Explanation, Input
-from inspector.replay.figure import HowKnown, weakest
+from inspector.replay.figure import HowKnown, lowest_confidence
 from inspector.replay.pricing.rates import RateColumn
-from inspector.tokens.calibration import Reading
+from inspector.tokens.calibration import ResponseModel
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -98,7 +98,7 @@ def scale_inputs(inputs: ReplayInputs) -> Iterator[Input]:
     yield Input("provider tokens per counted token", fit.main.ratio)
     yield Input("framing tokens per block", fit.main.per_block, "tokens")
     signed = any(block.signature_characters for block in inputs.history.session.blocks)
-    if signed and fit.main_reading is Reading.SIGNATURES:
+    if signed and fit.main_reading is ResponseModel.SIGNATURES:
         yield Input("tokens per signature character", fit.main.per_signature_character, "tokens")
     if inputs.table.media.any():
         yield Input("provider tokens per token of its rule for images and documents", fit.main.per_media_token)
@@ -242,7 +242,7 @@ def cost_part_explanations(replay: Replay) -> dict[str, Explanation]:
         found["requests_usd"] = Explanation(
             (asked or 0.0) + charged,
             "$",
-            weakest(figures.cost_usd.known, HowKnown.CALIBRATED),
+            lowest_confidence(figures.cost_usd.known, HowKnown.CALIBRATED),
             "requests by the plan's strategies, and per-call charges",
             (Input("requests by the plan's strategies", asked, "$"), Input("per-call charges", charged, "$")),
             replay.inputs.pricing.source,
@@ -309,11 +309,11 @@ def model_cost_explanation(row: ModelCost, replay: Replay) -> Explanation:
 def side_explanation(row: SideSpending, replay: Replay) -> Explanation:
     """Explain the cost of side requests of one purpose, each with its place in the conversation."""
     calls = len(replay.inputs.history.session.calls)
-    told = [
-        Input(f"request {number:,}: {_told_of(each, calls)}", each.cost, "$")
+    parts = [
+        Input(f"request {number:,}: {_described(each, calls)}", each.cost, "$")
         for number, each in enumerate(row.requests[:MOST_SIDE_REQUESTS], start=1)
     ]
-    more = len(row.requests) - len(told)
+    more = len(row.requests) - len(parts)
     return Explanation(
         row.cost,
         "$",
@@ -324,14 +324,14 @@ def side_explanation(row: SideSpending, replay: Replay) -> Explanation:
             Input("prompt tokens", row.prompt, "tokens"),
             Input("of these, read from the cache", row.cache_read, "tokens"),
             Input("output", row.output, "tokens"),
-            *told,
+            *parts,
             *([Input("further requests", more, "calls")] if more else []),
         ),
         replay.inputs.pricing.source,
     )
 
 
-def _told_of(request: SideRequest, calls: int) -> str:
+def _described(request: SideRequest, calls: int) -> str:
     size = f"{request.prompt:,} tokens in, {request.output:,} out"
     if request.before is None:
         return size
@@ -339,15 +339,15 @@ def _told_of(request: SideRequest, calls: int) -> str:
     return f"{place}, {size}"
 
 
-def cost_with_side_requests_explanation(replay: Replay, beside: Sequence[SideSpending]) -> Explanation:
+def cost_with_side_requests_explanation(replay: Replay, side_requests: Sequence[SideSpending]) -> Explanation:
     """Explain the cost of a session including its side requests."""
     cost = replay.figures.cost_usd
     return Explanation(
-        cost_with_side_requests(cost.value, beside),
+        cost_with_side_requests(cost.value, side_requests),
         "$",
         cost.known,
         "cost of the conversation's calls plus its side requests",
-        (Input("cost", cost.value, "$"), *(Input(each.purpose, each.cost, "$") for each in beside)),
+        (Input("cost", cost.value, "$"), *(Input(each.purpose, each.cost, "$") for each in side_requests)),
         replay.inputs.pricing.source,
         is_lower_bound=cost.is_lower_bound,
     )

@@ -113,10 +113,10 @@ class Pricing:
             moment = float(time // 1 if is_fine else time // _DAY * _DAY)
         key = (name, moment, terms)
         if key not in self._known:
-            said = BillingTerms.of_code("" if self.given is not None else terms)
-            if not said.speed and listed is not None and _is_called_fast(name, listed):
-                said = said._replace(speed=FAST)
-            self._known[key] = self._under(said, own and own.at(moment), listed, moment)
+            reported = BillingTerms.of_code("" if self.given is not None else terms)
+            if not reported.speed and listed is not None and _is_called_fast(name, listed):
+                reported = reported._replace(speed=FAST)
+            self._known[key] = self._under(reported, own and own.at(moment), listed, moment)
         return self._known[key]
 
     def _under(self, terms: BillingTerms, own: Rates | None, listed: ListedModel | None, moment: float) -> Rates | None:
@@ -178,18 +178,20 @@ class Pricing:
             terms: Per call, its billing terms in the format of `BillingTerms.code`; standard terms by default.
         """
         names, code = Categorical.of(models)
-        said, said_code = Categorical.of(["" for _ in code] if terms is None else terms)
+        reported, said_code = Categorical.of(["" for _ in code] if terms is None else terms)
         if not len(code):
             return CallRates.of((None,), np.zeros(0, dtype=np.int32), self.factor)
         within_day = np.array([self._changes_within_day(model) for model in names], dtype=np.bool_)
         moment = np.floor(np.where(np.isnan(times), self.today, times))
         moment = np.where(within_day[code], moment, np.floor(moment / _DAY) * _DAY).astype(np.int64)
-        code = code * len(said) + said_code
+        code = code * len(reported) + said_code
         first = int(moment.min())
         span = int(moment.max()) - first + 1
         keys, index = np.unique(code * span + (moment - first), return_inverse=True)
         rates = tuple(
-            self.rates(names[key // span // len(said)], float(key % span + first), said[key // span % len(said)])
+            self.rates(
+                names[key // span // len(reported)], float(key % span + first), reported[key // span % len(reported)]
+            )
             for key in keys.tolist()
         )
         return CallRates.of(rates, index.astype(np.int32), self.factor)

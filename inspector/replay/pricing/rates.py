@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 import numpy as np
 
 from inspector.errors import InspectorError
-from inspector.replay.pricing.surcharges import LESS
+from inspector.replay.pricing.surcharges import DISCOUNTED
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -235,7 +235,7 @@ class CallRates:
     def is_lower_bound(self) -> NDArray[np.bool_]:
         """True for calls with a billed item of unknown price: their cost is a lower bound."""
         more = np.array(
-            [entry is not None and not LESS.issuperset(entry.unpriced) for entry in self.rates], dtype=np.bool_
+            [entry is not None and not DISCOUNTED.issuperset(entry.unpriced) for entry in self.rates], dtype=np.bool_
         )
         return more[self.index] if len(more) else np.zeros(len(self.index), dtype=np.bool_)
 

@@ -74,7 +74,7 @@ SEARCH_PRICES = {"anthropic": 0.01}
 Anthropic, pricing, web search tool: $10 for 1,000 searches (2026-09-04).
 """
 
-LESS = frozenset({"batch", "flex"})
+DISCOUNTED = frozenset({"batch", "flex"})
 """Discounted terms: without a known price, the standard price is an upper bound."""
 
 

@@ -6,7 +6,7 @@ from collections import defaultdict
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from inspector.replay.figure import HowKnown, weakest
+from inspector.replay.figure import HowKnown, lowest_confidence
 from inspector.replay.tuning.choice import LEAST_SESSIONS, PlanChoice, choose
 from inspector.replay.tuning.search import COARSE, SAMPLED
 from inspector.session.related import parent_of
@@ -104,7 +104,7 @@ class FleetGroup:
     @property
     def known(self) -> HowKnown:
         """Confidence of savings on all of them."""
-        return weakest(*(session.known for session in self.sessions))
+        return lowest_confidence(*(session.known for session in self.sessions))
 
 
 @dataclass(frozen=True, eq=False)

@@ -23,7 +23,7 @@ import numpy as np
 from inspector.replay.analysis.plan_outcome import NOTHING
 from inspector.replay.tuning.search_space import Dimension, SearchSpace, between, spaces_of
 from inspector.replay.tuning.trial import Flaw
-from inspector.replay.tuning.trial_table import TrialTable, front
+from inspector.replay.tuning.trial_table import TrialTable, pareto_front
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Sequence
@@ -166,7 +166,7 @@ class GroupSearch:
         ranked = sorted(table.plans, key=self._score, reverse=True)
         best = [plan for plan in ranked if self._score(plan) > 0] or ranked[:1]
         saved = np.where(table.allowed(self.constraints), table.saved.sum(axis=1), np.nan)
-        on_front = (table.plans[at] for at in front(saved, table.needed.sum(axis=1)))
+        on_front = (table.plans[at] for at in pareto_front(saved, table.needed.sum(axis=1)))
         return tuple(dict.fromkeys((*best[:SHORTLISTED], *on_front)))
 
     @property
@@ -189,7 +189,7 @@ class GroupSearch:
         return any(trial is not None and trial.flaw == Flaw.DROPS_TEXT for trial in self._trials[plan])
 
     def _coordinate_search(self, spaces: Sequence[SearchSpace]) -> Iterator[tuple[Plan, ...]]:
-        spaces = [space.without(self._tells_nothing) for space in spaces]
+        spaces = [space.without(self._is_uninformative) for space in spaces]
         places = {at: space.starts() for at, space in enumerate(spaces)}
         yield from self._untried(start for starts in places.values() for start in starts)
         self._judge()
@@ -212,7 +212,7 @@ class GroupSearch:
     def _best_few(self, plans: Iterable[Plan]) -> tuple[Plan, ...]:
         return tuple(sorted(plans, key=self._score, reverse=True)[:STARTS_KEPT])
 
-    def _tells_nothing(self, plan: Plan, others: Collection[Plan]) -> bool:
+    def _is_uninformative(self, plan: Plan, others: Collection[Plan]) -> bool:
         """Return True if the other plans that were tried have the same score as this one."""
         known = [self._scores[other] for other in others if other in self._scores]
         return bool(known) and all(abs(each - self._score(plan)) < NOTHING for each in known)

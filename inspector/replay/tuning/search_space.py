@@ -65,10 +65,10 @@ TRIGGERS: Final[tuple[Mapping[str, ParameterValue], ...]] = (
 )
 """When edits of text already sent are made, in addition to at once."""
 
-_TELLING: Final[tuple[Mapping[str, ParameterValue], ...]] = ({"batch-calls": 20}, {"batch-tokens": 20_000})
+_INFORMATIVE: Final[tuple[Mapping[str, ParameterValue], ...]] = ({"batch-calls": 20}, {"batch-tokens": 20_000})
 
 _KINDS: Final[tuple[Mapping[str, ParameterValue], ...]] = (
-    *_TELLING,
+    *_INFORMATIVE,
     {"batch-share": 30},
     {"batch-idle": 300},
     {"batch-before": 50},
@@ -206,7 +206,7 @@ class SearchSpace:
         for each in self.limits:
             yield from self._ends(each)
         for each in self.triggers:
-            yield from _put_all(self.plan, ((each, TRIGGERS.index(trigger)) for trigger in _TELLING))
+            yield from _put_all(self.plan, ((each, TRIGGERS.index(trigger)) for trigger in _INFORMATIVE))
 
     def _ends(self, limit: Dimension) -> Iterator[Plan]:
         """Yield the plan with one limit tight, and wide."""

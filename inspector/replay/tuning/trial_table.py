@@ -133,7 +133,7 @@ class TrialTable:
         return allowed
 
 
-def front(saved: NDArray[np.float64], needed: NDArray[np.int64]) -> list[int]:
+def pareto_front(saved: NDArray[np.float64], needed: NDArray[np.int64]) -> list[int]:
     """Return the Pareto front of plans with high savings and few needs.
 
     Args:

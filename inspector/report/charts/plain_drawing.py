@@ -276,7 +276,7 @@ def _dash(layer: _Layer, row: Row) -> str:
     return "" if is_whole else f' stroke-dasharray="{" ".join(map(_px, dashes))}"'
 
 
-def _told(layer: _Layer, row: Row) -> str:
+def _text_of(layer: _Layer, row: Row) -> str:
     """Return the tooltip of a shape, as its title."""
     tooltip = layer.encoding.get("tooltip")
     if not tooltip:
@@ -362,7 +362,7 @@ def _dot(layer: _Layer, row: Row, frame: _Frame, size: float) -> str:
     across, down = _place(layer.channel("x"), row, frame.x, 0), _place(layer.channel("y"), row, frame.y, 0)
     radius = (size / 3.1416) ** 0.5
     look = f'r="{_px(radius)}" fill="{escape(_color(layer, row))}"'
-    return f'<circle cx="{_px(across)}" cy="{_px(down)}" {look}>{_told(layer, row)}</circle>'
+    return f'<circle cx="{_px(across)}" cy="{_px(down)}" {look}>{_text_of(layer, row)}</circle>'
 
 
 def _rules(layer: _Layer, frame: _Frame) -> Iterator[str]:
@@ -385,7 +385,7 @@ def _columns(layer: _Layer, frame: _Frame) -> Iterator[str]:
     edges = [0.0, *((before + after) / 2 for before, after in pairwise(middles)), frame.width]
     for row, (left, right) in zip(layer.rows, pairwise(edges), strict=True):
         box = f'x="{_px(left)}" y="0" width="{_px(max(right - left, 0))}" height="{_px(frame.height)}"'
-        yield f'<rect {box} pointer-events="all">{_told(layer, row)}</rect>'
+        yield f'<rect {box} pointer-events="all">{_text_of(layer, row)}</rect>'
 
 
 def _words_of(layer: _Layer, frame: _Frame) -> Iterator[str]:
@@ -416,19 +416,19 @@ def _bars(layer: _Layer, frame: _Frame) -> Iterator[str]:
             yield _box(layer, row, left + 0.5, top, max(right - left - 1, 0.5), frame.y.at(0) - top)
         return
     offset = layer.channel("yOffset")
-    beside = offset.get("sort", [None])
+    grouped = offset.get("sort", [None])
     room = frame.y.step * 0.8
-    thick = room / len(beside)
+    thick = room / len(grouped)
     for row in layer.rows:
         down = frame.y.at(row[layer.channel("y")["field"]]) + (frame.y.step - room) / 2
-        down += thick * (beside.index(row[offset["field"]]) if offset else 0)
+        down += thick * (grouped.index(row[offset["field"]]) if offset else 0)
         zero, end = frame.x.at(0), frame.x.at(row[layer.channel("x")["field"]])
         yield _box(layer, row, min(zero, end), down + thick * 0.05, abs(end - zero), thick * 0.9)
 
 
 def _box(layer: _Layer, row: Row, left: float, top: float, width: float, height: float) -> str:
     place = f'x="{_px(left)}" y="{_px(top)}" width="{_px(width)}" height="{_px(height)}"'
-    return f'<rect {place} fill="{escape(_color(layer, row))}">{_told(layer, row)}</rect>'
+    return f'<rect {place} fill="{escape(_color(layer, row))}">{_text_of(layer, row)}</rect>'
 
 
 _MARKS = {

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from inspector.replay.analysis.breakdown import part_label
 from inspector.replay.cache.miss_causes import MissCause
-from inspector.report.cache_text import DEAREST, dearest
+from inspector.report.cache_text import COSTLIEST, costliest
 from inspector.report.catalogue import CostParts, quantity
 from inspector.report.charts.palette import DASHES, SERIES, config
 from inspector.report.layout import plain
@@ -143,7 +143,7 @@ def bill_chart(report: Report, palette: Palette) -> dict[str, Any] | None:
         edges = {f"y{at}": round(top, 6) for at, top in enumerate(tops)}
         rows.append({"call": first + 1, "last": last, "from": first + 0.5, "to": last + 0.5, **dollars, **edges})
     layers = _stacked([quantity(CostParts, name).label for name in BILL], palette)
-    named = [] if report.cache_misses is None else dearest(report.cache_misses, DEAREST)
+    named = [] if report.cache_misses is None else costliest(report.cache_misses, COSTLIEST)
     if named:
         # Leave a text line per miss above the bars.
         top = max(row[f"y{len(BILL)}"] for row in rows) * HEIGHT / (HEIGHT - WORDS_HEIGHT * (len(named) + 1))
@@ -192,12 +192,12 @@ def _named_miss(
     """Draw a line from a call's bar up to the label of its miss, each label at its own height."""
     bar = next(row for row in rows if row["call"] <= miss.call <= row["last"])
     cost = "" if miss.extra_usd is None else f", {IN_TEXT.dollars(miss.extra_usd)}"
-    said = f"call {miss.call:,}: {MissCause(miss.cause).short}{cost}"
+    text = f"call {miss.call:,}: {MissCause(miss.cause).short}{cost}"
     is_late = miss.call > calls / 2
     at = WORDS_HEIGHT * (place + 0.5)
     x = {"field": "call", "type": "quantitative"}
     data = {"values": [{"call": miss.call, "top": bar[f"y{len(BILL)}"]}]}
-    words = {"type": "text", "text": said, "align": "right" if is_late else "left", "dx": -4 if is_late else 4}
+    words = {"type": "text", "text": text, "align": "right" if is_late else "left", "dx": -4 if is_late else 4}
     return [
         {
             "data": data,

@@ -60,7 +60,7 @@ class _Writer:
             if message.role is Role.ASSISTANT:
                 self._answer(message, self._calls.get(index))
             else:
-                self._said(message)
+                self._message(message)
         name, _, version = self._session.agent.rpartition(" ")
         if not name or not any(character.isdigit() for character in version):
             name, version = self._session.agent, ""
@@ -82,8 +82,8 @@ class _Writer:
 
     def _answer(self, message: Message, call: Call | None) -> None:
         blocks = message.blocks
-        said = [block for block in blocks if block.kind not in (BlockKind.THINKING, BlockKind.TOOL_CALL)]
-        step = self._add(message, "agent", self._content(said))
+        parts = [block for block in blocks if block.kind not in (BlockKind.THINKING, BlockKind.TOOL_CALL)]
+        step = self._add(message, "agent", self._content(parts))
         thoughts = [block for block in blocks if block.kind is BlockKind.THINKING]
         texts = [text for block in thoughts if (text := self._session.text(block))]
         self._losses.note("reasoning blocks without recorded text left out", len(thoughts) - len(texts))
@@ -110,7 +110,7 @@ class _Writer:
         arguments = call_input(self._session.text(block), self._losses)
         return {"tool_call_id": block.tool_call_id, "function_name": block.tool_name, "arguments": arguments}
 
-    def _said(self, message: Message) -> None:
+    def _message(self, message: Message) -> None:
         blocks = []
         for block in message.blocks:
             if block.kind is BlockKind.TOOL_RESULT:

@@ -42,8 +42,8 @@ def anthropic_request(session: Session, selection: Selection, losses: Losses) ->
             losses.note("messages without content left out")
     note_unnamed_results(session, selection, losses)
     losses.note("usage and times of calls left out", sum(index in selection.calls for index in selection.main))
-    beside = {"tools": tools, "system": system}
-    return {**request, **{name: value for name, value in beside.items() if value}, "messages": messages}
+    others = {"tools": tools, "system": system}
+    return {**request, **{name: value for name, value in others.items() if value}, "messages": messages}
 
 
 def _speaker(message: Message) -> str:
@@ -109,8 +109,8 @@ def openai_request(session: Session, selection: Selection, losses: Losses) -> di
 
 
 def _answer(session: Session, blocks: list[Block], losses: Losses) -> OpenAiMessage:
-    said = [block for block in blocks if block.kind not in (BlockKind.TOOL_CALL, BlockKind.THINKING)]
-    entry: OpenAiMessage = {"role": "assistant", "content": _openai_content(session, said, losses)}
+    parts = [block for block in blocks if block.kind not in (BlockKind.TOOL_CALL, BlockKind.THINKING)]
+    entry: OpenAiMessage = {"role": "assistant", "content": _openai_content(session, parts, losses)}
     thoughts = [block for block in blocks if block.kind is BlockKind.THINKING]
     texts = [text for block in thoughts if (text := session.text(block))]
     if texts:

@@ -48,7 +48,7 @@ def select(session: Session, losses: Losses, *, whole: bool, with_subagents: boo
     if not whole:
         contexts = [context for context in session.contexts if context.thread == main]
         return Selection(tuple(contexts[-1].members) if contexts else (), calls=calls)
-    said: dict[int, list[int]] = {}
+    by_name: dict[int, list[int]] = {}
     for index, message in enumerate(session.messages):
         if message.role is Role.OTHER or message.is_synthetic:
             losses.note("notices left out because they were never sent to a model")
@@ -57,13 +57,13 @@ def select(session: Session, losses: Losses, *, whole: bool, with_subagents: boo
         elif all(block.kind is BlockKind.OTHER for block in message.blocks) and message.blocks:
             losses.note("messages with only unknown blocks left out")
         else:
-            said.setdefault(message.thread, []).append(index)
+            by_name.setdefault(message.thread, []).append(index)
     losses.note("compactions not marked as such", len(session.compactions))
-    others = {thread: tuple(members) for thread, members in said.items() if thread != main}
+    others = {thread: tuple(members) for thread, members in by_name.items() if thread != main}
     if not with_subagents:
         losses.note("messages of subagents left out", sum(map(len, others.values())))
         others = {}
-    return Selection(tuple(said.get(main, ())), others, calls)
+    return Selection(tuple(by_name.get(main, ())), others, calls)
 
 
 def _main_thread(session: Session) -> int:

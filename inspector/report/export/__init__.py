@@ -6,7 +6,7 @@ from difflib import get_close_matches
 from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
-from inspector.report.export.apply_methods import CUT_AT_ONCE, HOOK, OF_AGENTS, OWN_CODE, WAYS
+from inspector.report.export.apply_methods import APPLY_METHODS, CUT_AT_ONCE, HOOK, OF_AGENTS, OWN_CODE
 from inspector.report.export.coding_agents import CODING_AGENTS
 from inspector.report.export.design_documents import FOUNDING
 from inspector.report.export.frameworks import FRAMEWORKS
@@ -24,7 +24,7 @@ TARGETS: dict[str, Target] = {target.name: target for target in (*FOUNDING, *FRA
 """Every system with settings for plans, by name, in display order."""
 
 TITLES: Mapping[str, str] = {
-    **{way.name: way.title for way in WAYS.values()},
+    **{way.name: way.title for way in APPLY_METHODS.values()},
     **{target.name: target.title for target in TARGETS.values()},
 }
 """Titles of all export formats by name: code and hooks first, since settings of a system do not limit them."""
@@ -40,8 +40,8 @@ def export_plan(plan: Plan, name: str) -> Exported:
     Raises:
         ExportError: The name is unknown, or the target supports nothing in the plan.
     """
-    if name in WAYS:
-        return WAYS[name].export(plan)
+    if name in APPLY_METHODS:
+        return APPLY_METHODS[name].export(plan)
     if name not in TARGETS:
         near = get_close_matches(name, TITLES, n=1)
         meant = f"; did you mean {near[0]}?" if near else "."
@@ -152,7 +152,7 @@ def answer_for(name: str, plan: Plan) -> AgentSupport:
         only = ", ".join(strategy.name for strategy in exported.applied)
         by = f"Through {TITLES[name]}: {only}, which compare (c) shows separately."
         return AgentSupport(f"{agent} can apply part of it", by, tuple(made), agent, exported.applied)
-    takes = f"{WAYS[HOOK].takes}: {CUT_AT_ONCE}" if HOOK in names else ", ".join(TARGETS[names[0]].takes)
+    takes = f"{APPLY_METHODS[HOOK].takes}: {CUT_AT_ONCE}" if HOOK in names else ", ".join(TARGETS[names[0]].takes)
     advice = f"Supported: {takes}. {own_code}"
     return AgentSupport(f"{agent} cannot apply it", advice, (OWN_CODE,), agent, ())
 
@@ -181,11 +181,11 @@ def _exported(plan: Plan, name: str) -> Exported | None:
 
 
 __all__ = [
+    "APPLY_METHODS",
     "NONE_THAT_SAVES",
     "NONE_THAT_SAVES_NET",
     "TARGETS",
     "TITLES",
-    "WAYS",
     "AgentSupport",
     "ExportError",
     "Exported",

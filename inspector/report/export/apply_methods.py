@@ -76,7 +76,7 @@ def _hook(plan: Plan) -> Exported:
     return Exported(text, "sh", where, left, applied(plan).strategies)
 
 
-WAYS: Mapping[str, ApplyMethod] = {
+APPLY_METHODS: Mapping[str, ApplyMethod] = {
     OWN_CODE: ApplyMethod(OWN_CODE, "your own code", "any plan", _own_code),
     HOOK: ApplyMethod(HOOK, "a hook in the live agent", "strategies that cut results on arrival", _hook),
 }

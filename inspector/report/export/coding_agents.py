@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
-from inspector.report.export.target import Target, json_settings, said
+from inspector.report.export.target import Target, json_settings, settings_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -15,14 +15,16 @@ if TYPE_CHECKING:
 
 def _assignments(chosen: Mapping[str, Strategy]) -> str:
     return "".join(
-        f"{name} = {json.dumps(value)}\n" for strategy in chosen.values() for name, value in said(strategy).items()
+        f"{name} = {json.dumps(value)}\n"
+        for strategy in chosen.values()
+        for name, value in settings_of(strategy).items()
     )
 
 
 def _history_processors(chosen: Mapping[str, Strategy]) -> str:
     lines = ["agent:", "  history_processors:"]
     for strategy in chosen.values():
-        first, *others = said(strategy).items()
+        first, *others = settings_of(strategy).items()
         lines += [f"    - {first[0]}: {first[1]}", *(f"      {name}: {value}" for name, value in others)]
     return "\n".join(lines) + "\n"
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, cast
 
-from inspector.report.export.target import Target, json_settings, said, values
+from inspector.report.export.target import Target, json_settings, settings_of, values
 from inspector.strategies.history.tools import known_tools
 from inspector.strategies.library.tiered_stale import TIERS, TieredStale
 
@@ -39,7 +39,7 @@ _PROJECTIONS = {
 def _projection(chosen: Mapping[str, Strategy]) -> str:
     calls = []
     for name, strategy in chosen.items():
-        arguments = [f"{argument}={value}" for argument, value in said(strategy).items()]
+        arguments = [f"{argument}={value}" for argument, value in settings_of(strategy).items()]
         if name == "keep-recent":
             arguments = [str(values(strategy)["keep"])]
         calls.append(f"{_PROJECTIONS[name]}({', '.join(arguments)})")
@@ -47,7 +47,7 @@ def _projection(chosen: Mapping[str, Strategy]) -> str:
 
 
 def _constants(chosen: Mapping[str, Strategy]) -> str:
-    written = {name: value for strategy in chosen.values() for name, value in said(strategy).items()}
+    written = {name: value for strategy in chosen.values() for name, value in settings_of(strategy).items()}
     return "".join(f"const {name}: usize = {value};\n" for name, value in written.items())
 
 
@@ -58,7 +58,7 @@ def _trim_profiles(chosen: Mapping[str, Strategy]) -> str:
     strategy = chosen["trim-at-insertion"]
     found = values(strategy)
     if not found["per_tool"]:
-        constants = {name: value for name, value in said(strategy).items() if name != "TOOL_TRIM_PROFILES"}
+        constants = {name: value for name, value in settings_of(strategy).items() if name != "TOOL_TRIM_PROFILES"}
         return "".join(f"{name} = {value:_}\n" for name, value in constants.items())
     lines = ["TOOL_TRIM_PROFILES = {"]
     for tool, prefix in (*_PROFILES, ("default", "")):

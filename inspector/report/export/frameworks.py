@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
-from inspector.report.export.target import Target, said, sections, values
+from inspector.report.export.target import Target, sections, settings_of, values
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -17,7 +17,7 @@ def _context_management(chosen: Mapping[str, Strategy]) -> str:
     edits: list[dict[str, object]] = []
     # The API requires the clearing of thinking to be listed first.
     if "anthropic-clear-thinking" in chosen:
-        edits.append(sections(said(chosen["anthropic-clear-thinking"])))
+        edits.append(sections(settings_of(chosen["anthropic-clear-thinking"])))
     if "anthropic-clear-tool-uses" in chosen:
         found = values(chosen["anthropic-clear-tool-uses"])
         trigger = "tool_uses" if found["trigger_type"] == "tool-uses" else "input_tokens"
@@ -40,7 +40,7 @@ def _langchain(chosen: Mapping[str, Strategy]) -> str:
     parts, names = [], []
     if "langchain-clear-tool-uses" in chosen:
         names += ["ClearToolUsesEdit", "ContextEditingMiddleware"]
-        written = said(chosen["langchain-clear-tool-uses"])
+        written = settings_of(chosen["langchain-clear-tool-uses"])
         arguments = ",\n            ".join(f"{name}={value!r}" for name, value in written.items())
         edit = f"        ClearToolUsesEdit(\n            {arguments},\n        ),\n"
         parts.append(f"    ContextEditingMiddleware(edits=[\n{edit}    ]),")
@@ -72,7 +72,7 @@ def _keep(found: Mapping[str, object]) -> str:
 
 
 def _deepagents(chosen: Mapping[str, Strategy]) -> str:
-    arguments = "".join(f"        {name}={value},\n" for name, value in said(chosen["deepagents-evict"]).items())
+    arguments = "".join(f"        {name}={value},\n" for name, value in settings_of(chosen["deepagents-evict"]).items())
     return (
         "from deepagents.middleware.filesystem import FilesystemMiddleware\n\n"
         f"middleware = [\n    FilesystemMiddleware(\n{arguments}    ),\n]\n"

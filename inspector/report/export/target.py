@@ -131,7 +131,7 @@ def counterpart_of(strategy: Strategy) -> Counterpart:
     return counterpart
 
 
-def said(strategy: Strategy) -> dict[str, Any]:
+def settings_of(strategy: Strategy) -> dict[str, Any]:
     """Return a strategy's settings by the names of its system."""
     counterpart = counterpart_of(strategy)
     values = {name: value_of(strategy, parameter) for parameter, name in counterpart.names.items() if name}
@@ -152,7 +152,7 @@ def sections(written: Mapping[str, Any]) -> dict[str, Any]:
 
 def json_settings(chosen: Mapping[str, Strategy]) -> str:
     """Write strategies as the settings of a program that stores them in JSON."""
-    written = {name: value for strategy in chosen.values() for name, value in said(strategy).items()}
+    written = {name: value for strategy in chosen.values() for name, value in settings_of(strategy).items()}
     return json.dumps(sections(written), indent=2) + "\n"
 
 

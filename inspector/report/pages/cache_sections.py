@@ -17,7 +17,7 @@ from inspector.report.cache_text import (
     CAUSE_COLUMNS,
     accounting_text,
     cause_name,
-    dearest,
+    costliest,
     lifetime_label,
     lifetime_text,
     miss_text,
@@ -58,13 +58,13 @@ def bill_section(report: Report) -> Section | None:
     if ledger is None or not ledger.calls or report.baseline.cost_usd is None:
         return None
     found = report.cache_misses
-    named = [] if found is None else dearest(found, 3)
-    told = "".join(f" Call {miss.call:,}: {miss_text(miss)}." for miss in named)
+    named = [] if found is None else costliest(found, 3)
+    text = "".join(f" Call {miss.call:,}: {miss_text(miss)}." for miss in named)
     together = max(last - first for first, last in downsample(len(ledger.calls), MOST_CALL_BARS))
     what = "cost of each call" if together == 1 else f"cost of calls, up to {together} per bar"
     about = f"Bars: {what}, by kind of token, {IN_TEXT.dollars(report.baseline.cost_usd)} in total."
     table = _bill_table([call.baseline for call in ledger.calls])
-    return Section("bill", "Cost of each call", (Chart("bill", plain(f"{about}{told}")), table))
+    return Section("bill", "Cost of each call", (Chart("bill", plain(f"{about}{text}")), table))
 
 
 def _bill_table(calls: list[BaselineCall]) -> Table:
@@ -124,16 +124,16 @@ def _summary(report: Report, found: CacheMissesFacts, figures: FigureCells) -> L
         return Line((Cell(f"Cache misses: {no_misses_text(report)}."),))
     steps = ("cache_misses",)
     label = quantity(CacheMissesFacts, "tokens").label
-    told = [
+    parts = [
         figures.cell(*steps, "calls"),
         Cell(f" {'cache miss' if found.calls == 1 else 'cache misses'}: "),
         figures.cell(*steps, "tokens"),
         Cell(f" {label}"),
     ]
     if found.extra_usd is not None:
-        told += [Cell(" for "), figures.cell(*steps, "extra_usd"), Cell(" more than cache reads, ")]
-        told += [figures.cell(*steps, "share"), Cell(" of the bill")]
-    return Line((*told, Cell(".")))
+        parts += [Cell(" for "), figures.cell(*steps, "extra_usd"), Cell(" more than cache reads, ")]
+        parts += [figures.cell(*steps, "share"), Cell(" of the bill")]
+    return Line((*parts, Cell(".")))
 
 
 def _causes(found: CacheMissesFacts, figures: FigureCells) -> Table:
@@ -160,7 +160,7 @@ def _dearest(found: CacheMissesFacts, figures: FigureCells) -> Table:
             *(figures.cell("cache_misses", "misses", places[miss.call], name) for name in MISS_COLUMNS),
             Cell(miss.prevention or "-"),
         )
-        for miss in dearest(found, MOST_MISSES)
+        for miss in costliest(found, MOST_MISSES)
     ]
     labels = (quantity(CacheMissFacts, name).label for name in MISS_COLUMNS)
     head = ("call", "why", *labels, "prevention")
@@ -190,8 +190,8 @@ def _switched(switches: list[ModelSwitchFacts], figures: FigureCells) -> list[Pa
         (word(each.model), *(figures.cell("model_switches", index, name) for name in SWITCH_COLUMNS))
         for index, each in enumerate(switches)
     )
-    told = [Line((Cell(plain(f"{switch_text(each)}.")),)) for each in switches]
-    return [*told, Table("With another model", ("model", *labels), rows)]
+    parts = [Line((Cell(plain(f"{switch_text(each)}.")),)) for each in switches]
+    return [*parts, Table("With another model", ("model", *labels), rows)]
 
 
 def _figures(

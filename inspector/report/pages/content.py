@@ -56,13 +56,13 @@ def page_content(report: Report) -> PageContent:
         *explanation_sections(report, figures),
         method_section(report),
     )
-    large, said = tiles(report, figures), lead(report, figures)
+    large, reported = tiles(report, figures), lead(report, figures)
     return PageContent(
         title=session_heading(report.session),
         identity=identity(report),
         about=ABOUT_PLANS if report.plans else ABOUT,
-        lead=said,
+        lead=reported,
         tiles=large,
-        legend=legend_of(large, said),
+        legend=legend_of(large, reported),
         sections=tuple(section for section in sections if section is not None),
     )

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from inspector.replay.projection_terms import DAYS_PER_MONTH
 from inspector.report.build_report import plan_of_facts
 from inspector.report.catalogue import HOW_KNOWN, legend
-from inspector.report.export import TITLES, WAYS, ExportError, export_plan
+from inspector.report.export import APPLY_METHODS, TITLES, ExportError, export_plan
 from inspector.report.layout import plain
 from inspector.report.numbers import IN_TEXT
 from inspector.report.pages.model import Code, Line, Section
@@ -138,7 +138,7 @@ def _previews(plan: Plan, specs: Sequence[str]) -> Iterator[Part]:
             exported = export_plan(plan, name)
         except ExportError:
             continue
-        yield Line((Cell(f"{'As' if name in WAYS else 'For'} {title}: {exported.where}"),))
+        yield Line((Cell(f"{'As' if name in APPLY_METHODS else 'For'} {title}: {exported.where}"),))
         lines = safe_text(exported.text).splitlines()
         yield Code("".join(f"{line}\n" for line in lines[:PREVIEW_LINES]), exported.language)
         if len(lines) > PREVIEW_LINES:

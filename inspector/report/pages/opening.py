@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 from inspector.replay.analysis.breakdown import part_label
 from inspector.report.build_report import plan_of_facts
 from inspector.report.cache_text import when_text
-from inspector.report.catalogue import LEAST, CostParts, legend, quantity
+from inspector.report.catalogue import LOWER_BOUND, CostParts, legend, quantity
 from inspector.report.export import answer_for
 from inspector.report.layout import plain
 from inspector.report.monthly_saving import (
@@ -67,8 +67,8 @@ def identity(report: Report) -> str:
     """Identify the session: id, agent, models, and time."""
     session = report.session
     recorded_by = f"recorded by {session.agent}" if session.agent else f"format {session.format}"
-    told = (f"Session {session.id}", recorded_by, models_named(report), when_text(session))
-    return plain(" · ".join(filter(None, told)))
+    parts = (f"Session {session.id}", recorded_by, models_named(report), when_text(session))
+    return plain(" · ".join(filter(None, parts)))
 
 
 def lead(report: Report, figures: FigureCells) -> tuple[Line, ...]:
@@ -185,15 +185,15 @@ def _plan_lines(report: Report, figures: FigureCells, index: int) -> Iterator[Li
     """Describe a plan of the report: saving, effect, cut text needed later, and monthly saving."""
     plan, letter = report.plans[index], plan_letter(index)
     name = plan_name(plan)
-    said = f"Plan {letter} ({name})" if name else f"Plan {letter}"
+    text = f"Plan {letter} ({name})" if name else f"Plan {letter}"
     if plan.is_suggestion:
-        said = f"The best plan found, plan {letter} ({name}),"
+        text = f"The best plan found, plan {letter} ({name}),"
     if not report.session.calls:
         return
     if plan.edits == 0 and not plan.saved.tokens:
-        yield Line((Cell(f"{said.removesuffix(',')} changes nothing in this session."),))
+        yield Line((Cell(f"{text.removesuffix(',')} changes nothing in this session."),))
     else:
-        yield _saving(plan, said, figures, ("plans", index))
+        yield _saving(plan, text, figures, ("plans", index))
     if plan.edits and plan.needed_later is not None:
         yield _risk(plan.needed_later, plan.saved.usd)
     monthly = _monthly_saving(plan)
@@ -220,19 +220,19 @@ def _risk(needed: NeededLaterFacts, saved: float | None) -> Line:
     calls, each, net = needed.calls, needed.cost_each_usd, needed.saved_at_least_usd
     if not calls:
         return Line((Cell("Known risk: none; no later call needed text that it cuts."),))
-    said = f"Known risk: {IN_TEXT.plural(calls, 'later call')} needed text that it cuts"
+    text = f"Known risk: {IN_TEXT.plural(calls, 'later call')} needed text that it cuts"
     if each is not None:
-        said += f"; recovering it would cost {_estimated(each)} per call"
+        text += f"; recovering it would cost {_estimated(each)} per call"
     if net is not None and saved is not None and saved > 0:
         left = f"{_estimated(net)} of the saving" if net >= 0 else f"a loss of {_estimated(-net)}"
-        said += f" and leave {left} (net)"
+        text += f" and leave {left} (net)"
     if many := needed.break_even_recoveries:
-        said += f"; break-even: {IN_TEXT.plural(many, 'recovery')}"
-    return Line((Cell(f"{said}."),))
+        text += f"; break-even: {IN_TEXT.plural(many, 'recovery')}"
+    return Line((Cell(f"{text}."),))
 
 
 def _estimated(usd: float) -> str:
-    return IN_TEXT.marked(IN_TEXT.dollars(usd), "estimated")
+    return IN_TEXT.qualified(IN_TEXT.dollars(usd), "estimated")
 
 
 def _monthly_saving(plan: PlanFacts) -> Line | None:
@@ -241,8 +241,8 @@ def _monthly_saving(plan: PlanFacts) -> Line | None:
     if found is None:
         return None
     day, month = bands_of(found)
-    said = f"{daily_saving(day, IN_TEXT)}, {monthly_saving(month, IN_TEXT)}"
-    return Line((Cell(f"At {runs_a_day(runs_of(found))}, it {said}: {HOLDS}.{_about_ends(plan, month)}"),))
+    text = f"{daily_saving(day, IN_TEXT)}, {monthly_saving(month, IN_TEXT)}"
+    return Line((Cell(f"At {runs_a_day(runs_of(found))}, it {text}: {HOLDS}.{_about_ends(plan, month)}"),))
 
 
 def _about_ends(plan: PlanFacts, month: Band) -> str:
@@ -255,12 +255,12 @@ def _about_ends(plan: PlanFacts, month: Band) -> str:
     )
 
 
-def _saving(plan: PlanFacts | SavingPlanFacts, said: str, figures: FigureCells, steps: tuple[Step, ...]) -> Line:
+def _saving(plan: PlanFacts | SavingPlanFacts, text: str, figures: FigureCells, steps: tuple[Step, ...]) -> Line:
     """Describe a plan's saving and effect.
 
     Args:
         plan: The plan.
-        said: Subject of the sentence.
+        text: Subject of the sentence.
         figures: The report's figures.
         steps: Path of the plan in the report.
     """
@@ -273,7 +273,7 @@ def _saving(plan: PlanFacts | SavingPlanFacts, said: str, figures: FigureCells, 
         amount = replace(amount, text=amount.text.removeprefix(MINUS), is_loss=True)
         word, more = "costs", " more"
     of = Cell(f" {_of_what(plan)}).{_does(plan)}")
-    return Line((Cell(f"{said} {word} "), amount, Cell(f"{more}{unit} ("), share, of))
+    return Line((Cell(f"{text} {word} "), amount, Cell(f"{more}{unit} ("), share, of))
 
 
 def _of_what(plan: PlanFacts | SavingPlanFacts) -> str:
@@ -284,9 +284,9 @@ def _of_what(plan: PlanFacts | SavingPlanFacts) -> str:
 def _does(plan: PlanFacts | SavingPlanFacts) -> str:
     """Describe a plan's effect on the context in the words of its strategies; empty for unknown strategies."""
     known = [STRATEGIES[name].summary for name in strategies_of(plan) if name in STRATEGIES]
-    said = "; then ".join(f"{words[:1].lower()}{words[1:].removesuffix('.')}" for words in known[:MOST_DESCRIBED])
+    text = "; then ".join(f"{words[:1].lower()}{words[1:].removesuffix('.')}" for words in known[:MOST_DESCRIBED])
     more = len(known) - MOST_DESCRIBED
-    return f" Effect: {said}{f'; and {more} more' if more > 0 else ''}." if said else ""
+    return f" Effect: {text}{f'; and {more} more' if more > 0 else ''}." if text else ""
 
 
 def tiles(report: Report, figures: FigureCells) -> tuple[Tile, ...]:
@@ -312,12 +312,12 @@ def tiles(report: Report, figures: FigureCells) -> tuple[Tile, ...]:
     return tuple(tile for tile in shown if tile.cell.value is not None)
 
 
-def legend_of(shown: tuple[Tile, ...], said: tuple[Line, ...]) -> str:
+def legend_of(shown: tuple[Tile, ...], lines: tuple[Line, ...]) -> str:
     """Explain the marks before the numbers, in one line; empty if there are none."""
     cells = [cell for tile in shown for cell in (tile.cell, *tile.note)] + [
-        cell for line in said for cell in line.cells
+        cell for line in lines for cell in line.cells
     ]
-    marks = {LEAST if cell.is_lower_bound else cell.known for cell in cells if cell.mark}
+    marks = {LOWER_BOUND if cell.is_lower_bound else cell.known for cell in cells if cell.mark}
     # Sentences contain estimates that are not cells.
     if any(ABOUT in cell.text for cell in cells):
         marks.add("estimated")
@@ -356,12 +356,12 @@ def _applied_by(report: Report, plan: PlanFacts | SavingPlanFacts) -> str:
     if chosen is None or not plan.saved.tokens:
         return ""
     answer = answer_for(report.session.format, chosen)
-    said = answer.in_short
+    text = answer.in_short
     found = None if report.best_plan is None else report.best_plan.applicable
     if found is None or not answer.is_lacking:
-        return said
+        return text
     amount = amount_words(found.saved, found.needed_later, IN_TEXT)
-    return f"{said}. {answer.natively_sentence(plan_name(found))}: {amount}"
+    return f"{text}. {answer.natively_sentence(plan_name(found))}: {amount}"
 
 
 def _saved_tile(

@@ -55,8 +55,8 @@ def _parts(plan: PlanFacts, index: int, figures: FigureCells) -> tuple[Part, ...
     tools = _tools(plan, index, figures)
     parts += [tools] if tools.rows else []
     parts += _cache(plan, index, figures)
-    parts += [Line((Cell(f"Recorded {label}: {said}."),)) for label, said in compaction_rows(plan)]
-    parts += [Line((Cell(f"With {label}: {said}."),)) for label, said in uncertainty_rows(plan)]
+    parts += [Line((Cell(f"Recorded {label}: {text}."),)) for label, text in compaction_rows(plan)]
+    parts += [Line((Cell(f"With {label}: {text}."),)) for label, text in uncertainty_rows(plan)]
     return tuple(parts)
 
 
@@ -186,10 +186,10 @@ def _best(report: Report, most: PlanFacts) -> str:
         needed = "Only a page's own plan is checked for text needed later."
         return f"{plain(most.name)} saves most, {IN_TEXT.percent(most.saved.percent)}. {_risks_of(most)} {needed}"
     needed = f"{needed_words(found.needed_later.calls, IN_TEXT)}{_net(found.needed_later)}"
-    said = f"{_saves(best)}, {BEST_OF}: {needed}. {_risks_of(best)}"
+    text = f"{_saves(best)}, {BEST_OF}: {needed}. {_risks_of(best)}"
     if best is most:
-        return said
-    return f"{said} {_saves(most)}, which is more, but {_why_not(report, found, most)}."
+        return text
+    return f"{text} {_saves(most)}, which is more, but {_why_not(report, found, most)}."
 
 
 def _saves(plan: PlanFacts) -> str:

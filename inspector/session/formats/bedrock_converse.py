@@ -130,8 +130,12 @@ def _result(result: Mapping[str, Any]) -> dict[str, Any]:
 def _thinking(reasoning: Mapping[str, Any]) -> dict[str, Any]:
     if "redactedContent" in reasoning:
         return {"type": "redacted_thinking", "data": string(reasoning["redactedContent"])}
-    said = mapping(reasoning.get("reasoningText"))
-    return {"type": "thinking", "thinking": string(said.get("text")), "signature": string(said.get("signature"))}
+    reported = mapping(reasoning.get("reasoningText"))
+    return {
+        "type": "thinking",
+        "thinking": string(reported.get("text")),
+        "signature": string(reported.get("signature")),
+    }
 
 
 def _media(part: Mapping[str, Any]) -> dict[str, Any] | None:
@@ -146,8 +150,8 @@ def _media(part: Mapping[str, Any]) -> dict[str, Any] | None:
     if isinstance(source.get("text"), str):
         return {"type": kind, "source": {"type": "text", "data": source["text"], "media_type": "text/plain"}}
     if isinstance(source.get("content"), list):
-        said = [{"type": "text", "text": string(one.get("text"))} for one in objects(source["content"])]
-        return {"type": kind, "source": {"type": "content", "content": said}}
+        parts = [{"type": "text", "text": string(one.get("text"))} for one in objects(source["content"])]
+        return {"type": kind, "source": {"type": "content", "content": parts}}
     if isinstance(source.get("bytes"), str):
         return {"type": kind, "source": {"type": "base64", "data": source["bytes"], "media_type": media_type}}
     address = string(mapping(source.get("s3Location")).get("uri"))
@@ -224,9 +228,9 @@ def _go_on(block: dict[str, Any], delta: Mapping[str, Any]) -> None:
         if "redactedContent" in more:
             reasoning["redactedContent"] = string(reasoning.get("redactedContent")) + string(more["redactedContent"])
         else:
-            said = reasoning.setdefault("reasoningText", {})
+            reported = reasoning.setdefault("reasoningText", {})
             for name in ("text", "signature"):
-                said[name] = string(said.get(name)) + string(more.get(name))
+                reported[name] = string(reported.get(name)) + string(more.get(name))
 
 
 def _finished(block: dict[str, Any]) -> dict[str, Any]:

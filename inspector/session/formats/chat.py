@@ -339,7 +339,7 @@ class ChatThread(Thread):
         blocks = (structs.replace(block, origin=structs.replace(block.origin, file=file)) for block, _ in made)
         return Message(Role.SYSTEM, tuple(blocks), thread=self.number)
 
-    def say(self, record: Sequence[ChatMessage], origin: Origin) -> list[int]:
+    def add_record(self, record: Sequence[ChatMessage], origin: Origin) -> list[int]:
         """Add the messages of the record at `origin` and return their indices. Notices are marked as not sent."""
         made = self.messages(record, origin)
         return [self.put(one, message) for one, message in zip(record, made, strict=True)]

@@ -78,16 +78,16 @@ def usage_of_metadata(reported: Any) -> dict[str, Any]:
     """
     fields = mapping(reported)
     names = ("promptTokenCount", "toolUsePromptTokenCount", "candidatesTokenCount", "thoughtsTokenCount")
-    asked, by_tools, said, thoughts = (count(fields.get(name)) for name in names)
-    if not any((asked, by_tools, said, thoughts)):
+    asked, by_tools, result, thoughts = (count(fields.get(name)) for name in names)
+    if not any((asked, by_tools, result, thoughts)):
         return {}
     prompt, total = asked + by_tools, count(fields.get("totalTokenCount"))
-    is_inside = bool(total) and total == prompt + said and thoughts <= said
+    is_inside = bool(total) and total == prompt + result and thoughts <= result
     return {
         **fields,
         "prompt_tokens": prompt,
         "prompt_tokens_details": {"cached_tokens": min(count(fields.get("cachedContentTokenCount")), asked)},
-        "completion_tokens": said if is_inside else said + thoughts,
+        "completion_tokens": result if is_inside else result + thoughts,
         "completion_tokens_details": {"reasoning_tokens": thoughts},
     }
 

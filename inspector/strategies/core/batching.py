@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from inspector.strategies.core.operations import removes_in_group
-from inspector.strategies.core.parametrized import Parametrized, whole
+from inspector.strategies.core.parametrized import Parametrized, integer
 from inspector.strategies.core.strategy import Choice, Schedule
 from inspector.strategies.history.history import NEVER
 
@@ -36,7 +36,7 @@ GROUP = "batching"
 class Batching(Parametrized):
     """Base of the strategies that edit blocks already sent: when they may edit."""
 
-    batch_calls: int = whole(
+    batch_calls: int = integer(
         1,
         "Edit only at every Nth call; 1 edits at every call.",
         "calls",
@@ -44,28 +44,28 @@ class Batching(Parametrized):
         maximum=10_000,
         group=GROUP,
     )
-    batch_tokens: int = whole(
+    batch_tokens: int = integer(
         0,
         "Edit only if at least this many tokens are reclaimed at once; 0 for no minimum.",
         "tokens",
         maximum=1_000_000,
         group=GROUP,
     )
-    batch_share: int = whole(
+    batch_share: int = integer(
         0,
         "Edit only if at least this share of the prompt's tokens is reclaimed at once; 0 for no minimum.",
         "%",
         maximum=100,
         group=GROUP,
     )
-    batch_idle: int = whole(
+    batch_idle: int = integer(
         0,
         "Edit only after this long without a call, when the cache is cold; 300 is five minutes, 0 is always.",
         "seconds",
         maximum=604_800,
         group=GROUP,
     )
-    batch_before: int = whole(
+    batch_before: int = integer(
         100,
         "Edit only blocks that begin in this first part of the prompt's characters; 100 for the whole prompt.",
         "%",
@@ -121,7 +121,7 @@ def batched_schedule(history: History, schedule: Schedule, every: int) -> Schedu
 
 
 @dataclass
-class _Held:
+class _Pending:
     """Decisions waiting in one thread.
 
     Attributes:
@@ -155,7 +155,7 @@ class BatchedRun:
 
     batching: Batching
     decide: Callable[[CallContext], Iterable[Choice]]
-    _held: dict[int, _Held] = field(default_factory=dict)
+    _held: dict[int, _Pending] = field(default_factory=dict)
     _made: set[int] = field(default_factory=set)
 
     @property
@@ -167,7 +167,7 @@ class BatchedRun:
         """Return the decisions about newly arrived blocks, plus the batch if it is due."""
         history, call = moment.history, moment.call
         thread = history.session.contexts[int(history.call_context[call])].thread
-        held = self._held.setdefault(thread, _Held())
+        held = self._held.setdefault(thread, _Pending())
         held.calls += 1
         at_once = []
         for choice in self.decide(moment):
@@ -178,7 +178,7 @@ class BatchedRun:
                 self._hold(held, choice, moment)
         return [*at_once, *self._due(held, moment)]
 
-    def _hold(self, held: _Held, choice: Choice, moment: CallContext) -> None:
+    def _hold(self, held: _Pending, choice: Choice, moment: CallContext) -> None:
         block, decision = choice
         held.take(block)
         has_left = moment.history.leaves[block] <= moment.call
@@ -189,7 +189,7 @@ class BatchedRun:
             held.reclaims[block] = moment.tokens(block) - moment.tokens_under(choice)
             held.total += held.reclaims[block]
 
-    def _due(self, held: _Held, moment: CallContext) -> list[Choice]:
+    def _due(self, held: _Pending, moment: CallContext) -> list[Choice]:
         if moment.starts_context:
             # Drop decisions about blocks that have left the thread's context.
             leaves = moment.history.leaves
@@ -209,14 +209,14 @@ class BatchedRun:
         self._made.update(choice.block for choice in due)
         return due
 
-    def _may_edit(self, held: _Held, moment: CallContext) -> bool:
+    def _may_edit(self, held: _Pending, moment: CallContext) -> bool:
         if moment.starts_context:
             return True
         if held.calls % self.batching.batch_calls:
             return False
         return not self.batching.batch_idle or (moment.idle_seconds or 0.0) >= self.batching.batch_idle
 
-    def _deep_enough(self, held: _Held, moment: CallContext) -> list[int]:
+    def _deep_enough(self, held: _Pending, moment: CallContext) -> list[int]:
         prompt = moment.history.prompt(moment.call)
         ends = np.cumsum(moment.history.characters[prompt], dtype=np.int64)
         begins = ends - moment.history.characters[prompt]

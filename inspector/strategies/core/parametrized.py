@@ -50,7 +50,7 @@ class Parametrized:
             object.__setattr__(self, parameter.field, value)
 
 
-def whole(
+def integer(
     default: int,
     text: str,
     unit: str,
@@ -89,14 +89,14 @@ def tools(default: tuple[str, ...], text: str, *, about: ToolList = ToolList.OTH
     return _field(ParameterKind.TOOLS, default, text, group=group, about=about)
 
 
-def written(default: str, text: str, *, group: str = "") -> Any:
+def string(default: str, text: str, *, group: str = "") -> Any:
     return _field(ParameterKind.TEXT, default, text, group=group)
 
 
 def model_window(*, group: str = "") -> Any:
     """Declare the context window that fractions refer to."""
     text = "The model's context window; 0 for the size shown in the chart and the report."
-    return whole(0, text, "tokens", maximum=10_000_000, group=group, is_assumed=True)
+    return integer(0, text, "tokens", maximum=10_000_000, group=group, is_assumed=True)
 
 
 DEFAULT_WINDOW = 200_000
@@ -111,7 +111,7 @@ def window_of(history: History, given: int) -> int:
 def summary_length() -> Any:
     """Declare the length of a summary, which no plan can know."""
     text = "Assumed length of each summary; defaults to the length of the session's own summaries, if recorded."
-    return whole(1_500, text, "tokens", minimum=50, maximum=50_000, is_assumed=True)
+    return integer(1_500, text, "tokens", minimum=50, maximum=50_000, is_assumed=True)
 
 
 def _field(kind: ParameterKind, default: ParameterValue, text: str, *described: Any, **named: Any) -> Any:

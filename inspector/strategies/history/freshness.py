@@ -36,7 +36,7 @@ class FreshnessChanges(NamedTuple):
     stale: NDArray[np.bool_]
 
 
-def ageing(
+def freshness_changes(
     history: History, blocks: NDArray[np.int32], groups: NDArray[np.int32], ends: NDArray[np.int32]
 ) -> FreshnessChanges:
     """Compute when each of `blocks` becomes stale, i.e. is in a prompt that does not end with its group.

@@ -31,7 +31,7 @@ class GrowingColumns:
     def __init__(self) -> None:
         self._buffers: dict[str, NDArray[np.generic]] = {}
         self._filled: dict[str, int] = {}
-        self._said: dict[str, tuple[Sequence[object], NDArray[Any]]] = {}
+        self._entry_columns: dict[str, tuple[Sequence[object], NDArray[Any]]] = {}
         self._numbers: dict[str, dict[str, int]] = {}
         self._lock = Lock()
 
@@ -69,11 +69,11 @@ class GrowingColumns:
             entries: Entries of the session's current state, e.g. its calls.
             column_of: Computes the column of a sequence of entries.
         """
-        seen, before = self._said.get(name, ((), None))
+        seen, before = self._entry_columns.get(name, ((), None))
         kept = unchanged(entries, seen)
         new = column_of(entries[kept:])
         column = self.grown(name, new if before is None else before, kept, new)
-        self._said[name] = (entries, column)
+        self._entry_columns[name] = (entries, column)
         return column
 
     def numbers(self, name: str) -> dict[str, int]:

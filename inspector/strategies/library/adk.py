@@ -18,7 +18,7 @@ import numpy as np
 from inspector.session.model import BlockKind
 from inspector.strategies.core.batching import Batching
 from inspector.strategies.core.operations import RemoveBlock
-from inspector.strategies.core.parametrized import whole
+from inspector.strategies.core.parametrized import integer
 from inspector.strategies.core.schedule_builder import CONTEXT_RESET, ScheduleBuilder
 from inspector.strategies.core.strategy import Decision
 from inspector.strategies.history.conversation_items import ItemKind, counted_items
@@ -40,8 +40,8 @@ class AdkFilter(Batching):
     summary = "Send only the newest runs of the agent, each started by a user message."
     source = "google-adk 2.13 ContextFilterPlugin, plugins/context_filter_plugin.py"
 
-    keep: int = whole(3, "Number of newest runs kept.", "runs", minimum=1, maximum=1_000)
-    remove_amount: int = whole(
+    keep: int = integer(3, "Number of newest runs kept.", "runs", minimum=1, maximum=1_000)
+    remove_amount: int = integer(
         1, "Runs beyond the kept ones required before any is removed.", "runs", minimum=1, maximum=1_000
     )
 

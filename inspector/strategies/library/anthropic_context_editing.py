@@ -15,7 +15,7 @@ from inspector.session.model import BlockKind, Role
 from inspector.strategies.core.batching import Batching
 from inspector.strategies.core.operations import ClearInput, RemoveBlock, ReplaceText
 from inspector.strategies.core.parameters import ToolList
-from inspector.strategies.core.parametrized import choice, switch, tools, whole, written
+from inspector.strategies.core.parametrized import choice, integer, string, switch, tools
 from inspector.strategies.core.schedule_builder import CONTEXT_RESET, ScheduleBuilder
 from inspector.strategies.core.strategy import Choice, Counterpart, Decision
 from inspector.strategies.core.thread_runs import ThreadRun
@@ -61,10 +61,10 @@ class AnthropicClearToolUses(Batching):
         constants=("placeholder",),
     )
 
-    trigger: int = whole(100_000, "Input tokens, or tool uses, at which results are cleared.", "", maximum=2_000_000)
+    trigger: int = integer(100_000, "Input tokens, or tool uses, at which results are cleared.", "", maximum=2_000_000)
     trigger_type: str = choice(("input-tokens", "tool-uses"), "Unit of the trigger: prompt tokens or tool uses.")
-    keep: int = whole(3, "Number of newest tool uses kept whole.", "tool uses", maximum=1_000)
-    clear_at_least: int = whole(
+    keep: int = integer(3, "Number of newest tool uses kept whole.", "tool uses", maximum=1_000)
+    clear_at_least: int = integer(
         0,
         "Clear nothing unless at least this many tokens can be cleared; 0 for no minimum.",
         "tokens",
@@ -78,7 +78,7 @@ class AnthropicClearToolUses(Batching):
     sticky: bool = switch(
         True, "Cleared results stay cleared and the threshold applies to the rest; off: every prompt from scratch."
     )
-    placeholder: str = written(PLACEHOLDER, "Text that replaces a cleared result.")
+    placeholder: str = string(PLACEHOLDER, "Text that replaces a cleared result.")
 
     def triggers(self, window: int) -> tuple[float, ...]:  # noqa: ARG002  has a fixed number
         return (self.trigger,) if self.trigger_type == "input-tokens" else ()
@@ -206,7 +206,7 @@ class AnthropicClearThinking(Batching):
         {"keep": "keep.value"}, {"type": "clear_thinking_20251015", "keep.type": "thinking_turns"}
     )
 
-    keep: int = whole(1, "Number of newest turns that keep their thinking; 0 for all.", "turns", maximum=1_000)
+    keep: int = integer(1, "Number of newest turns that keep their thinking; 0 for all.", "turns", maximum=1_000)
     turn: str = choice(
         ("until-user-speaks", "response"),
         "Definition of a turn: all responses until the next user text, or each response.",

@@ -23,7 +23,7 @@ import numpy as np
 from inspector.session.model import BlockKind, TextUnavailableError
 from inspector.strategies.core.batching import Batching
 from inspector.strategies.core.operations import RemoveBlock
-from inspector.strategies.core.parametrized import choice, switch, whole
+from inspector.strategies.core.parametrized import choice, integer, switch
 from inspector.strategies.core.rendition import Action, Rendition
 from inspector.strategies.core.schedule_builder import CONTEXT_RESET, ScheduleBuilder
 from inspector.strategies.core.strategy import Counterpart, Decision
@@ -128,12 +128,12 @@ class ClearOld(Batching):
         constants=("frames", "notice"),
     )
 
-    keep: int = whole(3, "Number of newest tool results kept.", "results", maximum=1_000)
+    keep: int = integer(3, "Number of newest tool results kept.", "results", maximum=1_000)
     variant: str = choice(
         ("document", "shipped"),
         "The design document only, or with the program's limit on the number of entries (shipped).",
     )
-    frames: int = whole(
+    frames: int = integer(
         50,
         "Maximum entries in the shipped variant: user texts, assistant texts and tool results; the oldest go first.",
         "entries",

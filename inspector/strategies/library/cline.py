@@ -22,9 +22,9 @@ from inspector.strategies.core.parametrized import (
     choice,
     model_window,
     number,
+    string,
     switch,
     window_of,
-    written,
 )
 from inspector.strategies.core.rendition import Action, Rendition
 from inspector.strategies.core.strategy import Choice, Decision
@@ -52,7 +52,7 @@ _MENTION = re.compile(r'<file_content path="([^"]*)">([\s\S]*?)</file_content>')
 _EDITED = re.compile(r'(<final_file_content path="[^"]*">)[\s\S]*?(</final_file_content>)')
 
 
-class Shown(NamedTuple):
+class FileMention(NamedTuple):
     """A file's content within a message.
 
     Attributes:
@@ -65,7 +65,7 @@ class Shown(NamedTuple):
     mention: int = -1
 
 
-def file_mentions(history: History, turn: ConversationMessage) -> Iterator[Shown]:
+def file_mentions(history: History, turn: ConversationMessage) -> Iterator[FileMention]:
     """Yield the file contents in a user message.
 
     Cline writes a tool's result as two user texts, a heading (`[read_file for 'a.py'] Result:`) and the content. A
@@ -79,7 +79,7 @@ def file_mentions(history: History, turn: ConversationMessage) -> Iterator[Shown
         tool, path = heading.groups()
         edits = tool in ("replace_in_file", "write_to_file")
         if tool == "read_file" or (edits and _EDITED.search(_text(history, texts[1]))):
-            yield Shown(path, texts[1])
+            yield FileMention(path, texts[1])
         elif not edits:
             yield from _mentions(history, texts[1])
     elif len(texts) > 1:
@@ -89,12 +89,12 @@ def file_mentions(history: History, turn: ConversationMessage) -> Iterator[Shown
         if call >= 0 and tool_kind(session.blocks[block].tool_name) is ToolKind.READ:
             path = path_of(session, session.blocks[call])
             if path:
-                yield Shown(path, block)
+                yield FileMention(path, block)
 
 
-def _mentions(history: History, block: int) -> Iterator[Shown]:
+def _mentions(history: History, block: int) -> Iterator[FileMention]:
     for at, match in enumerate(_MENTION.finditer(_text(history, block))):
-        yield Shown(match[1], block, at)
+        yield FileMention(match[1], block, at)
 
 
 def _text(history: History, block: int) -> str:
@@ -203,7 +203,7 @@ class ClineTruncate(Parametrized):
         "Amount kept of the messages after the first two; by-size: half, or a quarter if twice too large.",
         group="messages",
     )
-    notice: str = written(NOTICE, "Text that replaces the first answer.", group="messages")
+    notice: str = string(NOTICE, "Text that replaces the first answer.", group="messages")
 
     def triggers(self, window: int) -> tuple[float, ...]:
         return (allowed_tokens(self.window or window),)
@@ -225,7 +225,7 @@ class _SentMessages:
     """
 
     messages: MessageList
-    seen: dict[int, list[Shown]] = field(default_factory=dict)
+    seen: dict[int, list[FileMention]] = field(default_factory=dict)
     replaced: dict[int, frozenset[int]] = field(default_factory=dict)
     answer: int = 0
     has_notice: bool = False
@@ -271,8 +271,8 @@ class ClineTruncateRun(ThreadRun[ClineTruncate, _SentMessages]):
         return sum(map(moment.length, blocks))
 
     def _without_duplicates(self, state: _SentMessages, moment: CallContext) -> tuple[list[Choice], int]:
-        by_path: dict[str, list[Shown]] = {}
-        seen: dict[int, list[Shown]] = {}
+        by_path: dict[str, list[FileMention]] = {}
+        seen: dict[int, list[FileMention]] = {}
         for turn in state.messages.turns[_KEPT:]:
             if turn.is_answer:
                 continue

@@ -83,7 +83,7 @@ class ClineMessage:
 
 
 @dataclass
-class Work:
+class ToolActivity:
     """Tool activity in dropped messages: `ToolActivitySummary`."""
 
     read: dict[str, None] = field(default_factory=dict)
@@ -127,7 +127,7 @@ class BasicCompaction:
         kept: dict[int, list[int]] = {}
         total = 0
         for place in self._typed:
-            blocks = [block for block in messages[place].blocks if self._says(block, messages[place])]
+            blocks = [block for block in messages[place].blocks if self._has_text(block, messages[place])]
             if place != newest:
                 blocks = [
                     block for block in blocks if self._kinds[block] not in MEDIA or block in messages[place].notices
@@ -266,19 +266,19 @@ class BasicCompaction:
     def notices(self, kept: dict[int, list[int]]) -> Iterator[tuple[int, range, str]]:
         """Yield the notices of dropped messages: the question before each, the messages it covers, and its text."""
         messages = self._messages
-        said = [place for place, message in enumerate(messages) if self._answer(message)][-PRESERVED_ANSWERS:]
+        parts = [place for place, message in enumerate(messages) if self._answer(message)][-PRESERVED_ANSWERS:]
         places = [*kept, len(messages)]
         for place, following in pairwise(places):
             gap = range(place + 1, following)
             if not messages[place].is_typed or not gap:
                 continue
             work = self._work(gap)
-            answers = [self._answer(messages[at]) for at in said if at in gap]
+            answers = [self._answer(messages[at]) for at in parts if at in gap]
             if work.read or work.edited or work.commands or answers:
                 responses = "\n\nYour recent responses:\n" + "\n---\n".join(answers) if answers else ""
                 yield place, gap, f"{_NOTICE}{work.text}{responses}</SYSTEM_NOTICE>"
 
-    def _says(self, block: int, message: ClineMessage) -> bool:
+    def _has_text(self, block: int, message: ClineMessage) -> bool:
         if block in message.notices:
             return bool(_trimmed(message.notices[block]))
         return self._kinds[block] in MEDIA or bool(_trimmed(self._text(block)))
@@ -290,12 +290,12 @@ class BasicCompaction:
         return tokens_of(self._length(message, blocks))
 
     def _length(self, message: ClineMessage, blocks: Sequence[int]) -> int:
-        said = [block for block in blocks if block in message.notices]
+        parts = [block for block in blocks if block in message.notices]
         if message.is_typed:
-            said = [block for block in blocks if block in message.notices or self._kinds[block] not in MEDIA]
-        own = [block for block in blocks if block not in said]
+            parts = [block for block in blocks if block in message.notices or self._kinds[block] not in MEDIA]
+        own = [block for block in blocks if block not in parts]
         return self._measure(
-            own, [self._as_sent(message, block) for block in said], self.cut, is_answer=message.is_answer
+            own, [self._as_sent(message, block) for block in parts], self.cut, is_answer=message.is_answer
         )
 
     def _text(self, block: int) -> str:
@@ -312,9 +312,9 @@ class BasicCompaction:
         texts = (_trimmed(self._text(block)) for block in message.blocks if kinds[block] not in (THINKING, TOOL_CALL))
         return "\n".join(filter(None, texts))
 
-    def _work(self, places: Iterable[int]) -> Work:
+    def _work(self, places: Iterable[int]) -> ToolActivity:
         """Summarize the tool activity of some messages: `summarizeToolActivity`."""
-        found = Work()
+        found = ToolActivity()
         edits: dict[str, str] = {}
         blocks = self._moment.history.session.blocks
         for place in places:
@@ -330,7 +330,7 @@ class BasicCompaction:
         return found
 
     @staticmethod
-    def _note_call(found: Work, edits: dict[str, str], tool: str, identifier: str, arguments: str) -> None:
+    def _note_call(found: ToolActivity, edits: dict[str, str], tool: str, identifier: str, arguments: str) -> None:
         given = mapping(_read(arguments))
         if tool == "read_files":
             files = given.get("files")
@@ -342,9 +342,9 @@ class BasicCompaction:
                 edits[identifier] = paths[0]
         elif tool == "run_commands":
             for command in sequence(given.get("commands")):
-                if isinstance(command, str) and (said := _trimmed(command)):
-                    is_long = javascript.length(said) > LONGEST_COMMAND
-                    _note(found.commands, f"{javascript.head(said, LONGEST_COMMAND)}..." if is_long else said)
+                if isinstance(command, str) and (reported := _trimmed(command)):
+                    is_long = javascript.length(reported) > LONGEST_COMMAND
+                    _note(found.commands, f"{javascript.head(reported, LONGEST_COMMAND)}..." if is_long else reported)
 
 
 def tokens_of(characters: int) -> int:
@@ -366,8 +366,8 @@ def truncated(text: str, limit: int) -> str:
 
 
 def _note(found: dict[str, None], value: str) -> None:
-    if said := _trimmed(value):
-        found[said] = None
+    if reported := _trimmed(value):
+        found[reported] = None
 
 
 def _read(text: str) -> Any:
@@ -447,8 +447,8 @@ def compact(
     for place, blocks in kept.items():
         message = messages[place]
         stays.update(blocks)
-        told = {block: compaction.cut.get(block, _trimmed(text)) for block, text in message.notices.items()}
-        now = ClineMessage(list(blocks), message.is_typed, message.is_answer, told, not message.is_typed)
+        by_name = {block: compaction.cut.get(block, _trimmed(text)) for block, text in message.notices.items()}
+        now = ClineMessage(list(blocks), message.is_typed, message.is_answer, by_name, not message.is_typed)
         choices += _changes(message, blocks, moment, compaction.cut, reason)
         if place in notices:
             gap, text = notices[place]
@@ -476,9 +476,9 @@ def _changes(
     kinds, recorded = moment.history.kind_bytes, moment.history.session.blocks
     for block in blocks:
         if block in message.notices:
-            said = cut.get(block, _trimmed(message.notices[block]))
-            if said != message.notices[block]:
-                yield Choice(block, Decision(ReplaceWithMessage(said, BlockKind.USER_TEXT), reason))
+            reported = cut.get(block, _trimmed(message.notices[block]))
+            if reported != message.notices[block]:
+                yield Choice(block, Decision(ReplaceWithMessage(reported, BlockKind.USER_TEXT), reason))
         elif block in cut:
             if cut[block] != moment.text(block):
                 yield Choice(block, Decision(ReplaceText(cut[block]), reason))

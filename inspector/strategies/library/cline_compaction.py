@@ -27,10 +27,10 @@ from inspector.strategies.core.measures import ARGUMENT_UNITS, JSON_CHARACTERS
 from inspector.strategies.core.parametrized import (
     Parametrized,
     choice,
+    integer,
     model_window,
     number,
     summary_length,
-    whole,
     window_of,
 )
 from inspector.strategies.core.summarized_prefix import SummarizedPrefix
@@ -38,7 +38,7 @@ from inspector.strategies.core.thread_runs import ThreadRun
 from inspector.strategies.history.conversation_items import split_messages
 from inspector.strategies.history.history import ASSISTANT, MEDIA, THINKING, TOOL_CALL, TOOL_RESULT, USER_TEXT
 from inspector.strategies.library.cline_basic import ClineMessage, compact, tokens_of
-from inspector.strategies.library.summarize import stand_in
+from inspector.strategies.library.summarize import summary_placeholder
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -125,7 +125,7 @@ class ClineCompaction(Parametrized):
     source = "@cline/core 0.0.86 extensions/context/agentic-compaction.ts"
 
     trigger: float = number(0.9, "Fraction of the model's input limit at which it compacts.", minimum=0.0, maximum=1.0)
-    keep: int = whole(20_000, "Size of the newest messages that stay.", "tokens", maximum=1_000_000)
+    keep: int = integer(20_000, "Size of the newest messages that stay.", "tokens", maximum=1_000_000)
     window: int = model_window()
     input_part: float = number(
         0.9,
@@ -249,13 +249,13 @@ class ClineCompactionRun(ThreadRun[ClineCompaction, _Task]):
         if not gone:
             return ()
         moment.note_model_call(moment.total_tokens(gone), self.strategy.summary_tokens)
-        said = _OPENING + stand_in(cut, self.strategy.summary_tokens)
-        state.sent.summary_tokens = tokens_of(_AROUND + _TEXT + javascript.json_length(said))
-        return state.sent.summarize(cut, said, f"compacted at {tokens:,} tokens")
+        reported = _OPENING + summary_placeholder(cut, self.strategy.summary_tokens)
+        state.sent.summary_tokens = tokens_of(_AROUND + _TEXT + javascript.json_length(reported))
+        return state.sent.summarize(cut, reported, f"compacted at {tokens:,} tokens")
 
 
 @dataclass
-class _Talk:
+class _BasicConversation:
     """One conversation.
 
     Attributes:
@@ -267,7 +267,7 @@ class _Talk:
     total: int = 0
 
 
-class ClineBasicRun(ThreadRun[ClineCompaction, _Talk]):
+class ClineBasicRun(ThreadRun[ClineCompaction, _BasicConversation]):
     """A run of the compaction without a model on one session.
 
     Attributes:
@@ -280,10 +280,10 @@ class ClineBasicRun(ThreadRun[ClineCompaction, _Talk]):
         self.most = window_of(history, strategy.window) * strategy.input_part
         self.trigger = self.most * strategy.trigger
 
-    def begin(self) -> _Talk:
-        return _Talk()
+    def begin(self) -> _BasicConversation:
+        return _BasicConversation()
 
-    def decide(self, state: _Talk, arrived: list[int], moment: CallContext) -> Iterable[Choice]:
+    def decide(self, state: _BasicConversation, arrived: list[int], moment: CallContext) -> Iterable[Choice]:
         for speaker, blocks in _arrived(self.history, self.items(arrived)):
             is_answer = speaker is _Speaker.MODEL
             state.messages.append(ClineMessage(blocks, speaker is _Speaker.USER, is_answer=is_answer))

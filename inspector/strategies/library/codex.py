@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from inspector.strategies.core.measures import CHARACTERS_PER_TOKEN
 from inspector.strategies.core.operations import sent_text
-from inspector.strategies.core.parametrized import Parametrized, choice, number, tools, whole
+from inspector.strategies.core.parametrized import Parametrized, choice, integer, number, tools
 from inspector.strategies.core.rendition import Action, Rendition
 from inspector.strategies.core.schedule_builder import ScheduleBuilder
 from inspector.strategies.core.stored_previews import bytes_of
@@ -101,7 +101,7 @@ class CodexTruncate(Parametrized):
     source = "openai/codex codex-rs/utils/output-truncation"
     counterpart = Counterpart({"budget": "tool_output_token_limit", "unit": ""}, constants=("allowance", "announced"))
 
-    budget: int = whole(10_000, "Maximum size of a result.", "tokens or bytes", maximum=10_000_000)
+    budget: int = integer(10_000, "Maximum size of a result.", "tokens or bytes", maximum=10_000_000)
     unit: str = choice(("tokens", "bytes"), "Unit of the budget; a token is four bytes.")
     allowance: float = number(
         1.2, "Factor on the budget for results without an announcement.", minimum=1.0, maximum=10.0

@@ -21,7 +21,7 @@ from inspector.session.model import BlockKind
 from inspector.strategies.core.batching import Batching
 from inspector.strategies.core.measures import Measure
 from inspector.strategies.core.operations import RecordedBlock, sent_text
-from inspector.strategies.core.parametrized import Parametrized, tools, whole
+from inspector.strategies.core.parametrized import Parametrized, integer, tools
 from inspector.strategies.core.rendition import Action, Rendition
 from inspector.strategies.core.schedule_builder import CONTEXT_RESET, ScheduleBuilder
 from inspector.strategies.core.strategy import Decision
@@ -79,7 +79,7 @@ class CozempicStaleReads(Batching):
     summary = "Replace long reads of a file once it is edited, and other reads made together with them."
     source = "cozempic 1.8.39 stale-reads, strategies/standard.py"
 
-    limit: int = whole(500, "Longest result that stays.", "characters", maximum=1_000_000)
+    limit: int = integer(500, "Longest result that stays.", "characters", maximum=1_000_000)
     read_tools: tuple[str, ...] = tools((), "Additional tools that read files.")
     edit_tools: tuple[str, ...] = tools((), "Additional tools that change files.")
 
@@ -304,8 +304,8 @@ class CozempicTrim(Parametrized):
     summary = "Keep head and tail of results with too many lines or bytes."
     source = "cozempic 1.8.39 tool-output-trim, strategies/standard.py"
 
-    max_bytes: int = whole(8_192, "Longest result that stays whole.", "bytes", maximum=1_000_000)
-    max_lines: int = whole(100, "Maximum lines of a result that stays whole.", "lines", maximum=100_000)
+    max_bytes: int = integer(8_192, "Longest result that stays whole.", "bytes", maximum=1_000_000)
+    max_lines: int = integer(100, "Maximum lines of a result that stays whole.", "lines", maximum=100_000)
 
     def schedule(self, history: History) -> Schedule:
         builder = ScheduleBuilder(history)
@@ -335,8 +335,8 @@ class CozempicAge(Batching):
     summary = "Minify results after some user turns, and later replace each with one line."
     source = "cozempic 1.8.39 tool-result-age, strategies/standard.py"
 
-    middle: int = whole(15, "User turns after which JSON and diffs are minified.", "turns", maximum=1_000)
-    old: int = whole(40, "User turns after which only one line is left.", "turns", minimum=1, maximum=1_000)
+    middle: int = integer(15, "User turns after which JSON and diffs are minified.", "turns", maximum=1_000)
+    old: int = integer(40, "User turns after which only one line is left.", "turns", minimum=1, maximum=1_000)
 
     def schedule(self, history: History) -> Schedule:
         """Change a result's tier at the call that adds the user text that many turns after it."""

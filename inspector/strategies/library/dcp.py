@@ -20,7 +20,7 @@ from inspector.strategies.core import javascript
 from inspector.strategies.core.batching import Batching
 from inspector.strategies.core.operations import BlockSource, ReplaceText, sent_text
 from inspector.strategies.core.parameters import ToolList
-from inspector.strategies.core.parametrized import choice, tools, whole
+from inspector.strategies.core.parametrized import choice, integer, tools
 from inspector.strategies.core.rendition import Action, Rendition
 from inspector.strategies.core.schedule_builder import CONTEXT_RESET, ScheduleBuilder
 from inspector.strategies.core.strategy import Decision
@@ -272,7 +272,7 @@ class DcpPurgeErrors(Batching):
     summary = "A few responses after a failed tool call, blank the texts of its input and keep the error."
     source = "opencode-dcp 3.1.14 lib/strategies/purge-errors.ts"
 
-    turns: int = whole(
+    turns: int = integer(
         4, "Model responses after which a failed call's input is blanked.", "turns", minimum=1, maximum=1_000
     )
     when: str = choice(WHEN, WHEN_HELP)

@@ -21,12 +21,12 @@ from inspector.strategies.core.operations import sent_text
 from inspector.strategies.core.parameters import ToolList
 from inspector.strategies.core.parametrized import (
     Parametrized,
+    integer,
     model_window,
     number,
+    string,
     tools,
-    whole,
     window_of,
-    written,
 )
 from inspector.strategies.core.rendition import Action, Rendition
 from inspector.strategies.core.schedule_builder import CONTEXT_RESET, ScheduleBuilder
@@ -106,21 +106,21 @@ class DeepagentsEvict(Parametrized):
         constants=("head", "tail", "exempt-tools", "folder", "message-folder"),
     )
 
-    limit: int = whole(20_000, "Largest result sent whole; 0 for no limit.", "tokens", maximum=_MOST, group="result")
-    message_limit: int = whole(
+    limit: int = integer(20_000, "Largest result sent whole; 0 for no limit.", "tokens", maximum=_MOST, group="result")
+    message_limit: int = integer(
         50_000,
         "Largest user message sent whole; 0 for no limit.",
         "tokens",
         maximum=_MOST,
         group="message",
     )
-    head: int = whole(5, "Lines shown from the beginning.", "lines", maximum=1_000)
-    tail: int = whole(5, "Lines shown from the end.", "lines", maximum=1_000)
+    head: int = integer(5, "Lines shown from the beginning.", "lines", maximum=1_000)
+    tail: int = integer(5, "Lines shown from the end.", "lines", maximum=1_000)
     exempt_tools: tuple[str, ...] = tools(
         EXEMPT, "Tools with results that are never saved.", group="result", about=ToolList.LEFT_ALONE
     )
-    folder: str = written("/large_tool_results", "Folder in which the agent saves results.", group="result")
-    message_folder: str = written("/conversation_history", "Folder in which the agent saves messages.", group="message")
+    folder: str = string("/large_tool_results", "Folder in which the agent saves results.", group="result")
+    message_folder: str = string("/conversation_history", "Folder in which the agent saves messages.", group="message")
 
     def schedule(self, history: History) -> Schedule:
         builder = ScheduleBuilder(history)
@@ -183,18 +183,18 @@ class DeepagentsTruncateArguments(Parametrized):
     trigger_fraction: float = number(
         0.85, "Fraction of the window at which it starts; 0 to use the other triggers.", minimum=0.0, maximum=1.0
     )
-    trigger_tokens: int = whole(
+    trigger_tokens: int = integer(
         0, "Estimated tokens at which it starts instead; 0 for none.", "tokens", maximum=2_000_000
     )
-    trigger_messages: int = whole(0, "Messages at which it starts instead; 0 for none.", "messages", maximum=100_000)
+    trigger_messages: int = integer(0, "Messages at which it starts instead; 0 for none.", "messages", maximum=100_000)
     keep_fraction: float = number(
         0.1, "Newest fraction of the window that stays whole; 0 to count messages.", minimum=0.0, maximum=1.0
     )
-    keep_messages: int = whole(
+    keep_messages: int = integer(
         20, "Number of newest messages that stay whole in that case.", "messages", maximum=100_000
     )
-    max_length: int = whole(2_000, "Longest argument that stays whole.", "characters", maximum=_MOST)
-    truncation_text: str = written("...(argument truncated)", "Text appended to the beginning of a cut argument.")
+    max_length: int = integer(2_000, "Longest argument that stays whole.", "characters", maximum=_MOST)
+    truncation_text: str = string("...(argument truncated)", "Text appended to the beginning of a cut argument.")
     tools: tuple[str, ...] = tools(
         ("write_file", "edit_file"), "Cut the arguments of these tools.", about=ToolList.ONLY
     )

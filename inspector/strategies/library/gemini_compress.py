@@ -24,19 +24,19 @@ from inspector.strategies.core.measures import JSON_CHARACTERS
 from inspector.strategies.core.operations import RecordedBlock, RemoveBlock, ReplaceWithMessage, sent_text
 from inspector.strategies.core.parametrized import (
     Parametrized,
+    integer,
     model_window,
     number,
+    string,
     summary_length,
-    whole,
     window_of,
-    written,
 )
 from inspector.strategies.core.strategy import Choice, Decision
 from inspector.strategies.core.thread_runs import ThreadRun
 from inspector.strategies.history.conversation_items import ConversationMessage, MessageList
 from inspector.strategies.history.history import TOOL_CALL, TOOL_RESULT
 from inspector.strategies.library.gemini_results import FILE, GEMINI_TEXT, KeepEnds
-from inspector.strategies.library.summarize import stand_in
+from inspector.strategies.library.summarize import summary_placeholder
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -65,10 +65,10 @@ class GeminiCompress(Parametrized):
     threshold: float = number(0.5, "Fraction of the window at which it compresses.", minimum=0.0, maximum=1.0)
     preserve: float = number(0.3, "Newest fraction of the characters that stays.", minimum=0.01, maximum=0.99)
     window: int = model_window()
-    result_budget: int = whole(50_000, "Size of the newest results that are not cut.", "tokens", maximum=1_000_000)
-    limit: int = whole(40_000, "Longest result that is never cut.", "characters", minimum=1, maximum=10_000_000)
+    result_budget: int = integer(50_000, "Size of the newest results that are not cut.", "tokens", maximum=1_000_000)
+    limit: int = integer(40_000, "Longest result that is never cut.", "characters", minimum=1, maximum=10_000_000)
     summary_tokens: int = summary_length()
-    file: str = written(FILE, "File name shown for a cut result; {tool} and {id} come from the call.")
+    file: str = string(FILE, "File name shown for a cut result; {tool} and {id} come from the call.")
 
     def triggers(self, window: int) -> tuple[float, ...]:
         return ((self.window or window) * self.threshold,)
@@ -83,13 +83,13 @@ class _Chat:
 
     Attributes:
         messages: Its messages that are still sent, including the summary and the acknowledgment.
-        said: Replacement texts by block: the summary and the acknowledgment.
+        replacements: Replacement texts by block: the summary and the acknowledgment.
         looked: Number of messages scanned.
         places: Indices of scanned user messages, where the conversation could be split.
     """
 
     messages: MessageList
-    said: dict[int, str] = field(default_factory=dict)
+    replacements: dict[int, str] = field(default_factory=dict)
     looked: int = 0
     places: list[int] = field(default_factory=list)
 
@@ -143,16 +143,16 @@ class GeminiCompressRun(ThreadRun[GeminiCompress, _Chat]):
         for choice in cuts.values():
             if choice.block not in gone:
                 yield choice
-        said = [
-            (BlockKind.USER_TEXT, stand_in(split, self.strategy.summary_tokens)),
+        parts = [
+            (BlockKind.USER_TEXT, summary_placeholder(split, self.strategy.summary_tokens)),
             (BlockKind.ASSISTANT_TEXT, THANKS),
         ]
         opening = []
-        for block, (kind, text) in zip(gone, said, strict=False):
-            state.said[block] = text
+        for block, (kind, text) in zip(gone, parts, strict=False):
+            state.replacements[block] = text
             opening.append(ConversationMessage(kind is BlockKind.ASSISTANT_TEXT, [block], -1, ends_with_result=False))
             yield Choice(block, Decision(ReplaceWithMessage(text, kind), reason))
-        for block in gone[len(said) :]:
+        for block in gone[len(parts) :]:
             yield Choice(block, Decision(RemoveBlock(), reason))
         state.messages.turns[:split] = opening
         shift = len(opening) - split
@@ -195,8 +195,8 @@ class GeminiCompressRun(ThreadRun[GeminiCompress, _Chat]):
         for index in turn.blocks:
             block = blocks[index]
             named = javascript.json_length(block.tool_call_id) + javascript.json_length(block.tool_name)
-            if index in state.said:
-                size += _TEXT + javascript.json_length(state.said[index])
+            if index in state.replacements:
+                size += _TEXT + javascript.json_length(state.replacements[index])
             elif index in cuts:
                 source = RecordedBlock(self.history.session, index)
                 after = KeepEnds(self.strategy.limit, self.strategy.file).apply(moment.rendition(index), source)

@@ -17,7 +17,7 @@ from inspector.strategies.core.batching import Batching
 from inspector.strategies.core.measures import CHARACTERS_PER_TOKEN, JSON_CHARACTERS, Measure
 from inspector.strategies.core.operations import RecordedBlock, sent_text
 from inspector.strategies.core.parameters import ToolList
-from inspector.strategies.core.parametrized import Parametrized, choice, switch, tools, whole, written
+from inspector.strategies.core.parametrized import Parametrized, choice, integer, string, switch, tools
 from inspector.strategies.core.rendition import Rendition
 from inspector.strategies.core.schedule_builder import ScheduleBuilder
 from inspector.strategies.core.stored_previews import head_and_tail
@@ -116,12 +116,12 @@ class GeminiTruncate(Parametrized):
     source = "Gemini CLI 0.61 packages/core/src/utils/fileUtils.ts"
     counterpart = Counterpart({"limit": "tools.truncateToolOutputThreshold"})
 
-    limit: int = whole(40_000, "Longest output inserted whole.", "characters", maximum=10_000_000)
+    limit: int = integer(40_000, "Longest output inserted whole.", "characters", maximum=10_000_000)
     applies_to: str = choice(
         ("commands-and-mcp", "all"), "Cut the results of commands and MCP tools only, or of all tools."
     )
     command_tools: tuple[str, ...] = tools((), "Additional tools that run commands.")
-    file: str = written(FILE, "File name shown for the full output; {tool} and {id} come from the call.")
+    file: str = string(FILE, "File name shown for the full output; {tool} and {id} come from the call.")
 
     def schedule(self, history: History) -> Schedule:
         builder = ScheduleBuilder(history)
@@ -240,14 +240,14 @@ class GeminiMask(Batching):
         constants=("exempt-tools", "shell-tools", "file"),
     )
 
-    protect: int = whole(50_000, "Size of the newest output that is spared.", "tokens", maximum=1_000_000)
-    minimum: int = whole(30_000, "Mask nothing unless this much can be masked.", "tokens", maximum=1_000_000)
+    protect: int = integer(50_000, "Size of the newest output that is spared.", "tokens", maximum=1_000_000)
+    minimum: int = integer(30_000, "Mask nothing unless this much can be masked.", "tokens", maximum=1_000_000)
     protect_latest: bool = switch(True, "Spare the newest message's output and do not count it.")
     exempt_tools: tuple[str, ...] = tools(
         EXEMPT, "Tools with output that is never masked or counted.", about=ToolList.LEFT_ALONE
     )
     shell_tools: tuple[str, ...] = tools(SHELL, "Tools with output that is previewed by lines.")
-    file: str = written(FILE, "File name shown for the full output; {tool} and {id} come from the call.")
+    file: str = string(FILE, "File name shown for the full output; {tool} and {id} come from the call.")
 
     def start(self, history: History) -> GeminiMaskRun:
         return GeminiMaskRun(self, history)

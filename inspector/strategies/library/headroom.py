@@ -18,7 +18,7 @@ import numpy as np
 
 from inspector.strategies.core.batching import Batching
 from inspector.strategies.core.operations import sent_text
-from inspector.strategies.core.parametrized import switch, tools, whole
+from inspector.strategies.core.parametrized import integer, switch, tools
 from inspector.strategies.core.rendition import Rendition
 from inspector.strategies.core.schedule_builder import CONTEXT_RESET, ScheduleBuilder
 from inspector.strategies.core.stored_previews import bytes_of
@@ -74,8 +74,8 @@ class HeadroomStaleReads(Batching):
 
     stale: bool = switch(True, "Replace reads of files that were changed later.", group="stale")
     superseded: bool = switch(False, "Replace reads of lines that were read again.", group="superseded")
-    minimum: int = whole(512, "Smallest result that is replaced.", "bytes", maximum=1_000_000)
-    frozen_messages: int = whole(
+    minimum: int = integer(512, "Smallest result that is replaced.", "bytes", maximum=1_000_000)
+    frozen_messages: int = integer(
         0, "First messages assumed to be cached; their reads stay.", "messages", maximum=100_000
     )
     read_tools: tuple[str, ...] = tools((), "Additional tools that read files.")

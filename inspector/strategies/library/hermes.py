@@ -28,7 +28,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from inspector.strategies.core.parametrized import Parametrized, choice, model_window, number, whole, window_of
+from inspector.strategies.core.parametrized import Parametrized, choice, integer, model_window, number, window_of
 from inspector.strategies.core.thread_runs import ThreadRun
 from inspector.strategies.library.hermes_messages import HermesMessages
 from inspector.strategies.library.hermes_tail import PART_OF_WINDOW, PRESSURE, soft_ceiling
@@ -77,15 +77,15 @@ def lean_tail(window: int, *, newest: bool = False) -> int:
 
 
 def _protect_last() -> Any:
-    return whole(20, "Number of newest messages spared; each result counts as one.", "messages", maximum=10_000)
+    return integer(20, "Number of newest messages spared; each result counts as one.", "messages", maximum=10_000)
 
 
 def _protect_first(help_text: str) -> Any:
-    return whole(3, help_text, "messages", maximum=1_000)
+    return integer(3, help_text, "messages", maximum=1_000)
 
 
 def _minimum(default: int) -> Any:
-    return whole(default, "Longest old result that stays whole.", "characters", maximum=10_000_000, group="line")
+    return integer(default, "Longest old result that stays whole.", "characters", maximum=10_000_000, group="line")
 
 
 @dataclass(frozen=True)
@@ -108,7 +108,7 @@ class HermesPrepass(Parametrized):
         minimum=0.0,
         maximum=1.0,
     )
-    tail_tokens: int = whole(
+    tail_tokens: int = integer(
         0, "Size of the spared messages instead; 0 to use the fraction.", "tokens", maximum=1_000_000
     )
     protect_last: int = _protect_last()
@@ -120,7 +120,7 @@ class HermesPrepass(Parametrized):
         "and unanswered results whole.",
     )
     protect_first: int = _protect_first("Number of first messages that a compression never summarizes, from 0.21 on.")
-    rounds: int = whole(
+    rounds: int = integer(
         6,
         "Newest rounds of results that a compression never demotes, from 0.21 on; 0 for no demotion.",
         "rounds",
@@ -145,9 +145,9 @@ class HermesProactivePrune(Parametrized):
     )
     source = "hermes-agent 0.20 agent/context_compressor.py, prune_tool_results_only"
 
-    trigger: int = whole(48_000, "Prompt tokens at which pruning starts; 0 for never.", "tokens", maximum=2_000_000)
+    trigger: int = integer(48_000, "Prompt tokens at which pruning starts; 0 for never.", "tokens", maximum=2_000_000)
     minimum: int = _minimum(8_000)
-    reclaim: int = whole(4_096, "Minimum to reclaim at once.", "tokens", maximum=1_000_000)
+    reclaim: int = integer(4_096, "Minimum to reclaim at once.", "tokens", maximum=1_000_000)
     protect_last: int = _protect_last()
     protect_first: int = _protect_first("First messages, counted when checking if there are too few to prune.")
     version: str = choice(("0.20", "0.21", "0.22"), "Version of the pass.")

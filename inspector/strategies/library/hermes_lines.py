@@ -181,9 +181,9 @@ def _answer(text: str) -> str | list[str] | None:
     except ValueError:
         return None
     answer = found.get("user_response") if isinstance(found, dict) else None
-    said = answer if isinstance(answer, list) else [answer]
-    texts = [each for each in said if isinstance(each, str) and each]
-    if not said or len(texts) < len(said) or any(text.lstrip().startswith(_NO_ANSWERS) for text in texts):
+    parts = answer if isinstance(answer, list) else [answer]
+    texts = [each for each in parts if isinstance(each, str) and each]
+    if not parts or len(texts) < len(parts) or any(text.lstrip().startswith(_NO_ANSWERS) for text in texts):
         return None
     return answer
 

@@ -50,13 +50,13 @@ TOKENS = ItemMeasure(_tokens)
 
 def _newer_tokens(moment: CallContext, item: ConversationItem) -> int:
     kinds = moment.history.kind_bytes
-    said = [block for block in item.blocks if kinds[block] not in (TOOL_CALL, THINKING)]
+    parts = [block for block in item.blocks if kinds[block] not in (TOOL_CALL, THINKING)]
     tokens = PER_MESSAGE
-    images = sum(images_in(moment, block) for block in said)
-    if len(said) == 1 and not images:
-        tokens += ROUGH_TOKENS.sent(moment, said[0])
+    images = sum(images_in(moment, block) for block in parts)
+    if len(parts) == 1 and not images:
+        tokens += ROUGH_TOKENS.sent(moment, parts[0])
     else:
-        tokens += (sum(map(moment.length, said)) + PER_IMAGE * images) // PER_TOKEN
+        tokens += (sum(map(moment.length, parts)) + PER_IMAGE * images) // PER_TOKEN
     for block in item.blocks:
         if kinds[block] == TOOL_CALL:
             tokens += newer_call_tokens(moment, block)

@@ -174,15 +174,15 @@ class HermesMessages:
             return MessageFacts(Speaker.TOOL)
         message, blocks = self.history.session.messages[item.message], self.history.session.blocks
         kinds = [self.history.kind_bytes[block] for block in item.blocks]
-        said = [blocks[block] for block in item.blocks if self.history.kind_bytes[block] not in (TOOL_CALL, THINKING)]
-        says = not message.is_summary and any(block.preview.strip() or block.media for block in said)
-        is_text = not any(block.media for block in said)
+        parts = [blocks[block] for block in item.blocks if self.history.kind_bytes[block] not in (TOOL_CALL, THINKING)]
+        says = not message.is_summary and any(block.preview.strip() or block.media for block in parts)
+        is_text = not any(block.media for block in parts)
         if any(kind in (ASSISTANT_TEXT, TOOL_CALL, THINKING) for kind in kinds):
             return MessageFacts(Speaker.ASSISTANT, TOOL_CALL in kinds, says)
         return (
             MessageFacts(Speaker.SYSTEM)
             if SYSTEM_TEXT in kinds
-            else MessageFacts(Speaker.USER, says=says and not message.is_meta, is_text=is_text)
+            else MessageFacts(Speaker.USER, has_text=says and not message.is_meta, is_text=is_text)
         )
 
     def _thinking(self, moment: CallContext, item: ConversationItem) -> int:

@@ -72,13 +72,13 @@ class MessageFacts(NamedTuple):
     Attributes:
         speaker: Its sender.
         makes_calls: True for an answer that calls tools.
-        says: True for an answer with text, or a user request not written by the program.
+        has_text: True for an answer with text, or a user request not written by the program.
         is_text: True if it contains only texts.
     """
 
     speaker: Speaker
     makes_calls: bool = False
-    says: bool = False
+    has_text: bool = False
     is_text: bool = True
 
 
@@ -229,12 +229,12 @@ class HermesConversation:
         return max(end, head + 1)
 
     def _last_answer(self, head: int) -> int:
-        answer = self._last(lambda row: row.speaker is Speaker.ASSISTANT and row.says, head)
+        answer = self._last(lambda row: row.speaker is Speaker.ASSISTANT and row.has_text, head)
         return answer if answer >= 0 else self._last(lambda row: row.speaker is Speaker.ASSISTANT, head)
 
     @staticmethod
     def _is_request(row: MessageFacts) -> bool:
-        return row.speaker is Speaker.USER and row.says
+        return row.speaker is Speaker.USER and row.has_text
 
     def _last(self, is_meant: Callable[[MessageFacts], bool], head: int) -> int:
         return next((place for place in range(len(self._rows) - 1, head - 1, -1) if is_meant(self._rows[place])), -1)

@@ -13,7 +13,7 @@ import numpy as np
 from inspector.session.model import BlockKind
 from inspector.strategies.core.batching import Batching
 from inspector.strategies.core.operations import RemoveBlock
-from inspector.strategies.core.parametrized import tools, whole
+from inspector.strategies.core.parametrized import integer, tools
 from inspector.strategies.core.schedule_builder import ScheduleBuilder
 from inspector.strategies.core.strategy import Counterpart, Decision
 from inspector.strategies.history.arrival_order import arrivals
@@ -41,7 +41,9 @@ class KeepRecent(Batching):
     source = "keep_recent_tool_results(30), Smart Tool History Strategy, ground_truth.py"
     counterpart = Counterpart({"keep": ""})
 
-    keep: int = whole(30, "Number of newest tool results kept.", "results", minimum=1, maximum=1_000, logarithmic=True)
+    keep: int = integer(
+        30, "Number of newest tool results kept.", "results", minimum=1, maximum=1_000, logarithmic=True
+    )
 
     def schedule(self, history: History) -> Schedule:
         """Remove a result at the call that adds the last of the `keep` results after it."""

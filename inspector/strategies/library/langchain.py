@@ -17,20 +17,20 @@ from inspector.strategies.core.operations import ClearInput, ReplaceText
 from inspector.strategies.core.parameters import ToolList
 from inspector.strategies.core.parametrized import (
     Parametrized,
+    integer,
     number,
+    string,
     summary_length,
     switch,
     tools,
-    whole,
     window_of,
-    written,
 )
 from inspector.strategies.core.schedule_builder import CONTEXT_RESET
 from inspector.strategies.core.strategy import Choice, Counterpart, Decision
 from inspector.strategies.core.summarized_prefix import SummarizedPrefix
 from inspector.strategies.core.thread_runs import ThreadRun
 from inspector.strategies.history.history import ASSISTANT, TOOL_CALL
-from inspector.strategies.library.summarize import stand_in
+from inspector.strategies.library.summarize import summary_placeholder
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -137,19 +137,19 @@ class LangChainClearToolUses(Batching):
         }
     )
 
-    trigger: int = whole(
+    trigger: int = integer(
         100_000,
         "Estimated message tokens above which results are cleared.",
         "tokens",
         maximum=2_000_000,
     )
-    keep: int = whole(3, "Number of newest results kept whole.", "results", maximum=1_000)
-    clear_at_least: int = whole(
+    keep: int = integer(3, "Number of newest results kept whole.", "results", maximum=1_000)
+    clear_at_least: int = integer(
         0, "Stop once this many tokens are reclaimed; 0 to clear all old results.", "tokens", maximum=1_000_000
     )
     clear_tool_inputs: bool = switch(False, "Clear the inputs of the cleared results' calls too.")
     exclude_tools: tuple[str, ...] = tools((), "Tools with results that are never cleared.", about=ToolList.LEFT_ALONE)
-    placeholder: str = written(PLACEHOLDER, "Text that replaces a cleared result.")
+    placeholder: str = string(PLACEHOLDER, "Text that replaces a cleared result.")
 
     def triggers(self, window: int) -> tuple[float, ...]:  # noqa: ARG002  has a fixed number
         return (self.trigger,)
@@ -269,18 +269,18 @@ class LangChainSummarization(Parametrized):
         }
     )
 
-    trigger_tokens: int = whole(
+    trigger_tokens: int = integer(
         170_000, "Estimated tokens at which it summarizes; 0 for never.", "tokens", maximum=2_000_000
     )
-    trigger_messages: int = whole(
+    trigger_messages: int = integer(
         0, "Number of messages at which it summarizes; 0 for never.", "messages", maximum=100_000
     )
     trigger_fraction: float = number(
         0.0, "Fraction of the window at which it summarizes; 0 for never.", minimum=0.0, maximum=1.0
     )
     all_triggers: bool = switch(False, "Require all of the triggers instead of any one.")
-    keep_messages: int = whole(20, "Number of newest messages kept.", "messages", minimum=1, maximum=100_000)
-    keep_tokens: int = whole(
+    keep_messages: int = integer(20, "Number of newest messages kept.", "messages", minimum=1, maximum=100_000)
+    keep_tokens: int = integer(
         0,
         "Keep the newest messages up to this many tokens instead; 0 to count messages.",
         "tokens",
@@ -303,7 +303,7 @@ class LangChainSummarization(Parametrized):
         True,
         "Also apply the triggers to the provider's last reported count, and scale the estimate by it, at most by 25 %.",
     )
-    window: int = whole(
+    window: int = integer(
         0,
         "The model's context window, for fractions; 0 for the size shown in the chart and the report.",
         "tokens",
@@ -426,6 +426,6 @@ class LangChainSummarizationRun(ThreadRun[LangChainSummarization, _EstimatedMess
         has_summary = sent.summary >= 0
         count = cutoff - sent.start + has_summary
         moment.note_model_call(moment.total_tokens(gone + [sent.summary] * has_summary), self.strategy.summary_tokens)
-        text = INTRODUCTION + stand_in(count, self.strategy.summary_tokens)
+        text = INTRODUCTION + summary_placeholder(count, self.strategy.summary_tokens)
         sent.summary_tokens = langchain_tokens(len(text) + len("user"), 0, self.strategy.characters_per_token)
         return sent.summarize(cutoff, text, f"summarized with {count:,} messages")

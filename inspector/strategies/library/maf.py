@@ -18,7 +18,15 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from inspector.session.model import BlockKind, TextUnavailableError
 from inspector.strategies.core.operations import RemoveBlock, ReplaceWithMessage
-from inspector.strategies.core.parametrized import Parametrized, choice, model_window, number, switch, whole, window_of
+from inspector.strategies.core.parametrized import (
+    Parametrized,
+    choice,
+    integer,
+    model_window,
+    number,
+    switch,
+    window_of,
+)
 from inspector.strategies.core.strategy import Choice, Decision
 from inspector.strategies.core.thread_runs import ThreadRun
 from inspector.strategies.history.history import SYSTEM_TEXT, TOOL_CALL, TOOL_RESULT
@@ -129,7 +137,7 @@ UNLESS_KEPT = f"{ASSISTANT_FIRST}; with `keep-first-user` it does not."
 
 
 def _keep(default: int) -> Any:
-    return whole(default, "Number of newest tool uses left as they are.", "tool uses", maximum=10_000)
+    return integer(default, "Number of newest tool uses left as they are.", "tool uses", maximum=10_000)
 
 
 def _first_user() -> Any:
@@ -178,7 +186,7 @@ class MafWindow(_Maf):
     source = f"SlidingWindowStrategy, {SOURCE}"
     note = f"{ASSISTANT_FIRST}."
 
-    keep: int = whole(20, "Number of newest groups kept.", "groups", minimum=1, maximum=10_000)
+    keep: int = integer(20, "Number of newest groups kept.", "groups", minimum=1, maximum=10_000)
 
     def compact(self, groups: Groups, moment: CallContext) -> Iterator[Choice]:  # noqa: ARG002  nothing is measured
         while len(groups.groups) > self.keep:
@@ -196,8 +204,8 @@ class MafTruncation(_Maf):
     note = UNLESS_KEPT
 
     unit: str = choice(("messages", "tokens"), "Unit of the limit and of the target.")
-    limit: int = whole(80, "Maximum messages or tokens.", "", minimum=1, maximum=10_000_000)
-    target: int = whole(40, "Messages or tokens left after a removal.", "", minimum=1, maximum=10_000_000)
+    limit: int = integer(80, "Maximum messages or tokens.", "", minimum=1, maximum=10_000_000)
+    target: int = integer(40, "Messages or tokens left after a removal.", "", minimum=1, maximum=10_000_000)
     keep_first_user: bool = _first_user()
 
     def compact(self, groups: Groups, moment: CallContext) -> Iterator[Choice]:  # noqa: ARG002  its own count decides
@@ -218,7 +226,7 @@ class MafContextWindow(_Maf):
     note = UNLESS_KEPT
 
     window: int = model_window()
-    max_output: int = whole(16_384, "Part of the window reserved for output.", "tokens", maximum=1_000_000)
+    max_output: int = integer(16_384, "Part of the window reserved for output.", "tokens", maximum=1_000_000)
     evict: float = number(
         0.5, "Fraction of the rest at which results are listed.", minimum=0.0, maximum=1.0, group="results"
     )

@@ -205,7 +205,7 @@ class Group:
         messages: Number of messages.
         tokens: Their estimated tokens.
         is_sent: True if the group or its replacement is sent.
-        stand_in: Estimated tokens of the message that replaces it; None for none.
+        replacement_tokens: Estimated tokens of the message that replaces it; None for none.
         declared: Ids of the calls it makes.
     """
 
@@ -215,20 +215,20 @@ class Group:
     messages: int
     tokens: int
     is_sent: bool = True
-    stand_in: int | None = None
+    replacement_tokens: int | None = None
     declared: tuple[str, ...] = ()
 
     @property
     def is_tool_call(self) -> bool:
         """True if a tool call and its results are sent unreplaced."""
-        return self.kind == "tool_call" and self.is_sent and self.stand_in is None
+        return self.kind == "tool_call" and self.is_sent and self.replacement_tokens is None
 
     @property
     def sent(self) -> tuple[int, int]:
         """Number of its messages sent, and their estimated tokens."""
         if not self.is_sent:
             return 0, 0
-        return (self.messages, self.tokens) if self.stand_in is None else (1, self.stand_in)
+        return (self.messages, self.tokens) if self.replacement_tokens is None else (1, self.replacement_tokens)
 
 
 @dataclass
@@ -272,7 +272,7 @@ class Groups:
         if group.is_tool_call:
             del self.calls[group]
         del self.groups[group]
-        self._set(group, is_sent=False, stand_in=group.stand_in)
+        self._set(group, is_sent=False, stand_in=group.replacement_tokens)
 
     def replace(self, group: Group, characters: int) -> None:
         """Replace a tool call and its results with an assistant message.
@@ -287,7 +287,7 @@ class Groups:
 
     def _set(self, group: Group, *, is_sent: bool, stand_in: int | None) -> None:
         messages, tokens = group.sent
-        group.is_sent, group.stand_in = is_sent, stand_in
+        group.is_sent, group.replacement_tokens = is_sent, stand_in
         self.messages += group.sent[0] - messages
         self.tokens += group.sent[1] - tokens
 

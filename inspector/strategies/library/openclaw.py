@@ -30,13 +30,13 @@ from inspector.strategies.core.parameters import ToolList
 from inspector.strategies.core.parametrized import (
     Parametrized,
     choice,
+    integer,
     model_window,
     number,
+    string,
     switch,
     tools,
-    whole,
     window_of,
-    written,
 )
 from inspector.strategies.core.rendition import Action, Rendition
 from inspector.strategies.core.strategy import Choice, Decision
@@ -170,8 +170,8 @@ class OpenClawPrune(Parametrized):
     )
     source = "openclaw/openclaw@11b0d35 src/agents/pi-hooks/context-pruning, mode cache-ttl"
 
-    ttl: int = whole(300, "Pause after which the cache has expired.", "seconds", minimum=1, maximum=604_800)
-    keep_assistants: int = whole(
+    ttl: int = integer(300, "Pause after which the cache has expired.", "seconds", minimum=1, maximum=604_800)
+    keep_assistants: int = integer(
         3, "Number of newest assistant messages from which on nothing is pruned.", "messages", maximum=1_000
     )
     soft_ratio: float = number(
@@ -188,18 +188,20 @@ class OpenClawPrune(Parametrized):
         maximum=100.0,
         group="clear",
     )
-    minimum: int = whole(
+    minimum: int = integer(
         50_000,
         "Minimum total size of old results for any to be cleared.",
         "characters",
         maximum=100_000_000,
         group="clear",
     )
-    threshold: int = whole(4_000, "Longest old result that stays whole.", "characters", maximum=1_000_000, group="trim")
-    head: int = whole(1_500, "Kept from the beginning.", "characters", maximum=500_000, group="trim")
-    tail: int = whole(1_500, "Kept from the end.", "characters", maximum=500_000, group="trim")
+    threshold: int = integer(
+        4_000, "Longest old result that stays whole.", "characters", maximum=1_000_000, group="trim"
+    )
+    head: int = integer(1_500, "Kept from the beginning.", "characters", maximum=500_000, group="trim")
+    tail: int = integer(1_500, "Kept from the end.", "characters", maximum=500_000, group="trim")
     clear: bool = switch(True, "Clear results if trimming is not enough.", group="clear")
-    placeholder: str = written(
+    placeholder: str = string(
         "[Old tool result content cleared]", "Text that replaces a cleared result.", group="clear"
     )
     allow: tuple[str, ...] = tools(

@@ -10,7 +10,7 @@ from inspector.strategies.core.batching import Batching
 from inspector.strategies.core.measures import CHARACTERS_PER_TOKEN
 from inspector.strategies.core.operations import BlockSource, ReplaceText, sent_text
 from inspector.strategies.core.parameters import ToolList
-from inspector.strategies.core.parametrized import Parametrized, choice, tools, whole, written
+from inspector.strategies.core.parametrized import Parametrized, choice, integer, string, tools
 from inspector.strategies.core.schedule_builder import ScheduleBuilder
 from inspector.strategies.core.stored_previews import lines_within
 from inspector.strategies.core.strategy import Choice, Counterpart, Decision
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from inspector.strategies.history.history import History
 
 
-def rounded(characters: int) -> int:
+def estimate_tokens(characters: int) -> int:
     """Estimate tokens as a quarter of the characters, rounded: OpenCode's `Token.estimate` (`util/token.ts`)."""
     return (characters + 2) // CHARACTERS_PER_TOKEN
 
@@ -56,15 +56,15 @@ class OpenCodePrune(Batching):
         always={"compaction.prune": True}, constants=("protect", "minimum", "turns", "protected-tools", "placeholder")
     )
 
-    protect: int = whole(
+    protect: int = integer(
         40_000, "Size of the newest output, from earlier turns, that is spared.", "tokens", maximum=1_000_000
     )
-    minimum: int = whole(20_000, "Clear nothing unless more than this can be cleared.", "tokens", maximum=1_000_000)
-    turns: int = whole(2, "Number of newest user turns that are spared completely.", "turns", maximum=100)
+    minimum: int = integer(20_000, "Clear nothing unless more than this can be cleared.", "tokens", maximum=1_000_000)
+    turns: int = integer(2, "Number of newest user turns that are spared completely.", "turns", maximum=100)
     protected_tools: tuple[str, ...] = tools(
         ("skill",), "Tools with output that is never cleared or counted.", about=ToolList.LEFT_ALONE
     )
-    placeholder: str = written(PLACEHOLDER, "Text that replaces cleared output.")
+    placeholder: str = string(PLACEHOLDER, "Text that replaces cleared output.")
 
     def start(self, history: History) -> OpenCodePruneRun:
         return OpenCodePruneRun(self, history)
@@ -132,7 +132,7 @@ class OpenCodePruneRun(ThreadRun[OpenCodePrune, _Output]):
             return
         length = moment.length(block)
         state.results.append(block)
-        state.sums.append(state.tokens_before(len(state.sums)) + rounded(length))
+        state.sums.append(state.tokens_before(len(state.sums)) + estimate_tokens(length))
         if block in self.changed or self._is_placeholder(moment, block, length):
             state.handled = len(state.results)
 
@@ -214,15 +214,15 @@ class OpenCodeTruncate(Parametrized):
     source = "OpenCode packages/opencode/src/tool/truncate.ts"
     counterpart = Counterpart(constants=("max-lines", "max-bytes", "direction", "hint", "folder"))
 
-    max_lines: int = whole(2_000, "Maximum lines inserted.", "lines", maximum=1_000_000)
-    max_bytes: int = whole(51_200, "Maximum bytes inserted.", "bytes", maximum=100_000_000)
+    max_lines: int = integer(2_000, "Maximum lines inserted.", "lines", maximum=1_000_000)
+    max_bytes: int = integer(51_200, "Maximum bytes inserted.", "bytes", maximum=100_000_000)
     direction: str = choice(("head", "tail"), "End of the output to keep.")
     hint: str = choice(
         ("search", "delegate"),
         "Advice to the model: search the file itself, or have a subagent do it if there is one.",
     )
     exempt_tools: tuple[str, ...] = tools((), "Tools that shorten their own output.", about=ToolList.LEFT_ALONE)
-    folder: str = written("~/.local/share/opencode/tool-output", "Folder in which the agent saves the full output.")
+    folder: str = string("~/.local/share/opencode/tool-output", "Folder in which the agent saves the full output.")
 
     def schedule(self, history: History) -> Schedule:
         builder = ScheduleBuilder(history)

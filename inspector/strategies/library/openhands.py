@@ -17,12 +17,12 @@ from inspector.strategies.core.batching import Batching
 from inspector.strategies.core.operations import RemoveBlock, ReplaceText, ReplaceWithMessage
 from inspector.strategies.core.parametrized import (
     Parametrized,
+    integer,
     model_window,
     number,
     summary_length,
     switch,
     tools,
-    whole,
     window_of,
 )
 from inspector.strategies.core.rendition import Action, Rendition
@@ -34,7 +34,7 @@ from inspector.strategies.history.arrival_order import arrivals, later
 from inspector.strategies.history.conversation_items import Event, ItemKind, counted_items, split_events
 from inspector.strategies.history.history import NEVER, SYSTEM_TEXT
 from inspector.strategies.history.memo import TextMemo
-from inspector.strategies.library.summarize import stand_in
+from inspector.strategies.library.summarize import summary_placeholder
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -115,15 +115,15 @@ class OpenHandsCondenser(Parametrized):
     )
     source = "openhands-sdk 1.58.2 LLMSummarizingCondenser; limits of its default agent"
 
-    max_size: int = whole(
+    max_size: int = integer(
         80,
         "Maximum events sent; one more cuts them to half. The class itself has 240.",
         "events",
         minimum=4,
         maximum=10_000,
     )
-    keep_first: int = whole(4, "Number of first events kept; the class itself has 2.", "events", maximum=1_000)
-    max_tokens: int = whole(0, "Maximum tokens sent; 0 for the size of the window.", "tokens", maximum=10_000_000)
+    keep_first: int = integer(4, "Number of first events kept; the class itself has 2.", "events", maximum=1_000)
+    max_tokens: int = integer(0, "Maximum tokens sent; 0 for the size of the window.", "tokens", maximum=10_000_000)
     minimum_progress: float = number(
         0.1,
         "Smallest fraction of the events worth condensing.",
@@ -221,7 +221,7 @@ class OpenHandsCondenserRun(ThreadRun[OpenHandsCondenser, _Condensed]):
             return
         moment.note_model_call(moment.total_tokens(blocks), self.strategy.summary_tokens)
         state.events += part[1] - part[0]
-        text = stand_in(state.events, self.strategy.summary_tokens)
+        text = summary_placeholder(state.events, self.strategy.summary_tokens)
         log.replace(*part, Event(-1, (blocks[0],)))
         yield Choice(blocks[0], Decision(ReplaceWithMessage(text, BlockKind.USER_TEXT), reason))
         removed = Decision(RemoveBlock(), reason)
@@ -249,7 +249,7 @@ class MaskObservations(Batching):
     source = "ObservationMaskingCondenser, OpenHands 0.62 openhands/memory/condenser/impl"
     counterpart = Counterpart({"window": "attention_window"}, {"type": "observation_masking"})
 
-    window: int = whole(
+    window: int = integer(
         100,
         "Number of newest events kept whole; the class itself has 5, its configuration 100.",
         "events",
@@ -292,7 +292,7 @@ class MaskBrowserOutput(Batching):
     source = "BrowserOutputCondenser, OpenHands 0.62 openhands/memory/condenser/impl"
     counterpart = Counterpart({"window": "attention_window"}, {"type": "browser_output_masking"})
 
-    window: int = whole(1, "Number of newest browser results kept whole.", "results", minimum=1, maximum=1_000)
+    window: int = integer(1, "Number of newest browser results kept whole.", "results", minimum=1, maximum=1_000)
     tools: tuple[str, ...] = tools((), "Tools that show web pages, in addition to those named browser….")
 
     def schedule(self, history: History) -> Schedule:
@@ -384,8 +384,8 @@ class RecentEvents(Batching):
     source = "RecentEventsCondenser, OpenHands 0.62 openhands/memory/condenser/impl"
     counterpart = Counterpart({"keep-first": "keep_first", "max-events": "max_events", "twice": ""}, {"type": "recent"})
 
-    keep_first: int = whole(1, "Number of first events kept; they count toward the maximum.", "events", maximum=1_000)
-    max_events: int = whole(
+    keep_first: int = integer(1, "Number of first events kept; they count toward the maximum.", "events", maximum=1_000)
+    max_events: int = integer(
         100,
         "Maximum events sent; the class itself has 10, its configuration 100.",
         "events",
@@ -432,14 +432,14 @@ class AmortizedForgetting(Batching):
     source = "AmortizedForgettingCondenser, OpenHands 0.62 openhands/memory/condenser/impl"
     counterpart = Counterpart({"max-size": "max_size", "keep-first": "keep_first"}, {"type": "amortized"})
 
-    max_size: int = whole(
+    max_size: int = integer(
         100,
         "Maximum events sent; one more cuts them to half.",
         "events",
         minimum=2,
         maximum=10_000,
     )
-    keep_first: int = whole(1, "Number of first events kept; less than half of the limit.", "events", maximum=1_000)
+    keep_first: int = integer(1, "Number of first events kept; less than half of the limit.", "events", maximum=1_000)
 
     def schedule(self, history: History) -> Schedule:
         """Forget events at the call that adds one too many."""

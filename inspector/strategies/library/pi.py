@@ -16,11 +16,11 @@ from inspector.strategies.core.parametrized import (
     DEFAULT_WINDOW,
     Parametrized,
     choice,
+    integer,
     model_window,
+    string,
     summary_length,
     switch,
-    whole,
-    written,
 )
 from inspector.strategies.core.rendition import Action, Rendition
 from inspector.strategies.core.schedule_builder import ScheduleBuilder
@@ -32,7 +32,7 @@ from inspector.strategies.history.arguments import lines_of, path_of
 from inspector.strategies.history.conversation_items import Event, split_messages
 from inspector.strategies.history.history import ASSISTANT, MEDIA, NEVER, TOOL_CALL, TOOL_RESULT, USER_TEXT
 from inspector.strategies.history.tools import ToolKind, tool_kind_mask
-from inspector.strategies.library.summarize import stand_in
+from inspector.strategies.library.summarize import summary_placeholder
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -206,10 +206,10 @@ class PiTruncate(Parametrized):
     summary = "Insert only as many lines as fit: the first of files and searches, the last of commands."
     source = "@mariozechner/pi-coding-agent 0.73.1 core/tools/truncate.js"
 
-    max_lines: int = whole(2_000, "Maximum lines inserted.", "lines", maximum=1_000_000)
-    max_bytes: int = whole(51_200, "Maximum bytes inserted.", "bytes", maximum=100_000_000)
+    max_lines: int = integer(2_000, "Maximum lines inserted.", "lines", maximum=1_000_000)
+    max_bytes: int = integer(51_200, "Maximum bytes inserted.", "bytes", maximum=100_000_000)
     notes: bool = switch(True, "Add a note on the part shown and how to see the rest.")
-    file: str = written("/tmp/pi-bash-{id}.log", "File in which the agent saves a command's full output.")  # noqa: S108  quoted from the described system's note; nothing is saved here
+    file: str = string("/tmp/pi-bash-{id}.log", "File in which the agent saves a command's full output.")  # noqa: S108  quoted from the described system's note; nothing is saved here
     version: str = choice(
         _VERSIONS, "Count a final line end as the start of another line (0.73) or not (1.5, and since 0.75.5)."
     )
@@ -303,8 +303,8 @@ class PiCompaction(Parametrized):
     )
     source = "@mariozechner/pi-coding-agent 0.73.1 core/compaction/compaction.js"
 
-    reserve: int = whole(16_384, "Part of the window to leave free.", "tokens", maximum=1_000_000)
-    keep: int = whole(20_000, "Size of the newest messages that stay.", "tokens", maximum=1_000_000)
+    reserve: int = integer(16_384, "Part of the window to leave free.", "tokens", maximum=1_000_000)
+    keep: int = integer(20_000, "Size of the newest messages that stay.", "tokens", maximum=1_000_000)
     window: int = model_window()
     summary_tokens: int = summary_length()
     version: str = choice(
@@ -418,5 +418,5 @@ class PiCompactionRun(ThreadRun[PiCompaction, _Compacted]):
         if not gone:
             return ()
         moment.note_model_call(moment.total_tokens(gone), self.strategy.summary_tokens)
-        said = _OPENING + stand_in(cut, self.strategy.summary_tokens) + _CLOSING
-        return state.sent.summarize(cut, said, f"compacted at {tokens:,} tokens")
+        reported = _OPENING + summary_placeholder(cut, self.strategy.summary_tokens) + _CLOSING
+        return state.sent.summarize(cut, reported, f"compacted at {tokens:,} tokens")

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 from inspector.strategies.core.batching import Batching
 from inspector.strategies.core.operations import CutText, CutTokens, ReplaceText, make_cut
 from inspector.strategies.core.parameters import TOKENS
-from inspector.strategies.core.parametrized import choice, limit_unit, whole
+from inspector.strategies.core.parametrized import choice, integer, limit_unit
 from inspector.strategies.core.strategy import Choice, Decision
 from inspector.strategies.core.thread_runs import ThreadRun
 
@@ -43,12 +43,16 @@ class PruneOld(Batching):
     summary = "Trim large old results to head and tail, and clear all old ones when their total is too large."
     source = "pruneOldToolResults, inngest/utah src/agent-loop.ts"
 
-    keep_turns: int = whole(3, "Number of newest turns spared, two messages each.", "turns", maximum=100)
-    from_iteration: int = whole(4, "First iteration since the user's question that prunes.", "iterations", maximum=100)
-    threshold: int = whole(4_000, "Longest old result that stays whole.", "characters", maximum=1_000_000, group="trim")
-    head: int = whole(1_500, "Characters kept from the beginning.", "characters", maximum=500_000, group="trim")
-    tail: int = whole(1_500, "Characters kept from the end.", "characters", maximum=500_000, group="trim")
-    clear_above: int = whole(
+    keep_turns: int = integer(3, "Number of newest turns spared, two messages each.", "turns", maximum=100)
+    from_iteration: int = integer(
+        4, "First iteration since the user's question that prunes.", "iterations", maximum=100
+    )
+    threshold: int = integer(
+        4_000, "Longest old result that stays whole.", "characters", maximum=1_000_000, group="trim"
+    )
+    head: int = integer(1_500, "Characters kept from the beginning.", "characters", maximum=500_000, group="trim")
+    tail: int = integer(1_500, "Characters kept from the end.", "characters", maximum=500_000, group="trim")
+    clear_above: int = integer(
         50_000,
         "Total size of old results above which all are cleared.",
         "characters",

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from inspector.session.model import BlockKind
 from inspector.strategies.core.operations import RemoveBlock, ReplaceWithMessage
-from inspector.strategies.core.parametrized import Parametrized, model_window, number, whole, window_of
+from inspector.strategies.core.parametrized import Parametrized, integer, model_window, number, window_of
 from inspector.strategies.core.strategy import Choice, Decision
 from inspector.strategies.core.thread_runs import ThreadRun
 from inspector.strategies.history.conversation_items import MessageList
@@ -39,7 +39,7 @@ class RooTruncate(Parametrized):
 
     fraction: float = number(0.5, "Fraction of the messages after the first that is hidden.", minimum=0.0, maximum=1.0)
     window: int = model_window()
-    reserved: int = whole(8_192, "Size reserved for the answer.", "tokens", maximum=1_000_000)
+    reserved: int = integer(8_192, "Size reserved for the answer.", "tokens", maximum=1_000_000)
 
     def triggers(self, window: int) -> tuple[float, ...]:
         return ((self.window or window) * (1 - _BUFFER) - self.reserved,)

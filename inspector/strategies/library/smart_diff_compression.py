@@ -31,7 +31,7 @@ from inspector.file_history.operations import Patching, UnknownChange, call_effe
 from inspector.session.model import TextUnavailableError
 from inspector.strategies.core.batching import Batching
 from inspector.strategies.core.operations import RemoveBlock, RemovedPlaceholder
-from inspector.strategies.core.parametrized import tools, whole, written
+from inspector.strategies.core.parametrized import integer, string, tools
 from inspector.strategies.core.recall_command import RECALL, recall_call_command, recall_name
 from inspector.strategies.core.schedule_builder import ScheduleBuilder
 from inspector.strategies.core.strategy import Decision
@@ -55,7 +55,7 @@ _WHAT, _IDS = "{what}", "{ids}"
 _TOUCHES_NO_FILE = (ToolKind.SEARCH, ToolKind.WEB, ToolKind.LIGHT, ToolKind.CONFIRMATION, ToolKind.AGENT)
 
 
-class _Deed(NamedTuple):
+class _FileEffects(NamedTuple):
     """Effects of a tool call on files, limited to those that count here.
 
     Attributes:
@@ -73,8 +73,8 @@ class _Deed(NamedTuple):
     difference: str = ""
 
 
-_NOTHING = _Deed()
-_KNOWN: Memo[tuple[str, bytes, bytes, bool], _Deed] = Memo()
+_NOTHING = _FileEffects()
+_KNOWN: Memo[tuple[str, bytes, bytes, bool], _FileEffects] = Memo()
 
 
 class _Change(NamedTuple):
@@ -114,16 +114,16 @@ class SmartDiffCompression(Batching):
     )
     source = "Smart Tool History Strategy, section 6.3"
 
-    changes: int = whole(
+    changes: int = integer(
         3, "Minimum changes of a file to compress together.", "changes", minimum=1, maximum=1_000, logarithmic=True
     )
     read_tools: tuple[str, ...] = tools((), "Additional tools that read files.")
-    line: str = written(
+    line: str = string(
         LINE,
         "Line for a change: {what} is the change, {ids} the ids of the tool calls, {recall} the commands that "
         "print their arguments.",
     )
-    marker: str = written(MARKER, "Text at the end of the note; {recall} inserts the commands that print the changes.")
+    marker: str = string(MARKER, "Text at the end of the note; {recall} inserts the commands that print the changes.")
 
     def schedule(self, history: History) -> Schedule:
         """Compress a run at the call that adds the read after its last change."""
@@ -139,7 +139,7 @@ class SmartDiffCompression(Batching):
                 self._add(history, builder, run)
         return builder.schedule()
 
-    def _runs(self, history: History, context: Arrivals, deeds: Mapping[int, _Deed]) -> Iterator[_Run]:
+    def _runs(self, history: History, context: Arrivals, deeds: Mapping[int, _FileEffects]) -> Iterator[_Run]:
         """Yield the runs of a context, in the order they are compressed."""
         place = {block: number for number, block in enumerate(context.blocks.tolist())}
         answers: dict[int, int] = defaultdict(int)
@@ -183,13 +183,13 @@ class SmartDiffCompression(Batching):
 
     def note_on(self, history: History, changes: Sequence[_Change]) -> str:
         session = history.session
-        said = _said(history)
+        reported = _said(history)
         lines: dict[str, list[int]] = {}
         deeds = _file_effects(history, self.read_tools)
         for change in changes:
             deed = deeds[change.result]
             turn = int(history.message[change.call]) + 1
-            what = shortened(deed.intent) or said.before(change.call, turn) or deed.difference
+            what = shortened(deed.intent) or reported.before(change.call, turn) or deed.difference
             lines.setdefault(what, []).append(change.call)
         first, last = (int(history.message[change.result]) + 1 for change in (changes[0], changes[-1]))
         count = f"{len(changes)} change{'' if len(changes) == 1 else 's'}"
@@ -226,7 +226,7 @@ def _file(folder: str, own_folder: str, path: str) -> str:
 
 
 @cached_per_history
-def _file_effects(history: History, read_tools: tuple[str, ...]) -> dict[int, _Deed]:
+def _file_effects(history: History, read_tools: tuple[str, ...]) -> dict[int, _FileEffects]:
     """Return the effects of tool calls on files, by the block index of their results."""
     session, blocks = history.session, history.session.blocks
     may_touch = ~tool_kind_mask(history.tool_names, _TOUCHES_NO_FILE)
@@ -238,15 +238,15 @@ def _file_effects(history: History, read_tools: tuple[str, ...]) -> dict[int, _D
         call = int(history.call_block[result])
         if call < 0 or not may_touch[history.tool[call]]:
             continue
-        deed = _deed(session, blocks[call], blocks[result])
+        deed = _effects_of_call(session, blocks[call], blocks[result])
         if deed == _NOTHING and reads[history.tool[call]] and (path := path_of(session, blocks[call])):
-            deed = _Deed(reads=((path, ""),))
+            deed = _FileEffects(reads=((path, ""),))
         if deed != _NOTHING:
             found[result] = deed
     return found
 
 
-def _deed(session: Session, call: Block, result: Block) -> _Deed:
+def _effects_of_call(session: Session, call: Block, result: Block) -> _FileEffects:
     key = call.tool_name, call.digest, result.digest, result.is_error
     if key in _KNOWN:
         return _KNOWN[key]
@@ -259,7 +259,7 @@ def _deed(session: Session, call: Block, result: Block) -> _Deed:
     return _KNOWN.keep(key, _to_effects(call.tool_name, deeds))
 
 
-def _to_effects(tool: str, deeds: CallEffects) -> _Deed:
+def _to_effects(tool: str, deeds: CallEffects) -> _FileEffects:
     by_file: dict[tuple[str, str], list[FileOperation]] = {}
     for operation in deeds.operations:
         by_file.setdefault((operation.path, operation.folder), []).append(operation)
@@ -267,14 +267,14 @@ def _to_effects(tool: str, deeds: CallEffects) -> _Deed:
     reads = tuple(file for file, kind in kinds.items() if not kind.changes)
     changed = [file for file, kind in kinds.items() if kind.changes]
     if len(changed) != 1 or deeds.may_change:
-        return _Deed(reads=reads)
+        return _FileEffects(reads=reads)
     ((path, folder),) = changed
     operations = tuple(by_file[path, folder])
     if any(isinstance(operation, Patching) and operation.moved_to for operation in operations):
-        return _Deed(reads=reads)
+        return _FileEffects(reads=reads)
     why = next((operation.why for operation in operations if isinstance(operation, UnknownChange)), "")
     event = FileEvent(path, kinds[path, folder], 0, 0, 0, 0, tool, operations, problem=why)
-    return _Deed(path, folder, reads, deeds.intent, describe_difference(event))
+    return _FileEffects(path, folder, reads, deeds.intent, describe_difference(event))
 
 
 @cached_per_history

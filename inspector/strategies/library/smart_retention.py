@@ -13,7 +13,7 @@ import numpy as np
 from inspector.strategies.core.batching import Batching
 from inspector.strategies.core.operations import RemoveBlock, ReplaceText, make_cut
 from inspector.strategies.core.parameters import CHARACTERS
-from inspector.strategies.core.parametrized import choice, limit_unit, tools, whole
+from inspector.strategies.core.parametrized import choice, integer, limit_unit, tools
 from inspector.strategies.core.rendition import Action, Rendition
 from inspector.strategies.core.schedule_builder import ScheduleBuilder
 from inspector.strategies.core.strategy import Counterpart, Decision
@@ -158,7 +158,7 @@ class SmartRetention(Batching):
         {"max-reads": "max_file_reads", "output-limit": "bash_truncate", "variant": ""}, constants=("output-keep",)
     )
 
-    max_reads: int = whole(
+    max_reads: int = integer(
         5,
         "Reads kept whole of a file read more often: the first, the last and samples in between.",
         "reads",
@@ -167,14 +167,14 @@ class SmartRetention(Batching):
         group="reads",
     )
     read_tools: tuple[str, ...] = tools((), "Additional tools that read files.", group="reads")
-    output_limit: int = whole(
+    output_limit: int = integer(
         10_000,
         "Longest command output that stays whole.",
         "characters",
         maximum=1_000_000,
         group="output",
     )
-    output_keep: int = whole(
+    output_keep: int = integer(
         2_000,
         "Characters kept at each end of longer output; the shipped variant keeps half the limit instead.",
         "characters",
@@ -183,7 +183,7 @@ class SmartRetention(Batching):
     )
     unit: str = limit_unit("the output limits", group="output")
     output_tools: tuple[str, ...] = tools((), "Additional tools that run commands.", group="output")
-    light_keep: int = whole(
+    light_keep: int = integer(
         30,
         "Number of newest listings kept; older ones go with their calls. The shipped variant keeps all.",
         "results",

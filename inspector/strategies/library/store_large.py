@@ -18,7 +18,7 @@ import numpy as np
 from inspector.session.model import TextUnavailableError
 from inspector.strategies.core.operations import RecordedBlock
 from inspector.strategies.core.parameters import ToolList
-from inspector.strategies.core.parametrized import Parametrized, tools, whole, written
+from inspector.strategies.core.parametrized import Parametrized, integer, string, tools
 from inspector.strategies.core.rendition import Rendition
 from inspector.strategies.core.schedule_builder import ScheduleBuilder
 from inspector.strategies.core.stored_previews import OPENING_TAG, persisted_output
@@ -102,23 +102,23 @@ class StoreLarge(Parametrized):
     summary = "Save results over a limit, and the largest of a batch over its budget, to files, and insert previews."
     source = "hermes-agent 0.19.0 tools/tool_result_storage.py"
 
-    limit: int = whole(100_000, "Longest result inserted whole.", "characters", maximum=1_000_000, group="result")
-    batch_budget: int = whole(
+    limit: int = integer(100_000, "Longest result inserted whole.", "characters", maximum=1_000_000, group="result")
+    batch_budget: int = integer(
         200_000,
         "Maximum total of one batch of results; the largest are stored until it fits.",
         "characters",
         maximum=10_000_000,
         group="batch",
     )
-    preview: int = whole(1_500, "Characters shown of a stored result.", "characters", maximum=100_000)
-    window: int = whole(
+    preview: int = integer(1_500, "Characters shown of a stored result.", "characters", maximum=100_000)
+    window: int = integer(
         0,
         "The model's context window; a result may take 15 % of it and a batch 30 %. 0 for the budgets only.",
         "tokens",
         maximum=10_000_000,
         is_assumed=True,
     )
-    mcp_limit: int = whole(
+    mcp_limit: int = integer(
         0,
         "Longest result of a tool named mcp_… inserted whole; 0 for the general limit. Hermes 0.21 has 50,000.",
         "characters",
@@ -130,7 +130,7 @@ class StoreLarge(Parametrized):
         "Tools without a limit per result, so that reading a stored result does not store it again.",
         about=ToolList.LEFT_ALONE,
     )
-    folder: str = written(
+    folder: str = string(
         "/tmp/hermes-results",  # noqa: S108  quoted from the described system's notice; nothing is saved here
         "Folder in which the agent saves results, as named in its notice; empty if it cannot save any.",
     )

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from inspector.session.model import TextUnavailableError
 from inspector.strategies.core.operations import RemoveBlock, sent_text
-from inspector.strategies.core.parametrized import Parametrized, choice, model_window, switch, whole, window_of
+from inspector.strategies.core.parametrized import Parametrized, choice, integer, model_window, switch, window_of
 from inspector.strategies.core.rendition import Action, Rendition
 from inspector.strategies.core.schedule_builder import ScheduleBuilder
 from inspector.strategies.core.strategy import Choice, Decision
@@ -41,13 +41,13 @@ class CutOnce:
         if text is None:
             return rendition
         notes = [f"[image: {image.media_type.rpartition('/')[2]}, {image.size_bytes} bytes]" for image in images]
-        said = "".join(f"\n{note}" for note in notes)
+        phrase = "".join(f"\n{note}" for note in notes)
         if length <= 2 * _KEPT or _MARK in text:
-            return Rendition((*rendition.pieces, said), Action.REPLACED, rendition.kind) if images else rendition
+            return Rendition((*rendition.pieces, phrase), Action.REPLACED, rendition.kind) if images else rendition
         marker = f"...\n\n... [truncated: {length - 2 * _KEPT} chars removed] ...\n\n..."
         ends = (*rendition.between(0, _KEPT), marker, *rendition.between(length - _KEPT, length))
         if images:
-            return Rendition((*ends, said), Action.REPLACED, rendition.kind)
+            return Rendition((*ends, phrase), Action.REPLACED, rendition.kind)
         return Rendition(ends, Action.CUT, rendition.kind)
 
 
@@ -75,12 +75,12 @@ class StrandsWindow(Parametrized):
         "`pin-first=1` prevents it."
     )
 
-    window_size: int = whole(40, "Maximum messages; all results of a batch are one.", "messages", maximum=10_000)
-    per_turn: int = whole(
+    window_size: int = integer(40, "Maximum messages; all results of a batch are one.", "messages", maximum=10_000)
+    per_turn: int = integer(
         0, "Also drop messages before every Nth call; 0 for the end of a run only.", "calls", maximum=10_000
     )
     truncate_results: bool = switch(True, "Cut results when a prompt overflows the window.")
-    pin_first: int = whole(0, "Number of first messages that are never dropped.", "messages", maximum=1_000)
+    pin_first: int = integer(0, "Number of first messages that are never dropped.", "messages", maximum=1_000)
     window: int = model_window()
 
     def start(self, history: History) -> StrandsWindowRun:
@@ -316,13 +316,13 @@ class StrandsOffload(Parametrized):
     summary = "Insert a preview of results over a threshold, unless they report failure."
     source = "strands-agents 1.62 _context_manager, preset large_tool_offloading"
 
-    threshold: int = whole(
+    threshold: int = integer(
         2_500,
         "Largest result inserted whole, at four characters per token.",
         "tokens",
         maximum=10**6,
     )
-    preview_tokens: int = whole(
+    preview_tokens: int = integer(
         1_000, "Length of the preview, at four characters per token.", "tokens", maximum=1_000_000
     )
     preview: str = choice(("head-tail", "head", "tail"), "Part of the result to keep.")

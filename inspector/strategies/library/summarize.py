@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 
 from inspector.session.model import BlockKind, Session
 from inspector.strategies.core.operations import RemoveBlock
-from inspector.strategies.core.parametrized import Parametrized, choice, whole
+from inspector.strategies.core.parametrized import Parametrized, choice, integer
 from inspector.strategies.core.rendition import Action, Rendition
 from inspector.strategies.core.strategy import Choice, Decision
 from inspector.strategies.core.thread_runs import ThreadRun
@@ -45,7 +45,7 @@ class AppendSummary:
         return Rendition((*rendition.pieces, appended), Action.REPLACED)
 
 
-def stand_in(messages: int, tokens: int) -> str:
+def summary_placeholder(messages: int, tokens: int) -> str:
     """Return a placeholder of about `tokens` tokens for a summary of `messages` messages."""
     opening = f"A model's summary of {messages:,} messages, taken to be {tokens:,} tokens long, stands here."
     return opening + _WORD * max(tokens - 24, 0)
@@ -80,19 +80,19 @@ class Summarize(Parametrized):
     )
     source = "SummarizeCompactionStrategy, micro-x-agent-loop-python compaction.py"
 
-    threshold: int = whole(
+    threshold: int = integer(
         80_000,
         "Tokens at which the conversation is summarized.",
         "tokens",
         minimum=1_000,
         maximum=2_000_000,
     )
-    tail: int = whole(6, "Number of newest messages kept.", "messages", minimum=1, maximum=1_000)
+    tail: int = integer(6, "Number of newest messages kept.", "messages", minimum=1, maximum=1_000)
     trigger: str = choice(
         ("content", "prompt"),
         "Size compared with the threshold: of the messages alone, or of the whole last prompt.",
     )
-    summary_tokens: int = whole(
+    summary_tokens: int = integer(
         1_500,
         "Assumed length of each summary; defaults to the length of the session's own summaries, if recorded. The "
         "described program allows 4,096.",
@@ -159,7 +159,7 @@ class SummarizeRun(ThreadRun[Summarize, _SentMessages]):
         state.tokens += self.strategy.summary_tokens - read
         removed = Decision(RemoveBlock(), reason)
         moment.note_model_call(read, self.strategy.summary_tokens)
-        summary = stand_in(state.summarized, self.strategy.summary_tokens)
+        summary = summary_placeholder(state.summarized, self.strategy.summary_tokens)
         yield Choice(anchor, Decision(AppendSummary(summary), reason))
         for block in gone:
             yield Choice(block, removed)

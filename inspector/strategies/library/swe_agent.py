@@ -12,7 +12,7 @@ from inspector.session.model import BlockKind
 from inspector.strategies.core.batching import Batching
 from inspector.strategies.core.operations import RemoveBlock, sent_text
 from inspector.strategies.core.parameters import ParameterError, ToolList
-from inspector.strategies.core.parametrized import switch, tools, whole, written
+from inspector.strategies.core.parametrized import integer, string, switch, tools
 from inspector.strategies.core.rendition import Action, Rendition
 from inspector.strategies.core.schedule_builder import CONTEXT_RESET, ScheduleBuilder
 from inspector.strategies.core.strategy import Counterpart, Decision
@@ -62,8 +62,8 @@ class LastObservations(Batching):
     source = "LastNObservations, SWE-agent 3ea751c0 sweagent/agent/history_processors.py"
     counterpart = Counterpart({"keep": "n", "polling": "polling"}, {"type": "last_n_observations"})
 
-    keep: int = whole(5, "Number of newest observations kept.", "observations", minimum=1, maximum=1_000)
-    polling: int = whole(
+    keep: int = integer(5, "Number of newest observations kept.", "observations", minimum=1, maximum=1_000)
+    polling: int = integer(
         1,
         "Observations per step; a larger step breaks the prompt cache less often.",
         "observations",
@@ -258,8 +258,8 @@ class RemoveRegex(Batching):
     summary = "Remove the matches of a pattern from all messages, or from all but the newest."
     source = "RemoveRegex, SWE-agent 3ea751c0 sweagent/agent/history_processors.py"
 
-    pattern: str = written("<diff>.*</diff>", "Regular expression of the text to remove; . matches line ends too.")
-    keep_last: int = whole(0, "Number of newest messages kept whole.", "messages", maximum=10_000)
+    pattern: str = string("<diff>.*</diff>", "Regular expression of the text to remove; . matches line ends too.")
+    keep_last: int = integer(0, "Number of newest messages kept whole.", "messages", maximum=10_000)
 
     def __post_init__(self) -> None:
         """Check the values.

@@ -19,10 +19,15 @@ import numpy as np
 from inspector.session.model import BlockKind, Role
 from inspector.strategies.core.batching import Batching
 from inspector.strategies.core.operations import make_cut
-from inspector.strategies.core.parametrized import choice, limit_unit, switch, tools, whole, written
+from inspector.strategies.core.parametrized import choice, integer, limit_unit, string, switch, tools
 from inspector.strategies.core.rendition import Action, Rendition
 from inspector.strategies.core.strategy import Counterpart, Decision, Schedule
-from inspector.strategies.history.freshness import FreshnessChanges, ageing, last_marked_messages, result_runs
+from inspector.strategies.history.freshness import (
+    FreshnessChanges,
+    freshness_changes,
+    last_marked_messages,
+    result_runs,
+)
 from inspector.strategies.history.memo import cached_per_history
 from inspector.strategies.history.tools import (
     TIER_OF_KIND,
@@ -72,7 +77,9 @@ def stale_snapshots(history: History) -> tuple[NDArray[np.int32], FreshnessChang
     blocks = session.blocks
     begins = np.fromiter((blocks[block].preview.startswith(TAGS) for block in texts), np.bool_, len(texts))
     candidates = texts[by_user & begins]
-    return candidates, ageing(history, candidates, history.message[candidates], last_marked_messages(history, asks))
+    return candidates, freshness_changes(
+        history, candidates, history.message[candidates], last_marked_messages(history, asks)
+    )
 
 
 MARKER = "\n...[truncated, already processed]"
@@ -81,7 +88,7 @@ TIERS = ("confirmation", "action", "data", "search", "default")
 
 def _limit(tier: str, characters: int, what: str) -> Any:
     text = f"Characters kept of a stale result of {what}."
-    return whole(characters, text, "characters", maximum=100_000, group=tier)
+    return integer(characters, text, "characters", maximum=100_000, group=tier)
 
 
 def _tools(tier: str) -> Any:
@@ -135,7 +142,7 @@ class TieredStale(Batching):
     )
     unit: str = limit_unit("the tier limits")
     never_longer: bool = switch(False, "Leave a result whole if the cut would not make it shorter.")
-    marker: str = written(
+    marker: str = string(
         MARKER, "Marker at the end of a cut result; {recall} inserts the command that prints the full text."
     )
 
@@ -203,7 +210,7 @@ class _Ages(NamedTuple):
 @cached_per_history
 def _ages(history: History, variant: str, *, lists: bool) -> _Ages:
     results = history.results if lists else history.results[history.plain_text[history.results]]
-    ages = ageing(history, results, *_groups(history, results, variant))
+    ages = freshness_changes(history, results, *_groups(history, results, variant))
     blocks = results[ages.rows]
     order = np.lexsort((ages.calls, blocks))
     return _Ages(blocks[order], ages.calls[order], ages.stale[order])

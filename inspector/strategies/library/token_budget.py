@@ -14,7 +14,7 @@ from inspector.session.model import Role
 from inspector.strategies.core.batching import Batching
 from inspector.strategies.core.operations import make_cut
 from inspector.strategies.core.parameters import CHARACTERS, TOKENS
-from inspector.strategies.core.parametrized import Parametrized, choice, limit_unit, whole, written
+from inspector.strategies.core.parametrized import Parametrized, choice, integer, limit_unit, string
 from inspector.strategies.core.schedule_builder import ScheduleBuilder
 from inspector.strategies.core.strategy import Choice, Counterpart, Decision
 from inspector.strategies.core.thread_runs import ThreadRun
@@ -59,10 +59,10 @@ class TokenBudget(Batching):
     source = "Token Budget Tool Result Compaction, micro-x-agent-loop-python agent.py"
     counterpart = Counterpart({"budget": "InputTokenBudget", "keep": "ToolResultRetentionChars", "variant": ""})
 
-    budget: int = whole(
+    budget: int = integer(
         40_000, "Prompt tokens above which old results are cut; 0 for never.", "tokens", maximum=2_000_000
     )
-    keep: int = whole(500, "Characters kept of each old result.", "characters", maximum=100_000)
+    keep: int = integer(500, "Characters kept of each old result.", "characters", maximum=100_000)
     unit: str = limit_unit("the length kept")
     variant: str = choice(
         ("document", "shipped"),
@@ -187,9 +187,9 @@ class TruncateAfterUse(Batching):
     summary = "Cut every tool result to its beginning from the call after the one that first sent it."
     source = "Token Budget Tool Result Compaction, approach 1, micro-x-agent-loop"
 
-    keep: int = whole(500, "Characters kept of an answered result.", "characters", maximum=100_000)
+    keep: int = integer(500, "Characters kept of an answered result.", "characters", maximum=100_000)
     unit: str = limit_unit("the length kept")
-    marker: str = written(
+    marker: str = string(
         MARKER, "Marker at the end of a cut result; {recall} inserts the command that prints the full text."
     )
 
@@ -241,7 +241,7 @@ class CapAtInsertion(Parametrized):
     source = "MaxToolResultChars, micro-x-agent-loop-python agent.py"
     counterpart = Counterpart({"limit": "MaxToolResultChars"})
 
-    limit: int = whole(
+    limit: int = integer(
         40_000,
         "Longest result inserted whole, and the length kept of longer ones; 0 for no limit.",
         "characters",

@@ -22,13 +22,13 @@ from inspector.strategies.core.parameters import CHARACTERS, Parameter, ToolList
 from inspector.strategies.core.parametrized import (
     Parametrized,
     choice,
+    integer,
     limit_unit,
     number,
+    string,
     switch,
     tools,
-    whole,
     window_of,
-    written,
 )
 from inspector.strategies.core.schedule_builder import ScheduleBuilder
 from inspector.strategies.core.strategy import Choice, Counterpart, Decision
@@ -102,7 +102,7 @@ def _tail(characters: int, what: str, profile: str = "default") -> Any:
 
 
 def _part(characters: int, text: str, profile: str) -> Any:
-    return whole(characters, text, "characters", maximum=1_000_000, group=profile)
+    return integer(characters, text, "characters", maximum=1_000_000, group=profile)
 
 
 _SHELL, _READ = "a command, with per-tool", "a file read, with per-tool"
@@ -147,7 +147,7 @@ class TrimAtInsertion(Parametrized):
     web_threshold: int = _threshold(8_000, _WEB, "web")
     web_head: int = _head(4_000, _WEB, "web")
     web_tail: int = _tail(2_000, _WEB, "web")
-    cap: int = whole(
+    cap: int = integer(
         100_000,
         "Hard cap on a result after trimming, keeping its beginning; 0 for none.",
         "characters",
@@ -171,14 +171,14 @@ class TrimAtInsertion(Parametrized):
         maximum=10.0,
         group="adaptive",
     )
-    adaptive_least: int = whole(
+    adaptive_least: int = integer(
         1_000,
         "Minimum of a lowered threshold.",
         "characters",
         maximum=1_000_000,
         group="adaptive",
     )
-    window: int = whole(
+    window: int = integer(
         0,
         "The model's context window; 0 for the size shown in the chart and the report.",
         "tokens",
@@ -187,7 +187,7 @@ class TrimAtInsertion(Parametrized):
         is_assumed=True,
     )
 
-    marker: str = written(
+    marker: str = string(
         MARKER,
         "Marker for the part left out: {removed} and {length} are characters, {tool} is the tool, {recall} the "
         "command that prints the full text; write a literal brace twice.",

@@ -25,7 +25,7 @@ from inspector.session.model import BlockKind
 from inspector.strategies.core.batching import Batching
 from inspector.strategies.core.operations import RemoveBlock
 from inspector.strategies.core.parameters import ToolList
-from inspector.strategies.core.parametrized import choice, tools, whole
+from inspector.strategies.core.parametrized import choice, integer, tools
 from inspector.strategies.core.schedule_builder import CONTEXT_RESET, ScheduleBuilder
 from inspector.strategies.core.strategy import Decision
 from inspector.strategies.history.arrival_order import later
@@ -66,7 +66,7 @@ class VercelPrune(Batching):
         "Messages that lose their tool uses.",
         group="tools",
     )
-    messages: int = whole(
+    messages: int = integer(
         2,
         "Number of messages that keep their tool uses with before-last-messages; all results of a batch are one.",
         "messages",

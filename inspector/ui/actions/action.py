@@ -24,7 +24,7 @@ def _always(_: object) -> bool:
     return True
 
 
-class Named(Struct, Generic[Node], frozen=True):
+class PaletteName(Struct, Generic[Node], frozen=True):
     """Name of an action in the command palette, where the action's own name is not clear enough.
 
     Attributes:
@@ -72,7 +72,7 @@ class UserAction(Struct, Generic[Node], frozen=True):
     rank: int | None = None
     is_first: bool = False
     needs_session: bool = True
-    named: Named[Node] | None = None
+    named: PaletteName[Node] | None = None
     is_looked_up: bool = True
     is_move: bool = False
     menu: str = ""
@@ -133,14 +133,14 @@ def move(
     return UserAction(name, keys, run, label, text, is_shown, rank, is_first, is_looked_up=False, is_move=True)
 
 
-BOUND: Final[dict[str, UserAction[Any]]] = {}
+ACTIONS_BY_NAME: Final[dict[str, UserAction[Any]]] = {}
 """Actions of the screens and widgets imported so far, by name."""
 
 
 def bindings(actions: Table) -> list[BindingType]:
     """Register the actions, and return the `BINDINGS` of their screen or widget."""
     for action in actions:
-        BOUND[action.name] = action
+        ACTIONS_BY_NAME[action.name] = action
     return [action.binding for action in actions]
 
 
@@ -151,7 +151,7 @@ async def do(node: object, name: str) -> None:
         node: The screen that owns the action.
         name: Name of the action.
     """
-    run = BOUND[name].run
+    run = ACTIONS_BY_NAME[name].run
     if isinstance(run, str):
         raise AssertionError(f"Textual runs {name} itself")
     done = run(node)

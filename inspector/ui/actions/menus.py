@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from inspector.ui.actions.action import Named, UserAction
+from inspector.ui.actions.action import PaletteName, UserAction
 from inspector.ui.actions.applies import (
     has_other_plan,
     has_outcome,
@@ -161,7 +161,7 @@ JUMPS: Final[tuple[Row, ...]] = (
         lambda main: main.ask_call(),
         "call by number",
         "Go to a call by its number",
-        named=Named("Go to a call by its number", "Shows the prompt of that call", has_outcome),
+        named=PaletteName("Go to a call by its number", "Shows the prompt of that call", has_outcome),
         menu="g t",
         also="time travel",
     ),
@@ -171,7 +171,9 @@ JUMPS: Final[tuple[Row, ...]] = (
         lambda main: main.study("files"),
         "files",
         "Show the files the tools used, starting with this row's",
-        named=Named("Show the files", "Files that tools read and edited, and their text in the context", has_outcome),
+        named=PaletteName(
+            "Show the files", "Files that tools read and edited, and their text in the context", has_outcome
+        ),
         menu="g l",
         also="file read edit write stale changelog history known state",
     ),
@@ -181,7 +183,7 @@ JUMPS: Final[tuple[Row, ...]] = (
         lambda main: main.study("marks"),
         "breakpoints",
         "Show cache breakpoints and the tokens they would cache",
-        named=Named(
+        named=PaletteName(
             "Show the cache breakpoints",
             "Positions of cache_control per rule, and the tokens they would cache",
             has_outcome,
@@ -197,7 +199,7 @@ JUMPS: Final[tuple[Row, ...]] = (
         "Open the subagent this call started",
         is_shown=True,
         rank=0,
-        named=Named(
+        named=PaletteName(
             "Open the subagent", "The session this call started", lambda main: main.related.subagent is not None
         ),
         menu="g s",
@@ -211,7 +213,7 @@ JUMPS: Final[tuple[Row, ...]] = (
         "Open the session that started this one",
         is_shown=True,
         rank=0,
-        named=Named(
+        named=PaletteName(
             "Open the parent session", "The session that started this one", lambda main: main.related.parent is not None
         ),
         menu="g u",
@@ -307,7 +309,9 @@ VIEWS: Final[tuple[Row, ...]] = (
         lambda main: main.cost.ask_runs(),
         "runs per day",
         "Set the number of such sessions per day",
-        named=Named("Set the runs per day", "Number of such sessions per day, for projected savings", has_outcome),
+        named=PaletteName(
+            "Set the runs per day", "Number of such sessions per day, for projected savings", has_outcome
+        ),
         menu="z d",
         also="month forecast projection cost",
     ),
@@ -318,7 +322,7 @@ VIEWS: Final[tuple[Row, ...]] = (
         "file info",
         "Show how the file was read, and its unreadable records",
         needs_session=False,
-        named=Named(
+        named=PaletteName(
             "Show how the file was read",
             "Detected format, contents, and unreadable records",
             has_session,
@@ -380,7 +384,7 @@ FILES: Final[tuple[Row, ...]] = (
         lambda main: main.plan.save(),
         "save plan",
         "Save the plan under a name or in a file",
-        named=Named("Save the plan", "Under a name or in a file", has_plan),
+        named=PaletteName("Save the plan", "Under a name or in a file", has_plan),
         menu="w s",
         also="write keep",
     ),
@@ -390,7 +394,7 @@ FILES: Final[tuple[Row, ...]] = (
         lambda main: main.plan.open_other(),
         "open plan",
         "Open a saved plan, a built-in plan or a file",
-        named=Named("Open a plan", "A saved plan, a built-in plan or a file", has_plan),
+        named=PaletteName("Open a plan", "A saved plan, a built-in plan or a file", has_plan),
         menu="w o",
         also="load preset",
     ),
@@ -400,7 +404,7 @@ FILES: Final[tuple[Row, ...]] = (
         lambda main: main.plan.export(),
         "use in an agent",
         "Use the plan in an agent: as code, as a hook, or in its settings",
-        named=Named("Use the plan in an agent", "As code, as a hook, or in its settings", has_strategies),
+        named=PaletteName("Use the plan in an agent", "As code, as a hook, or in its settings", has_strategies),
         menu="w e",
         also="export apply deploy config configuration write code hook settings",
     ),
@@ -410,7 +414,7 @@ FILES: Final[tuple[Row, ...]] = (
         lambda main: main.plan.show_difference(),
         "compare A and B",
         "Compare plans A and B",
-        named=Named("Compare plans A and B", "All differences between the two plans", has_other_plan),
+        named=PaletteName("Compare plans A and B", "All differences between the two plans", has_other_plan),
         menu="w d",
         also="difference diff",
     ),
@@ -420,7 +424,7 @@ FILES: Final[tuple[Row, ...]] = (
         lambda main: main.save_report(),
         "save report",
         "Save a report of this session: HTML page, Markdown, CSV, JSON",
-        named=Named("Save a report", "HTML page with charts, Markdown, text, CSV or JSON", has_outcome),
+        named=PaletteName("Save a report", "HTML page with charts, Markdown, text, CSV or JSON", has_outcome),
         menu="w w",
         also="share page html export stakeholder send markdown csv json savings",
     ),
@@ -430,7 +434,7 @@ FILES: Final[tuple[Row, ...]] = (
         lambda main: main.open_page(),
         "open saved page",
         "Open the last saved page in the browser, or copy its path",
-        named=Named("Open the saved page", "In the browser; without one, copies the path", has_outcome),
+        named=PaletteName("Open the saved page", "In the browser; without one, copies the path", has_outcome),
         menu="w b",
         also="browser report html view show path copy",
     ),
@@ -440,7 +444,7 @@ FILES: Final[tuple[Row, ...]] = (
         "app.picture",
         "picture",
         "Save a picture of the screen or of the context chart",
-        named=Named("Save a picture", "The screen or the context chart as an SVG file"),
+        named=PaletteName("Save a picture", "The screen or the context chart as an SVG file"),
         menu="w p",
         also="screenshot svg image share send",
     ),
@@ -450,7 +454,7 @@ FILES: Final[tuple[Row, ...]] = (
         "app.close_tab",
         "close session",
         "Close this session",
-        named=Named("Close this session", "The others stay open", lambda app: app.has_tabs),
+        named=PaletteName("Close this session", "The others stay open", lambda app: app.has_tabs),
         menu="w c",
         also="tab",
     ),

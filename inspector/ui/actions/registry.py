@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
     from inspector.ui.actions.action import Table
 
-PLACES: Final[tuple[Table, ...]] = tuple(
+TABLES: Final[tuple[Table, ...]] = tuple(
     table
     for module in (main_screen, parts, screens)
     for table in vars(module).values()
@@ -20,4 +20,4 @@ PLACES: Final[tuple[Table, ...]] = tuple(
 )
 """Action tables of all screens and widgets."""
 
-BY_NAME: Final[Mapping[str, UserAction[Any]]] = {action.name: action for place in PLACES for action in place}
+BY_NAME: Final[Mapping[str, UserAction[Any]]] = {action.name: action for place in TABLES for action in place}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from inspector.ui.actions.action import Named, Table, UserAction, move
+from inspector.ui.actions.action import PaletteName, Table, UserAction, move
 from inspector.ui.actions.main_screen import FAR
 
 DIVISIONS: Final = ("role", "tool", "file", "tier", "age", "repeats")
@@ -28,7 +28,7 @@ STUDY: Table = (
         "Go back to the previous screen",
         is_shown=True,
         rank=3,
-        named=Named("Go back", "Close this screen"),
+        named=PaletteName("Go back", "Close this screen"),
     ),
     UserAction("study.quit", "q", "close", "quit", "Close this screen, like esc", is_looked_up=False),
     UserAction(
@@ -71,7 +71,7 @@ STUDY: Table = (
         "analysis('files')",
         "files",
         "Show the files the tools used",
-        named=Named("Show the files", "Files that tools read and edited, and their text in the context"),
+        named=PaletteName("Show the files", "Files that tools read and edited, and their text in the context"),
         also="read edit write stale changelog history",
     ),
     UserAction(
@@ -80,7 +80,7 @@ STUDY: Table = (
         "analysis('marks')",
         "breakpoints",
         "Show cache breakpoints and the tokens they would cache",
-        named=Named(
+        named=PaletteName(
             "Show the cache breakpoints", "Positions of cache_control per rule, and the tokens they would cache"
         ),
         also="cache_control marks anthropic hermes swe-agent",

@@ -51,7 +51,7 @@ KINDS: Final = (
 """Ordered from the bottom of a column to the top."""
 
 AXIS: Final = "─"
-BESIDE: Final = "+"
+SIDE_REQUEST_GLYPH: Final = "+"
 """Marks calls that were preceded by side requests."""
 HERE: Final = "◆"
 """Marks the selected call."""
@@ -108,7 +108,7 @@ def bill_of(found: CacheMisses) -> CostSeries | None:
     return CostSeries(table, found.dearest, compactions, None, side_requests, usd) if table.sum() > 0 else None
 
 
-def told_of_call(series: CostSeries) -> str:
+def call_summary(series: CostSeries) -> str:
     """Describe the cost of the selected call by kind: `call 132: $2.48, writes $2.31, output $0.12`."""
     call = series.call
     if call is None or not 0 <= call < series.call_count:
@@ -137,8 +137,8 @@ def draw_bill(series: CostSeries, width: int, height: int) -> tuple[tuple[BillRu
     blank = " " * labels
     drawn: list[list[tuple[str, str]]] = [_cells(blank, "bill--label") + _names(series, places, width - labels)]
     for row in range(rows):
-        said = label.rjust(labels - 1) + " " if labels and not row else blank
-        drawn.append(_cells(said, "bill--label") + _row(heights, rows - 1 - row))
+        text = label.rjust(labels - 1) + " " if labels and not row else blank
+        drawn.append(_cells(text, "bill--label") + _row(heights, rows - 1 - row))
     zero = "$0".rjust(labels - 1) + " " if labels else ""
     drawn.append(_cells(zero, "bill--label") + _axis(series, places, width - labels))
     drawn.append(_legend(series, width))
@@ -194,14 +194,14 @@ def _names(series: CostSeries, places: NDArray[np.int64], width: int) -> list[tu
     cells = [(" ", "")] * width
     for miss in series.misses[:NAMED]:
         glyph = mark_of(miss.cause).glyph
-        said = " ".join(filter(None, (glyph, ON_SCREEN.whole(miss.call + 1), dollars(miss.extra_usd))))
+        text = " ".join(filter(None, (glyph, ON_SCREEN.whole(miss.call + 1), dollars(miss.extra_usd))))
         column = int(places[miss.call])
-        first = min(column, width - len(said))
+        first = min(column, width - len(text))
         # Move left of an existing label as long as the miss stays below its own label.
-        for start in range(first, max(column - len(said), -1), -1):
-            room = cells[max(start - 1, 0) : start + len(said) + 1]
+        for start in range(first, max(column - len(text), -1), -1):
+            room = cells[max(start - 1, 0) : start + len(text) + 1]
             if all(letter == " " for letter, _ in room):
-                cells[start : start + len(said)] = _cells(said, "bill--miss")
+                cells[start : start + len(text)] = _cells(text, "bill--miss")
                 break
     return cells
 
@@ -209,7 +209,7 @@ def _names(series: CostSeries, places: NDArray[np.int64], width: int) -> list[tu
 def _axis(series: CostSeries, places: NDArray[np.int64], width: int) -> list[tuple[str, str]]:
     cells = [(AXIS, "bill--axis")] * width
     for call in series.side_requests:
-        cells[int(places[call])] = (BESIDE, "bill--label")
+        cells[int(places[call])] = (SIDE_REQUEST_GLYPH, "bill--label")
     for call in series.compactions:
         cells[int(places[call])] = (COMPACTED.glyph, "bill--compaction")
     for miss in reversed(series.misses):
@@ -232,7 +232,9 @@ def _legend(series: CostSeries, width: int) -> list[tuple[str, str]]:
     if series.compactions:
         entries.append((COMPACTED.glyph, "bill--compaction", COMPACTED.label))
     if series.side_requests_usd:
-        entries.append((BESIDE, "bill--label", f"side requests {ON_SCREEN.dollars(series.side_requests_usd)}"))
+        entries.append(
+            (SIDE_REQUEST_GLYPH, "bill--label", f"side requests {ON_SCREEN.dollars(series.side_requests_usd)}")
+        )
     if series.call is not None:
         entries.append((HERE, "bill--here", f"call {ON_SCREEN.whole(series.call + 1)}"))
     cells: list[tuple[str, str]] = []

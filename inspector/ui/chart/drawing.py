@@ -287,12 +287,12 @@ def legend_words(series: ChartSeries) -> tuple[str, ...]:
 
 def _misses_in_words(series: ChartSeries) -> list[tuple[MissGlyph, str]]:
     """Return the marks of the miss causes in the chart with their labels."""
-    said = []
+    parts = []
     for mark in MARKS:
         causes = {miss.cause for miss in series.misses if mark_of(miss.cause) is mark}
         if causes:
-            said.append((mark, causes.pop().short if len(causes) == 1 else mark.label))
-    return said
+            parts.append((mark, causes.pop().short if len(causes) == 1 else mark.label))
+    return parts
 
 
 def _cells(text: str, style: str, width: int) -> Iterable[Cell]:

@@ -267,27 +267,27 @@ def _next_prompt(outcome: Outcome) -> str:
     if not count:
         return ""
     sent = context_blocks.prompt_at(replay, count)
-    of = f" of {ON_SCREEN.marked(window_size(window.size), window.tokens.known.value)}" if window.size else ""
+    of = f" of {ON_SCREEN.qualified(window_size(window.size), window.tokens.known.value)}" if window.size else ""
     over = ", over the window" if window.size and (sent.value or 0) > window.size else ""
-    written = f"{ON_SCREEN.marked(ON_SCREEN.short(sent.value or 0), sent.known.value)}{of}{over}"
+    written = f"{ON_SCREEN.qualified(ON_SCREEN.short(sent.value or 0), sent.known.value)}{of}{over}"
     if replay is outcome.baseline:
         return written
     recorded = context_blocks.prompt_at(outcome.baseline, count)
-    before = ON_SCREEN.marked(ON_SCREEN.short(recorded.value or 0), recorded.known.value)
+    before = ON_SCREEN.qualified(ON_SCREEN.short(recorded.value or 0), recorded.known.value)
     return f"{before} → {written}"
 
 
 def prompt_at(outcome: Outcome, call: int | None) -> str:
     """Describe a call's prompt in short; the next prompt with its share of the window."""
     if call is None or call >= outcome.replay.history.call_count:
-        return f"next prompt: {said}" if (said := _next_prompt(outcome)) else ""
+        return f"next prompt: {text}" if (text := _next_prompt(outcome)) else ""
 
     def size(replay: Replay) -> str:
         tokens = ON_SCREEN.whole(int(replay.ledger.prompt_tokens[call]))
-        return ON_SCREEN.marked(tokens, replay.figures.prompt_tokens.known.value)
+        return ON_SCREEN.qualified(tokens, replay.figures.prompt_tokens.known.value)
 
-    said = f"call {ON_SCREEN.whole(call + 1)}: {size(outcome.baseline)} tokens"
-    return said if outcome.replay is outcome.baseline else f"{said} → {size(outcome.replay)}"
+    text = f"call {ON_SCREEN.whole(call + 1)}: {size(outcome.baseline)} tokens"
+    return text if outcome.replay is outcome.baseline else f"{text} → {size(outcome.replay)}"
 
 
 def prompts_known(outcome: Outcome) -> str:

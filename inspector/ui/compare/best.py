@@ -212,7 +212,7 @@ def _less_net(safest: CompareRow, best: CompareRow) -> str:
     most, own = (None if each.recoveries is None else each.recoveries.band_low for each in (best, safest))
     if most is None or own is None:
         return ""
-    less = ON_SCREEN.marked(ON_SCREEN.dollars(most - own), "estimated")
+    less = ON_SCREEN.qualified(ON_SCREEN.dollars(most - own), "estimated")
     return f", {net_words(own, ON_SCREEN)}, {less} less than the best"
 
 

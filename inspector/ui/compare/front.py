@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from inspector.replay.figure import HowKnown
-from inspector.replay.tuning.trial_table import front
+from inspector.replay.tuning.trial_table import pareto_front
 from inspector.report.catalogue import NeededLaterFacts, PlanFacts, quantity
 from inspector.report.numbers import ON_SCREEN
 from inspector.report.recovery_words import needed_words, saved_words
@@ -85,7 +85,7 @@ def _not_beaten(contenders: Iterable[CompareRow]) -> list[CompareRow]:
     known.sort(key=lambda each: each.kind in (PlanKind.YOURS, PlanKind.CURRENT))
     saved = np.array([_saved(each) for each in known], dtype=np.float64)
     needed = np.array([_needed(each) for each in known], dtype=np.int64)
-    return [known[at] for at in front(saved, needed)]
+    return [known[at] for at in pareto_front(saved, needed)]
 
 
 def front_table(contenders: Sequence[CompareRow], best: CompareRow | None, safest: CompareRow | None = None) -> Table:
@@ -170,7 +170,7 @@ def _estimated(usd: float | None) -> Cell:
     if usd is None:
         return Cell(NOTHING, style="table--faint")
     known = HowKnown.ESTIMATED.value
-    return Cell(ON_SCREEN.marked(ON_SCREEN.dollars(usd), known), known=(known,), order=usd)
+    return Cell(ON_SCREEN.qualified(ON_SCREEN.dollars(usd), known), known=(known,), order=usd)
 
 
 def _saved(each: CompareRow) -> float:

@@ -314,7 +314,7 @@ def net_cell(each: CompareRow) -> Cell:
         return Cell(NOTHING, style="table--faint")
     text = ON_SCREEN.dollars(low)
     if each.recoveries.needed:
-        text = ON_SCREEN.marked(text, HowKnown.ESTIMATED.value)
+        text = ON_SCREEN.qualified(text, HowKnown.ESTIMATED.value)
     return Cell(text, style="table--saved" if low > 0 else "table--lost", order=low)
 
 
@@ -468,7 +468,7 @@ def _comes_to(found: ComparedPlan, baseline: ComparedPlan | None) -> str:
     def told(figure: Figure, written: Callable[[float], str], unit: str = "") -> str:
         if figure.value is None:
             return UNKNOWN + unit
-        return ON_SCREEN.marked(
+        return ON_SCREEN.qualified(
             f"{written(figure.value)}{unit}", figure.known.value, is_lower_bound=figure.is_lower_bound
         )
 

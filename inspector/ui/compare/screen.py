@@ -53,7 +53,7 @@ from inspector.ui.compare.rows import (
 )
 from inspector.ui.definitions import APPLIED, NEEDED_PHRASES
 from inspector.ui.figure_table.table import Sorting, legend_of
-from inspector.ui.figure_table.widget import Facts, FigureTable
+from inspector.ui.figure_table.widget import FactList, FigureTable
 from inspector.ui.plan.saved_plans import saved_plans
 from inspector.ui.toolkit.header import SessionHeader
 from inspector.ui.toolkit.one_line import LinePiece
@@ -158,7 +158,7 @@ class CompareScreen(AnalysisScreen):
             yield BestLine(id="applicable-line", classes="-silent")
             yield PlansTable(id="plans")
         with Pane("Plan", id="compare-about"):
-            yield Facts()
+            yield FactList()
         yield StatusBar()
 
     def __init__(self, controller: SessionController) -> None:
@@ -361,7 +361,7 @@ class CompareScreen(AnalysisScreen):
 
     @on(FigureTable.Highlighted)
     def _highlighted(self) -> None:
-        pane, facts = self.query_one("#compare-about", Pane), self.query_one(Facts)
+        pane, facts = self.query_one("#compare-about", Pane), self.query_one(FactList)
         if self.plans.cursor_key == NEVER_APPLIED:
             pane.border_title = Content(NEVER_APPLIED)
             facts.facts = tuple(about_never_applied(list(self._contenders.values())))
@@ -402,9 +402,9 @@ class CompareScreen(AnalysisScreen):
             self._went_to = keys[(keys.index(here) + 1) % len(keys)] if is_again else keys[0]
             self.plans.move_to_key(self._went_to)
         elif self._waiting:
-            self.tell("no plan saves for sure so far")
+            self.show_notice("no plan saves for sure so far")
         else:
-            self.tell("no plan saves for sure")
+            self.show_notice("no plan saves for sure")
 
     def action_front(self) -> None:
         """Toggle between the plans of the front and all plans."""
@@ -417,7 +417,7 @@ class CompareScreen(AnalysisScreen):
             key = self._best.key if self._best is not None else self.plans.rows[0].key
         self.plans.move_to_key(key)
         if self.shows_front and not self.plans.rows:
-            self.tell("no plan saves anything so far" if self._waiting else "no plan saves anything here")
+            self.show_notice("no plan saves anything so far" if self._waiting else "no plan saves anything here")
 
     def action_fold(self) -> None:
         """Toggle between separate rows and one row for the plans that never applied."""
@@ -428,7 +428,7 @@ class CompareScreen(AnalysisScreen):
 
     def action_read_on(self) -> None:
         """Scroll the details of the plan under the cursor."""
-        self.query_one(Facts).read_on()
+        self.query_one(FactList).read_on()
 
     def action_take(self) -> None:
         if self.plans.cursor_key == NEVER_APPLIED:
@@ -439,16 +439,16 @@ class CompareScreen(AnalysisScreen):
             return
         if each.is_baseline and self._waiting:
             self._begins = True  # the user has chosen nothing yet
-            self.tell(STILL_REPLAYING)
+            self.show_notice(STILL_REPLAYING)
         elif each.is_baseline:
-            self.tell("to cut nothing, switch off the strategies of the plan")
+            self.show_notice("to cut nothing, switch off the strategies of the plan")
         elif each.is_current or each.plan.strategies == self.outcome.plan.strategies:
-            self.tell("this is the current plan")
+            self.show_notice("this is the current plan")
         else:
             self.controller.names.note(each.plan)
             self.controller.edit_plan(each.plan)
             session = self.controller.session
-            self.controller.host.tell(describe_applied_plan(each.name, each.plan, session))
+            self.controller.host.show_notice(describe_applied_plan(each.name, each.plan, session))
             self.dismiss(CloseResult())
 
     def action_add(self) -> None:
@@ -456,12 +456,12 @@ class CompareScreen(AnalysisScreen):
         each = self._contenders.get(str(self.plans.cursor_key))
         plan = self.controller.plan
         if each is None or plan is None or each.is_baseline or each.is_current:
-            self.tell("choose a plan with strategies to add")
+            self.show_notice("choose a plan with strategies to add")
             return
         for strategy in each.plan.strategies:
             plan = plan.added(strategy)
         self.controller.edit_plan(plan)
-        self.tell(f"added {each.name} to the current plan; ctrl+z undoes it")
+        self.show_notice(f"added {each.name} to the current plan; ctrl+z undoes it")
 
 
 def _replayed(inputs: ReplayInputs, baseline: Replay, each: CompareRow, uses: ReuseEvidence | None) -> CompareRow:

@@ -191,10 +191,12 @@ class CompositionScreen(AnalysisScreen):
             else f"at call {ON_SCREEN.whole(context.call + 1)} of {ON_SCREEN.whole(count)}"
         )
         size = f"{ON_SCREEN.whole(context.prompt.value or 0)} tokens"
-        prompt = ON_SCREEN.marked(size, context.prompt.known.value)
+        prompt = ON_SCREEN.qualified(size, context.prompt.known.value)
         pane = self.query_one("#parts-pane", Pane)
         if composition.scope is Scope.WINDOW:
-            of = f" of {ON_SCREEN.marked(window_size(window.size), window.tokens.known.value)}" if window.size else ""
+            of = (
+                f" of {ON_SCREEN.qualified(window_size(window.size), window.tokens.known.value)}" if window.size else ""
+            )
             over = round((context.prompt.value or 0) - window.size) if window.size else 0
             beyond = f", {ON_SCREEN.whole(over)} beyond it" if over > 0 else ""
             pane.border_title = Content(f"Window {when}: {prompt}{of}{beyond}")
@@ -287,7 +289,7 @@ class CompositionScreen(AnalysisScreen):
         if self.blocks.rows:
             self.blocks.focus()
         elif self.divided is not None:
-            self.tell(NO_BLOCK)
+            self.show_notice(NO_BLOCK)
 
     def explains(self) -> Callable[[], tuple[Explained, ...]]:
         """Return the explanations of the block under the cursor, or of the prompt."""

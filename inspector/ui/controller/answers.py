@@ -66,7 +66,7 @@ class CacheAnswers:
         history = self.outcome.replay.history
         return {place_of_call(history, miss.call): miss for miss in self.misses.misses}
 
-    def tells_of(self, outcome: Outcome) -> bool:
+    def applies_to(self, outcome: Outcome) -> bool:
         """Return True if the answers apply to a replay: the same, or the same plan on a session that has grown."""
         known = self.outcome
         if known.replay is outcome.replay:
@@ -123,16 +123,16 @@ class SpendingAnswers:
         """Replay without a plan that `best` refers to."""
 
     def forget(self) -> None:
-        self.give_way()
+        self.pause()
         self._host.stop("spending")
         self._know_nothing()
 
     def cache_of(self, outcome: Outcome | None) -> CacheAnswers | None:
         """Return the cache misses of a replay; None while unknown."""
         known = self.cache
-        return known if known is not None and outcome is not None and known.tells_of(outcome) else None
+        return known if known is not None and outcome is not None and known.applies_to(outcome) else None
 
-    def give_way(self) -> None:
+    def pause(self) -> None:
         """Cancel running work for the next replay; `take` is called after it."""
         for timer in self._timers:
             timer.stop()
@@ -151,7 +151,7 @@ class SpendingAnswers:
 
         `is_counted` is True once token counts are final.
         """
-        self.give_way()
+        self.pause()
         rest = SECONDS_TO_REST if is_counted else SECONDS_UNCOUNTED
         recorded = self.recorded_cache
         if recorded is not None and recorded.outcome.replay is outcome.replay:

@@ -87,7 +87,7 @@ class Counting:
         work = partial(count_tokens, opened.session, opened.table)
         opened.host.run(work, self._take, group="count", description="count tokens", failed=self._end)
 
-    def begin_anew(self) -> None:
+    def restart(self) -> None:
         """Drop all counts without waiting for running work, because the file was rewritten."""
         self._opened.host.stop("count")
         self._opened.table, self.stage = None, CountingStage.UNDER_WAY
@@ -142,7 +142,7 @@ class Counting:
         """Show once how to get exact counts, if these are estimates."""
         if table.counter.advice and not self._is_advised:
             self._is_advised = True
-            self._opened.host.tell(table.counter.advice)
+            self._opened.host.show_notice(table.counter.advice)
 
 
 def count_tokens(

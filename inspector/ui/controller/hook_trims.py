@@ -32,11 +32,11 @@ class HookTrims:
         found: The trims; None for none and until they are read.
     """
 
-    def __init__(self, jobs: RunsJobs, told: Callable[[], object]) -> None:
+    def __init__(self, jobs: RunsJobs, on_change: Callable[[], object]) -> None:
         """Start without trims; `told` is called when they change."""
         self.found: SessionTrims | None = None
         self._jobs = jobs
-        self._told = told
+        self._told = on_change
         self._asked: tuple[str, StoreStamp | None] = ("", None)
 
     def ask(self, session: Session | None) -> None:

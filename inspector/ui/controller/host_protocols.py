@@ -86,10 +86,10 @@ class Host(Jobs, Protocol):
     async def mount_rows(self) -> None:
         """Mount the rows' widget."""
 
-    async def make_room(self) -> None:
+    async def mount_panes(self) -> None:
         """Mount the other panes."""
 
-    def tell(self, notice: str, *, is_problem: bool = False, is_over: bool = False) -> None:
+    def show_notice(self, notice: str, *, is_problem: bool = False, is_over: bool = False) -> None:
         """Show a notice, which may contain session text; `is_over` means that the problem reported last is resolved."""
 
 

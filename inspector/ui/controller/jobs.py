@@ -257,10 +257,10 @@ def _awaited(path: Path) -> Iterator[SessionAwaited | None]:
     """Wait for a session at the path, yielding the reasons why there is none."""
     from inspector.session.awaiting import may_appear, why_not_ready
 
-    said = ""
-    while (said or may_appear(path)) and (reason := why_not_ready(path)):
-        yield SessionAwaited(reason) if reason != said else None
-        said = reason
+    text = ""
+    while (text or may_appear(path)) and (reason := why_not_ready(path)):
+        yield SessionAwaited(reason) if reason != text else None
+        text = reason
         sleep(SECONDS_TO_LOOK_AGAIN)
 
 

@@ -31,7 +31,7 @@ SECONDS_UNPAINTED = 2 * SECONDS_BETWEEN_REPLAYS
 """Maximum time between paints while plans keep changing."""
 SECONDS_BEFORE_PROGRESS = 0.15
 """Delay in seconds before a running replay is reported."""
-SECONDS_TO_STAND = 0.06
+SECONDS_TO_SETTLE = 0.06
 """Seconds without a newer request after which an outcome has settled and further work may start."""
 
 
@@ -49,18 +49,18 @@ class Replaying:
         self,
         opened: OpenSession,
         take: Callable[[Outcome], object],
-        stands: Callable[[Outcome], object],
+        settled: Callable[[Outcome], object],
     ) -> None:
         """Initialize without a replay.
 
         Args:
             opened: The session with its plan and selected call.
             take: Receives a newer outcome; its changes are painted in one frame.
-            stands: Called with an outcome that has settled.
+            settled: Called with an outcome that has settled.
         """
         self._opened = opened
         self._take = take
-        self._stands = stands
+        self._settled = settled
         self._wanted = 0
         self.began = self.took = self._painted_at = 0.0
         self.forget()
@@ -100,20 +100,20 @@ class Replaying:
             description="replay the plan",
             failed=self._fail,
         )
-        opened.host.later(SECONDS_BEFORE_PROGRESS, partial(self._tell, request))
+        opened.host.later(SECONDS_BEFORE_PROGRESS, partial(self._show_notice, request))
 
-    def _tell(self, request: int) -> None:
+    def _show_notice(self, request: int) -> None:
         if self.is_under_way and request > self._shown:
             self.is_long = True
             self._opened.changes.publish(Change.REPLAYING)
 
-    def _tell_done(self) -> None:
+    def _report_done(self) -> None:
         self.is_long = False
         self._opened.changes.publish(Change.REPLAYING)
 
     def _fail(self) -> None:
         self.is_under_way = False
-        self._tell_done()
+        self._report_done()
 
     async def _take_outcome(self, request: int, asked_at: int | None, outcome: Outcome) -> None:
         opened = self._opened
@@ -124,14 +124,14 @@ class Replaying:
             self._begin()
             return
         async with opened.host.one_frame():
-            self._tell_done()
+            self._report_done()
             if request > self._shown:
                 self._shown = request
                 self._take(outcome)
         # Threads slow each other down: start the next replay only after this one is painted.
         opened.host.after_frame(partial(self._painted, request))
         if request == self._wanted:
-            opened.host.later(SECONDS_TO_STAND, partial(self._stand, outcome))
+            opened.host.later(SECONDS_TO_SETTLE, partial(self._settle, outcome))
 
     async def _is_outdated(self, request: int) -> bool:
         """Return True if a newer plan can be replayed first: replays are short and the last paint is recent."""
@@ -148,9 +148,9 @@ class Replaying:
         if request != self._wanted:
             self._replay_newest()
 
-    def _stand(self, outcome: Outcome) -> None:
+    def _settle(self, outcome: Outcome) -> None:
         if self._opened.outcome is outcome and not self.is_under_way:
-            self._stands(outcome)
+            self._settled(outcome)
 
 
 def replay_plan(
@@ -205,5 +205,7 @@ def _start(
         return earlier.inputs, earlier.baseline
     pricing = earlier.inputs.pricing if earlier is not None and same_terms else wanted.pricing()
     lender = calibration_source_of(history, table)
-    made = ReplayInputs.of(history, table, pricing=pricing, cache=wanted.cache, window=wanted.window, lender=lender)
+    made = ReplayInputs.of(
+        history, table, pricing=pricing, cache=wanted.cache, window=wanted.window, calibration_source=lender
+    )
     return made, None

@@ -129,7 +129,7 @@ def save_state(session: Path, state: SessionState, folder: Path | None = None) -
 
     import tomli_w
 
-    from inspector.atomic_files import make_room, replacing
+    from inspector.atomic_files import evict, replacing
 
     table: dict[str, Any] = {"letter": state.letter, "plan_open": state.plan_open}
     if state.block >= 0:
@@ -141,4 +141,4 @@ def save_state(session: Path, state: SessionState, folder: Path | None = None) -
     path = state_path(session, folder)
     with replacing(path) as file:
         tomli_w.dump(table, file)
-    make_room(path.parent, most_files=MOST_KEPT)
+    evict(path.parent, most_files=MOST_KEPT)

@@ -234,7 +234,7 @@ class SessionController:
         self.session, self.history, self.rows, self.table = loaded.session, loaded.history, loaded.rows, loaded.table
         await self.host.mount_rows()
         if loaded.shows_rest:
-            await self.host.make_room()
+            await self.host.mount_panes()
         self.changes.publish(Change.SESSION)
         if self._reading is not None and (loaded.is_first or loaded.is_whole):
             self.host.after_frame(partial(self._go_on, self._reading, loaded))
@@ -249,12 +249,12 @@ class SessionController:
     async def _take_ready(self, ready: SessionReady) -> None:
         if self.plans is None:
             self.plans = Plans.begin(ready.plan)
-        await self.host.make_room()
+        await self.host.mount_panes()
         self.report_progress("reading", None)
         self.state, self.changed, self.kept = ready.follower.state, ready.changed, ready.kept
         kept = ready.kept
         if kept.other is not None and kept.plan == self.plans.plan:
-            self.plans = self.plans.beside(kept.letter, kept.other)
+            self.plans = self.plans.with_other(kept.letter, kept.other)
         self.changes.publish(Change.SESSION)
         self.changes.publish(Change.PLAN)
         self.changes.publish(Change.READY)
@@ -348,7 +348,7 @@ class SessionController:
             self.request_replay()
 
     def request_replay(self) -> None:
-        self.answers.give_way()
+        self.answers.pause()
         self.replays.request()
 
     def _take_outcome(self, outcome: Outcome) -> None:
@@ -402,7 +402,7 @@ class SessionController:
 
     def _measure(self, outcome: Outcome) -> None:
         """Measure the results that each limit applies to, and replay the other plan."""
-        other = None if self.plans is None else self.plans.aside
+        other = None if self.plans is None else self.plans.other_plan
         work = partial(jobs.measure, outcome, self.sizes, other)
         self.host.run(work, partial(self._take_measure, outcome), group="measure", description="measure the plan")
 
@@ -440,15 +440,15 @@ class SessionController:
         """Recompute everything under other assumptions."""
         before, self.given_terms = self.terms, terms
         if terms.replays_as(before):
-            self._project_anew()
+            self._project_again()
         else:
             self.request_replay()
 
     def set_runs(self, number: float) -> None:
         self.runs_per_day = RunsPerDay(number)
-        self._project_anew()
+        self._project_again()
 
-    def _project_anew(self) -> None:
+    def _project_again(self) -> None:
         self.changes.publish(Change.COSTS)
         if self.outcome is not None:
             self._assess(self.outcome)
@@ -465,7 +465,7 @@ class SessionController:
         is_over = result.state == "live" != self.state
         self.state = result.state
         if result.notice:
-            self.host.tell(result.notice, is_problem=result.state != "live", is_over=is_over)
+            self.host.show_notice(result.notice, is_problem=result.state != "live", is_over=is_over)
         self.changes.publish(Change.STATE)
 
     async def _take_appended(self, appended: SessionAppended) -> None:
@@ -474,7 +474,7 @@ class SessionController:
         self.session, self.changed = appended.session, appended.changed
         self.history, self.rows = now, appended.rows
         if appended.is_new:
-            self.counting.begin_anew()
+            self.counting.restart()
         if appended.is_new or is_shorter:
             self._forget_figures()
         async with self.host.one_frame():

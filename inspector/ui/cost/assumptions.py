@@ -31,7 +31,7 @@ class TermError(InspectorError, ValueError):
 
 
 @dataclass(frozen=True, slots=True)
-class Term:
+class Assumption:
     """An assumption the user can change.
 
     Attributes:
@@ -87,28 +87,28 @@ def _rates(terms: Assumptions, text: str) -> Assumptions:
 
 
 TERMS: Final = (
-    Term(
+    Assumption(
         "next",
         "next calls",
         "Number of further calls to project, continuing like the session.",
         lambda terms: f"{terms.next_calls}",
         lambda terms, text: replace(terms, next_calls=_whole(text, MOST_NEXT_CALLS, "a number of calls")),
     ),
-    Term(
+    Assumption(
         "days",
         "days per month",
         "Number of days per month with such sessions.",
         lambda terms: f"{terms.days_per_month:g}",
         lambda terms, text: replace(terms, days_per_month=_number(text, 0, MOST_DAYS, "a number of days")),
     ),
-    Term(
+    Assumption(
         "factor",
         "price factor",
         "Multiplies every price, in addition to the price file's factor. Half-price batch: 0.5. Discount of 10 %: 0.9.",
         lambda terms: f"{terms.factor:g}",
         lambda terms, text: replace(terms, factor=_number(text, 0, 1000, "a factor")),
     ),
-    Term(
+    Assumption(
         "model",
         "price as model",
         (
@@ -118,7 +118,7 @@ TERMS: Final = (
         lambda terms: terms.model or "",
         lambda terms, text: replace(terms, model=text.strip() or None),
     ),
-    Term(
+    Assumption(
         "rates",
         "dollars per million",
         (
@@ -128,7 +128,7 @@ TERMS: Final = (
         lambda terms: "" if terms.rates is None else format_rates(terms.rates),
         _rates,
     ),
-    Term(
+    Assumption(
         "cache",
         "prompt cache",
         (
@@ -138,7 +138,7 @@ TERMS: Final = (
         lambda terms: terms.cache or "",
         _cache,
     ),
-    Term(
+    Assumption(
         "window",
         "context window",
         "Tokens. Empty: the window in the file, or in the model's listing.",
@@ -173,14 +173,14 @@ def _rates_line(inputs: ReplayInputs, call: Call) -> tuple[Hashable, str, str, s
     if rates is None:
         return key, f"  {one_line(call.model)}", "no price", ""
     written = f"/{rates.cache_write_1h:g}" if rates.cache_write_1h != rates.cache_write_5m else ""
-    said = (
+    text = (
         f"{rates.input:g} in, {rates.cache_read:g} read, {rates.cache_write_5m:g}{written} written, "
         f"{rates.output:g} out"
     )
     terms = f", {rates.terms}" if rates.terms else ""
     other = inputs.pricing.priced_as(call.model)
-    said += f", rates of {one_line(other)}" if other else ""
-    return key, f"  {one_line(call.model) or 'unnamed model'}{terms}", said, ""
+    text += f", rates of {one_line(other)}" if other else ""
+    return key, f"  {one_line(call.model) or 'unnamed model'}{terms}", text, ""
 
 
 def _sources(inputs: ReplayInputs) -> Iterator[tuple[Hashable, str, str, str]]:

@@ -22,7 +22,8 @@ from inspector.ui.toolkit.one_line import one_line as line_of
 if TYPE_CHECKING:
     from textual.binding import BindingType
 
-    from inspector.ui.cost.summary import CostSummary, CostUntil, KnownNumber
+    from inspector.replay.figure import Figure
+    from inspector.ui.cost.summary import CostSummary, CostUntil
 
 
 ROWS = 3
@@ -129,7 +130,7 @@ class CostBar(Widget, can_focus=True):
         if saved is None:
             return Content("")
         share = "" if brief or summary.saved_share is None else f" ({ON_SCREEN.share(abs(summary.saved_share))})"
-        amount = ON_SCREEN.marked(ON_SCREEN.dollars(abs(saved)), summary.saved.known)
+        amount = ON_SCREEN.qualified(ON_SCREEN.dollars(abs(saved)), summary.saved.known)
         if saved < 0:
             return Content.styled(f"costs {amount} more{share}", self.get_visual_style("cost--lost"))
         return Content.styled(f"saves {amount}{share}", self.get_visual_style("cost--saved"))
@@ -158,7 +159,7 @@ class CostBar(Widget, can_focus=True):
         if saved is None:
             return Content("")
         word, style = ("fewer", "cost--saved") if saved >= 0 else ("more", "cost--lost")
-        amount = ON_SCREEN.marked(ON_SCREEN.short(abs(saved)), summary.saved_tokens.known)
+        amount = ON_SCREEN.qualified(ON_SCREEN.short(abs(saved)), summary.saved_tokens.known)
         return Content.styled(f"{amount} {word} tokens", self.get_visual_style(style))
 
     def _until(self, summary: CostSummary, until: CostUntil) -> list[LinePiece]:
@@ -173,7 +174,7 @@ class CostBar(Widget, can_focus=True):
         word, style, dollars = ("saved", "cost--saved", until.saved.value or 0.0)
         if dollars < 0:
             word, style = "lost", "cost--lost"
-        brief = f"{word} {ON_SCREEN.marked(ON_SCREEN.dollars(abs(dollars)), until.saved.known)}"
+        brief = f"{word} {ON_SCREEN.qualified(ON_SCREEN.dollars(abs(dollars)), until.saved.known)}"
         longer, shorter = (Content.styled(said, self.get_visual_style(style)) for said in (f"{brief} by then", brief))
         planned = cost_consistent_with_saving(until.recorded, until.planned)
         arrow = Content.assemble(("→ ", text), self._amount("", planned))
@@ -218,14 +219,16 @@ class CostBar(Widget, can_focus=True):
             ]
         return [*parts, LinePiece(hint, 6, right=True)]
 
-    def _amount(self, label: str, amount: KnownNumber) -> Content:
-        written = ON_SCREEN.marked(ON_SCREEN.dollars(amount.value), amount.known, is_lower_bound=amount.is_lower_bound)
+    def _amount(self, label: str, amount: Figure) -> Content:
+        written = ON_SCREEN.qualified(
+            ON_SCREEN.dollars(amount.value), amount.known, is_lower_bound=amount.is_lower_bound
+        )
         return Content.assemble(
             (f"{label} " if label else "", self.get_visual_style("cost--text")),
             (written, self.get_visual_style("cost--figure")),
         )
 
 
-def cost_consistent_with_saving(before: KnownNumber, planned: KnownNumber) -> KnownNumber:
+def cost_consistent_with_saving(before: Figure, planned: Figure) -> Figure:
     """Round a plan's cost so that cost and saving, as displayed, add up to the cost before."""
     return replace(planned, value=ON_SCREEN.cost_with_plan(before.value, planned.value))

@@ -37,7 +37,7 @@ def boundary_at(key: Hashable, sheet: CostSheet, rows: Rows) -> Boundary | None:
     return None
 
 
-def told_of_compaction(key: Hashable, sheet: CostSheet, rows: Rows) -> str:
+def compaction_text(key: Hashable, sheet: CostSheet, rows: Rows) -> str:
     """Describe one compaction or all of them as safe lines; empty for any other row."""
     compacted = compaction_totals_facts(sheet.compacted)
     if key == TOGETHER and compacted is not None:
@@ -64,8 +64,8 @@ def compaction_rows(sheet: CostSheet, rows: Rows) -> list[FigureRow]:
         found.append((forecast.call, _compaction(forecast, boundary_of)))
     made = [row for _, row in sorted(found, key=itemgetter(0))]
     compacted = compaction_totals_facts(sheet.compacted)
-    said = () if compacted is None else compactions_in_short(compacted, ON_SCREEN)
-    return [*made, FigureRow(TOGETHER, {}, words=" · ".join(said), style="table--name")] if said else made
+    parts = () if compacted is None else compactions_in_short(compacted, ON_SCREEN)
+    return [*made, FigureRow(TOGETHER, {}, words=" · ".join(parts), style="table--name")] if parts else made
 
 
 def _cleared(key: tuple[int, int], call: int, each: Compaction) -> FigureRow:

@@ -159,8 +159,8 @@ def section_title(section: CostSection, sheet: CostSheet | None) -> str:
         case CostSection.RESULTS:
             return "Results with the highest resend cost"
         case CostSection.COMPACTIONS:
-            said = " with the plan, not in the totals" if is_plan else ""
-            return f"Recorded compactions{said} · ⏎ goes to its row" + ("" if is_plan else ", then g c to the next")
+            text = " with the plan, not in the totals" if is_plan else ""
+            return f"Recorded compactions{text} · ⏎ goes to its row" + ("" if is_plan else ", then g c to the next")
         case CostSection.FORECAST:
             return "Forecast" + ("" if is_plan else ", nothing cut")
         case CostSection.ASSUMPTIONS:
@@ -196,7 +196,7 @@ def section_table(section: CostSection, sheet: CostSheet, rows: Rows, terms: Tab
 def _section_table(section: CostSection, sheet: CostSheet, rows: Rows, terms: Table) -> Table:
     match section:
         case CostSection.TOTALS:
-            return Table(_TOTAL_COLUMNS, (*_totals(sheet), *_plan_totals(sheet), *_beside(sheet)))
+            return Table(_TOTAL_COLUMNS, (*_totals(sheet), *_plan_totals(sheet), *_side_requests(sheet)))
         case CostSection.PARTS:
             return Table(_PART_COLUMNS, tuple(_tally(("kind", at), row) for at, row in enumerate(sheet.kinds)))
         case CostSection.TIERS:
@@ -280,17 +280,17 @@ def _models(sheet: CostSheet) -> Iterator[FigureRow]:
         yield FigureRow(("model", model), cells)
 
 
-def _beside(sheet: CostSheet) -> Iterator[FigureRow]:
+def _side_requests(sheet: CostSheet) -> Iterator[FigureRow]:
     """Yield the rows of side requests, which no plan changes, and of the cost including them."""
-    for each in sheet.beside:
+    for each in sheet.side_requests:
         name = f"{one_line(each.purpose)}, {ON_SCREEN.plural(each.calls, 'request')}"
         price = _cell(Figure(each.cost, HowKnown.EXACT), "$")
         cells = {"name": Cell(f"side: {name}", f"side: {one_line(each.purpose)}", style="table--name")}
         yield FigureRow(("beside", each.purpose), {**cells, "before": price, "after": price})
-    if sheet.beside:
+    if sheet.side_requests:
         cells = {"name": Cell("cost with side requests", style="table--name")}
         for side, cost in (("before", sheet.baseline.figures.cost_usd), ("after", sheet.planned.figures.cost_usd)):
-            together = ON_SCREEN.sum_of_dollars([cost.value, *(each.cost for each in sheet.beside)])
+            together = ON_SCREEN.sum_of_dollars([cost.value, *(each.cost for each in sheet.side_requests)])
             cells[side] = _cell(Figure(together, cost.known, cost.is_lower_bound), "$")
         yield FigureRow(WITH_SIDE_REQUESTS, cells)
 
@@ -318,7 +318,7 @@ def _total(sheet: CostSheet, entry: Quantity, parts: Sequence[Mapping[str, str]]
             is_part = name in written and found.value is not None
             cells[side] = number_cell(written[name], "", found) if is_part else _cell(found, entry.unit)
     if name == "cost_usd" and after is not None:
-        cells["after"] = figure_cell(after, partial(_beside_saving, sheet))
+        cells["after"] = figure_cell(after, partial(_next_to_saving, sheet))
     if before and after and before.value is not None and after.value is not None and after.value != before.value:
         # Responses cost the same in both, so the change has the confidence of the saving.
         known = sheet.outcome.savings.usd.known if name == "cost_usd" else after.known
@@ -327,7 +327,7 @@ def _total(sheet: CostSheet, entry: Quantity, parts: Sequence[Mapping[str, str]]
     return FigureRow(name, cells)
 
 
-def _beside_saving(sheet: CostSheet, cost: float) -> str:
+def _next_to_saving(sheet: CostSheet, cost: float) -> str:
     """Format a cost with the plan so that cost and saving, as displayed, add up to the cost before."""
     return ON_SCREEN.dollars(ON_SCREEN.cost_with_plan(sheet.baseline.figures.cost_usd.value, cost))
 
@@ -432,12 +432,12 @@ def _ahead(sheet: CostSheet) -> list[FigureRow]:
     found = []
     if sheet.runs is not None:
         runs = sheet.runs
-        said = "assumed" if runs.runs.is_assumed else "run" if runs.runs.number == 1 else "runs"
+        text = "assumed" if runs.runs.is_assumed else "run" if runs.runs.number == 1 else "runs"
         found.append(_this_run(sheet, runs))
         if runs.recovered:
             found.append(_this_run_net(sheet, runs, runs.recovered))
         for key, name, each in (
-            ("usd_per_day", f"a day, {runs.runs.number:,.6g} {said}", runs.per_day),
+            ("usd_per_day", f"a day, {runs.runs.number:,.6g} {text}", runs.per_day),
             ("usd_per_month", f"a month, {runs.days_per_month:g} days", runs.per_month),
         ):
             found.append(_band_row(sheet, key, name, each))
@@ -465,7 +465,7 @@ def _this_run(sheet: CostSheet, runs: RunProjection) -> FigureRow:
         {
             "name": Cell("this run", style="table--name"),
             "before": figure_cell(sheet.baseline.figures.cost_usd, ON_SCREEN.dollars),
-            "after": figure_cell(sheet.outcome.figures.cost_usd, partial(_beside_saving, sheet)),
+            "after": figure_cell(sheet.outcome.figures.cost_usd, partial(_next_to_saving, sheet)),
             "saved": figure_cell(saved, ON_SCREEN.dollars, style=style),
             "band": Cell() if sheet.is_recorded or runs.recovered else _range(runs.per_run.saving),
         },
@@ -480,7 +480,7 @@ def _this_run_net(sheet: CostSheet, runs: RunProjection, recovered: float) -> Fi
         NET,
         {
             "name": Cell("  net of recoveries"),
-            "after": figure_cell(Figure(cost, HowKnown.ESTIMATED), partial(_beside_saving, sheet)),
+            "after": figure_cell(Figure(cost, HowKnown.ESTIMATED), partial(_next_to_saving, sheet)),
             "saved": figure_cell(
                 saved, ON_SCREEN.dollars, style="table--lost" if runs.per_run.saving.middle < 0 else "table--saved"
             ),

@@ -17,7 +17,7 @@ from inspector.ui.actions.screens import COSTS, COSTS_FIGURES
 from inspector.ui.analysis_screen import AnalysisScreen, CloseResult
 from inspector.ui.controller.hook_trims import HookTrims
 from inspector.ui.cost.assumptions import RUNS, TERMS, TermError, term_lines
-from inspector.ui.cost.compactions import boundary_at, told_of_compaction
+from inspector.ui.cost.compactions import boundary_at, compaction_text
 from inspector.ui.cost.rows import (
     ABOUT_HOOK,
     HOOK,
@@ -40,7 +40,7 @@ from inspector.ui.session_screen import scale_words
 from inspector.ui.settings import problem_with_runs
 from inspector.ui.toolkit.choice_strip import Choices, ChoiceStrip
 from inspector.ui.toolkit.header import SessionHeader
-from inspector.ui.toolkit.pane import Pane, Placeholder, PlaceholderText, subtitle
+from inspector.ui.toolkit.pane import Pane, Placeholder, PlaceholderText, set_subtitle
 from inspector.ui.toolkit.status_bar import StatusBar
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ if TYPE_CHECKING:
     from inspector.replay.explain.explanation import Explanation
     from inspector.ui.controller.host_protocols import IsCancelled, Post
     from inspector.ui.controller.session import SessionController
-    from inspector.ui.cost.assumptions import Term
+    from inspector.ui.cost.assumptions import Assumption
     from inspector.ui.timeline.boundaries import Boundary
 
 SECTIONS = tuple(CostSection)
@@ -201,20 +201,20 @@ class CostsScreen(AnalysisScreen):
         self.query_one(Calculation).update(self._text())
 
     def on_resize(self) -> None:
-        after_frame(self, self._say_what_is_cut)
+        after_frame(self, self._show_truncation)
 
     @on(Calculation.HeightChanged)
-    def _say_what_is_cut(self) -> None:
+    def _show_truncation(self) -> None:
         pane, taken = self.query_one("#how-pane", Pane), self.query_one(Calculation).size.height
-        subtitle(pane, "E explains in full" if taken > pane.content_size.height else "")
+        set_subtitle(pane, "E explains in full" if taken > pane.content_size.height else "")
 
     def _text(self) -> Content:
         explanation, sheet, rows = self._explanation(), self.sheet, self.controller.rows
         if sheet is not None and rows is not None and (sheet.is_recorded or explanation is None):
             # Without a plan, show the effects of the compaction, which are more useful than a forecast.
-            told = told_of_compaction(self.figures.cursor_key, sheet, rows)
-            if told:
-                return Content(told)
+            text = compaction_text(self.figures.cursor_key, sheet, rows)
+            if text:
+                return Content(text)
         if explanation is not None:
             return explanation_content(explanation, in_lines=False)
         if self.sheet is not None and not self.figures.rows:
@@ -243,8 +243,8 @@ class CostsScreen(AnalysisScreen):
         if "value" not in row.cells:
             return "The plan changed none of these."
         # The column may be too narrow, so show the full value here.
-        said = f"{row.cells['name'].text.strip()}: {row.cells['value'].text}"
-        return f"{said}\nA source of the figures; the assumptions above override it."
+        text = f"{row.cells['name'].text.strip()}: {row.cells['value'].text}"
+        return f"{text}\nA source of the figures; the assumptions above override it."
 
     @on(ChoiceStrip.Chosen)
     def _chosen(self, event: ChoiceStrip.Chosen) -> None:
@@ -297,7 +297,7 @@ class CostsScreen(AnalysisScreen):
             if (explanation := explained_at(self.sheet, row.key)) is not None
         ]
         if not figures:
-            self.tell(NOTHING_TO_EXPLAIN)
+            self.show_notice(NOTHING_TO_EXPLAIN)
             return
         key = self.figures.cursor_key
         self.open_over(ExplainScreen(figures, keys.index(key) if key in keys else 0))
@@ -320,10 +320,10 @@ class CostsScreen(AnalysisScreen):
             self.controller.set_runs(float(answer.replace(",", "")))
             self.show_outcome()
 
-    def _ask(self, term: Term) -> None:
+    def _ask(self, term: Assumption) -> None:
         self.run_dialog(self._ask_term(term), "change the assumption")
 
-    async def _ask_term(self, term: Term) -> None:
+    async def _ask_term(self, term: Assumption) -> None:
         def problem(text: str) -> str:
             try:
                 term.taken(self.controller.terms, text)
@@ -346,5 +346,5 @@ class CostsScreen(AnalysisScreen):
         yield from super().commands()
 
 
-def _term(key: Hashable) -> Term | None:
+def _term(key: Hashable) -> Assumption | None:
     return next((term for term in TERMS if key == ("term", term.name)), None)

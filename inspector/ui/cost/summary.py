@@ -5,13 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from inspector.replay.figure import Figure
 from inspector.report.numbers import ON_SCREEN
 
 if TYPE_CHECKING:
     from inspector.replay.analysis.forecast import RunProjection
     from inspector.replay.analysis.recoveries import Recoveries
     from inspector.replay.assumptions import Assumptions
-    from inspector.replay.figure import Band, Figure
+    from inspector.replay.figure import Band
     from inspector.replay.projection_terms import RunsPerDay
     from inspector.ui.outcome import Outcome
 
@@ -31,21 +32,6 @@ def billed_before(copied: int, calls: int) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class KnownNumber:
-    """A number with its confidence.
-
-    Attributes:
-        value: None if it is unknown.
-        known: `exact`, `calibrated`, `estimated` or `projected`.
-        is_lower_bound: True for a lower bound.
-    """
-
-    value: float | None
-    known: str
-    is_lower_bound: bool = False
-
-
-@dataclass(frozen=True, slots=True)
 class CostUntil:
     """Costs up to and including a call.
 
@@ -57,9 +43,9 @@ class CostUntil:
     """
 
     call: int
-    recorded: KnownNumber
-    planned: KnownNumber
-    saved: KnownNumber
+    recorded: Figure
+    planned: Figure
+    saved: Figure
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,11 +75,11 @@ class CostSummary:
         recoveries: Cut text that was needed later, priced; None until computed.
     """
 
-    recorded: KnownNumber
-    planned: KnownNumber
-    saved: KnownNumber
+    recorded: Figure
+    planned: Figure
+    saved: Figure
     saved_share: float | None
-    saved_tokens: KnownNumber
+    saved_tokens: Figure
     rewrite_usd: float | None
     pays_off: int | None
     runs: RunsPerDay
@@ -142,11 +128,11 @@ def summarize(
     models = (call.model for call in session.calls)
     inputs = outcome.inputs
     return CostSummary(
-        recorded=_amount(before.cost_usd),
-        planned=_amount(totals.figures.cost_usd),
-        saved=_amount(savings.usd),
+        recorded=before.cost_usd,
+        planned=totals.figures.cost_usd,
+        saved=savings.usd,
         saved_share=savings.share.value if dollars is not None else None,
-        saved_tokens=_amount(savings.tokens),
+        saved_tokens=savings.tokens,
         rewrite_usd=totals.break_usd.value,
         pays_off=None if pays_off is None else int(pays_off),
         runs=runs,
@@ -176,7 +162,7 @@ def _until(outcome: Outcome, call: int | None) -> CostUntil | None:
         return None
     figures = outcome.baseline.figures.cost_usd, outcome.totals.figures.cost_usd, outcome.totals.savings.usd
     amounts = (
-        KnownNumber(value, figure.known.value, figure.is_lower_bound)
+        Figure(value, figure.known, figure.is_lower_bound)
         for value, figure in zip((recorded, planned, recorded - planned), figures, strict=True)
     )
     return CostUntil(call + 1, *amounts)
@@ -185,7 +171,3 @@ def _until(outcome: Outcome, call: int | None) -> CostUntil | None:
 def _advice(reason: str) -> str:
     """Word the advice for a model without a price for the app, which has no command line options."""
     return f"{reason} · {HOW_TO_PRICE}" if reason else ""
-
-
-def _amount(figure: Figure) -> KnownNumber:
-    return KnownNumber(figure.value, figure.known.value, figure.is_lower_bound)

@@ -10,7 +10,7 @@ from inspector.report.numbers import ON_SCREEN
 from inspector.report.recovery_words import needed_words, net_words
 from inspector.safe_text import one_line
 from inspector.ui.cost.summary import billed_before
-from inspector.ui.miss_glyphs import dollars, none_missed
+from inspector.ui.miss_glyphs import dollars, no_misses_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -152,7 +152,7 @@ def _copied(spending: Spending) -> Styled:
 
 def _beside(spending: Spending) -> Iterator[Said]:
     """Describe the cost of side requests. It is not part of the total, so it comes after the parts."""
-    extra = ON_SCREEN.sum_of_dollars(spending.beside)
+    extra = ON_SCREEN.sum_of_dollars(spending.side_requests)
     if extra is not None and ON_SCREEN.dollars(extra).strip("$0.,"):
         cost = (f"+{ON_SCREEN.dollars(extra)}", _FIGURE)
         yield Said((cost, (" for side requests", _TEXT)), RANK_OF_BESIDE, (cost, (" side requests", _TEXT)))
@@ -171,7 +171,7 @@ def _money_parts(spending: Spending) -> Iterator[Said]:
         # Skip parts that would be displayed as zero.
         if figure.value and amount.strip("$0.,"):
             long, short = _PART_NAMES[name]
-            cost = ON_SCREEN.marked(amount, figure.known.value, is_lower_bound=figure.is_lower_bound)
+            cost = ON_SCREEN.qualified(amount, figure.known.value, is_lower_bound=figure.is_lower_bound)
             longer = ((f"{long} ", _TEXT), (cost, _FIGURE), (f" {share}", _TEXT))
             yield Said(longer, rank, ((f"{short} ", _TEXT), (share, _FIGURE)))
 
@@ -181,7 +181,7 @@ def _missed(misses: CacheMisses | None) -> Line:
     if misses is None:
         return (Said(((EXPLAINING, _TEXT),), 6),)
     if not misses.misses:
-        return (Said(((none_missed(misses), _TEXT),), 6),) if misses.has_cache else ()
+        return (Said(((no_misses_text(misses), _TEXT),), 6),) if misses.has_cache else ()
     told = misses.total
     count, cost = ON_SCREEN.plural(told.calls, "cache miss"), _cost_of(told)
     shorter = count.replace("cache ", "")
@@ -341,4 +341,6 @@ def _net(saving: SavingPlan) -> str:
 
 def _dollars(figure: Figure) -> str:
     """Format dollars with their qualifier (`~`, `≥`)."""
-    return ON_SCREEN.marked(ON_SCREEN.dollars(figure.value), figure.known.value, is_lower_bound=figure.is_lower_bound)
+    return ON_SCREEN.qualified(
+        ON_SCREEN.dollars(figure.value), figure.known.value, is_lower_bound=figure.is_lower_bound
+    )

@@ -168,8 +168,8 @@ class DetailContent:
 
     def shows_the_same(self, other: DetailContent | None) -> bool:
         """Return True if another content shows the same block, sent the same way for the same reasons."""
-        said = attrgetter("key", "title", "sent", "note", "absent", "lead", "tail")
-        if other is None or said(self) != said(other) or len(self.parts) != len(other.parts):
+        reported = attrgetter("key", "title", "sent", "note", "absent", "lead", "tail")
+        if other is None or reported(self) != reported(other) or len(self.parts) != len(other.parts):
             return False
         return all(part.shows_the_same(there) for part, there in zip(self.parts, other.parts, strict=True))
 
@@ -367,8 +367,8 @@ def detail_of_boundary(
 
 
 def _together(totals: CompactionTotalsFacts) -> tuple[str, ...]:
-    said = compactions_words(totals, ON_SCREEN)
-    return (f"{said[:1].upper()}{said[1:]}.",) if said else ()
+    text = compactions_words(totals, ON_SCREEN)
+    return (f"{text[:1].upper()}{text[1:]}.",) if text else ()
 
 
 def _at_call(content: DetailContent, outcome: Outcome, index: int, *, is_error: bool) -> DetailContent:

@@ -55,15 +55,15 @@ def stretches_of(recorded: str, content: DetailContent) -> tuple[DiffRun, ...]:
         return (DiffRun(cut=recorded, note=cut_note("removed", len(recorded), content.note)),)
     verb = "replaced" if rendition.action is Action.REPLACED else "cut here"
     stretches: list[DiffRun] = []
-    position, put_in, told = 0, "", False
+    position, put_in, is_shown = 0, "", False
     for piece in (*rendition.pieces, Slice(len(recorded), len(recorded))):
         if isinstance(piece, str):
             put_in += piece
             continue
         gap = recorded[position : max(piece.start, position)]
         if gap or put_in:
-            note = cut_note(verb, len(gap), None if told else content.note)
-            told = True
+            note = cut_note(verb, len(gap), None if is_shown else content.note)
+            is_shown = True
             stretches.append(DiffRun(cut=gap, put_in=put_in, note=note))
         if piece.stop > piece.start:
             stretches.append(DiffRun(kept=recorded[piece.start : piece.stop]))

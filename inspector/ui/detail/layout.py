@@ -36,13 +36,13 @@ def layout_sections(recorded: str, *, is_tool_call: bool) -> tuple[DetailSection
 def input_sections(arguments: dict[str, object]) -> tuple[DetailSection, ...]:
     """Format tool input by argument: long texts below their names, edits as diffs."""
     sections: list[DetailSection] = []
-    told: set[str] = set()
+    seen: set[str] = set()
     for name, value in arguments.items():
-        if name in told:
+        if name in seen:
             continue
         pair = next((pair for pair in _PAIRS if name in pair and _is_edit(arguments, pair)), None)
         if pair is not None:
-            told |= set(pair)
+            seen |= set(pair)
             sections += _edit(str(arguments[pair[0]]), str(arguments[pair[1]]))
         else:
             sections += _argument(name, value)

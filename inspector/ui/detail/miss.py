@@ -6,11 +6,11 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from inspector.replay.cache.miss_causes import MissCause
-from inspector.replay.explain.miss_wording import provider_said, told
+from inspector.replay.explain.miss_wording import describe_evidence, provider_said
 from inspector.replay.figure import HowKnown
 from inspector.report.numbers import ON_SCREEN
 from inspector.safe_text import one_line
-from inspector.ui.miss_glyphs import WITH_PLAN, dollars, mark_of, recached
+from inspector.ui.miss_glyphs import WITH_PLAN, dollars, mark_of, rewritten_tokens_text
 from inspector.ui.timeline.previews import preview
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ def detail_of_miss(
     whose = f" {WITH_PLAN}" if with_plan else ""
     told_above = (
         f"{mark_of(miss.cause).glyph} cache miss{whose}: {miss.cause.short}",
-        recached(miss),
+        rewritten_tokens_text(miss),
         dollars(miss.extra_usd),
     )
     head = ", ".join(filter(None, told_above))
@@ -42,7 +42,7 @@ def miss_lines(miss: CacheMiss, history: History, whose: str = "") -> tuple[str,
     rows = [
         ("cause", miss.cause.label),
         ("source", _confidence_words(miss)),
-        ("evidence", told(replace(miss, reported=None), history.session)),
+        ("evidence", describe_evidence(replace(miss, reported=None), history.session)),
         *_parting(miss, history),
         ("provider", provider_said(miss).removeprefix("the provider ")),
         ("in cache", f"{ON_SCREEN.whole(miss.could_read)} tokens of the prompt, {ON_SCREEN.whole(miss.read)} read"),

@@ -140,10 +140,10 @@ def _stored(content: DetailContent, recorded: str) -> tuple[DetailSection, ...]:
     name = one_line(f"{found.file.parent.name}/{found.file.name}")
     if found.text is None:
         return (note_section(f"the full output was saved in {name}, which was not found"),)
-    said = note_section(
+    reported = note_section(
         f"the model received only the text above; the full output ({len(found.text):,} characters) from {name}:"
     )
-    return (said, DetailSection(found.text, SectionKind.ABSENT, form_of(found.text)))
+    return (reported, DetailSection(found.text, SectionKind.ABSENT, form_of(found.text)))
 
 
 def _record(content: DetailContent, width: int) -> DetailPage:
@@ -175,8 +175,8 @@ def _hung(line: str, width: int) -> str:
     indent = len(named[0]) if named is not None else 0
     if not 0 < indent <= width // 2:
         return line
-    said = wrap(line[indent:], width - indent)
-    rows = [said.text[start:end].rstrip() for start, end in zip(said.starts, said.ends, strict=True)]
+    reported = wrap(line[indent:], width - indent)
+    rows = [reported.text[start:end].rstrip() for start, end in zip(reported.starts, reported.ends, strict=True)]
     return line[:indent] + f"\n{' ' * indent}".join(rows)
 
 

@@ -87,7 +87,7 @@ class FoundPlaces:
         return int(self.rows[self.at]) if len(self.rows) else None
 
     @property
-    def told(self) -> str:
+    def position_text(self) -> str:
         """Number of the selected match, as text."""
         return (
             f"{ON_SCREEN.whole(self.at + 1)} of {ON_SCREEN.whole(len(self.rows))}"
@@ -188,7 +188,7 @@ class Detail(LineView):
         """Posted to open the search line."""
 
     @dataclass
-    class Told(Message):
+    class Notice(Message):
         """Posted to report a result or failure of an action.
 
         Attributes:
@@ -279,7 +279,7 @@ class Detail(LineView):
         if event.state is WorkerState.ERROR and event.worker.group == "detail":
             event.stop()
             reason = type(event.worker.error).__name__
-            self._say(f"Cannot show this text: {reason}.")
+            self._show_placeholder(f"Cannot show this text: {reason}.")
 
     def action_show(self, shown: Shown) -> None:
         """Select a view; selected again, return to the previous one."""
@@ -339,7 +339,7 @@ class Detail(LineView):
         if row is not None and not self.first_line <= row < self.first_line + self.page_height:
             self.scroll_to_line(max(row - self.page_height // 3, 0))
         self.forget_lines()
-        self.post_message(self.Counted(self._found.told))
+        self.post_message(self.Counted(self._found.position_text))
 
     def action_copy(self) -> None:
         """Copy the view with control characters made visible, so that pasting it is safe."""
@@ -348,7 +348,7 @@ class Detail(LineView):
         self.app.copy_to_clipboard("\t".join(safe_text(part) for part in copied.split("\t")))
         part = "" if len(text) <= MOST_COPIED else f"the first {ON_SCREEN.whole(MOST_COPIED)} of "
         self.post_message(
-            self.Told(f"copied {part}{ON_SCREEN.plural(len(text), 'character')}, if the terminal allows it")
+            self.Notice(f"copied {part}{ON_SCREEN.plural(len(text), 'character')}, if the terminal allows it")
         )
 
     def action_pager(self) -> None:
@@ -405,7 +405,7 @@ class Detail(LineView):
         content = self.content
         if content is None:
             self._recorded = None
-            self._say(NOTHING_CHOSEN)
+            self._show_placeholder(NOTHING_CHOSEN)
             return
         recorded = self._recorded[1] if self._recorded is not None and self._recorded[0] == content.key else None
         work = partial(prepare, content, recorded, self.shown, self.text_width)
@@ -420,18 +420,18 @@ class Detail(LineView):
             run, group="detail", description="reading a text", thread=True, exclusive=True, exit_on_error=False
         )
         if self._place is None or self._place[0] != content.key:
-            self.set_timer(LOADING_AFTER, partial(self._say_loading, generation))
+            self.set_timer(LOADING_AFTER, partial(self._show_loading, generation))
         self.refresh()
 
-    def _say_loading(self, generation: int) -> None:
+    def _show_loading(self, generation: int) -> None:
         if (
             generation == self._generation
             and self.content is not None
             and self._place != (self.content.key, self.shown)
         ):
-            self._say(LOADING)
+            self._show_placeholder(LOADING)
 
-    def _say(self, sentence: str) -> None:
+    def _show_placeholder(self, sentence: str) -> None:
         self._show(Document.of((DetailSection(sentence, SectionKind.NOTE),), self.text_width), None)
 
     def _show(self, page: DetailPage, key: Hashable | None) -> None:

@@ -9,7 +9,7 @@ from textual import on
 from textual.content import Content
 from textual.widgets import Input, Static
 
-from inspector.session.files import expanded, is_file
+from inspector.session.files import expand_user, is_file
 from inspector.ui.dialogs.dialog import Dialog, framed
 from inspector.ui.download import display_path
 from inspector.ui.toolkit.choice_strip import Choices, ChoiceStrip
@@ -96,7 +96,7 @@ class SaveDialog(Dialog[tuple[int, Path] | None]):
 
     @on(Input.Changed)
     def _judge(self, event: Input.Changed) -> None:
-        problem, path = self._problem(event.value), expanded(event.value)
+        problem, path = self._problem(event.value), expand_user(event.value)
         # A browser chooses the folder itself. The folder is shown separately because a long line only shows its end.
         remark = "" if self.app.is_web else f"in {display_path(path.parent)}"
         if is_file(path):
@@ -108,7 +108,7 @@ class SaveDialog(Dialog[tuple[int, Path] | None]):
     @on(Input.Submitted)
     def _answer(self, event: Input.Submitted) -> None:
         if not self._problem(event.value):
-            path = expanded(event.value)
+            path = expand_user(event.value)
             suffix = self._choices[self._place].path.suffix
             self.dismiss((self._place, path if path.suffix else path.with_suffix(suffix)))
 

@@ -114,11 +114,11 @@ def _of_boundary(outcome: Outcome, block: int) -> tuple[Explained, ...]:
     if around is None:
         return _of_prompts(outcome)
     prompts = zip(("before", "after"), around, strict=True)
-    told = [
+    parts = [
         Explained(f"prompt {when} it, call {call + 1:,}", prompt_explanation(outcome.replay, call))
         for when, call in prompts
     ]
-    return (*told, _of_overhead(outcome))
+    return (*parts, _of_overhead(outcome))
 
 
 def _of_prompts(outcome: Outcome) -> tuple[Explained, ...]:

@@ -92,11 +92,11 @@ def column_at(columns: Sequence[Column], widths: Mapping[str, int], x: int) -> C
 
 def shortened(columns: Sequence[Column], widths: Mapping[str, int], rows: Iterable[FigureRow]) -> frozenset[str]:
     """Return the number columns with a value too long for full length; all their values are shown short."""
-    told = {column.name: widths[column.name] for column in columns if column.name in widths and _is_right(column)}
+    by_name = {column.name: widths[column.name] for column in columns if column.name in widths and _is_right(column)}
     found: set[str] = set()
     for row in rows:
         for name, cell in row.cells.items():
-            if name in told and name not in found and cell.short and cell_width(cell.text) > told[name]:
+            if name in by_name and name not in found and cell.short and cell_width(cell.text) > by_name[name]:
                 found.add(name)
     return frozenset(found)
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from operator import itemgetter
 from typing import TYPE_CHECKING, Final
 
-from inspector.report.catalogue import LEAST, legend, quantity
+from inspector.report.catalogue import LOWER_BOUND, legend, quantity
 from inspector.report.numbers import ON_SCREEN, UNKNOWN
 
 if TYPE_CHECKING:
@@ -179,8 +179,8 @@ def figure_cell(
 def number_cell(text: str, short: str, figure: Figure, *, style: str = "") -> Cell:
     """Build the cell of a formatted number with its short form, adding the mark of the figure's confidence."""
     known = figure.known.value
-    marked, shorter = (ON_SCREEN.marked(each, known, is_lower_bound=figure.is_lower_bound) for each in (text, short))
-    return Cell(marked, shorter, style, (known, LEAST) if figure.is_lower_bound else (known,), figure.value)
+    marked, shorter = (ON_SCREEN.qualified(each, known, is_lower_bound=figure.is_lower_bound) for each in (text, short))
+    return Cell(marked, shorter, style, (known, LOWER_BOUND) if figure.is_lower_bound else (known,), figure.value)
 
 
 def savings_style(savings: Savings) -> str:

@@ -289,11 +289,11 @@ Fact = tuple[str, str]
 """A label and its text; may contain session text."""
 
 
-class Facts(LineView, can_focus=False):
+class FactList(LineView, can_focus=False):
     """Labels with their texts, the most important first. Scrolls if they do not fit."""
 
     DEFAULT_CSS = """
-    Facts {
+    FactList {
         height: 1fr;
         width: 1fr;
         padding: 0 0 0 1;

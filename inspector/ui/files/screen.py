@@ -189,13 +189,13 @@ class FilesScreen(AnalysisScreen):
         context, count = found.context, found.outcome.replay.history.call_count
         is_next = context.call >= count
         when = "the next prompt" if is_next else f"call {ON_SCREEN.whole(context.call + 1)} of {ON_SCREEN.whole(count)}"
-        size = ON_SCREEN.marked(f"{ON_SCREEN.whole(context.tokens)} tokens", context.known.value)
+        size = ON_SCREEN.qualified(f"{ON_SCREEN.whole(context.tokens)} tokens", context.known.value)
         pane, placeholder = self.query_one("#files-pane", Pane), self.query_one(Placeholder)
         files = ON_SCREEN.plural(len(context.files), "file")
         pane.border_title = Content(f"{files}: {size} of results in {when}" if context.files else "Files")
         placeholder.display = not context.files
-        said = "no recorded tool call names a file that it read, edited or wrote"
-        placeholder.word = PlaceholderText(NO_FILE, (said, *_unread(found)))
+        text = "no recorded tool call names a file that it read, edited or wrote"
+        placeholder.word = PlaceholderText(NO_FILE, (text, *_unread(found)))
         self.files.display = bool(context.files)
         for name in ("#events-pane", "#known-pane"):
             self.query_one(name).display = bool(context.files)
@@ -245,8 +245,8 @@ class FilesScreen(AnalysisScreen):
             self.content.known = None
             return
         state = found.history.state_after(path, place + 1)
-        said = one_line(state_notes(state)[0].removeprefix(f"{path} at "))
-        self.query_one("#known-pane", Pane).border_title = Content(f"Known to the agent at {said}")
+        text = one_line(state_notes(state)[0].removeprefix(f"{path} at "))
+        self.query_one("#known-pane", Pane).border_title = Content(f"Known to the agent at {text}")
         self.query_one("#known-pane", Pane).set_subtitle("")
 
         def work(post: Post[KnownLines], is_cancelled: IsCancelled) -> None:  # noqa: ARG001  short

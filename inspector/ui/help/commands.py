@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from inspector.ui.actions.action import BOUND
+from inspector.ui.actions.action import ACTIONS_BY_NAME
 from inspector.ui.actions.main_screen import MAIN
 from inspector.ui.help.key_listing import key_of
 
@@ -83,7 +83,7 @@ def key_commands(screen: Screen[Any]) -> Iterator[PaletteCommand]:
     keys: dict[str, str] = {}
     unnamed: dict[str, tuple[UserAction[Any], DOMNode]] = {}
     for active in screen.active_bindings.values():
-        action = BOUND.get(active.binding.id or "")
+        action = ACTIONS_BY_NAME.get(active.binding.id or "")
         if action is None or not active.enabled or action.name in keys:
             continue
         keys[action.name] = key_of(screen.app, active.binding)

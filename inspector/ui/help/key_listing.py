@@ -10,7 +10,7 @@ from textual.screen import Screen
 from textual.widget import Widget
 from textual.widgets import Input
 
-from inspector.ui.actions.action import BOUND, KEYLESS
+from inspector.ui.actions.action import ACTIONS_BY_NAME, KEYLESS
 from inspector.ui.menu.items import shown_key
 from inspector.ui.toolkit.status_bar import KeyHint
 
@@ -122,7 +122,7 @@ def _family(row: HelpRow) -> str:
 def _row(app: AnyApp, bindings: list[Binding]) -> HelpRow:
     first = bindings[0]
     keys = " or ".join(dict.fromkeys(key_of(app, binding) for binding in bindings if "super+" not in binding.key))
-    action = BOUND.get(first.id or "")
+    action = ACTIONS_BY_NAME.get(first.id or "")
     by_menu = action is not None and bool(action.menu) and first.key.startswith(KEYLESS)
     return HelpRow(
         keys,
@@ -140,7 +140,7 @@ def _row(app: AnyApp, bindings: list[Binding]) -> HelpRow:
 def key_of(app: AnyApp, binding: Binding) -> str:
     """Return the displayed key of a binding, or its key sequence in a menu; empty for none."""
     if binding.key.startswith(KEYLESS):
-        action = BOUND.get(binding.id or "")
+        action = ACTIONS_BY_NAME.get(binding.id or "")
         return menu_keys(action) if action is not None else ""
     display = app.get_key_display(binding)
     return display.replace("^", "ctrl+") if display.startswith("^") and len(display) > 1 else display
@@ -177,7 +177,7 @@ def key_hints(sections: Sequence[HelpSection]) -> tuple[KeyHint, ...]:
     """
     hints: list[KeyHint] = []
     for section in sections:
-        told = len(hints)
+        reported = len(hints)
         for row in section.rows:
             if not row.is_shown or not row.keys:
                 continue
@@ -187,7 +187,7 @@ def key_hints(sections: Sequence[HelpSection]) -> tuple[KeyHint, ...]:
             if same is None:
                 rank = AFTER_RANKS + len(hints) if row.rank is None else row.rank
                 hints.append(KeyHint(key, label, row.press, rank))
-            elif same >= told and key not in hints[same].key.split():
+            elif same >= reported and key not in hints[same].key.split():
                 hints[same] = hints[same]._replace(key=f"{hints[same].key} {key}")
     shown = [hint for hint in hints if hint.label == "help"]
     others = sorted((hint for hint in hints if hint.label != "help"), key=lambda hint: hint.rank)

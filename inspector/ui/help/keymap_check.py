@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from textual.binding import Binding
 from textual.keys import Keys
 
-from inspector.ui.actions.registry import BY_NAME, PLACES
+from inspector.ui.actions.registry import BY_NAME, TABLES
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -41,7 +41,7 @@ def problems_with_keymap(keymap: Mapping[str, str]) -> list[str]:
 def _taken_from(name: str, key: str, keymap: Mapping[str, str]) -> str:
     """Describe the action a key had in the same part of the screen, unless that action has another key now."""
     key = next(iter(Binding.make_bindings([Binding(key, "")]))).key
-    place = next(place for place in PLACES if any(action.name == name for action in place))
+    place = next(place for place in TABLES if any(action.name == name for action in place))
     for action in sorted(place, key=attrgetter("name")):
         if action.name != name and action.name not in keymap and key in action.each_key:
             return action.name

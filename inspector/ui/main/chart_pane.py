@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 from inspector.report.numbers import ON_SCREEN
 from inspector.ui.controller.changes import Change
 from inspector.ui.main.session_pane import SessionPane
-from inspector.ui.toolkit.pane import subtitle
+from inspector.ui.toolkit.pane import set_subtitle
 
 if TYPE_CHECKING:
     from textual.timer import Timer
@@ -82,8 +82,8 @@ class ChartPane(SessionPane):
             series = self._chart.series = chart_of(outcome, self.controller.call, by_time=self.by_time, known=known)
             self._rows.set_legend(legend_words(series))
             self.show_place()
-            said = (describe_call(outcome, self.controller.call), prompts_known(outcome))
-            subtitle(self, " · ".join(filter(None, said)))
+            parts = (describe_call(outcome, self.controller.call), prompts_known(outcome))
+            set_subtitle(self, " · ".join(filter(None, parts)))
 
     @property
     def _known_misses(self) -> CacheMisses | None:
@@ -110,9 +110,9 @@ class ChartPane(SessionPane):
         self.show_chart()
         if self.by_time and (self._chart.series is None or not self._chart.series.span):
             self.by_time = False
-            self.tell("this session has no call times")
+            self.show_notice("this session has no call times")
         else:
-            self.tell("chart axis: time" if self.by_time else "chart axis: calls")
+            self.show_notice("chart axis: time" if self.by_time else "chart axis: calls")
 
     def on_context_chart_call_selected(self, event: ContextChart.CallSelected) -> None:
         self.go_to_call(event.call)
@@ -141,7 +141,7 @@ class ChartPane(SessionPane):
         self.controller.look_further(calls)
         self._take_rows_along()
         if self.controller.call == before:
-            self.controller.host.tell("no later call" if calls > 0 else "no earlier call")
+            self.controller.host.show_notice("no later call" if calls > 0 else "no earlier call")
 
     def to_call_here(self) -> None:
         """Select the call that first sends the row under the cursor; on a compaction, the last call before it."""
@@ -155,11 +155,13 @@ class ChartPane(SessionPane):
         if around is not None:
             self.controller.look_at_place(around[0])
             before, after = (ON_SCREEN.whole(call + 1) for call in around)
-            self.tell(f"call {before} is the last one before this; ] goes to call {after}, the first one after it")
+            self.show_notice(
+                f"call {before} is the last one before this; ] goes to call {after}, the first one after it"
+            )
         elif block < len(history.enters) and 0 <= history.enters[block] < history.call_count:
             self.controller.look_at_place(int(history.enters[block]))
         else:
-            self.tell("no call has sent this row yet")
+            self.show_notice("no call has sent this row yet")
 
     def to_now(self) -> None:
         """Return to the next prompt and the last row."""
@@ -180,7 +182,7 @@ class ChartPane(SessionPane):
         """Play from the selected call (from the first call if none is selected), or pause."""
         outcome = self.controller.outcome
         if outcome is None or not outcome.replay.history.call_count:
-            self.tell("no calls to play")
+            self.show_notice("no calls to play")
         elif self.is_playing:
             self._pause()
         else:
@@ -190,7 +192,7 @@ class ChartPane(SessionPane):
 
     def play_faster(self, step: int) -> None:
         self._speed = min(max(self._speed + step, 0), len(SPEEDS) - 1)
-        self.tell(f"{speed_in_words(self.speed)}; g space plays and pauses")
+        self.show_notice(f"{speed_in_words(self.speed)}; g space plays and pauses")
         if self.is_playing:
             self._stop()
             self._run()

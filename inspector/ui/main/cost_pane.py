@@ -14,7 +14,7 @@ from inspector.ui.cost.bar import CostBar
 from inspector.ui.main.session_pane import FailSafePane
 from inspector.ui.toolkit.one_line import LinePiece
 from inspector.ui.toolkit.one_line import one_line as line_of
-from inspector.ui.toolkit.pane import entitle, subtitle
+from inspector.ui.toolkit.pane import set_subtitle, set_title
 from inspector.ui.toolkit.single_result_screen import open_over, run_dialog
 
 if TYPE_CHECKING:
@@ -64,7 +64,7 @@ class CostPane(CostBar, FailSafePane):
         )
 
     def on_mount(self) -> None:
-        entitle(self, "Cost")
+        set_title(self, "Cost")
 
     def _forget(self) -> None:
         self.summary = self._carried = None
@@ -90,7 +90,7 @@ class CostPane(CostBar, FailSafePane):
             return []
         until = [] if summary.until is None else [self._until(summary, summary.until)]
         cache = answers.recorded_cache
-        said = answer_lines(
+        parts = answer_lines(
             spending,
             None if cache is None else cache.misses,
             answers.best,
@@ -99,17 +99,17 @@ class CostPane(CostBar, FailSafePane):
             advice=summary.advice,
             is_behind=outcome is not None and spending.replay.history.call_count < outcome.replay.history.call_count,
         )
-        first, *others = [self._pieces(line) for line in said]
+        first, *others = [self._pieces(line) for line in parts]
         return [first, *until, *others][:room]
 
     def _pieces(self, line: Line) -> list[LinePiece]:
         return [
-            LinePiece(self._styled(said), rank, right, None if shorter is None else self._styled(shorter))
-            for said, rank, shorter, right in line
+            LinePiece(self._styled(reported), rank, right, None if shorter is None else self._styled(shorter))
+            for reported, rank, shorter, right in line
         ]
 
-    def _styled(self, said: Styled) -> Content:
-        return Content.assemble(*((text, self.get_visual_style(style)) for text, style in said))
+    def _styled(self, parts: Styled) -> Content:
+        return Content.assemble(*((text, self.get_visual_style(style)) for text, style in parts))
 
     def _show_session(self) -> None:
         if self.controller.outcome is None:
@@ -138,13 +138,13 @@ class CostPane(CostBar, FailSafePane):
         self.refresh()
 
     def _show_replaying(self) -> None:
-        subtitle(self, "replaying…" if self.controller.replays.is_long else "")
+        set_subtitle(self, "replaying…" if self.controller.replays.is_long else "")
 
     def to_most_resent(self, step: int = 1) -> None:
         """Go to the next (1) or previous (-1) of the tool results that cost most to resend, wrapping around."""
         session, outcome = self.controller, self.controller.outcome
         if outcome is None:
-            session.host.tell("nothing to go to yet")
+            session.host.show_notice("nothing to go to yet")
             return
         replay, baseline = outcome.replay, outcome.baseline
         if self._carried is not None and self._carried[0] is replay:
@@ -167,7 +167,7 @@ class CostPane(CostBar, FailSafePane):
     def _go_to_carried(self, step: int, found: tuple[ResentBlock, ...]) -> None:
         import numpy as np
 
-        tell, view, history = self.controller.host.tell, self._rows.view, self.controller.history
+        tell, view, history = self.controller.host.show_notice, self._rows.view, self.controller.history
         if view is None or history is None or not found:
             tell("no tool result was resent")
             return
@@ -196,7 +196,7 @@ class CostPane(CostBar, FailSafePane):
         """
         session, outcome = self.controller, self.controller.outcome
         if outcome is None:
-            session.host.tell("nothing to explain yet")
+            session.host.show_notice("nothing to explain yet")
             return
         terms, runs = session.terms, session.runs_per_day
         search = session.search_for_uses(outcome.replay.history)

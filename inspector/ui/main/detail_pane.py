@@ -12,7 +12,7 @@ from inspector.safe_text import cell_width
 from inspector.ui.controller.changes import Change
 from inspector.ui.controller.hook_trims import HookTrims
 from inspector.ui.main.session_pane import SessionPane
-from inspector.ui.toolkit.pane import fitting, subtitle
+from inspector.ui.toolkit.pane import join_fitting, set_subtitle
 
 if TYPE_CHECKING:
     from textual.widget import Widget
@@ -172,13 +172,15 @@ class DetailPane(SessionPane):
             more, note = self._detail.below, self._detail.content.note
             rows = f"↓ {ON_SCREEN.plural(more, 'more row')}" if more else ""
             if note is None:
-                said = fitting([each for each in (rows, *self._all_compactions()) if each], self.size.width) or rows
+                text = (
+                    join_fitting([each for each in (rows, *self._all_compactions()) if each], self.size.width) or rows
+                )
             elif not rows:
-                said = note.summary
+                text = note.summary
             else:
-                said = f"{note.summary} · {rows}"
-                said = said if cell_width(said) <= self.size.width - BORDER_CELLS else f"↓ {note.summary}"
-            subtitle(self, said)
+                text = f"{note.summary} · {rows}"
+                text = text if cell_width(text) <= self.size.width - BORDER_CELLS else f"↓ {note.summary}"
+            set_subtitle(self, text)
 
     def show(self, shown: Shown) -> None:
         """Switch to a view of the text; if it is already shown, back to the previous view."""
@@ -209,15 +211,15 @@ class DetailPane(SessionPane):
     def on_find_line_changed(self, event: TextFind.Changed) -> None:
         if self._detail is not None and self._find_bar is not None:
             if not event.text:
-                self._find_bar.say("")
+                self._find_bar.show_message("")
             self._detail.search(event.text)
 
     def on_detail_counted(self, event: Detail.Counted) -> None:
         if self._find_bar is not None:
-            self._find_bar.say(event.notice)
+            self._find_bar.show_message(event.notice)
 
-    def on_detail_told(self, event: Detail.Told) -> None:
-        self.tell(event.notice)
+    def on_detail_notice(self, event: Detail.Notice) -> None:
+        self.show_notice(event.notice)
 
     def on_detail_pager_requested(self, event: Detail.PagerRequested) -> None:
         """Suspend the app and run the user's pager."""
@@ -229,6 +231,6 @@ class DetailPane(SessionPane):
             with self.app.suspend():
                 show_in_pager(event.text, command)
         except (PagerError, TemporaryFolderError) as error:
-            self.tell(error.message, is_problem=True)
+            self.show_notice(error.message, is_problem=True)
         except SuspendNotSupported:
-            self.tell("cannot open a pager here: it needs a terminal", is_problem=True)
+            self.show_notice("cannot open a pager here: it needs a terminal", is_problem=True)

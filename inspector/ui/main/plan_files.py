@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from inspector.atomic_files import write_user_file
-from inspector.session.files import expanded, is_file
+from inspector.session.files import expand_user, is_file
 from inspector.ui.download import deliver_in_browser
 
 if TYPE_CHECKING:
@@ -65,9 +65,9 @@ def open_chosen_plan(controller: SessionController, identifier: str) -> None:
     try:
         plan = chosen_plan(identifier, controller.session)
     except OSError as error:
-        controller.host.tell(f"cannot read the plan: {error.strerror}", is_problem=True)
+        controller.host.show_notice(f"cannot read the plan: {error.strerror}", is_problem=True)
     except PlanError as error:
-        controller.host.tell(f"not a valid plan: {error.message}", is_problem=True)
+        controller.host.show_notice(f"not a valid plan: {error.message}", is_problem=True)
     else:
         use_plan(controller, plan)
 
@@ -78,7 +78,7 @@ def use_plan(controller: SessionController, plan: Plan) -> None:
 
     controller.names.note(plan)
     controller.edit_plan(plan)
-    controller.host.tell(describe_applied_plan(plan.name or "another plan", plan, controller.session))
+    controller.host.show_notice(describe_applied_plan(plan.name or "another plan", plan, controller.session))
 
 
 async def save_plan(app: App[Any], controller: SessionController) -> None:
@@ -99,10 +99,10 @@ async def save_plan(app: App[Any], controller: SessionController) -> None:
     try:
         path = save_named(controller.plan, name)
     except OSError as error:
-        controller.host.tell(f"cannot save the plan: {error.strerror}", is_problem=True)
+        controller.host.show_notice(f"cannot save the plan: {error.strerror}", is_problem=True)
     else:
         controller.name_plan(path.stem)
-        controller.host.tell(f"plan saved to {path}")
+        controller.host.show_notice(f"plan saved to {path}")
 
 
 async def export_plan(app: App[Any], controller: SessionController) -> None:
@@ -112,12 +112,12 @@ async def export_plan(app: App[Any], controller: SessionController) -> None:
 
     plan, session = controller.plan, controller.session
     if plan is None or session is None or not plan.strategies:
-        controller.host.tell("nothing to export: no strategy of the plan is on; * uses the best plan")
+        controller.host.show_notice("nothing to export: no strategy of the plan is on; * uses the best plan")
         return
     export = await app.push_screen_wait(ExportScreen(plan, answer_for(session.format, plan)))
     if export is not None and export.is_copied:
         app.copy_to_clipboard(export.text)
-        controller.host.tell("copied, if the terminal allows it; enter saves to a file instead")
+        controller.host.show_notice("copied, if the terminal allows it; enter saves to a file instead")
     elif export is not None:
         await _save_export(app, controller, export)
 
@@ -130,16 +130,16 @@ async def _save_export(app: App[Any], controller: SessionController, export: Exp
     name = await app.push_screen_wait(dialog)
     if not name:
         return
-    path = expanded(name)
+    path = expand_user(name)
     if deliver_in_browser(app, export.text, path):
-        controller.host.tell("sent to the browser")
+        controller.host.show_notice("sent to the browser")
         return
     try:
         write_user_file(path, export.text.encode())
     except OSError as error:
-        controller.host.tell(f"cannot write {path}: {error.strerror}", is_problem=True)
+        controller.host.show_notice(f"cannot write {path}: {error.strerror}", is_problem=True)
     else:
-        controller.host.tell(f"saved to {path}")
+        controller.host.show_notice(f"saved to {path}")
 
 
 def _problem_with_file(text: str) -> str:
@@ -147,7 +147,7 @@ def _problem_with_file(text: str) -> str:
 
     if not text.strip():
         return "enter a file name"
-    problem = problem_with_target(expanded(text))
+    problem = problem_with_target(expand_user(text))
     return f"that {problem}" if problem else ""
 
 
@@ -155,5 +155,5 @@ def _replaces(text: str) -> str:
     from inspector.ui.plan.saved_plans import target_of
 
     is_path = Path(text).suffix not in ("", ".toml")
-    path = expanded(text) if is_path else target_of(text)
+    path = expand_user(text) if is_path else target_of(text)
     return f"overwrites {path}" if text.strip() and is_file(path) else ""

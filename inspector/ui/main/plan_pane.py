@@ -9,7 +9,7 @@ from inspector.ui.controller.changes import Change
 from inspector.ui.main import plan_files
 from inspector.ui.main.session_pane import SessionPane
 from inspector.ui.session_screen import scale_words
-from inspector.ui.toolkit.pane import entitle, subtitle
+from inspector.ui.toolkit.pane import set_subtitle, set_title
 from inspector.ui.toolkit.single_result_screen import open_over
 
 if TYPE_CHECKING:
@@ -67,7 +67,7 @@ class PlanPane(SessionPane):
     def _show_plan(self) -> None:
         if self.controller.plan is not None and self._panel is not None:
             self._panel.show_soon(self.controller.plan)
-            entitle(self, self.controller.plan_title)
+            set_title(self, self.controller.plan_title)
             early, self._switched_early = self._switched_early, []
             for entry in early:
                 self.switch(entry)
@@ -76,7 +76,7 @@ class PlanPane(SessionPane):
         outcome = self.controller.outcome
         if outcome is not None and self._panel is not None:
             self._panel.show_outcomes(outcome.replay.groups)
-            subtitle(self, scale_words(outcome.inputs.scale))
+            set_subtitle(self, scale_words(outcome.inputs.scale))
 
     def _show_risks(self) -> None:
         if self._panel is not None:
@@ -93,7 +93,7 @@ class PlanPane(SessionPane):
 
         if self._panel is not None:
             rival, outcome, plans = self.controller.rival, self.controller.outcome, self.controller.plans
-            if plans is None or plans.aside is None:
+            if plans is None or plans.other_plan is None:
                 self._panel.show_rival(None)
             else:
                 self._panel.show_rival("" if rival is None or outcome is None else brief(outcome.totals, rival))
@@ -113,7 +113,7 @@ class PlanPane(SessionPane):
             switched = plan.toggled(entry)
             self.controller.edit_plan(switched)
             each = switched.entries[entry]
-            self.tell(f"{each.strategy.name} {'on' if each.enabled else 'off'}; ctrl+z undoes it")
+            self.show_notice(f"{each.strategy.name} {'on' if each.enabled else 'off'}; ctrl+z undoes it")
 
     def use_best(self) -> None:
         controller = self.controller
@@ -121,17 +121,17 @@ class PlanPane(SessionPane):
         if plan is None:
             return
         if found is not None and found.best is not None and found.best.plan.strategies == plan.strategies:
-            self.tell("this is already the best plan")
+            self.show_notice("this is already the best plan")
         elif found is not None and found.best is not None:
             plan_files.use_plan(controller, found.best.plan)
         elif found is not None and found.is_complete:
-            self.tell("no plan saves for sure; c compares them")
+            self.show_notice("no plan saves for sure; c compares them")
         elif plan.strategies:
-            self.tell("no search for a better plan while one is on; c compares all plans")
+            self.show_notice("no search for a better plan while one is on; c compares all plans")
         else:
             tried = controller.answers.tried
             far = "" if tried is None else f", {ON_SCREEN.whole(tried[0])} of {ON_SCREEN.whole(tried[1])} plans tried"
-            self.tell(f"still searching for the best plan{far}; the Cost pane will show it")
+            self.show_notice(f"still searching for the best plan{far}; the Cost pane will show it")
 
     def on_strategy_toggle_removed(self, event: StrategyToggle.Removed) -> None:
         """Remove a strategy, unless a repeated key has already removed it."""
@@ -140,7 +140,7 @@ class PlanPane(SessionPane):
             name = plan.entries[event.entry].strategy.name
             self.controller.edit_plan(plan.removed(event.entry))
             self.focus_control()
-            self.tell(f"{name} removed; ctrl+z undoes it")
+            self.show_notice(f"{name} removed; ctrl+z undoes it")
 
     async def on_strategy_toggle_moved(self, event: StrategyToggle.Moved) -> None:
         plan, target = self.controller.plan, event.entry + event.places
@@ -203,7 +203,7 @@ class PlanPane(SessionPane):
         plans = self.controller.plans
         if plans is not None:
             letter = plans.letter
-            self.tell(f"this is plan {letter}; w d compares it with plan {plans.other_letter}")
+            self.show_notice(f"this is plan {letter}; w d compares it with plan {plans.other_letter}")
 
     def show_difference(self) -> None:
         from inspector.ui.plan.difference import figure_rows, setting_rows
@@ -211,7 +211,7 @@ class PlanPane(SessionPane):
 
         rival, outcome, plans = self.controller.rival, self.controller.outcome, self.controller.plans
         if rival is None or outcome is None or plans is None:
-            self.tell("there is only one plan so far; a switches to plan B")
+            self.show_notice("there is only one plan so far; a switches to plan B")
             return
         figures, settings = figure_rows(outcome.totals, rival.totals), setting_rows(plans.plan, rival.plan)
         open_over(self.screen, DifferenceScreen(plans.letter, plans.other_letter, figures, settings))

@@ -27,7 +27,7 @@ class RelatedSessions:
     ) -> None:
         self._controller = controller
         self._rows = rows
-        self._open_beside = open_in_tab
+        self._open_in_tab = open_in_tab
 
     @property
     def are_there(self) -> bool:
@@ -83,15 +83,15 @@ class RelatedSessions:
 
     def _located(self, link: SessionLink, path: Path | None) -> None:
         if path is not None:
-            self._open_beside(path)
+            self._open_in_tab(path)
         else:
-            self._controller.host.tell(f"cannot find the file of {link.title or link.identifier}")
+            self._controller.host.show_notice(f"cannot find the file of {link.title or link.identifier}")
 
     def show_diagnostics(self, screen: Screen[Any]) -> None:
         """Show over a screen the detected format, the reasons for it, the file's content, and unreadable records."""
         session, path, width = self._controller.session, self._controller.path, max(screen.size.width - 12, 40)
         if session is None:
-            self._controller.host.tell("nothing read yet")
+            self._controller.host.show_notice("nothing read yet")
             return
 
         def work(post: Post[str], is_cancelled: IsCancelled) -> None:  # noqa: ARG001  short

@@ -60,7 +60,7 @@ class StateKeeper:
         if kept.plan_open:
             self._focus.is_plan_open = True
         if kept.plan is not None and kept.plan == self._controller.plan and kept.plan.strategies:
-            self._controller.host.tell(describe_restored(kept.plan))
+            self._controller.host.show_notice(describe_restored(kept.plan))
         self._look_as(kept)
         session, history = self._controller.session, self._controller.history
         if self._controller.is_being_written or session is None or history is None or not self._rows.is_open:
@@ -129,4 +129,4 @@ class StateKeeper:
             if is_last:
                 return
             reason = error.strerror or str(error)
-            self._controller.host.tell(f"cannot save the plan for next time: {reason}", is_problem=True)
+            self._controller.host.show_notice(f"cannot save the plan for next time: {reason}", is_problem=True)

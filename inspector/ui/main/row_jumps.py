@@ -35,7 +35,7 @@ class ShowsRows(Protocol):
     def timeline(self) -> Timeline:
         """The widget with the cursor."""
 
-    def tell(self, notice: str) -> None:
+    def show_notice(self, notice: str) -> None:
         """Show a notice in the status line."""
 
 
@@ -64,14 +64,14 @@ class RowJumps:
         if self.goes is not None:
             self.goes(step)
         else:
-            self._pane.tell("nothing to repeat: jump with g or search with /")
+            self._pane.show_notice("nothing to repeat: jump with g or search with /")
 
     def to_match(self, step: int, rows: NDArray[np.integer[Any]] | None) -> JumpResult | None:
         """Jump to the next (1) or previous (-1) of ascending matching rows, or (0) the first from the cursor on."""
         if rows is None:
-            self._pane.tell("nothing to repeat: jump with g or search with /")
+            self._pane.show_notice("nothing to repeat: jump with g or search with /")
             return None
-        return self._jump("match", rows, step, "no row matches", tells=step != 0)
+        return self._jump("match", rows, step, "no row matches", notifies=step != 0)
 
     def to_cut(self, step: int) -> None:
         none = "the plan changes no row of this prompt"
@@ -89,14 +89,14 @@ class RowJumps:
             return
         rows = self._pane.view.rows
         found = np.flatnonzero(rows.is_boundary & (rows.thread == 0))
-        says = partial(self._says_of_boundary, rows)
-        landed = self._jump("compaction", found, step, "no compactions", says=says, is_nearest_first=True)
+        says = partial(self._boundary_text, rows)
+        landed = self._jump("compaction", found, step, "no compactions", describe=says, is_nearest_first=True)
         effect = None if landed is None else rows.boundaries[rows.boundary[landed.row]].effect
         if effect is not None:
             self._controller.look_at_place(effect.after)
 
     @staticmethod
-    def _says_of_boundary(rows: Rows, block: int) -> str:
+    def _boundary_text(rows: Rows, block: int) -> str:
         effect = next((each.effect for each in rows.boundaries if each.block == block), None)
         if effect is None:
             return ""
@@ -131,9 +131,9 @@ class RowJumps:
             return
         none = "no known risks with this plan"
         if risks is None or not len(risks.blocks):
-            self._pane.tell(none)
+            self._pane.show_notice(none)
             return
-        self._jump("risk", view.rows_of_blocks(risks.blocks), step, none, says=risks.sentence)
+        self._jump("risk", view.rows_of_blocks(risks.blocks), step, none, describe=risks.sentence)
 
     def to_growth(self, step: int) -> None:
         """Jump to another of the calls where the context grew most."""
@@ -143,16 +143,16 @@ class RowJumps:
 
     def to_miss(self, step: int) -> None:
         """Jump to another call that missed the prompt cache and show the reason."""
-        from inspector.ui.miss_glyphs import WITH_PLAN, none_missed
+        from inspector.ui.miss_glyphs import WITH_PLAN, no_misses_text
         from inspector.ui.timeline.jumps import misses_of
 
         found = self._controller.answers.cache_of(self._controller.outcome)
         self._awaited_step = step if found is None else 0
         if found is None:
-            self._pane.tell("still analyzing cache misses")
+            self._pane.show_notice("still analyzing cache misses")
         else:
             link = f", {WITH_PLAN}: " if found.outcome.is_planned else ": "
-            self._jump_to("miss", misses_of(found.by_block), step, none_missed(found.misses), link=link)
+            self._jump_to("miss", misses_of(found.by_block), step, no_misses_text(found.misses), link=link)
 
     def go_on_to_break(self) -> None:
         """Jump to the cache miss requested before misses were computed, if they are available now."""
@@ -176,7 +176,7 @@ class RowJumps:
             return
         texts = {jump.block: jump.text for jump in jumps}
         wanted = view.rows_of_blocks(np.array(list(texts), dtype=np.int64))
-        self._jump(noun, wanted, step, none, says=lambda block: texts.get(block, ""), link=link)
+        self._jump(noun, wanted, step, none, describe=lambda block: texts.get(block, ""), link=link)
 
     def _jump(
         self,
@@ -185,9 +185,9 @@ class RowJumps:
         step: int,
         none: str,
         *,
-        says: Callable[[int], str] = lambda _: "",
+        describe: Callable[[int], str] = lambda _: "",
         link: str = " · ",
-        tells: bool = True,
+        notifies: bool = True,
         is_nearest_first: bool = False,
     ) -> JumpResult | None:
         """Jump to the next of some rows, wrapping around, and report its position.
@@ -197,16 +197,16 @@ class RowJumps:
             wanted: The rows, visible or not, ascending.
             step: 1 for the next row, -1 for the previous one, 0 for the first from the cursor on.
             none: Notice if there is no such row.
-            says: Returns the text appended for a block.
+            describe: Returns the text appended for a block.
             link: Separator before that text.
-            tells: Show notices.
+            notifies: Show notices.
             is_nearest_first: If no row is left in that direction, the first such jump goes to the nearest in the other
                 one.
 
         Returns:
             The row reached; None if there is no such row.
         """
-        from inspector.ui.timeline.jumps import landing
+        from inspector.ui.timeline.jumps import find_jump
 
         view = self._pane.view
         if view is None:
@@ -214,17 +214,17 @@ class RowJumps:
         self._awaited_step = 0
         before = self._landed[1] if self._landed is not None and self._landed[0] == noun else None
         cursor = self._pane.timeline.cursor
-        found = landing(view, wanted, step, cursor, before, is_nearest_first=is_nearest_first)
+        found = find_jump(view, wanted, step, cursor, before, is_nearest_first=is_nearest_first)
         self._landed = None if found is None else (noun, found)
         if found is not None:
             self._pane.timeline.move_to(found.position)
-        if tells and found is not None:
-            more, said = says(int(view.rows.block[found.row])), found.sentence(noun)
+        if notifies and found is not None:
+            more, text = describe(int(view.rows.block[found.row])), found.sentence(noun)
             if before is None and found.total > 1:
-                said += NEXT_HINT
-            self._pane.tell(f"{said}{link}{more}" if more else said)
-        elif tells:
-            self._pane.tell(
+                text += NEXT_HINT
+            self._pane.show_notice(f"{text}{link}{more}" if more else text)
+        elif notifies:
+            self._pane.show_notice(
                 none if view.count or not len(wanted) else "the filter hides all rows; esc in the filter clears it"
             )
         return found

@@ -9,7 +9,7 @@ from textual.containers import Horizontal, Vertical
 from textual.message import Message
 
 from inspector.safe_text import one_line
-from inspector.ui.actions.action import BOUND, bindings, do
+from inspector.ui.actions.action import ACTIONS_BY_NAME, bindings, do
 from inspector.ui.actions.applies import can_undo, has_best_with_none_on, has_strategies, is_at_earlier_call
 from inspector.ui.actions.main_screen import MAIN, NUMBERED
 from inspector.ui.controller.changes import Change
@@ -107,7 +107,7 @@ class InspectScreen(SessionScreen[None], SingleResultScreen[None]):
         """
         super().__init__()
         self.settings = settings
-        self.jobs = host = ScreenHost(self, self._make_rows, self._make_room, self._tell)
+        self.jobs = host = ScreenHost(self, self._make_rows, self._mount_panes, self._show_notice)
         self.controller = controller = SessionController(
             path, host, plan, runs=settings.runs, saves_state=saves_state, process=process
         )
@@ -119,8 +119,8 @@ class InspectScreen(SessionScreen[None], SingleResultScreen[None]):
         self.pane_focus = PaneFocus(self)
         self.kept = StateKeeper(controller, self.timeline, self.detail, self.pane_focus)
         self.related = RelatedSessions(controller, self.timeline, self.open_in_tab)
-        self._tells_problem = self._says_unopened = False
-        self._taught: tuple[bool, ...] = ()
+        self._shows_problem = self._shows_unopened = False
+        self._hints: tuple[bool, ...] = ()
         self._awaited_study: tuple[str, AnalysisScreen | None] | None = None
         self._reports: ReportWriter | None = None
         paint_changed_widgets_only(self)
@@ -135,7 +135,7 @@ class InspectScreen(SessionScreen[None], SingleResultScreen[None]):
                 Change.COSTS: self._keep_runs,
                 Change.CALL: self._show_call,
                 Change.ANSWERS: self._show_answers,
-                Change.SHOWN: self._show_standing,
+                Change.SHOWN: self._show_counts,
             }
         )
 
@@ -153,10 +153,10 @@ class InspectScreen(SessionScreen[None], SingleResultScreen[None]):
 
     def on_mount(self) -> None:
         """Show the file name and open the session after the first frame."""
-        self._say_opening()
+        self._show_opening()
         after_frame(self, self.controller.open)
 
-    def _say_opening(self) -> None:
+    def _show_opening(self) -> None:
         path = self.controller.path
         self.header.heading = Heading(path.stem)
         self.timeline.show_placeholder(PlaceholderText(f"opening {path.name}"))
@@ -169,7 +169,7 @@ class InspectScreen(SessionScreen[None], SingleResultScreen[None]):
         if self.focused is None:
             self.timeline.take_focus()
 
-    async def _make_room(self) -> None:
+    async def _mount_panes(self) -> None:
         if PLAN in self.pane_focus.parts:
             return
         for part in (self.chart, self.detail, self.plan):
@@ -190,13 +190,13 @@ class InspectScreen(SessionScreen[None], SingleResultScreen[None]):
         """Open another session in place of this one."""
         self.kept.save()
         self.controller.forget(path)
-        self._say_opening()
+        self._show_opening()
         self.controller.open()
 
     def on_unmount(self) -> None:
         self.kept.save(is_last=True)
 
-    def tell(self, notice: str, *, is_problem: bool = False, is_over: bool = False) -> None:
+    def show_notice(self, notice: str, *, is_problem: bool = False, is_over: bool = False) -> None:
         """Show a notice in the status line for a while; problems also as a toast, not replaced by lesser notices.
 
         Args:
@@ -206,17 +206,17 @@ class InspectScreen(SessionScreen[None], SingleResultScreen[None]):
         """
         if is_problem:
             self.notify(one_line(notice), severity="error", markup=False)
-        elif self._tells_problem and not is_over:
+        elif self._shows_problem and not is_over:
             return
-        self._tells_problem = is_problem
-        super().tell(notice, is_problem=is_problem)
+        self._shows_problem = is_problem
+        super().show_notice(notice, is_problem=is_problem)
 
-    def _tell(self, notice: str, is_problem: bool, is_over: bool) -> None:
-        self.tell(notice, is_problem=is_problem, is_over=is_over)
+    def _show_notice(self, notice: str, is_problem: bool, is_over: bool) -> None:
+        self.show_notice(notice, is_problem=is_problem, is_over=is_over)
 
     def forget_notice(self) -> None:
         super().forget_notice()
-        self._tells_problem = False
+        self._shows_problem = False
 
     def _show_progress(self) -> None:
         """Show progress in the status line, and in place of the rows while nothing has been read."""
@@ -243,7 +243,7 @@ class InspectScreen(SessionScreen[None], SingleResultScreen[None]):
 
     def _show_facts(self) -> None:
         self._show_heading()
-        self._show_standing()
+        self._show_counts()
 
     def _show_heading(self) -> None:
         self.header.heading = heading_of(self.controller)
@@ -252,7 +252,7 @@ class InspectScreen(SessionScreen[None], SingleResultScreen[None]):
         self._show_heading()
         self._refresh_hints()
 
-    def _show_standing(self) -> None:
+    def _show_counts(self) -> None:
         view, session = self.timeline.view, self.controller.session
         if view is not None and session is not None:
             rows = self.timeline.timeline
@@ -261,10 +261,10 @@ class InspectScreen(SessionScreen[None], SingleResultScreen[None]):
 
     def _begin(self) -> None:
         """Enable the session's keys once there is a session."""
-        self._show_standing()
-        if self._says_unopened:
-            self._says_unopened = False
-            self.tell("")
+        self._show_counts()
+        if self._shows_unopened:
+            self._shows_unopened = False
+            self.show_notice("")
         self.refresh_bindings()
 
     def _show_outcome(self) -> None:
@@ -277,14 +277,14 @@ class InspectScreen(SessionScreen[None], SingleResultScreen[None]):
                 self.study(name, over)
 
     def _show_call(self) -> None:
-        self._show_standing()
+        self._show_counts()
         self._refresh_hints()
 
     def _refresh_hints(self) -> None:
         """Refresh the key hints if strategies, the selected call or the best plan changed which keys apply."""
         taught = (has_strategies(self), is_at_earlier_call(self), can_undo(self), has_best_with_none_on(self))
-        if taught != self._taught:
-            self._taught = taught
+        if taught != self._hints:
+            self._hints = taught
             self.refresh_bindings()
 
     def _keep_runs(self) -> None:
@@ -303,7 +303,7 @@ class InspectScreen(SessionScreen[None], SingleResultScreen[None]):
         """Disable keys without an effect."""
         if action != "do":
             return super().check_action(action, parameters)
-        key = BOUND[str(parameters[0])]
+        key = ACTIONS_BY_NAME[str(parameters[0])]
         if key.needs_session and self.controller.is_unopened:
             return False
         if key.name == "session.open-subagent":
@@ -316,9 +316,9 @@ class InspectScreen(SessionScreen[None], SingleResultScreen[None]):
         if self.controller.is_unopened and self._bindings.key_to_bindings.get(event.key):
             may_appear = self.controller.state == "waiting"
             way_out = "it opens as soon as an agent writes to it" if may_appear else "o opens one"
-            self._says_unopened = True
+            self._shows_unopened = True
             # A key clears the previous notice only after this handler.
-            self.call_next(self.tell, f"no session is open: {way_out}")
+            self.call_next(self.show_notice, f"no session is open: {way_out}")
 
     def on_resize(self) -> None:
         """Update the timeline's title, which names the chart's marks where the chart has no frame."""
@@ -328,7 +328,7 @@ class InspectScreen(SessionScreen[None], SingleResultScreen[None]):
         self.pane_focus.focus_pane(DETAIL)
         if not self.pane_focus.zooms:
             self.zoom("detail-pane")
-            self.tell("esc returns to the rows")
+            self.show_notice("esc returns to the rows")
 
     def on_timeline_highlighted(self) -> None:
         self.detail.show_block()
@@ -341,7 +341,7 @@ class InspectScreen(SessionScreen[None], SingleResultScreen[None]):
 
     def zoom(self, pane: str | None) -> None:
         if not self.pane_focus.zoom(pane):
-            self.tell("only the timeline, the detail and the chart can be zoomed; focus one of them first")
+            self.show_notice("only the timeline, the detail and the chart can be zoomed; focus one of them first")
 
     def on_pane_title_clicked(self, event: Pane.TitleClicked) -> None:
         self.zoom(event.pane.id)
@@ -352,10 +352,10 @@ class InspectScreen(SessionScreen[None], SingleResultScreen[None]):
         find_bar = self.timeline.find_bar
         if self.controller.counting.is_under_way:
             self.controller.counting.stop()
-            self.tell("counting stopped: the rest of the session stays estimated")
+            self.show_notice("counting stopped: the rest of the session stays estimated")
         elif self._reports is not None and self._reports.is_writing:
             self._reports.stop()
-            self.tell("report canceled")
+            self.show_notice("report canceled")
         elif self.chart.is_playing:
             self.chart.stop()
         elif find_bar is not None and find_bar.has_class("-open"):
@@ -412,9 +412,9 @@ class InspectScreen(SessionScreen[None], SingleResultScreen[None]):
         self._awaited_study = None
         if outcome is None:
             self._awaited_study = name, over
-            asking.tell("still counting tokens; this opens when done, unless you press another key")
+            asking.show_notice("still counting tokens; this opens when done, unless you press another key")
         elif name in NEEDS_CALLS and not outcome.replay.history.call_count:
-            asking.tell("no calls yet, so there is nothing for a plan to change")
+            asking.show_notice("no calls yet, so there is nothing for a plan to change")
         else:
             study = self._study_of(name)
             study.open_analysis = self.study

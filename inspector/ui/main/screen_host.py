@@ -24,25 +24,25 @@ class ScreenHost(ScreenJobs):
         self,
         screen: Screen[Any],
         mount_rows: Callable[[], Awaitable[None]],
-        make_room: Callable[[], Awaitable[None]],
-        tell: Callable[[str, bool, bool], None],
+        mount_panes: Callable[[], Awaitable[None]],
+        show_notice: Callable[[str, bool, bool], None],
     ) -> None:
         super().__init__(screen)
         self._make_rows = mount_rows
-        self._make_room = make_room
-        self._tell = tell
+        self._mount_panes = mount_panes
+        self._show_notice = show_notice
 
-    def tell(self, notice: str, *, is_problem: bool = False, is_over: bool = False) -> None:
+    def show_notice(self, notice: str, *, is_problem: bool = False, is_over: bool = False) -> None:
         """Show a notice; it may contain session text."""
-        self._tell(notice, is_problem, is_over)
+        self._show_notice(notice, is_problem, is_over)
 
     async def mount_rows(self) -> None:
         """Mount the rows' widget."""
         await self._make_rows()
 
-    async def make_room(self) -> None:
+    async def mount_panes(self) -> None:
         """Mount the other panes."""
-        await self._make_room()
+        await self._mount_panes()
 
     def later(self, seconds: float, do: Callable[[], Any]) -> Timer:
         """Call a function after a delay."""

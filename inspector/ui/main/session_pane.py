@@ -89,9 +89,9 @@ class FailSafePane(Widget):
         self.close()
         for child in self.children:
             child.display = False
-        self.call_later(self._tell_of, failure, had_focus)
+        self.call_later(self._report_failure, failure, had_focus)
 
-    async def _tell_of(self, failure: Failure, had_focus: bool) -> None:
+    async def _report_failure(self, failure: Failure, had_focus: bool) -> None:
         """Replace the content by a failure notice."""
         await self._clear()
         await self.mount(FailureNotice(failure))
@@ -129,9 +129,9 @@ class SessionPane(Pane, FailSafePane):
         super().__init__(title, *children, id=id)
         self.controller = controller
 
-    def tell(self, notice: str, *, is_problem: bool = False) -> None:
+    def show_notice(self, notice: str, *, is_problem: bool = False) -> None:
         """Show a notice in the status line for a while; it may contain session text."""
-        self.controller.host.tell(notice, is_problem=is_problem)
+        self.controller.host.show_notice(notice, is_problem=is_problem)
 
     def run_dialog(self, dialog: Coroutine[Any, Any, None], description: str) -> None:
         """Run a dialog, one at a time; the screen reports failures as "could not {description}"."""

@@ -15,7 +15,14 @@ from inspector.ui.definitions import TOKEN_CALLS
 from inspector.ui.main.row_jumps import RowJumps
 from inspector.ui.main.row_search import RowSearch, completions_of
 from inspector.ui.main.session_pane import SessionPane
-from inspector.ui.toolkit.pane import CELLS_OF_FRAME, Placeholder, PlaceholderText, entitle, fitting, subtitle
+from inspector.ui.toolkit.pane import (
+    CELLS_OF_FRAME,
+    Placeholder,
+    PlaceholderText,
+    join_fitting,
+    set_subtitle,
+    set_title,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -57,7 +64,7 @@ class TimelinePane(SessionPane):
         self._removed: tuple[object, int, NDArray[np.bool_]] | None = None
         self._told: CacheAnswers | None = None
         """Cache answers shown in the rows."""
-        self._begins_anew = False
+        self._starts_over = False
         self._goes_to_found = False
         self._left: tuple[Path, int, bool] | None = None
         self.listen(
@@ -186,7 +193,7 @@ class TimelinePane(SessionPane):
             phrases.insert(0, f"cache misses: {WITH_PLAN}")
         if self.arrangement.order is Order.CARRIED:
             phrases.append(TOKEN_CALLS)
-        subtitle(self, fitting(phrases, self.size.width) or phrases[0])
+        set_subtitle(self, join_fitting(phrases, self.size.width) or phrases[0])
 
     def on_resize(self) -> None:
         self.name_rows()
@@ -287,12 +294,12 @@ class TimelinePane(SessionPane):
         removed = self._removed_blocks()
         if self.arrangement.hides_removed:
             self._arrange_by(hides_removed=False)
-            self.tell("showing rows that are no longer sent")
+            self.show_notice("showing rows that are no longer sent")
         elif removed is None or not removed.any():
-            self.tell("no rows were removed from this prompt")
+            self.show_notice("no rows were removed from this prompt")
         else:
             self._arrange_by(hides_removed=True)
-            self.tell(f"folded away {ON_SCREEN.plural(int(removed.sum()), 'row')} no longer sent; _ shows all")
+            self.show_notice(f"folded away {ON_SCREEN.plural(int(removed.sum()), 'row')} no longer sent; _ shows all")
 
     def _arrange_by(self, **changes: Any) -> None:
         """Change the arrangement; the arguments are fields of `Arrangement`."""
@@ -309,9 +316,9 @@ class TimelinePane(SessionPane):
         from inspector.ui.timeline.arrangement import Order
 
         order = self.arrangement.order.next
-        self._begins_anew = order is Order.CARRIED and self._carried is None
+        self._starts_over = order is Order.CARRIED and self._carried is None
         self.order_by(order)
-        self.tell(f"order: {order.value}; z s changes it")
+        self.show_notice(f"order: {order.value}; z s changes it")
         if order is not Order.RECORDED and self._timeline is not None:
             self._timeline.action_first()
 
@@ -342,7 +349,7 @@ class TimelinePane(SessionPane):
     def _take_carried(self, outcome: Outcome, carried: NDArray[np.int64]) -> None:
         newest = self.controller.outcome
         if newest is not None and outcome.replay is newest.replay:
-            begins, self._begins_anew = self._begins_anew, False
+            begins, self._starts_over = self._starts_over, False
             self._carried = carried
             self.show_rows()
             if begins and self._timeline is not None:
@@ -364,15 +371,15 @@ class TimelinePane(SessionPane):
 
             known, prompt = prompts_known(outcome), prompt_at(outcome, call)
             above = f"above: {known}" if known and call is None else ""
-            said = fitting([each for each in (title, prompt, above) if each], self.size.width)
+            reported = join_fitting([each for each in (title, prompt, above) if each], self.size.width)
             # If the plan pane leaves no room for both, the prompt's size is more useful than the title.
-            title = said if prompt in said else fitting((prompt,), self.size.width) or title
+            title = reported if prompt in reported else join_fitting((prompt,), self.size.width) or title
             for place, mark in enumerate(self._marks):
                 longer = f"{title} {mark}" if place else f"{title} · {mark}"
                 if cell_len(longer) > self.size.width - CELLS_OF_FRAME:
                     break
                 title = longer
-        entitle(self, title)
+        set_title(self, title)
 
     def on_timeline_order_requested(self) -> None:
         self.next_order()
@@ -402,7 +409,7 @@ class TimelinePane(SessionPane):
         elif event.folded is None and rows.boundary[event.row] >= 0:
             self.post_message(self.DetailRequested())
         elif event.folded is None:
-            self.tell("nothing to fold: the message has only one block")
+            self.show_notice("nothing to fold: the message has only one block")
 
     def _fold_subagent(self, view: TimelineView, row: int, folded: bool | None) -> None:
         from inspector.ui.timeline.subagents import started_at
@@ -466,12 +473,12 @@ class TimelinePane(SessionPane):
         try:
             self.search.search_for(event.text, is_filter=is_filter)
         except QueryError as error:
-            self._say_found(str(error))
+            self._show_found(str(error))
             return
         self._goes_to_found = not is_filter
         self.jumps.goes = self._to_match
         if self.search.is_idle:
-            self._say_found("")
+            self._show_found("")
             # The search line is usually closing: let the rows take its space first.
             self.call_after_refresh(self._show_all_found)
         else:
@@ -481,19 +488,19 @@ class TimelinePane(SessionPane):
         self.show_rows()
         self.controller.changes.publish(Change.SHOWN)
 
-    def _rows_found(self, told: str) -> None:
-        self._say_found(told)
+    def _rows_found(self, text: str) -> None:
+        self._show_found(text)
         self.show_rows()
         self.controller.changes.publish(Change.SHOWN)
         if self._goes_to_found and self.search.rows is not None and len(self.search.rows):
             self._goes_to_found = False
             self._to_match(0)
 
-    def _say_found(self, text: str) -> None:
+    def _show_found(self, text: str) -> None:
         if self.find_bar is not None:
-            self.find_bar.say(text)
+            self.find_bar.show_message(text)
 
     def _to_match(self, step: int) -> None:
         found = self.jumps.to_match(step, self.search.rows)
         if found is not None:
-            self._say_found(f"{ON_SCREEN.whole(found.place)} of {ON_SCREEN.plural(found.total, 'row')}")
+            self._show_found(f"{ON_SCREEN.whole(found.place)} of {ON_SCREEN.plural(found.total, 'row')}")

@@ -22,7 +22,7 @@ from inspector.ui.marks.rows import (
     told_of_call,
 )
 from inspector.ui.toolkit.header import SessionHeader
-from inspector.ui.toolkit.pane import Pane, Placeholder, PlaceholderText, entitle
+from inspector.ui.toolkit.pane import Pane, Placeholder, PlaceholderText, set_title
 from inspector.ui.toolkit.status_bar import StatusBar
 
 if TYPE_CHECKING:
@@ -171,13 +171,13 @@ class MarksScreen(AnalysisScreen):
         pane.styles.height = None if has_rules else "1fr"
         if not has_rules:
             placeholder.word = NO_MARKS if len(found.uses_breakpoints) else NO_CALL
-            entitle(pane, "Cache breakpoints")
+            set_title(pane, "Cache breakpoints")
             pane.set_subtitle("")
             return
         marked, count = int(found.uses_breakpoints.sum()), len(found.uses_breakpoints)
         calls = ON_SCREEN.plural(marked, "call")
         of = f" of {ON_SCREEN.whole(count)} (the others use caches without breakpoints)" if marked < count else ""
-        entitle(pane, f"Cache breakpoints: simulated over {calls}{of}")
+        set_title(pane, f"Cache breakpoints: simulated over {calls}{of}")
         self.rules.table = rule_table(found)
         self._show_marks()
 
@@ -205,13 +205,13 @@ class MarksScreen(AnalysisScreen):
         if not marks and self.places.has_focus:
             self.rules.focus()
         if marks:
-            entitle(pane, told_of_call(found, rule, call))
+            set_title(pane, told_of_call(found, rule, call))
             self.places.table = mark_table(found, rule, call, rows)
             pane.set_subtitle(f"at most {MAX_BREAKPOINTS} breakpoints, {LOOK_BACK} positions of look-back (projected)")
             return
         self.places.table = Table()
         at = f"call {ON_SCREEN.whole(call + 1)} of {ON_SCREEN.whole(len(found.uses_breakpoints))}"
-        entitle(pane, f"Breakpoints at {at}")
+        set_title(pane, f"Breakpoints at {at}")
         pane.set_subtitle("")
         placeholder.word = _replayed_word(found) if is_replayed else _word_without_marks(found, rule, call)
 
@@ -238,7 +238,7 @@ class MarksScreen(AnalysisScreen):
         if self.places.rows:
             self.places.focus()
         else:
-            self.tell("no breakpoints here")
+            self.show_notice("no breakpoints here")
 
     def action_jump(self) -> None:
         """Go to the block before the breakpoint in the timeline."""
@@ -247,7 +247,7 @@ class MarksScreen(AnalysisScreen):
             return
         block = block_of(found, rule, self.call, self.places.cursor_key)
         if block == NOWHERE:
-            self.tell("the file does not contain the system prompt and the tools")
+            self.show_notice("the file does not contain the system prompt and the tools")
         else:
             self.dismiss(CloseResult(block=block))
 

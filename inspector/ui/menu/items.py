@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 from msgspec import Struct
 from textual.keys import format_key
 
-from inspector.ui.actions.action import BOUND, key_name
+from inspector.ui.actions.action import ACTIONS_BY_NAME, key_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -75,10 +75,10 @@ def items_of(screen: Screen[Any], menu: str) -> tuple[MenuItem, ...]:
     """
     items: dict[str, MenuItem] = {}
     for active in screen.active_bindings.values():
-        action = BOUND.get(active.binding.id or "")
+        action = ACTIONS_BY_NAME.get(active.binding.id or "")
         if action is not None and active.enabled and action.menu_keys[:1] == (menu,):
             items.setdefault(action.name, MenuItem(action, active.node))
-    order = {name: place for place, name in enumerate(BOUND)}
+    order = {name: place for place, name in enumerate(ACTIONS_BY_NAME)}
     return tuple(sorted(items.values(), key=lambda item: order[item.action.name]))
 
 

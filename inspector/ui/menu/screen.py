@@ -14,7 +14,7 @@ from inspector.ui.actions.action import bindings
 from inspector.ui.actions.screens import MENU
 from inspector.ui.menu.items import cells_of, columns_of, keys_cells, lines_of, shown_key
 from inspector.ui.toolkit.one_line import ACTION
-from inspector.ui.toolkit.pane import subtitle
+from inspector.ui.toolkit.pane import set_subtitle
 from inspector.ui.toolkit.single_result_screen import SingleResultScreen
 
 if TYPE_CHECKING:
@@ -62,8 +62,8 @@ class MenuLetters(Widget):
                         click = Style.from_meta({ACTION: f"take({item.action.name!r})"})
                         keys += Content.styled(item.letter, style + click) + Content(" ")
                     label = Style.from_meta({ACTION: f"take({line.items[0].action.name!r})"})
-                    told = keys.pad_right(letters + 1 - len(line.keys)) + Content.styled(line.label, label)
-                    row += told.pad_right(cells + 2 - told.cell_length)
+                    reported = keys.pad_right(letters + 1 - len(line.keys)) + Content.styled(line.label, label)
+                    row += reported.pad_right(cells + 2 - reported.cell_length)
             rows.append(row)
         return Content("\n").join(rows)
 
@@ -90,8 +90,8 @@ class MenuScreen(ModalScreen[None], SingleResultScreen[None]):
         with Vertical(id="menu", classes="section") as box:
             box.border_title = Content(f"{self._key}  {self._title}")
             pairs = any(len(line.items) > 1 for line in lines_of(self._items.values()))
-            told = "capital letter: previous · n N repeat · " if pairs else ""
-            box.border_subtitle = Content(f"{told}esc closes the menu")
+            text = "capital letter: previous · n N repeat · " if pairs else ""
+            box.border_subtitle = Content(f"{text}esc closes the menu")
             yield MenuLetters(tuple(self._items.values()))
 
     async def action_take(self, name: str) -> None:
@@ -121,7 +121,7 @@ class MenuScreen(ModalScreen[None], SingleResultScreen[None]):
             self.dismiss(None)
             return "+" not in key
         letters = " ".join(item.letter for item in self._items.values())
-        subtitle(self.query_one("#menu"), f"{shown_key(key)} is not in this menu ({letters}) · esc closes it")
+        set_subtitle(self.query_one("#menu"), f"{shown_key(key)} is not in this menu ({letters}) · esc closes it")
         return True
 
     async def on_click(self, event: events.Click) -> None:

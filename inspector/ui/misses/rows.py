@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from inspector.replay.explain.miss_wording import duration, told
-from inspector.replay.figure import Figure, weakest
+from inspector.replay.explain.miss_wording import describe_evidence, duration
+from inspector.replay.figure import Figure, lowest_confidence
 from inspector.report.numbers import ON_SCREEN
 from inspector.report.recovery_words import net_words
 from inspector.safe_text import one_line
@@ -93,7 +93,7 @@ def _sums(row: CauseTotal, bill: Figure) -> dict[str, Cell]:
 def _share(figure: Figure, bill: Figure) -> Cell:
     if figure.value is None or not bill.value:
         return Cell("·", style="table--faint")
-    share = Figure(figure.value / bill.value, weakest(figure.known, bill.known))
+    share = Figure(figure.value / bill.value, lowest_confidence(figure.known, bill.known))
     return number_cell(ON_SCREEN.share(share.value), "", share)
 
 
@@ -110,7 +110,7 @@ def spent_on(part: LargestPart | None) -> str:
     """Describe the largest part of the cost in a line of at most 80 cells; empty without a price."""
     if part is None:
         return ""
-    cost = ON_SCREEN.marked(
+    cost = ON_SCREEN.qualified(
         ON_SCREEN.dollars(part.total.value), part.total.known.value, is_lower_bound=part.total.is_lower_bound
     )
     words = _OF_PART[part.name].format(
@@ -165,7 +165,7 @@ def call_table(found: CacheMisses, misses: tuple[CacheMiss, ...]) -> Table:
 
 
 def _call(found: CacheMisses, miss: CacheMiss) -> FigureRow:
-    why = one_line(told(miss, found.replay.history.session))
+    why = one_line(describe_evidence(miss, found.replay.history.session))
     cells = {
         "number": Cell(ON_SCREEN.whole(miss.call + 1), order=float(miss.call)),
         "cause": Cell(f"{mark_of(miss.cause).glyph} {miss.cause.short}", order=miss.cause.short),

@@ -17,13 +17,13 @@ from inspector.report.numbers import ON_SCREEN
 from inspector.ui.actions.action import bindings
 from inspector.ui.actions.screens import MISSES, MISSES_CALLS, MISSES_CAUSES
 from inspector.ui.analysis_screen import AnalysisScreen, CloseResult
-from inspector.ui.bill.drawing import bill_of, told_of_call
+from inspector.ui.bill.drawing import bill_of, call_summary
 from inspector.ui.bill.widget import BillChart
 from inspector.ui.controller.changes import Change
 from inspector.ui.dialogs.dialog import ValueDialog
 from inspector.ui.figure_table.table import Table, legend_of
 from inspector.ui.figure_table.widget import FigureTable
-from inspector.ui.miss_glyphs import none_missed
+from inspector.ui.miss_glyphs import no_misses_text
 from inspector.ui.misses.rows import ALL, FOLDED, avoidable, call_table, cause_table, misses_of, spent_on, what_ifs
 from inspector.ui.misses.switching import (
     HELP,
@@ -174,31 +174,31 @@ class MissesScreen(AnalysisScreen):
         self._show_spent()
 
     def _show_spent(self) -> None:
-        found, said = self.found, self.query_one("#spent", Static)
+        found, reported = self.found, self.query_one("#spent", Static)
         if found is None:
             return
         is_recorded = found.outcome.replay is found.outcome.baseline
         best = self.controller.answers.best if is_recorded else None
-        avoided = avoidable(found.misses, best, found.lifetime, said.content_size.width)
+        avoided = avoidable(found.misses, best, found.lifetime, reported.content_size.width)
         part, before = largest_part(found.outcome.replay), found.outcome.baseline.figures.cost_usd.value
         if part is not None:
             # Rounded as everywhere, so that cost and saving add up.
             total = replace(part.total, value=ON_SCREEN.cost_with_plan(before, part.total.value))
             part = replace(part, total=total)
         lines = (spent_on(part), avoided)
-        said.update(Content("\n".join(filter(None, lines))))
+        reported.update(Content("\n".join(filter(None, lines))))
 
     def _show_causes(self, found: CacheAnswers) -> None:
         table = cause_table(found.misses, is_folded=self.is_folded)
         pane, placeholder = self.query_one("#causes-pane", Pane), self.query_one(Placeholder)
         is_empty = not found.misses.misses
         placeholder.display = is_empty and not table.rows
-        placeholder.word = PlaceholderText(none_missed(found.misses))
+        placeholder.word = PlaceholderText(no_misses_text(found.misses))
         self.causes.display = not placeholder.display
         total = found.misses.total
-        said = none_missed(found.misses) if is_empty else ON_SCREEN.plural(total.calls, "cache miss")
+        text = no_misses_text(found.misses) if is_empty else ON_SCREEN.plural(total.calls, "cache miss")
         planned = "" if found.outcome.replay is found.outcome.baseline else " with the plan"
-        pane.border_title = Content(f"{said[0].upper()}{said[1:]}{planned}")
+        pane.border_title = Content(f"{text[0].upper()}{text[1:]}{planned}")
         pane.styles.height = max(len(table.rows), LEAST_ROWS) + AROUND_ROWS
         self.causes.table = table
         self._show_calls()
@@ -248,7 +248,7 @@ class MissesScreen(AnalysisScreen):
         self.query_one("#calls-pane", Pane).border_subtitle = Content(shown)
         if chart.series is not None:
             chart.series = replace(chart.series, call=call if isinstance(call, int) else None)
-            self.query_one("#bill-pane", Pane).border_subtitle = Content(told_of_call(chart.series))
+            self.query_one("#bill-pane", Pane).border_subtitle = Content(call_summary(chart.series))
         self._compute_switches()
 
     @on(DescendantFocus)
@@ -279,11 +279,11 @@ class MissesScreen(AnalysisScreen):
     def _show_what_ifs(self) -> None:
         if self.found is None:
             return
-        said = self.query_one("#what-ifs", Static)
-        width = said.content_size.width
+        reported = self.query_one("#what-ifs", Static)
+        width = reported.content_size.width
         # The current model's alternatives come first, because another model does not explain the cost.
         lines = (*what_ifs(self.found, width), *switch_lines(self._switches, width))
-        said.update(Content("\n".join(lines or ("nothing to project here",))))
+        reported.update(Content("\n".join(lines or ("nothing to project here",))))
 
     @on(FigureTable.Clicked, "#causes")
     def _cause_clicked(self) -> None:
@@ -304,7 +304,7 @@ class MissesScreen(AnalysisScreen):
 
     def action_bill(self) -> None:
         if self.query_one(BillChart).series is None:
-            self.tell("no call here has a price")
+            self.show_notice("no call here has a price")
             return
         self.shows_bill = not self.is_bill_shown
         self._place_bill()
@@ -318,7 +318,7 @@ class MissesScreen(AnalysisScreen):
         """Open the dialog for another model to price from a call on."""
         call = self._switch_call()
         if self.found is None or call is None:
-            self.tell("no call to switch the model at")
+            self.show_notice("no call to switch the model at")
         else:
             self.run_dialog(self._ask_model(self.found, call), "price another model")
 

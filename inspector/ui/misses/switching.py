@@ -75,7 +75,7 @@ def switches_at(found: CacheMisses, call: int, asked: RequestedModel | None) -> 
     return tuple(offered) if first is None else (first, *(each for each in offered if each != first))
 
 
-def told_of_switch(switch: ModelSwitch) -> str:
+def switch_text(switch: ModelSwitch) -> str:
     """Describe a switch in a few words: `claude-sonnet-4-6 saves ~$7.12`."""
     saved = switch.saved_usd
     if saved.value is None:
@@ -87,12 +87,12 @@ def told_of_switch(switch: ModelSwitch) -> str:
 
 def switch_detail(switch: ModelSwitch) -> str:
     """Describe a switch in one line, including the lost cache."""
-    said = told_of_switch(switch)
-    if not switch.recache_tokens:
-        return said
-    tokens = ON_SCREEN.short(switch.recache_tokens)
+    text = switch_text(switch)
+    if not switch.rewrite_tokens:
+        return text
+    tokens = ON_SCREEN.short(switch.rewrite_tokens)
     pays = "" if switch.pays_after is None else f", pays off after {ON_SCREEN.plural(switch.pays_after, 'call')}"
-    return f"{said}; {tokens} tokens rewritten for {dollars(switch.recache_usd)}{pays}"
+    return f"{text}; {tokens} tokens rewritten for {dollars(switch.rewrite_usd)}{pays}"
 
 
 def switch_lines(switches: Sequence[ModelSwitch], width: int) -> tuple[str, ...]:
@@ -106,11 +106,11 @@ def switch_lines(switches: Sequence[ModelSwitch], width: int) -> tuple[str, ...]
         f"another model{since or ' throughout'}, same answers: ",
         f"another model{since.removesuffix(' on')}, same answers: ",
     )
-    said = told_of_switch(first)
-    ways = [long + (switch_detail(first) if len(together) == 1 else said), long + said, short + said]
+    text = switch_text(first)
+    ways = [long + (switch_detail(first) if len(together) == 1 else text), long + text, short + text]
     line = next((way for way in ways if len(way) <= width), ways[-1])
     for each in together[1:]:
-        longer = f"{line} · {told_of_switch(each)}"
+        longer = f"{line} · {switch_text(each)}"
         if len(longer) > width:
             break
         line = longer

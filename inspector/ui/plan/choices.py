@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from inspector.session.files import expanded
+from inspector.session.files import expand_user
 from inspector.strategies.plan import Plan, PlanError
 from inspector.strategies.presets import PRESETS
 from inspector.strategies.registry import STRATEGIES
@@ -56,7 +56,7 @@ def _plan_help(summary: str, specs: tuple[str, ...] | list[str]) -> str:
 
 def file_choice(text: str) -> DialogChoice | None:
     """Return the entry for a typed path of a plan file; None if the text is not one."""
-    path = expanded(text)
+    path = expand_user(text)
     try:
         is_file = path.suffix == ".toml" and path.is_file()
     except OSError:

@@ -68,11 +68,11 @@ def figure_rows(here: PlanOutcome, there: PlanOutcome) -> list[DifferenceRow]:
     for name, first, second, shown in pairs:
         change = ""
         if first.value is not None and second.value is not None:
-            change = ON_SCREEN.marked(_signed(second.value - first.value, shown), second.known.value)
+            change = ON_SCREEN.qualified(_signed(second.value - first.value, shown), second.known.value)
         ours, theirs = (
             ABSENT
             if each.value is None
-            else ON_SCREEN.marked(shown(each.value), each.known.value, is_lower_bound=each.is_lower_bound)
+            else ON_SCREEN.qualified(shown(each.value), each.known.value, is_lower_bound=each.is_lower_bound)
             for each in (first, second)
         )
         rows.append(DifferenceRow(name, ours, theirs, change))

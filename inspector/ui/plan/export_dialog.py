@@ -11,7 +11,7 @@ from textual.content import Content
 from textual.widgets import OptionList, Static
 from textual.widgets.option_list import Option
 
-from inspector.report.export import TITLES, WAYS, AgentSupport, Exported, ExportError, export_plan
+from inspector.report.export import APPLY_METHODS, TITLES, AgentSupport, Exported, ExportError, export_plan
 from inspector.safe_text import safe_text
 from inspector.ui.actions.action import bindings
 from inspector.ui.actions.screens import EXPORT
@@ -71,7 +71,7 @@ class ExportScreen(Dialog[Export | None]):
 
         def place(name: str) -> tuple[bool, int, bool]:
             fits = answer.names.index(name) if name in answer.names else len(answer.names)
-            return not isinstance(self._made[name], Exported), fits, name not in WAYS
+            return not isinstance(self._made[name], Exported), fits, name not in APPLY_METHODS
 
         self._names = sorted(TITLES, key=place)
 

@@ -264,7 +264,7 @@ class PlanPanel(Vertical):
         now = self.screen.focused
         if not is_first and (now is None or self not in now.ancestors):
             # The help was about a removed control.
-            self.say(WITH_STRATEGIES_ON if any(entry.enabled for entry in plan.entries) else INTRODUCTION)
+            self.show_message(WITH_STRATEGIES_ON if any(entry.enabled for entry in plan.entries) else INTRODUCTION)
         self.call_after_refresh(entries.scroll_to_focus)
         self.show_outcomes(self._outcomes)
         if self._sizes is not None:
@@ -317,7 +317,7 @@ class PlanPanel(Vertical):
         if target is not None:
             self.screen.set_focus(target)
 
-    def say(self, text: str) -> None:
+    def show_message(self, text: str) -> None:
         """Show a line below the controls until the focus moves."""
         self.query_one("#plan-hint", ReservedLines).lines = (text,)
 
@@ -328,11 +328,11 @@ class PlanPanel(Vertical):
         # A new control has no position yet.
         self.call_after_refresh(self.query_one(PlanList).scroll_to_focus)
         if isinstance(widget, ParameterControl | StrategyToggle):
-            self.say(widget.explanation)
+            self.show_message(widget.explanation)
         elif isinstance(widget, FoldRow):
-            self.say("Other settings of the strategy: tools, units, when it may act.")
+            self.show_message("Other settings of the strategy: tools, units, when it may act.")
         elif isinstance(widget, AddStrategy):
-            self.say("All strategies, with their effects and sources.")
+            self.show_message("All strategies, with their effects and sources.")
 
     def action_move_focus(self, places: int) -> None:
         """Move the focus up or down."""
@@ -358,9 +358,9 @@ class PlanPanel(Vertical):
     def _range_changed(self, event: LimitSlider.RangeChanged) -> None:
         event.stop()
         if event.slider.has_focus:
-            self.say(event.slider.explanation)
+            self.show_message(event.slider.explanation)
 
     @on(ParameterControl.Refused)
     def _value_refused(self, event: ParameterControl.Refused) -> None:
         event.stop()
-        self.say(event.reason)
+        self.show_message(event.reason)

@@ -11,7 +11,7 @@ from msgspec import Struct
 
 from inspector.atomic_files import APPLICATION, write_atomic
 from inspector.safe_text import clip_cells, one_line
-from inspector.session.files import expanded, glob_sorted
+from inspector.session.files import expand_user, glob_sorted
 from inspector.session.overwrite_guard import problem_with_target
 
 if TYPE_CHECKING:
@@ -66,7 +66,7 @@ def target_of(text: str, folder: Path | None = None) -> Path:
     """Return the path for a typed path or name. A name is saved in the library."""
     text = text.strip()
     if text.startswith("~") or text.endswith(SUFFIX) or os.sep in text:
-        path = expanded(text)
+        path = expand_user(text)
         return path if path.suffix else path.with_suffix(SUFFIX)
     stem = re.sub(r"[^\w .+-]+", "-", text).strip(". ")
     return (folder or library_folder()) / f"{stem}{SUFFIX}"

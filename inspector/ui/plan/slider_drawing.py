@@ -128,12 +128,12 @@ def track_row(track: LimitTrack, value: float, default: float | None, *, is_movi
     row: list[Piece] = [(FILLED, "parameter--filled")] * knob
     row.append((KNOB_BEYOND if is_beyond else KNOB, "parameter--thumb"))
     row += [(DEFAULT if cell == origin else REST, "parameter--track") for cell in range(knob + 1, cells)]
-    beside, style = f" {number_text(value)} " if is_moving else "", "parameter--typed"
+    text, style = f" {number_text(value)} " if is_moving else "", "parameter--typed"
     if is_beyond:
-        beside, style = f" beyond {number_text(track.scale.maximum)} ", "parameter--effect"
-    at = knob + 1 if knob + 1 + len(beside) <= cells else knob - len(beside)
-    if beside and at >= 0:
-        row[at : at + len(beside)] = [(letter, style) for letter in beside]
+        text, style = f" beyond {number_text(track.scale.maximum)} ", "parameter--effect"
+    at = knob + 1 if knob + 1 + len(text) <= cells else knob - len(text)
+    if text and at >= 0:
+        row[at : at + len(text)] = [(letter, style) for letter in text]
     return _joined(row)
 
 

@@ -87,16 +87,16 @@ class Plans(NamedTuple):
         return "B" if self.letter == "A" else "A"
 
     @property
-    def aside(self) -> tuple[str, Plan] | None:
+    def other_plan(self) -> tuple[str, Plan] | None:
         """Letter and plan of the other plan; None if there is none."""
         return None if self.other is None else (self.other_letter, self.other.plan)
 
     @property
     def by_letter(self) -> dict[str, Plan]:
         """The existing plans by letter."""
-        return dict(((self.letter, self.plan), *(() if self.aside is None else (self.aside,))))
+        return dict(((self.letter, self.plan), *(() if self.other_plan is None else (self.other_plan,))))
 
-    def beside(self, letter: str, other: Plan) -> Plans:
+    def with_other(self, letter: str, other: Plan) -> Plans:
         """Assign a letter to the plan on the screen, and set the other plan."""
         return Plans(self.shown, letter, PlanHistory(other))
 

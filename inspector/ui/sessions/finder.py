@@ -98,7 +98,7 @@ class SessionFinder:
         self._keep(SECONDS_WORTH_KEEPING)
 
     def _look(self, on_found: Callable[[tuple[Header, ...], bool], object], is_cancelled: Callable[[], bool]) -> None:
-        from inspector.session.discovery import list_sessions, places, read_header
+        from inspector.session.discovery import list_sessions, read_header, search_places
 
         found: dict[Path, Header] = {}
         folders = list(self.folders or ())
@@ -109,17 +109,17 @@ class SessionFinder:
                 found[path] = header
             elif is_folder(path):
                 folders.append(path)
-        told, last = False, time.monotonic()
+        is_shown, last = False, time.monotonic()
         self.looked_in = tuple(folders) or None
-        looked_in = places(self.looked_in)
+        looked_in = search_places(self.looked_in)
         self.problem = next(filter(None, (_why_not_listed(place) for place, _ in looked_in)), "")
         for batch in list_sessions(looked_in, self._known):
             if is_cancelled():
                 return
             found |= {header.path: header for header in batch if header.path not in found}
             is_first = not self._headers
-            if is_first and (not told or time.monotonic() - last > SECONDS_OF_BATCH) and found:
-                told, last = True, time.monotonic()
+            if is_first and (not is_shown or time.monotonic() - last > SECONDS_OF_BATCH) and found:
+                is_shown, last = True, time.monotonic()
                 on_found(tuple(found.values()), False)  # a callback with one flag
         before_all, self._headers = self._headers, found
         if found != before_all or not found:

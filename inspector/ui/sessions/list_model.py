@@ -29,7 +29,7 @@ class SessionOrder(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class SessionEntry:
     """One session of the list.
 
     Attributes:
@@ -43,8 +43,8 @@ class Entry:
     @property
     def parent(self) -> Path | None:
         """Path of the session that started it; None if a person did."""
-        told = self.summary.parent if self.summary is not None else None
-        return told or self.header.parent
+        reported = self.summary.parent if self.summary is not None else None
+        return reported or self.header.parent
 
     @property
     def written(self) -> float:
@@ -62,8 +62,8 @@ class Entry:
     def words(self) -> str:
         """Text the filter searches, in lower case."""
         header, summary = self.header, self.summary
-        told = (summary.title, summary.working_directory, summary.model, summary.prompt) if summary is not None else ()
-        return " ".join((str(header.path), header.format, header.title, header.working_directory, *told)).lower()
+        parts = (summary.title, summary.working_directory, summary.model, summary.prompt) if summary is not None else ()
+        return " ".join((str(header.path), header.format, header.title, header.working_directory, *parts)).lower()
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +77,7 @@ class SessionLine:
         is_open: True if these are listed below it.
     """
 
-    entry: Entry
+    entry: SessionEntry
     depth: int = 0
     subagents: int = 0
     is_open: bool = False
@@ -89,7 +89,7 @@ class SessionListModel:
 
     named: frozenset[Path] = frozenset()
     """Sessions listed first, regardless of age."""
-    _entries: dict[Path, Entry] = field(default_factory=dict)
+    _entries: dict[Path, SessionEntry] = field(default_factory=dict)
     _words: dict[Path, str] = field(default_factory=dict)
     _refused: dict[Path, Header] = field(default_factory=dict)
 
@@ -101,7 +101,7 @@ class SessionListModel:
         """Number of sessions read."""
         return sum(entry.summary is not None for entry in self._entries.values())
 
-    def entry(self, path: Path) -> Entry | None:
+    def entry(self, path: Path) -> SessionEntry | None:
         return self._entries.get(path)
 
     def list(self, headers: Iterable[Header]) -> None:
@@ -114,7 +114,7 @@ class SessionListModel:
                 continue
             if known is None or known.header != header:
                 self._words.pop(path, None)
-                known = Entry(header, known.summary if known is not None else None)
+                known = SessionEntry(header, known.summary if known is not None else None)
             self._entries[path] = known
 
     def read_into(self, summaries: Iterable[SessionSummary]) -> bool:
@@ -130,7 +130,7 @@ class SessionListModel:
                 continue
             self._words.pop(summary.path, None)
             if summary.format or entry.header.is_sniffed or summary.is_unreadable:
-                now = self._entries[summary.path] = Entry(entry.header, summary)
+                now = self._entries[summary.path] = SessionEntry(entry.header, summary)
                 has_other_lines = has_other_lines or (now.parent, now.written) != (entry.parent, entry.written)
             else:
                 self._refused[summary.path] = self._entries.pop(summary.path).header
@@ -151,15 +151,15 @@ class SessionListModel:
         """
         by_cost = order is SessionOrder.COST
         words = filter_text.lower().split()
-        children: dict[Path, list[Entry]] = {}
-        heads: list[Entry] = []
+        children: dict[Path, list[SessionEntry]] = {}
+        heads: list[SessionEntry] = []
         for entry in self._entries.values():
             head = self._head_of(entry.header.path)
             if head == entry.header.path:
                 heads.append(entry)
             else:
                 children.setdefault(head, []).append(entry)
-        shown: list[tuple[bool, float, float, SessionLine, list[Entry]]] = []
+        shown: list[tuple[bool, float, float, SessionLine, list[SessionEntry]]] = []
         for entry in heads:
             path = entry.header.path
             below = children.get(path, [])
@@ -189,7 +189,7 @@ class SessionListModel:
             seen.append(parent)
         return seen[-1]
 
-    def _matches(self, entry: Entry, words: Sequence[str]) -> bool:
+    def _matches(self, entry: SessionEntry, words: Sequence[str]) -> bool:
         path = entry.header.path
         known = self._words.get(path)
         if known is None:

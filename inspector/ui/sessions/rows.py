@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 from inspector.report.numbers import AT_LEAST, ON_SCREEN, age, file_size
 from inspector.safe_text import one_line
 from inspector.session.files import is_live
-from inspector.session.session_name import named
+from inspector.session.session_name import first_name
 from inspector.ui.figure_table.table import Cell, Column, FigureRow
 
 if TYPE_CHECKING:
@@ -67,10 +67,10 @@ def row_of(line: SessionLine, now: float) -> FigureRow:
         cells |= {name: Cell(NO_USAGE, style="table--faint") for name in ("tokens", "cost")}
         is_part = not summary.is_whole
         if summary.tokens is not None:
-            cells["tokens"] = Cell(ON_SCREEN.marked(ON_SCREEN.short(summary.tokens), "", is_lower_bound=is_part))
+            cells["tokens"] = Cell(ON_SCREEN.qualified(ON_SCREEN.short(summary.tokens), "", is_lower_bound=is_part))
         if summary.usd is not None:
             dollars = ON_SCREEN.dollars(summary.usd)
-            cells["cost"] = Cell(ON_SCREEN.marked(dollars, "", is_lower_bound=is_part or summary.is_lower_bound))
+            cells["cost"] = Cell(ON_SCREEN.qualified(dollars, "", is_lower_bound=is_part or summary.is_lower_bound))
         elif summary.tokens is not None:
             cells["cost"] = Cell(NO_PRICE, style="table--faint")
     return FigureRow(header.path, cells, mark=LIVE if is_live(entry.written, now) else " ")
@@ -116,8 +116,10 @@ def preview_lines(line: SessionLine, home: Path) -> Sequence[str]:
 def _title(line: SessionLine) -> str:
     entry = line.entry
     header, summary = entry.header, entry.summary
-    told = (summary.title, header.title, summary.prompt, summary.identifier) if summary is not None else (header.title,)
-    title = one_line(named(*told, header.path.name))
+    parts = (
+        (summary.title, header.title, summary.prompt, summary.identifier) if summary is not None else (header.title,)
+    )
+    title = one_line(first_name(*parts, header.path.name))
     if line.depth:
         return f"{BRANCH} {title}"
     if line.subagents:

@@ -121,7 +121,7 @@ class SessionsScreen(SingleResultScreen[None]):
 
     def on_mount(self) -> None:
         """Update the ages regularly."""
-        self.set_interval(SECONDS_BETWEEN_AGES, self._tell_ages)
+        self.set_interval(SECONDS_BETWEEN_AGES, self._show_ages)
 
     def on_screen_suspend(self) -> None:
         """Stop scanning while another screen is shown."""
@@ -159,16 +159,16 @@ class SessionsScreen(SingleResultScreen[None]):
         if self._book.read_into(message.summaries) or by_cost or self.query_one(Input).value.split():
             self._fill()
         else:
-            self._tell_in_place(message.summaries)
+            self._show_in_place(message.summaries)
 
-    def _tell_in_place(self, summaries: Sequence[SessionSummary]) -> None:
+    def _show_in_place(self, summaries: Sequence[SessionSummary]) -> None:
         """Update the existing lines, because sorting ten thousand again takes longer than a frame."""
         for summary in summaries:
             place, entry = self._places.get(summary.path), self._book.entry(summary.path)
             if place is not None and entry is not None:
                 self._lines[place] = replace(self._lines[place], entry=entry)
         self.query_one(SessionList).refresh_content()
-        self._tell_count()
+        self._show_count()
 
     @on(Input.Changed)
     def _filter(self) -> None:
@@ -179,14 +179,14 @@ class SessionsScreen(SingleResultScreen[None]):
         self._lines = list(self._book.lines(words, self._opened, self._order))
         self._places = {line.entry.header.path: place for place, line in enumerate(self._lines)}
         self.query_one(SessionList).show(self._lines, to_top=to_top)
-        self._tell_count()
+        self._show_count()
 
-    def _tell_count(self) -> None:
+    def _show_count(self) -> None:
         shown, words = sum(line.depth == 0 for line in self._lines), self.query_one(Input).value
         self.query_one("#sessions-note", Static).update(Content(self._note(shown, words)))
-        self._tell_first_steps()
+        self._show_first_steps()
 
-    def _tell_first_steps(self) -> None:
+    def _show_first_steps(self) -> None:
         """Show advice in the preview if there are no sessions."""
         if self._is_complete and not len(self._book) and not self._finder.problem:
             text = "\n".join(first_steps(self._finder.looked_in))
@@ -206,7 +206,7 @@ class SessionsScreen(SingleResultScreen[None]):
         reading = f" · {ON_SCREEN.whole(read)} read so far" if read < count else ""
         return f"{ON_SCREEN.whole(shown)} of {ON_SCREEN.plural(count, 'session')} shown, including subagents{reading}"
 
-    def _tell_ages(self) -> None:
+    def _show_ages(self) -> None:
         self.query_one(SessionList).forget_lines()
 
     @on(SessionList.Moved)
@@ -218,7 +218,7 @@ class SessionsScreen(SingleResultScreen[None]):
         lines = preview_lines(line, Path.home()) if line is not None else ()
         text = "\n".join(clip_cells(each, width) for each in lines)
         self.query_one("#session-preview", Static).update(Content(text))
-        self._tell_first_steps()
+        self._show_first_steps()
 
     @on(Input.Submitted)
     def _open_highlighted(self) -> None:

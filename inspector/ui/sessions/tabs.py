@@ -66,7 +66,7 @@ class Tabs(NamedTuple):
         """Replace the session of a tab."""
         return Tabs(tuple(Tab(mode, path) if tab.mode == mode else tab for tab in self.all), self.made)
 
-    def beside(self, mode: str, step: int) -> Tab | None:
+    def next_tab(self, mode: str, step: int) -> Tab | None:
         """Return the tab `step` places after a mode's, wrapping around; the first one if the mode has no session."""
         if not self.all:
             return None

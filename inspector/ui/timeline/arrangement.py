@@ -224,8 +224,8 @@ def folded_row(rows: Rows, row: Row) -> Row:
 def folded_preview(rows: Rows, row: Row) -> str:
     """Preview a folded message: its number of blocks and the first non-empty block preview; safe to show."""
     first, end = blocks_of_message(rows.history, row.block)
-    said = next((text for block in range(first, end) if (text := rows.preview(rows.index_of(block)))), "")
-    return f"{ON_SCREEN.plural(end - first, 'block')} · {said}" if said else ON_SCREEN.plural(end - first, "block")
+    phrase = next((text for block in range(first, end) if (text := rows.preview(rows.index_of(block)))), "")
+    return f"{ON_SCREEN.plural(end - first, 'block')} · {phrase}" if phrase else ON_SCREEN.plural(end - first, "block")
 
 
 def folded_amount(state: ContextAmounts, first: int, end: int) -> BlockAmount:

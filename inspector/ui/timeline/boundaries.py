@@ -177,7 +177,7 @@ def _sum_lines(sizes: CompactionSizes, *, lacks_summary: bool) -> tuple[str, ...
         (sizes.added, "new"),
         (sizes.rest, "other"),
     )
-    said = "".join(
+    text = "".join(
         f" {'+' if amount > 0 else MINUS} {_tokens(abs(amount), sizes.known)} {name}"
         for amount, name in steps
         if amount
@@ -185,7 +185,7 @@ def _sum_lines(sizes: CompactionSizes, *, lacks_summary: bool) -> tuple[str, ...
     why = "message framing, and content that is not in the file"
     if lacks_summary and sizes.rest > 0:
         why = "the summary, and other content that is not in the file"
-    return (f"prompt {before}{said} = {after}", *((f"Other: {why}.",) if sizes.rest else ()))
+    return (f"prompt {before}{text} = {after}", *((f"Other: {why}.",) if sizes.rest else ()))
 
 
 def _noted_lines(boundary: Boundary) -> tuple[str, ...]:
@@ -206,18 +206,18 @@ def aftermath_lines(found: CompactionAftermath) -> tuple[str, ...]:
     until = "until the first file edit or finished step" if found.reached else "without a file edit or a finished step"
     calls, reads = ON_SCREEN.plural(after.calls, "call"), ON_SCREEN.plural(round(after.reads), "read")
     again = f"; {after.rereads:g} of {reads} repeated earlier reads" if after.reads else ""
-    said = f"After it: {calls}, {_work(after, found)} {until}{again}."
+    text = f"After it: {calls}, {_work(after, found)} {until}{again}."
     if other is None:
-        return (said,)
+        return (text,)
     again = f"{other.rereads:g} {'re-read' if other.rereads == 1 else 're-reads'}"
     elsewhere = f"Elsewhere in this session, {calls} (median of {ON_SCREEN.whole(found.windows)} samples)"
-    return (said, f"{elsewhere}: {_work(other, found)}, {again}.")
+    return (text, f"{elsewhere}: {_work(other, found)}, {again}.")
 
 
 def _work(done: WorkStretch, found: CompactionAftermath) -> str:
-    usd = "" if isnan(done.usd) else f", {ON_SCREEN.marked(ON_SCREEN.dollars(done.usd), found.usd_known.value)}"
+    usd = "" if isnan(done.usd) else f", {ON_SCREEN.qualified(ON_SCREEN.dollars(done.usd), found.usd_known.value)}"
     actions = f"{done.actions:g} {'action' if done.actions == 1 else 'actions'}"
-    tokens = ON_SCREEN.marked(ON_SCREEN.whole(round(done.tokens)), found.tokens_known.value)
+    tokens = ON_SCREEN.qualified(ON_SCREEN.whole(round(done.tokens)), found.tokens_known.value)
     return f"{actions}, {tokens} tokens{usd}"
 
 
@@ -251,7 +251,7 @@ def _aligned(rows: list[tuple[str, int, int]], how: HowKnown) -> list[str]:
 
 
 def _tokens(tokens: int, how: HowKnown) -> str:
-    return ON_SCREEN.marked(ON_SCREEN.whole(tokens), how.value)
+    return ON_SCREEN.qualified(ON_SCREEN.whole(tokens), how.value)
 
 
 def cleared_line(compaction: Compaction) -> str:

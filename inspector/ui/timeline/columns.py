@@ -290,10 +290,10 @@ def _what(cell: CellOfRow, width: int) -> list[Piece]:
     preview = view.preview(row.index)
     preview_class = cell.faint or ("timeline--error" if row.is_error else "timeline--preview")
     pieces: list[Piece] = [(blanks, "")]
-    told = [(_miss_note(view, row.index, width), "timeline--miss")]
+    parts = [(_miss_note(view, row.index, width), "timeline--miss")]
     if cell.amount.action is not Action.WHOLE:
-        told.append((one_line(view.reason_at(row.index), 200) or cell.amount.action.label, "timeline--reason"))
-    for text, style in told:
+        parts.append((one_line(view.reason_at(row.index), 200) or cell.amount.action.label, "timeline--reason"))
+    for text, style in parts:
         if text:
             if style == "timeline--reason":
                 text = _shorten_reason(text, cell.amount.action.label, preview, width)
@@ -315,7 +315,12 @@ def _shorten_reason(reason: str, action: str, preview: str, width: int) -> str:
     if not preview:
         return reason
     return next(
-        (told for told in (reason, reason.partition(": ")[2], action) if told and cell_width(told) <= most), action
+        (
+            reported
+            for reported in (reason, reason.partition(": ")[2], action)
+            if reported and cell_width(reported) <= most
+        ),
+        action,
     )
 
 

@@ -69,7 +69,7 @@ class JumpResult(NamedTuple):
         return ", ".join(parts)
 
 
-def landing(
+def find_jump(
     view: TimelineView,
     wanted: NDArray[np.integer[Any]],
     step: int,
@@ -169,21 +169,21 @@ def _largest_new(outcome: Outcome, call: int) -> int:
     return int(new[np.argmax(outcome.replay.table.tokens[new])]) if len(new) else -1
 
 
-class Mark(NamedTuple):
+class ScrollTick(NamedTuple):
     """A scrollbar glyph and its component class."""
 
     glyph: str
     style: str
 
 
-BOUNDARY: Final = Mark("─", "timeline--boundary")
-PIN: Final = Mark("•", "timeline--mark")
-HIT: Final = Mark("*", "timeline--hit")
-ERROR: Final = Mark("!", "timeline--error")
-CHANGED: Final = Mark("░", "timeline--cut")
+BOUNDARY: Final = ScrollTick("─", "timeline--boundary")
+PIN: Final = ScrollTick("•", "timeline--mark")
+HIT: Final = ScrollTick("*", "timeline--hit")
+ERROR: Final = ScrollTick("!", "timeline--error")
+CHANGED: Final = ScrollTick("░", "timeline--cut")
 
 
-Marks = tuple[Mark | None, ...]
+Marks = tuple[ScrollTick | None, ...]
 
 
 def scroll_ticks(view: TimelineView, height: int, header: int) -> tuple[Marks, Marks]:
@@ -196,8 +196,8 @@ def scroll_ticks(view: TimelineView, height: int, header: int) -> tuple[Marks, M
 
     errors = _dense(view.error_positions, header, lines, height)
 
-    def lane(*kinds: tuple[NDArray[np.int32], Mark]) -> Marks:
-        marks: list[Mark | None] = [None] * height
+    def lane(*kinds: tuple[NDArray[np.int32], ScrollTick]) -> Marks:
+        marks: list[ScrollTick | None] = [None] * height
         # Later marks replace earlier ones.
         for positions, mark in kinds:
             for cell in cells_of(positions + header, lines, height).tolist():

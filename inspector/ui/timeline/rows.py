@@ -206,7 +206,7 @@ class Rows:
         inner: Per row, row index within an unfolded subagent's session, -1 for other rows, int32.
         subagent_rows: Heading rows of subagents.
         opened: Unfolded subagents, by index into `subagent_rows`.
-        told: Errors of subagents that cannot be opened, by index into `subagent_rows`.
+        problems: Errors of subagents that cannot be opened, by index into `subagent_rows`.
         growing: Storage of the columns, shared with other states of the session.
     """
 
@@ -219,7 +219,7 @@ class Rows:
     inner: NDArray[np.int32]
     subagent_rows: tuple[SubagentRow, ...] = ()
     opened: Mapping[int, Subagent] = field(default_factory=dict)
-    told: Mapping[int, str] = field(default_factory=dict)
+    problems: Mapping[int, str] = field(default_factory=dict)
     growing: GrowingColumns = field(default_factory=GrowingColumns, repr=False)
 
     @classmethod
@@ -294,7 +294,7 @@ class Rows:
             row = subagent.rows.row(inner)
             return replace(row, index=index, block=block, thread=row.thread + 1, depth=row.depth + 1)
         message = int(self.history.message[block])
-        heading = self.subagent_rows[place].label(subagent, self.told.get(place, ""))
+        heading = self.subagent_rows[place].label(subagent, self.problems.get(place, ""))
         thread = int(self.history.message_thread[message])
         is_unfolded = subagent is not None
         return Row(

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from inspector.ui.timeline.rows import Key, Rows
     from inspector.ui.timeline.view import TimelineView
 
-OWN: Key = ()
+SESSION_KEY: Key = ()
 """Key of the session itself, as opposed to its subagents."""
 SECONDS_BETWEEN_PARTS = 0.15
 
@@ -150,7 +150,9 @@ class Search:
 
         `progress` is called with the searched fraction, 0 to 1.
         """
-        candidates: dict[Key, tuple[History, NDArray[np.bool_]]] = {OWN: (view.rows.history, self._candidates(view))}
+        candidates: dict[Key, tuple[History, NDArray[np.bool_]]] = {
+            SESSION_KEY: (view.rows.history, self._candidates(view))
+        }
         if not self.query.follows_plan and "pinned" not in self.query.states:
             for key, subagent in opened_within(view.rows):
                 history = subagent.rows.history
@@ -255,7 +257,7 @@ def _in_tier(query: Query, view: TimelineView) -> NDArray[np.bool_]:
 
 def _rows_of(view: TimelineView, found: Mapping[Key, NDArray[np.bool_]]) -> NDArray[np.int32]:
     """Return the rows of matching blocks, given masks for the session (`OWN`) and for subagents by key."""
-    return np.flatnonzero(_matching(view.rows, found, OWN)).astype(np.int32)
+    return np.flatnonzero(_matching(view.rows, found, SESSION_KEY)).astype(np.int32)
 
 
 def _matching(rows: Rows, found: Mapping[Key, NDArray[np.bool_]], within: Key) -> NDArray[np.bool_]:

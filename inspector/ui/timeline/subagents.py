@@ -61,9 +61,9 @@ def unfolded(rows: Rows, opened: Mapping[Key, Subagent], problems: Mapping[Key, 
         for place, key in enumerate(keys)
         if (each := opened.get(key)) is not None
     ]
-    told = {place: problems[key] for place, key in enumerate(keys) if key in problems}
-    if told:
-        rows = replace(rows, told=told)
+    by_name = {place: problems[key] for place, key in enumerate(keys) if key in problems}
+    if by_name:
+        rows = replace(rows, problems=by_name)
     if not shown:
         return rows
     stands = {int(rows.subagent[row]): row for row in np.flatnonzero(rows.subagent >= 0).tolist()}

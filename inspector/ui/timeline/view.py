@@ -160,11 +160,11 @@ class TimelineView:
             return inner[0].amount(inner[1])
         block = int(self.rows.block[index])
         if not self.is_folded(index):
-            return self._told(self.amount(block), block, block + 1)
+            return self._mark_estimated(self.amount(block), block, block + 1)
         first, end = blocks_of_message(self.rows.history, block)
-        return self._told(self._folded_amount(first, end), first, end)
+        return self._mark_estimated(self._folded_amount(first, end), first, end)
 
-    def _told(self, amount: BlockAmount, first: int, end: int) -> BlockAmount:
+    def _mark_estimated(self, amount: BlockAmount, first: int, end: int) -> BlockAmount:
         if self.uncounted is None or not self.uncounted[first:end].any():
             return amount
         return amount._replace(is_estimated=True)

@@ -43,11 +43,11 @@ def failures_log() -> Path:
 def log_failure(error: BaseException) -> Path | None:
     """Append a traceback to the log; return its path, None if it could not be written."""
     path = failures_log()
-    told = "".join(traceback.format_exception(error))
+    text = "".join(traceback.format_exception(error))
     try:
         before = path.read_bytes()[-MOST_KEPT:] if path.exists() else b""
         with replacing(path) as file:
-            file.write(before + f"{datetime.now().astimezone():%Y-%m-%d %H:%M:%S}\n{told}\n".encode(errors="replace"))
+            file.write(before + f"{datetime.now().astimezone():%Y-%m-%d %H:%M:%S}\n{text}\n".encode(errors="replace"))
     except OSError:
         return None
     return path

@@ -104,7 +104,7 @@ class FindLine(Horizontal):
         self.entry = entry
         self._searched = searched
 
-    def say(self, text: str) -> None:
+    def show_message(self, text: str) -> None:
         self.query_one(".find-count", Static).update(Content(text))
 
     @on(Input.Changed)

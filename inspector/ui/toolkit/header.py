@@ -126,9 +126,9 @@ class SessionHeader(Widget):
     def _cache(self) -> LinePiece:
         """Render the time until the prompt cache goes cold, or the cost of a call with a cold cache."""
         heading = self.heading
-        said, short = cache_in_words(heading, self.now)
+        reported, short = cache_in_words(heading, self.now)
         style = self.get_visual_style("header--gone" if short.startswith(COLD) else "header--faint")
-        return LinePiece(Content.styled(said, style), 3, right=True, shorter=Content.styled(short, style))
+        return LinePiece(Content.styled(reported, style), 3, right=True, shorter=Content.styled(short, style))
 
     def _state(self) -> Content:
         heading = self.heading

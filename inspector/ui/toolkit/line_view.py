@@ -78,7 +78,7 @@ class LineView(ScrollView, can_focus=True):
     """Component class of the cursor line while another widget has the focus."""
 
     @dataclass
-    class Cut(Message):
+    class HiddenLinesChanged(Message):
         """Posted when the number of lines out of sight changes.
 
         Attributes:
@@ -91,7 +91,7 @@ class LineView(ScrollView, can_focus=True):
 
         def can_replace(self, message: Message) -> bool:
             """Return True, so that only the latest counts are delivered."""
-            return isinstance(message, LineView.Cut)
+            return isinstance(message, LineView.HiddenLinesChanged)
 
     def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:  # noqa: A002  Textual's name
         super().__init__(id=id, classes=classes)
@@ -126,7 +126,7 @@ class LineView(ScrollView, can_focus=True):
         cut = above, max(self._line_count - above - self.page_height, 0)
         if cut != self._cut:
             self._cut = cut
-            self.post_message(self.Cut(*cut))
+            self.post_message(self.HiddenLinesChanged(*cut))
 
     def draw_line(self, line: int, width: int) -> Strip:
         """Draw one line, `width` cells wide."""

@@ -41,14 +41,14 @@ class Pane(Vertical):
     def set_subtitle(self, *phrases: str) -> None:
         """Set the subtitle: phrases by importance, after the number of rows out of sight."""
         self._foot = phrases
-        told = [each for each in (self._hidden_rows, *phrases) if each]
-        subtitle(self, fitting(told, self.size.width) or next(iter(told), ""))
+        parts = [each for each in (self._hidden_rows, *phrases) if each]
+        set_subtitle(self, join_fitting(parts, self.size.width) or next(iter(parts), ""))
 
     def on_resize(self) -> None:
         if self._foot is not None:
             self.set_subtitle(*self._foot)
 
-    def on_line_view_cut(self, event: LineView.Cut) -> None:
+    def on_line_view_hidden_lines_changed(self, event: LineView.HiddenLinesChanged) -> None:
         """Show the number of rows out of sight, if the frame has a subtitle."""
         above, below = (
             f"{arrow} {ON_SCREEN.whole(count)}" if count else ""
@@ -75,21 +75,21 @@ class Pane(Vertical):
             self.post_message(self.TitleClicked(self))
 
 
-def fitting(phrases: Sequence[str], width: int) -> str:
+def join_fitting(phrases: Sequence[str], width: int) -> str:
     """Join as many phrases, ordered by importance, as fit in a frame's edge, uncut; all if `width` is 0 (unknown)."""
-    told = list(phrases)
-    while told and 0 < width < cell_len(BETWEEN.join(told)) + CELLS_OF_FRAME:
-        told.pop()
-    return BETWEEN.join(told)
+    parts = list(phrases)
+    while parts and 0 < width < cell_len(BETWEEN.join(parts)) + CELLS_OF_FRAME:
+        parts.pop()
+    return BETWEEN.join(parts)
 
 
-def entitle(widget: Widget, title: str) -> None:
+def set_title(widget: Widget, title: str) -> None:
     """Set a frame's title if it changed; setting it redraws everything in the frame."""
     if str(widget.border_title or "") != title:
         widget.border_title = Content(title)
 
 
-def subtitle(widget: Widget, text: str) -> None:
+def set_subtitle(widget: Widget, text: str) -> None:
     """Set a frame's subtitle if it changed; see `entitle`."""
     if str(widget.border_subtitle or "") != text:
         widget.border_subtitle = Content(text)

@@ -99,8 +99,8 @@ class SingleResultScreen(Screen[Answer]):
         if self in self.app.screen_stack:
             for above in reversed(self.app.screen_stack[self.app.screen_stack.index(self) :]):
                 above.dismiss(None)
-        told = f"this screen failed and was closed: {failure.reason}; {failure.details}"
-        self.app.notify(told, severity="error", timeout=SECONDS_OF_FAILURE, markup=False)
+        text = f"this screen failed and was closed: {failure.reason}; {failure.details}"
+        self.app.notify(text, severity="error", timeout=SECONDS_OF_FAILURE, markup=False)
 
     async def _dispatch_message(self, message: Message) -> None:
         if message is self._resumed:

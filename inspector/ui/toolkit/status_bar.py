@@ -23,7 +23,7 @@ _PRESS = "inspector_press"
 """Style meta key with the key pressed by a click."""
 
 ATTENTION = "!"
-TOLD = "»"
+NOTICE_PREFIX = "»"
 """Prefix of a notice that is not a problem."""
 
 
@@ -105,31 +105,31 @@ class StatusBar(Widget):
     notice: reactive[str] = reactive("")
     is_problem: reactive[bool] = reactive(False)
 
-    def tell(self, notice: str, *, is_problem: bool = False) -> None:
+    def show_notice(self, notice: str, *, is_problem: bool = False) -> None:
         self.notice, self.is_problem = notice, is_problem
 
     def render(self) -> Content:
         parts = [LinePiece(self._progress_content(), 1)]
         if self.notice:
             style = self.get_visual_style("status--attention" if self.is_problem else "status--told")
-            glyph = ATTENTION if self.is_problem else TOLD
+            glyph = ATTENTION if self.is_problem else NOTICE_PREFIX
             parts.append(LinePiece(Content.styled(f"{glyph} {one_line(self.notice)}", style)))
         else:
             key, label = self.get_visual_style("status--key"), self.get_visual_style("status--label")
             parts += [LinePiece(_key_content(hint, key, label), hint.rank) for hint in self.keys]
         if self.standing is not None:
-            parts += self._standing_parts(self.standing)
+            parts += self._counts_parts(self.standing)
         return line_of(parts, self.content_size.width, gap=2)
 
-    def _standing_parts(self, standing: StatusCounts) -> list[LinePiece]:
+    def _counts_parts(self, standing: StatusCounts) -> list[LinePiece]:
         parts = []
         follow = Content.styled(" FOLLOW ", self.get_visual_style("status--follow"))
         faint = self.get_visual_style("status--faint")
         to_now = Style.from_meta({ACTION: "do('call.now')"})
         if standing.moment:
             style = self.get_visual_style("status--new") + to_now
-            told, short = (Content.styled(f" {text} ", style) for text in (standing.moment, standing.short_moment))
-            parts.append(LinePiece(told, 2, right=True, shorter=short))
+            reported, short = (Content.styled(f" {text} ", style) for text in (standing.moment, standing.short_moment))
+            parts.append(LinePiece(reported, 2, right=True, shorter=short))
         if standing.new:
             pill = f" {ON_SCREEN.whole(standing.new)} new below (end follows) "
             shorter = f" +{ON_SCREEN.short(standing.new)} "

@@ -217,9 +217,9 @@ def _curve_rows(chart: TuneChart, curve: Curve, columns: int, count: int, *, is_
 
 def _with_text(cells: list[Cell], text: str, style: str) -> list[Cell]:
     """Insert a text into the line of nothing cut, at the rightmost free position."""
-    told = len(text) + 2
-    for start in range(len(cells) - told, LABELS, -1):
-        if all(glyph == LEVEL for glyph, _ in cells[start : start + told]):
+    reported = len(text) + 2
+    for start in range(len(cells) - reported, LABELS, -1):
+        if all(glyph == LEVEL for glyph, _ in cells[start : start + reported]):
             return [*cells[: start + 1], *((letter, style) for letter in text), *cells[start + 1 + len(text) :]]
     return cells
 

@@ -69,7 +69,7 @@ class LimitRanking:
         if self._plan == plan or not limits.axes:
             return
         self._plan, self.is_searching = plan, True
-        axes = weighed(limits)
+        axes = limits_to_rank(limits)
         inputs = outcome.inputs
 
         def work(post: Post[Ranked], is_cancelled: IsCancelled) -> None:
@@ -115,7 +115,7 @@ def _spreads(inputs: ReplayInputs, plan: Plan, axes: tuple[TunableLimit, ...]) -
     return spreads
 
 
-def weighed(limits: Limits) -> tuple[TunableLimit, ...]:
+def limits_to_rank(limits: Limits) -> tuple[TunableLimit, ...]:
     """Return the limits to rank: of enabled strategies, or of all if none is enabled, without assumptions and batching.
 
     An assumption, such as the size of the model's window, is not a limit to choose. Parameters that delay edits

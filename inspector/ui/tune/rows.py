@@ -88,7 +88,7 @@ def _advised(found: Sweep) -> tuple[Point | None, Point | None]:
 
 
 def _marked(written: Callable[[float], str], known: str, amount: float) -> str:
-    return ON_SCREEN.marked(written(amount), known)
+    return ON_SCREEN.qualified(written(amount), known)
 
 
 Marked = tuple[str, str, str, "Figures | None"]

@@ -20,7 +20,7 @@ from inspector.ui.figure_table.widget import FigureTable
 from inspector.ui.help.commands import PaletteCommand
 from inspector.ui.toolkit.choice_strip import Choices, ChoiceStrip
 from inspector.ui.toolkit.header import SessionHeader
-from inspector.ui.toolkit.pane import Pane, Placeholder, PlaceholderText, entitle
+from inspector.ui.toolkit.pane import Pane, Placeholder, PlaceholderText, set_title
 from inspector.ui.toolkit.status_bar import StatusBar, WorkProgress
 from inspector.ui.tune.heat_drawing import fitting
 from inspector.ui.tune.limits import Limits, key_of
@@ -72,7 +72,7 @@ class TuneScreen(AnalysisScreen):
                 None for any. It takes precedence over the limit with the largest effect.
         """
         super().__init__(controller)
-        self.sweeps = Sweeps(self.jobs, self._show_found, self.tell)
+        self.sweeps = Sweeps(self.jobs, self._show_found, self.show_notice)
         self.ranking = LimitRanking(self.jobs, self._show_ranking)
         self.limits = Limits.of(self.outcome.plan)
         """The plan's limits and the selected values."""
@@ -81,7 +81,7 @@ class TuneScreen(AnalysisScreen):
         if preferred is not None:
             self.limits = self.limits.preferring(*preferred)
         self._is_map = False
-        self._apart: SeparatedTool | None = None
+        self._separate_tool: SeparatedTool | None = None
 
     def compose(self) -> ComposeResult:
         yield SessionHeader()
@@ -111,12 +111,12 @@ class TuneScreen(AnalysisScreen):
     def show_outcome(self) -> None:
         """Show the limits of the current plan."""
         plan = self.controller.plan or self.outcome.plan
-        if self._apart is not None and plan not in (self._apart.before, self._apart.plan):
-            self._apart = None
-        self._take(Limits.of(plan if self._apart is None else self._apart.plan, self.limits))
-        if self._apart is None:
+        if self._separate_tool is not None and plan not in (self._separate_tool.before, self._separate_tool.plan):
+            self._separate_tool = None
+        self._take(Limits.of(plan if self._separate_tool is None else self._separate_tool.plan, self.limits))
+        if self._separate_tool is None:
             self.ranking.search(self.limits, self.outcome)
-            self._say_why()
+            self._show_reason()
 
     def on_key(self, event: events.Key) -> None:
         """Keep the selected limit from the first key press on."""
@@ -128,16 +128,18 @@ class TuneScreen(AnalysisScreen):
         most = self.ranking.most
         if most is not None and not self._has_chosen:
             self._take(self.limits.preferring(most.axis.entry, most.axis.parameter.name))
-        self._say_why()
+        self._show_reason()
 
-    def _say_why(self) -> None:
+    def _show_reason(self) -> None:
         self.query_one("#tune-why", Static).update(Content(self.ranking.words(self.limits) if self.limits.axes else ""))
 
     def action_most(self) -> None:
         """Select the limit with the largest effect."""
         most = self.ranking.most
         if most is None:
-            self.tell(self.ranking.words(self.limits) or "finding the limit with the largest effect took too long")
+            self.show_notice(
+                self.ranking.words(self.limits) or "finding the limit with the largest effect took too long"
+            )
         else:
             self._take(self.limits.preferring(most.axis.entry, most.axis.parameter.name))
 
@@ -149,7 +151,7 @@ class TuneScreen(AnalysisScreen):
         placeholder.word = PlaceholderText("nothing to tune", nothing_to_tune(limits.plan))
         placeholder.display = not there
         self.query_one("#tune-why").display = there
-        self._say_why()
+        self._show_reason()
         self.curves.display, self.heat_map.display = there and not self._is_map, there and self._is_map
         names = tuple((axis.strategy, axis.parameter.name) for axis in limits.axes)
         second = limits.second if self._is_map and limits.second != limits.first else -1
@@ -174,7 +176,7 @@ class TuneScreen(AnalysisScreen):
     def _show(self) -> None:
         axis, pane = self.limits.axis, self.query_one("#tune", Pane)
         in_plan = "in the plan" if self.limits.plan.entries[axis.entry].enabled else "plan, if on"
-        entitle(pane, f"Tune {axis.strategy}: {axis.parameter.name.replace('-', ' ')}{self._only(axis)}")
+        set_title(pane, f"Tune {axis.strategy}: {axis.parameter.name.replace('-', ' ')}{self._only(axis)}")
         pane.border_subtitle = Content(MARKS)
         help_of_axis = _fitted_help(axis.parameter.help, self.size.width - CELLS_AROUND_TITLE)
         self.query_one("#tune-values", Pane).border_title = Content(help_of_axis)
@@ -185,7 +187,7 @@ class TuneScreen(AnalysisScreen):
             self._show_curves(in_plan)
 
     def _only(self, axis: TunableLimit) -> str:
-        apart = self._apart
+        apart = self._separate_tool
         if apart is None or axis.entry != apart.entry or not (apart.is_copy or axis.parameter.name == apart.limit):
             return ""
         return f", only {one_line(apart.tool)}"
@@ -266,15 +268,15 @@ class TuneScreen(AnalysisScreen):
     async def _choose_tool(self) -> None:
         from inspector.ui.dialogs.choice import DialogChoice
         from inspector.ui.dialogs.picker import Picker
-        from inspector.ui.tune.separate_tool import entry_to_take_apart, tool_apart, tools_with_results
+        from inspector.ui.tune.separate_tool import entry_to_separate, separate_tool, tools_with_results
 
         plan, history = self.controller.plan or self.outcome.plan, self.outcome.inputs.history
         axis = self.limits.axis if self.limits.axes else None
         looked_at = None if axis is None or axis.entry >= len(plan.entries) else axis.entry
-        entry = entry_to_take_apart(plan, looked_at)
+        entry = entry_to_separate(plan, looked_at)
         if entry is None:
             names = ", ".join(dict.fromkeys(each.strategy.name for each in plan.entries)) or "the plan"
-            self.tell(f"{names}: no tiers and no list of excluded tools, so no tool can have its own limit")
+            self.show_notice(f"{names}: no tiers and no list of excluded tools, so no tool can have its own limit")
             return
         name = plan.entries[entry].strategy.name
         choices = [
@@ -284,17 +286,17 @@ class TuneScreen(AnalysisScreen):
             for each in tools_with_results(plan, history, entry)
         ]
         if not choices:
-            self.tell("no tool has results in this session")
+            self.show_notice("no tool has results in this session")
             return
         tool = await self.app.push_screen_wait(Picker(f"Tune {name} for one tool", choices))
         if tool is None:
             return
         limit = axis.parameter.name if axis is not None and entry == looked_at else ""
-        apart = tool_apart(plan, history, tool, entry, limit)
+        apart = separate_tool(plan, history, tool, entry, limit)
         if apart is None:
-            self.tell(f"every tier of {name} has other tools of this session; none is free for {tool}")
+            self.show_notice(f"every tier of {name} has other tools of this session; none is free for {tool}")
             return
-        self._apart, self._is_map = apart, False
+        self._separate_tool, self._is_map = apart, False
         self._take(Limits.of(apart.plan, self.limits).preferring(apart.entry, apart.limit))
 
     def action_step(self, steps: int) -> None:
@@ -330,9 +332,9 @@ class TuneScreen(AnalysisScreen):
         elif known is not None:
             point = known.found.knee if name == "knee" else known.found.least
             if limits.axis.parameter.is_assumed:
-                self.tell("this is an assumption, not a limit: no value of it is better than another")
+                self.show_notice("this is an assumption, not a limit: no value of it is better than another")
             elif point is None:
-                self.tell("the curve has no knee: it is nowhere well below the straight line between its ends")
+                self.show_notice("the curve has no knee: it is nowhere well below the straight line between its ends")
             else:
                 self._take(limits.looking(limits.axis, point.value))
 
@@ -359,16 +361,16 @@ class TuneScreen(AnalysisScreen):
         try:
             plan = limits.applied(*axes)
         except ParameterError as error:
-            self.tell(str(error), is_problem=True)
+            self.show_notice(str(error), is_problem=True)
             return
-        if plan == (limits.plan if self._apart is None else self._apart.before):
-            self.tell("the plan already has this value")
+        if plan == (limits.plan if self._separate_tool is None else self._separate_tool.before):
+            self.show_notice("the plan already has this value")
             return
         self.controller.edit_plan(plan)
-        if self._apart is not None:
-            self._apart = replace(self._apart, before=plan, plan=plan)
+        if self._separate_tool is not None:
+            self._separate_tool = replace(self._separate_tool, before=plan, plan=plan)
         self.show_outcome()
-        self.tell("applied to the plan; ctrl+z undoes it, esc goes back to the session")
+        self.show_notice("applied to the plan; ctrl+z undoes it, esc goes back to the session")
 
     def action_undo(self) -> None:
         super().action_undo()

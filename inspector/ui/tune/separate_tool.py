@@ -44,19 +44,19 @@ class SeparatedTool:
     is_copy: bool = False
 
 
-def can_take_apart(strategy: Strategy) -> bool:
+def can_separate(strategy: Strategy) -> bool:
     """Return True if a strategy can treat one tool differently."""
     return isinstance(strategy, TieredStrategy) or any(_lists(strategy))
 
 
-def entry_to_take_apart(plan: Plan, wanted: int | None = None) -> int | None:
+def entry_to_separate(plan: Plan, wanted: int | None = None) -> int | None:
     """Return the index of the strategy to split; None if every strategy of the plan treats all tools alike.
 
     Args:
         plan: The plan.
         wanted: Preferred index. After it, enabled strategies and then tiered ones are preferred.
     """
-    places = [place for place, entry in enumerate(plan.entries) if can_take_apart(entry.strategy)]
+    places = [place for place, entry in enumerate(plan.entries) if can_separate(entry.strategy)]
     if wanted in places:
         return wanted
 
@@ -74,8 +74,8 @@ def tools_with_results(plan: Plan, history: History, entry: int | None = None) -
         history: History of the session.
         entry: Index of the strategy; None for the preferred one.
     """
-    place = entry_to_take_apart(plan) if entry is None else entry
-    if place is None or not can_take_apart(plan.entries[place].strategy):
+    place = entry_to_separate(plan) if entry is None else entry
+    if place is None or not can_separate(plan.entries[place].strategy):
         return []
     strategy = plan.entries[place].strategy
     if isinstance(strategy, TieredStrategy):
@@ -91,7 +91,7 @@ def tools_with_results(plan: Plan, history: History, entry: int | None = None) -
     return [replace(each, place="excluded now" if each.name in alone else "like the others") for each in choices]
 
 
-def tool_apart(
+def separate_tool(
     plan: Plan, history: History, tool: str, entry: int | None = None, limit: str = ""
 ) -> SeparatedTool | None:
     """Separate a tool from the others in a plan.
@@ -106,8 +106,8 @@ def tool_apart(
     Returns:
         None if there is no such strategy, or if each of its tiers has another tool of the session.
     """
-    place = entry_to_take_apart(plan) if entry is None else entry
-    if place is None or not can_take_apart(plan.entries[place].strategy):
+    place = entry_to_separate(plan) if entry is None else entry
+    if place is None or not can_separate(plan.entries[place].strategy):
         return None
     strategy = plan.entries[place].strategy
     if isinstance(strategy, TieredStrategy):

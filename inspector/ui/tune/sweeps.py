@@ -59,17 +59,17 @@ class Sweeps:
         grid: The map so far; None before the first one.
     """
 
-    def __init__(self, jobs: Jobs, found: Callable[[], None], tell: Callable[[str], None]) -> None:
+    def __init__(self, jobs: Jobs, found: Callable[[], None], show_notice: Callable[[str], None]) -> None:
         """Create the sweeps without results.
 
         Args:
             jobs: Runs replays.
             found: Called when a curve or the map has new results.
-            tell: Shows a notice.
+            show_notice: Shows a notice.
         """
         self._jobs = jobs
         self._found = found
-        self._tell = tell
+        self._show_notice = show_notice
         self.curves: dict[LimitKey, KnownSweep] = {}
         self.grid: KnownGrid | None = None
         self._sweeping: SweptPlan | None = None
@@ -147,7 +147,7 @@ class Sweeps:
         (axis,) = subject.axes
         known = self.curves.get(key_of(axis))
         if point is None:
-            self._tell(f"{axis.strategy} rejects this value in combination with its others")
+            self._show_notice(f"{axis.strategy} rejects this value in combination with its others")
         elif known is not None and known.subject.is_valid_for(subject):
             self.curves[key_of(axis)] = replace(known, found=known.found.with_points(point))
             self._found()
@@ -162,7 +162,7 @@ class Sweeps:
             rows: Number of vertical values.
         """
         if limits.first == limits.second:
-            self._tell("a map needs two limits")
+            self._show_notice("a map needs two limits")
             return
         across, down = limits.axis, limits.down
         subject = limits.subject(outcome.inputs, across, down)

@@ -24,11 +24,11 @@ if TYPE_CHECKING:
     from inspector.ui.chart.drawing import ChartRun
 
 
-class Drawing(Widget, can_focus=True):
+class CurveWidget(Widget, can_focus=True):
     """Base of the curves and the map. A subclass defines `subject`, `draw` and `point`."""
 
     DEFAULT_CSS = """
-    Drawing {
+    CurveWidget {
         height: 1fr;
         background: $background;
         color: $foreground;
@@ -82,7 +82,7 @@ class Drawing(Widget, can_focus=True):
             self.release_mouse()
 
 
-class TuneCurves(Drawing):
+class TuneCurves(CurveWidget):
     """Curves of a sweep, set as `chart`. The mouse posts another value; the parent then sets a new chart."""
 
     HELP = """Cost, prompt tokens and changed prompts of this session over the whole range of one limit. Each dot is a
@@ -173,7 +173,7 @@ class TuneCurves(Drawing):
                 self.post_message(self.Moved(self, self.chart, value))
 
 
-class HeatMap(Drawing):
+class HeatMap(CurveWidget):
     """Map of a grid, set as `chart`. Keys and the mouse post another pair; the parent then sets a new chart."""
 
     HELP = """Cost of the session (or its prompt tokens, without a price) for pairs of values of two limits. Denser

@@ -46,7 +46,7 @@ def chat_messages(step: Mapping[str, Any], model: str = "") -> list[ChatMessage]
         value["tool_calls"] = [_call(call) for call in calls]
     is_counted = not is_copied or (step.get("llm_call_count") == 1 and bool(mapping(step.get("metrics"))))
     is_call = role == "assistant" and step.get("llm_call_count") != 0 and is_counted
-    said = [
+    parts = [
         ChatMessage(
             value,
             time,
@@ -58,13 +58,13 @@ def chat_messages(step: Mapping[str, Any], model: str = "") -> list[ChatMessage]
     ]
     is_silent = not value["content"] and not value.get("tool_calls") and not value.get("reasoning_content")
     if is_silent and not is_call and step.get("observation"):
-        said = []
+        parts = []
     results = objects(mapping(step.get("observation")).get("results"))
     is_ordered = len(results) == len(calls) and not any(result.get("source_call_id") for result in results)
     for place, result in enumerate(results):
         own = calls[place : place + 1] if is_ordered else calls
-        said.append(ChatMessage(_result(result, own, role), time, is_inherited=is_copied))
-    return said
+        parts.append(ChatMessage(_result(result, own, role), time, is_inherited=is_copied))
+    return parts
 
 
 def content_of(message: Any) -> Any:
@@ -130,7 +130,7 @@ def count_step(builder: SessionBuilder, step: Mapping[str, Any]) -> None:
     builder.record_counts[f"step:{string(step.get('source')) or '(no source)'}"] += 1
 
 
-Said = tuple[Role, tuple[bytes, ...]]
+MessageKey = tuple[Role, tuple[bytes, ...]]
 
 
 def begin_continuation(
@@ -140,10 +140,10 @@ def begin_continuation(
 
     Copied steps already in the trajectory are not added again.
     """
-    known: dict[Said, list[int]] = {}
+    known: dict[MessageKey, list[int]] = {}
     for index, message in enumerate(builder.messages):
         if message.thread == chat.number:
-            known.setdefault(_said(message), []).append(index)
+            known.setdefault(_message_key(message), []).append(index)
     copied: list[Message] = []
     if (defining := chat.tool_definitions(tools, file)) is not None:
         copied.append(defining)
@@ -153,20 +153,20 @@ def begin_continuation(
         if not isinstance(step, dict) or step.get("is_copied_context") is not True:
             break
         count_step(builder, step)
-        said = chat.messages(chat_messages(step), Origin(item.offset, item.length, 0, file))
-        copied += [message for message in said if message.role is not Role.OTHER]
+        parts = chat.messages(chat_messages(step), Origin(item.offset, item.length, 0, file))
+        copied += [message for message in parts if message.role is not Role.OTHER]
         taken += 1
     first = len(builder.messages)
     members = []
     for message in copied:
-        places = known.get(_said(message))
+        places = known.get(_message_key(message))
         members.append(places.pop(0) if places else chat.add(message, is_sent=False))
     chat.begin(ContextCause.COMPACTION, members)
     builder.compactions.append(Compaction(first, trigger="continuation"))
     return taken
 
 
-def _said(message: Message) -> Said:
+def _message_key(message: Message) -> MessageKey:
     return message.role, tuple(block.digest for block in message.blocks)
 
 
@@ -232,7 +232,7 @@ class _Trajectories:
             following = self._following(place, seen) if depth == 0 else None
             if following is None:
                 there = fields[CONTINUED]
-                chat.say([_continued(place)], Origin(there.offset, there.length, 0, file))
+                chat.add_record([_continued(place)], Origin(there.offset, there.length, 0, file))
                 break
             file, fields = following.number, following.node.fields()
             self._builder.record_counts["continuation"] += 1
@@ -272,7 +272,7 @@ class _Trajectories:
             if copied and not is_copied:
                 _continue(self._builder, chat, copied[0])
                 copied = None
-            added = chat.say(chat_messages(step, model), Origin(item.offset, item.length, 0, file))
+            added = chat.add_record(chat_messages(step, model), Origin(item.offset, item.length, 0, file))
             self._link(step)
             if copied is not None and is_copied:
                 copied += added

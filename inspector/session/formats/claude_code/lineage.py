@@ -61,7 +61,7 @@ class ClaudeCodeLineage:
         self._last_session = ""
         self._is_title_custom = False
         self._summaries: dict[str, str] = {}
-        self._summarised = ""
+        self._summarized = ""
 
     def thread(self, record: ClaudeCodeRecord, parent_node: int, *, is_quiet: bool) -> int:
         agent = record.agent or record.parent_tool
@@ -140,8 +140,8 @@ class ClaudeCodeLineage:
 
     def take_summary(self, leaf: str, builder: SessionBuilder) -> None:
         """Use a summary as the title once the line it names is in this file; it may belong to another session."""
-        if leaf in self._summaries and builder.title == self._summarised:
-            self._summarised = builder.title = self._summaries[leaf]
+        if leaf in self._summaries and builder.title == self._summarized:
+            self._summarized = builder.title = self._summaries[leaf]
 
     def _new_thread(self, agent: str = "") -> int:
         number = self._thread_count
@@ -185,7 +185,7 @@ def is_request(record: ClaudeCodeRecord) -> bool:
 STARTING_TOOLS = frozenset({"Agent", "Task"})
 
 
-class Family:
+class SessionFamily:
     """Collects links to the sessions mentioned in a session's lines."""
 
     def __init__(self, path: Path, builder: SessionBuilder) -> None:
@@ -248,11 +248,11 @@ class Family:
         if not can_name_file(name):
             return None
         parent = parent_file(self._path) or self._path
-        beside = self._path.with_name(name)
+        sibling = self._path.with_name(name)
         if parent != self._path:
-            return beside  # subagents of subagents are in the same folder
-        if exists(beside):
-            return beside
+            return sibling  # subagents of subagents are in the same folder
+        if exists(sibling):
+            return sibling
         file = parent.with_suffix("") / SUBAGENTS / name
         if can_name_file(session) and session != parent.stem and not exists(file):
             renamed = parent.with_name(session) / SUBAGENTS / name
@@ -291,10 +291,10 @@ class Family:
     def _described(self) -> str:
         """Return a subagent's description or type from its metadata file."""
         try:
-            beside = self._path.with_suffix(".meta.json").read_bytes()[:65_536]
+            sibling = self._path.with_suffix(".meta.json").read_bytes()[:65_536]
         except OSError:
             return ""
-        fields = mapping(decode_json(beside)[0])
+        fields = mapping(decode_json(sibling)[0])
         return string(fields.get("description")) or string(fields.get("agentType"))
 
 

@@ -11,7 +11,13 @@ from msgspec import structs
 from inspector.session.builder import SessionBuilder, Thread
 from inspector.session.formats.claude_code.blocks import blocks_of_line
 from inspector.session.formats.claude_code.compactions import Branches, compaction_of, kept_messages, sends_kept_first
-from inspector.session.formats.claude_code.lineage import ClaudeCodeLineage, Family, is_injected, is_prompt, is_request
+from inspector.session.formats.claude_code.lineage import (
+    ClaudeCodeLineage,
+    SessionFamily,
+    is_injected,
+    is_prompt,
+    is_request,
+)
 from inspector.session.formats.claude_code.records import DECODER, REPEATED, RecordKind, count_name, kind_of
 from inspector.session.formats.claude_code.related import UUID, is_copy
 from inspector.session.formats.claude_code.side_runs import SideRuns
@@ -94,7 +100,7 @@ class ClaudeCodeInterpreter(RecordInterpreter):
         """Initialize; a session id in the file name identifies lines copied from other sessions."""
         super().__init__()
         self._lineage = ClaudeCodeLineage(path.stem if UUID.fullmatch(path.stem) else "")
-        self._family = Family(path, self.builder)
+        self._family = SessionFamily(path, self.builder)
         self._side_runs = SideRuns(path, _read_run)
         self._is_copy = is_copy(path)
         self._copied = 0

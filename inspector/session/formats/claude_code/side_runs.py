@@ -36,7 +36,7 @@ class SideRuns:
     def note(self, builder: SessionBuilder) -> None:
         if self._folder is None:
             return
-        builder.beside[self._folder] = None
+        builder.side_files[self._folder] = None
         try:
             with os.scandir(self._folder) as entries:
                 names = sorted(entry.name for entry in entries if entry.name.startswith(COPIES))
@@ -46,7 +46,7 @@ class SideRuns:
             state = FileState.at(self._folder / name)
             if state is not None and state != self._known.get(name) and name.endswith(".jsonl"):
                 self._known[name] = state.settled()
-                builder.beside[self._folder / name] = None
+                builder.side_files[self._folder / name] = None
                 self._take(name, builder)
 
     def _take(self, name: str, builder: SessionBuilder) -> None:

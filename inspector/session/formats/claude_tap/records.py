@@ -41,8 +41,8 @@ def is_record(value: object) -> bool:
     if COMPACT in found:
         return isinstance(found.get("record"), dict)
     request, response = mapping(found.get("request")), found.get("response")
-    told = any(name in found for name in ("request_id", "turn", "duration_ms"))
-    return told and isinstance(request.get("path"), str) and "method" in request and isinstance(response, dict)
+    reported = any(name in found for name in ("request_id", "turn", "duration_ms"))
+    return reported and isinstance(request.get("path"), str) and "method" in request and isinstance(response, dict)
 
 
 def reference_in(node: Node) -> str:

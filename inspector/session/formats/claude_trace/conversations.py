@@ -120,8 +120,8 @@ class TraceLog(RequestLog):
             return None
         texts = [made.text for made in first.blocks if made.block.kind is BlockKind.USER_TEXT]
         for thread in reversed(self.threads):
-            said = self._said.get(thread.number, "")
-            middle = said[len(said) // 4 :][:SUMMARY_MATCH_CHARACTERS]
+            reported = self._said.get(thread.number, "")
+            middle = reported[len(reported) // 4 :][:SUMMARY_MATCH_CHARACTERS]
             if len(middle) == SUMMARY_MATCH_CHARACTERS and any(middle in text for text in texts):
                 return thread
         if any(text.lstrip().startswith(CONTINUED) for text in texts):

@@ -35,7 +35,7 @@ STEP = re.compile(r"/cursor/transcript/(.+)/turn/(\d+)/step/\d+$")
 """Path that claude-tap gives to a step of a Cursor conversation, with conversation and turn."""
 
 REQUEST, UNANSWERED, OTHER = "request", "request without a response", "other request"
-TOLD = "step of a transcript"
+LOGGED_STEP = "step of a transcript"
 """Count names of exchanges."""
 
 
@@ -83,13 +83,13 @@ class ExchangeLog:
             counts[REQUEST if converse.response is not None else UNANSWERED] += 1
             self._messages.add_request(converse)
         elif path.endswith("/responses"):
-            said = exchange_of(body, exchange.response, exchange.events)
-            said.about.setdefault("timestamp", exchange.time)
-            counts[REQUEST if said.is_answered else UNANSWERED] += 1
+            reported = exchange_of(body, exchange.response, exchange.events)
+            reported.about.setdefault("timestamp", exchange.time)
+            counts[REQUEST if reported.is_answered else UNANSWERED] += 1
             self._items = self._items or ResponsesInterpreter(self._builder, self._messages.numbers)
-            self._items.add_exchange(said)
+            self._items.add_exchange(reported)
         elif (step := STEP.match(path)) is not None:
-            counts[TOLD] += 1
+            counts[LOGGED_STEP] += 1
             self._add_step(exchange, body.fields(), step[1], step[2])
         elif path.endswith(ENDINGS) and (google := google_request(body, exchange.response, path, exchange.time)):
             counts[REQUEST if google.response is not None else UNANSWERED] += 1
@@ -106,15 +106,15 @@ class ExchangeLog:
 
         Its time (time of logging) and its tools (guessed from calls) are ignored.
         """
-        told = self._told.setdefault(conversation, [])
+        reported = self._told.setdefault(conversation, [])
         if self._turns.get(conversation) != turn:
             self._turns[conversation] = turn
-            told += fields.items_of("messages")
+            reported += fields.items_of("messages")
         answer = exchange.response if exchange.response is not None and is_message(exchange.response.value()) else None
         about = fields.values_of("model")
-        self._messages.add_request(PlainConversation(list(told), fields.get("system"), None, answer, {}, about))
+        self._messages.add_request(PlainConversation(list(reported), fields.get("system"), None, answer, {}, about))
         if answer is not None:
-            told.append(answer)
+            reported.append(answer)
 
 
 def _about(exchange: HttpExchange) -> dict[str, Any]:

@@ -56,7 +56,7 @@ LONG = re.compile(r"<(?P<name>content|diff|new_str|args)>(?P<value>.*)</(?P=name
 
 RESULT = re.compile(r"\[(?P<tool>[\w.-]+)(?: for '.*?')?\] Result:", re.DOTALL)
 
-BESIDE = ("<environment_details>", "<task_progress>")
+INSERTED_PREFIXES = ("<environment_details>", "<task_progress>")
 """Prefixes of texts that the program adds to messages."""
 
 Part = dict[str, Any]
@@ -100,7 +100,7 @@ def result_places(parts: Sequence[Any]) -> Iterator[tuple[int, str]]:
             if text[header.end() :].strip():
                 yield place, tool
                 tool = ""
-        elif tool and text is not None and not text.lstrip().startswith(BESIDE):
+        elif tool and text is not None and not text.lstrip().startswith(INSERTED_PREFIXES):
             yield place, tool
             tool = ""
 

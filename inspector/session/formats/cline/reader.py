@@ -23,7 +23,7 @@ from inspector.session.formats.cline.display_messages import (
     text_of_change,
 )
 from inspector.session.formats.cline.messages import Called, calls_in, chat_message
-from inspector.session.formats.cline.records import EDITS, HISTORY, beside, history_of, index_of
+from inspector.session.formats.cline.records import EDITS, HISTORY, history_of, index_of, sidecars_of
 from inspector.session.json.codec import lenient_json
 from inspector.session.json.values import mapping, objects, seconds_of_any, string
 from inspector.session.json_reader import JsonReader
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 def task_reader(opened: Path, name: str) -> Reader:
     """Return a reader for a task, given its folder or any of its files."""
     path = history_of(opened)
-    (about,) = tuple(SidecarFile(one) for one in beside(path))
+    (about,) = tuple(SidecarFile(one) for one in sidecars_of(path))
     folder = path.resolve().parent.name
     index = SidecarFile(index_of(path), lambda tasks: left_out_in(tasks, folder))
     others = LinkedDocuments()
@@ -142,36 +142,36 @@ class ClineTask(DocumentInterpreter):
         return string(about.get("model"))
 
     def _add(self, place: int, value: dict[str, Any], origin: Origin, request: ClineRequest | None, model: str) -> None:
-        said = chat_message(value, place, self._open_calls)
+        reported = chat_message(value, place, self._open_calls)
         self._said[place] = (value, origin, self._open_calls)
-        if self._forked is not None and said.time is not None and said.time < self._forked:
-            said = replace(said, is_inherited=True)
-        if said.is_call:
-            began = request.time if request is not None and request.time else (said.time or 0) * 1000
+        if self._forked is not None and reported.time is not None and reported.time < self._forked:
+            reported = replace(reported, is_inherited=True)
+        if reported.is_call:
+            began = request.time if request is not None and request.time else (reported.time or 0) * 1000
             self._change(request, began)
-            usage = request.usage if request is not None and request.usage is not None else said.usage
-            said = replace(said, model=said.model or model, usage=usage)
-            self._open_calls = calls_in(said.value)
-        if said.is_summary or value.get("isTruncationMarker") is True:
-            added = [self._compact(value, said, origin)]
+            usage = request.usage if request is not None and request.usage is not None else reported.usage
+            reported = replace(reported, model=reported.model or model, usage=usage)
+            self._open_calls = calls_in(reported.value)
+        if reported.is_summary or value.get("isTruncationMarker") is True:
+            added = [self._compact(value, reported, origin)]
         else:
-            added = self._chat.say([said], origin)
+            added = self._chat.add_record([reported], origin)
         self._added[place] = added
         for name in ("condenseParent", "truncationParent"):
             self._hidden.setdefault(string(value.get(name)), []).extend(added)
 
-    def _compact(self, value: Mapping[str, Any], said: ChatMessage, origin: Origin) -> int:
+    def _compact(self, value: Mapping[str, Any], summary: ChatMessage, origin: Origin) -> int:
         """Apply Roo's compactions: a summary begins a new context, a marker hides the messages tagged with its id."""
-        (message,) = self._chat.messages([said], origin)
+        (message,) = self._chat.messages([summary], origin)
         gone = self._hidden.get(string(value.get("truncationId")), [])
         members = self._chat.members
-        if said.is_summary:
+        if summary.is_summary:
             noted = self._condensed.pop(0) if self._condensed else Condensed(None, None)
-            compaction = Compaction(0, "auto", noted.before, noted.after, time=said.time)
+            compaction = Compaction(0, "auto", noted.before, noted.after, time=summary.time)
             return self._chat.compact(compaction, message)
         if not gone:
-            return self._chat.put(said, message)
-        compaction = Compaction(0, "truncation", time=said.time)
+            return self._chat.put(summary, message)
+        compaction = Compaction(0, "truncation", time=summary.time)
         before = [index for index in members if index < min(gone)]
         kept = [index for index in members if index > min(gone) and index not in gone]
         return self._chat.compact(compaction, message, kept, before)

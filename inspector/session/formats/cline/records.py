@@ -35,7 +35,7 @@ def history_of(path: Path) -> Path:
     return path
 
 
-def beside(path: Path) -> tuple[Path, ...]:
+def sidecars_of(path: Path) -> tuple[Path, ...]:
     """Return the documents that describe the messages in `path`."""
     if path.name.endswith(SDK_SUFFIX):
         return (path.with_name(path.name.removesuffix(SDK_SUFFIX) + ".json"),)

@@ -165,7 +165,7 @@ class StreamInterpreter(RecordInterpreter):
         elif kind == TURN_ENDS:
             self._report(mapping(value.get("usage")), blocks_of_event(value, data, origin))
         elif kind not in ONLY_MARKERS and (kind not in ITEMS or (kind == ITEM_ENDS) is not is_plan(item)):
-            self._say(blocks_of_event(value, data, origin))
+            self._add_messages(blocks_of_event(value, data, origin))
         if kind in ENDS_OF_TURNS:
             self._thread.close()
             self._running.clear()
@@ -179,7 +179,7 @@ class StreamInterpreter(RecordInterpreter):
     def _tool(self, item: Mapping[str, Any], made: Sequence[Made], *, is_ended: bool) -> None:
         identifier = string(item.get("id"))
         is_known = identifier in self._running
-        self._say([(side, block) for side, block in made if side is ItemSide.TOOL or not is_known])
+        self._add_messages([(side, block) for side, block in made if side is ItemSide.TOOL or not is_known])
         if is_ended:
             self._running.discard(identifier)
             for thread in sequence(item.get("receiver_thread_ids")):
@@ -188,7 +188,7 @@ class StreamInterpreter(RecordInterpreter):
         else:
             self._running.add(identifier)
 
-    def _say(self, made: Sequence[Made]) -> None:
+    def _add_messages(self, made: Sequence[Made]) -> None:
         for side, (block, _) in made:
             if side is ItemSide.RESPONSE and block.kind is not BlockKind.THINKING:
                 self._characters += block.characters
@@ -211,7 +211,7 @@ class StreamInterpreter(RecordInterpreter):
         if usage is not None and is_of_turn and len(calls) == self._first_call + 1:
             calls[-1] = structs.replace(calls[-1], usage=usage)
         elif usage is not None:
-            self._say(shown)
+            self._add_messages(shown)
 
     def _holds_more(self, total: Mapping[str, Any], now: Mapping[str, int]) -> bool:
         """Return True if a first report exceeds the output of its turn; it must report reasoning tokens separately."""

@@ -63,7 +63,7 @@ class CopilotDocumentInterpreter(DocumentInterpreter):
                 before = self.builder.messages[thread.members[-1]]
                 if before.role is Role.ASSISTANT:
                     spoken[0] = replace(spoken[0], is_call=False)  # one response may be stored as several messages
-            thread.say(spoken, Origin(entry.offset, entry.length))
+            thread.add_record(spoken, Origin(entry.offset, entry.length))
 
     @staticmethod
     def blocks_of_record(record: bytes, origin: Origin, /) -> list[TextBlock]:
@@ -93,9 +93,9 @@ def _chat_messages(value: Mapping[str, Any], times: Mapping[tuple[str, str], flo
     kind, time = string(value.get("type")), seconds_of_any(value.get("timestamp"))
     identifier = string(value.get("id"))
     if kind in SPEAKERS:
-        said = {"role": SPEAKERS[kind], "content": string(value.get("text")) or string(value.get("content"))}
+        by_name = {"role": SPEAKERS[kind], "content": string(value.get("text")) or string(value.get("content"))}
         is_call = kind == "copilot"
-        return [ChatMessage(said, time, identifier, is_call=is_call, model=model if is_call else "")]
+        return [ChatMessage(by_name, time, identifier, is_call=is_call, model=model if is_call else "")]
     if kind in (REQUESTED, COMPLETED):
         return _called(value, time, model)
     text = string(value.get("text")) or string(value.get("message")) or compact_json(dict(value))
@@ -111,7 +111,7 @@ def _called(value: Mapping[str, Any], time: float | None, model: str) -> list[Ch
     if value.get("type") == COMPLETED:
         result = value.get("result")
         text = mapping(result).get("log") or result
-        said = text if isinstance(text, str) else "" if text is None else compact_json(text)
+        phrase = text if isinstance(text, str) else "" if text is None else compact_json(text)
         is_error = mapping(result).get("type") in ("failure", "rejected", "denied", "error")
-        made.append(ChatMessage({"role": "tool", "tool_call_id": call, "content": said, "is_error": is_error}, time))
+        made.append(ChatMessage({"role": "tool", "tool_call_id": call, "content": phrase, "is_error": is_error}, time))
     return made

@@ -40,7 +40,7 @@ def blocks_of_event(
         case EventKind.RESULT:
             return [_result(data, origin, tool_names)]
         case EventKind.USER:
-            return _said(data, origin)
+            return _message_key(data, origin)
         case EventKind.NOTIFICATION:
             return [text_block(BlockKind.USER_TEXT, clean_string(data.get("content")), origin)]
         case EventKind.SYSTEM:
@@ -96,7 +96,7 @@ def _result(data: Mapping[str, Any], origin: Origin, tool_names: Mapping[str, st
     )
 
 
-def _said(data: Mapping[str, Any], origin: Origin) -> list[TextBlock]:
+def _message_key(data: Mapping[str, Any], origin: Origin) -> list[TextBlock]:
     """Return a user message as sent to the model, with the tags that the program adds around the typed text."""
     text = clean_string(data.get("transformedContent")) or clean_string(data.get("content"))
     blocks = [text_block(BlockKind.USER_TEXT, text, origin)]

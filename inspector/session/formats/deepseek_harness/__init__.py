@@ -74,7 +74,7 @@ class DeepSeekHarnessFormat(Format):
         if version < 0:
             return False
         try:
-            return any(_version_of(beside) > version for beside in path.parent.iterdir())
+            return any(_version_of(sibling) > version for sibling in path.parent.iterdir())
         except OSError:
             return False
 

@@ -95,7 +95,7 @@ class HarnessInterpreter(RecordInterpreter):
             return []
         if value.get("type") == HEADER:
             return _definitions(record, origin.offset)
-        return blocks_of_chat([_said(value)], Origin(origin.offset, origin.length))
+        return blocks_of_chat([_chat_messages(value)], Origin(origin.offset, origin.length))
 
     def add(self, record: Record) -> None:
         event = record.value
@@ -114,7 +114,7 @@ class HarnessInterpreter(RecordInterpreter):
         elif kind == "session/title":
             self.builder.title = clean_string(data.get("title")) or self.builder.title
         elif not is_quiet(kind):
-            self._thread.say([ChatMessage(notice(compact_json(dict(event))))], record.origin)
+            self._thread.add_record([ChatMessage(notice(compact_json(dict(event))))], record.origin)
         elif not is_seed:
             self._take_billing(kind, event, data)
 
@@ -156,7 +156,7 @@ class HarnessInterpreter(RecordInterpreter):
 
     def _take_message(self, record: Record, *, is_seed: bool) -> None:
         event, kind = record.value, record.value.get("type")
-        chat = _said(event)
+        chat = _chat_messages(event)
         (message,) = self._thread.messages([chat], record.origin)
         is_answer = kind == ASSISTANT
         if not message.blocks and not is_answer:
@@ -231,7 +231,7 @@ class HarnessInterpreter(RecordInterpreter):
         context.carried = min(context.carried, len(members))
 
 
-def _said(event: Mapping[str, Any]) -> ChatMessage:
+def _chat_messages(event: Mapping[str, Any]) -> ChatMessage:
     kind = string(event.get("type"))
     if kind not in SURFACE:
         return ChatMessage(notice(compact_json(dict(event))))

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from inspector.session.blocks import TextBlock, text_block
-from inspector.session.formats.gemini.records import BESIDE, SPOKEN
+from inspector.session.formats.gemini.records import NOTICE_TYPES, SPOKEN
 from inspector.session.json.codec import clean_text, compact_json
 from inspector.session.json.lines import object_of
 from inspector.session.json.values import clean_string, count, mapping, objects, sequence, string
@@ -53,9 +53,9 @@ def parts_of(record: Mapping[str, Any], raw: bytes, offset: int) -> GeminiBlocks
     kind = string(record.get("type"))
     if kind == "gemini":
         return _response(record, origin)
-    if kind == "user" or (kind in BESIDE and _has_data(record)):
+    if kind == "user" or (kind in NOTICE_TYPES and _has_data(record)):
         return GeminiBlocks(spoken=list(_content(record, BlockKind.USER_TEXT, origin)))
-    if kind in BESIDE:
+    if kind in NOTICE_TYPES:
         text = "\n".join(made.text for made in _content(record, BlockKind.OTHER, origin))
         return GeminiBlocks(spoken=[text_block(BlockKind.OTHER, f"{kind}: {text}", origin.at(0, CONTENT))])
     return GeminiBlocks(spoken=[text_block(BlockKind.OTHER, raw.decode(errors="replace"), origin.at(0, CONTENT))])
@@ -64,7 +64,7 @@ def parts_of(record: Mapping[str, Any], raw: bytes, offset: int) -> GeminiBlocks
 def is_sent(record: Mapping[str, Any]) -> bool:
     """Return True if a record is part of the conversation, including `info` records with images read by a tool."""
     kind = string(record.get("type"))
-    return kind in SPOKEN or (kind in BESIDE and _has_data(record))
+    return kind in SPOKEN or (kind in NOTICE_TYPES and _has_data(record))
 
 
 def _has_data(record: Mapping[str, Any]) -> bool:

@@ -43,7 +43,7 @@ class About(NamedTuple):
     is_sent: bool
 
 
-class Share(IntEnum):
+class RecordPart(IntEnum):
     """The parts of a record that become separate messages, in order."""
 
     THOUGHTS = 0
@@ -69,7 +69,7 @@ class LoggedPart:
     """
 
     entry: int
-    share: Share
+    share: RecordPart
     about: About
     blocks: tuple[Block, ...]
     is_copy: bool = False
@@ -78,11 +78,11 @@ class LoggedPart:
 
     @property
     def is_sent(self) -> bool:
-        return self.about.is_sent and self.share is not Share.THOUGHTS
+        return self.about.is_sent and self.share is not RecordPart.THOUGHTS
 
     @property
     def is_response(self) -> bool:
-        return self.about.type == "gemini" and self.share is Share.SPOKEN
+        return self.about.type == "gemini" and self.share is RecordPart.SPOKEN
 
 
 @dataclass(eq=False)
@@ -223,12 +223,12 @@ class Log:
         The program's message list has thoughts in another form or none, which does not count as a change.
         """
         units = _units(len(self.entries), record)
-        if entry is not None and _said(entry.units) == _said(units):
+        if entry is not None and _texts(entry.units) == _texts(units):
             return entry
         made = self._entry()
         made.units = units
         if entry is not None:
-            made.units = [unit for unit in units if unit.share is not Share.THOUGHTS]
+            made.units = [unit for unit in units if unit.share is not RecordPart.THOUGHTS]
             for unit in made.units:
                 unit.is_copy = True
         return made
@@ -256,11 +256,15 @@ def _units(number: int, record: Record) -> list[LoggedPart]:
         is_sent=is_sent(value),
     )
     is_response = about.type == "gemini" and about.usage is not None
-    shares = ((Share.THOUGHTS, parts.thoughts), (Share.SPOKEN, parts.spoken), (Share.RESULTS, parts.results))
+    shares = (
+        (RecordPart.THOUGHTS, parts.thoughts),
+        (RecordPart.SPOKEN, parts.spoken),
+        (RecordPart.RESULTS, parts.results),
+    )
     return [
         LoggedPart(number, share, about, tuple(made.block for made in blocks))
         for share, blocks in shares
-        if blocks or (is_response and share is Share.SPOKEN)
+        if blocks or (is_response and share is RecordPart.SPOKEN)
     ]
 
 
@@ -287,7 +291,7 @@ def _sent(entries: Iterable[LoggedMessage]) -> list[LoggedPart]:
     return [unit for entry in entries for unit in entry.sent]
 
 
-def _said(units: Iterable[LoggedPart]) -> list[tuple[int, int, bytes, str]]:
+def _texts(units: Iterable[LoggedPart]) -> list[tuple[int, int, bytes, str]]:
     """Return the identity of a record's sent content. Thoughts are excluded: they vary with a record's form."""
     return [
         (unit.share, block.kind, block.digest, block.tool_call_id)

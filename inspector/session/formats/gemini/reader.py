@@ -8,7 +8,7 @@ from msgspec import structs
 
 from inspector.session.builder import OpenContext, SessionBuilder
 from inspector.session.formats.gemini.blocks import blocks_again
-from inspector.session.formats.gemini.log import Log, Share
+from inspector.session.formats.gemini.log import Log, RecordPart
 from inspector.session.formats.gemini.records import CHATS, MESSAGES, NAME
 from inspector.session.json.codec import clean_text
 from inspector.session.json.nodes import FileNode
@@ -75,7 +75,7 @@ class LogBuilder:
             block.tool_call_id
             for entry in log.entries
             for unit in entry.units
-            if unit.share is Share.RESULTS
+            if unit.share is RecordPart.RESULTS
             for block in unit.blocks
             if block.tool_call_id
         }
@@ -165,7 +165,7 @@ class LogBuilder:
 
 def _repeats_results(unit: LoggedPart) -> bool:
     """Return True if a record may repeat results that are also in the records of their calls."""
-    return unit.share is Share.SPOKEN and any(block.kind is BlockKind.TOOL_RESULT for block in unit.blocks)
+    return unit.share is RecordPart.SPOKEN and any(block.kind is BlockKind.TOOL_RESULT for block in unit.blocks)
 
 
 def _rows(log: Log) -> list[LoggedPart]:
@@ -185,7 +185,7 @@ def _shown(unit: LoggedPart, answered: set[str], names: dict[str, str]) -> tuple
         names.update(
             {block.tool_call_id: block.tool_name for block in unit.blocks if block.kind is BlockKind.TOOL_CALL}
         )
-    if unit.share is not Share.SPOKEN or BlockKind.TOOL_RESULT not in kinds:
+    if unit.share is not RecordPart.SPOKEN or BlockKind.TOOL_RESULT not in kinds:
         return unit.blocks
     return tuple(
         structs.replace(block, tool_name=block.tool_name or names.get(block.tool_call_id, ""))

@@ -13,7 +13,7 @@ MESSAGES = "messages"
 SPOKEN = frozenset({"user", "gemini"})
 """Types of conversation records."""
 
-BESIDE = frozenset({"info", "error", "warning"})
+NOTICE_TYPES = frozenset({"info", "error", "warning"})
 """Types that are shown but not sent."""
 
-KINDS = SPOKEN | BESIDE
+KINDS = SPOKEN | NOTICE_TYPES

@@ -204,7 +204,7 @@ def _subagents(content: Any) -> Iterator[tuple[str, str]]:
 
 def fill(builder: SessionBuilder, entries: Sequence[GooseMessage], model: str = "") -> None:
     """Fill a builder from all messages of a session."""
-    starts = {index for index in range(len(entries)) if _begins_anew(entries, index)}
+    starts = {index for index in range(len(entries)) if _begins_again(entries, index)}
     last = max(starts, default=0)
     thread, names = Thread(builder), dict[str, str]()
     index = 0
@@ -249,7 +249,7 @@ def _continues(begun: GooseMessage, entry: GooseMessage, *, is_now: bool) -> boo
     return is_sent and entry.role is Role.ASSISTANT and not entry.goes_on
 
 
-def _begins_anew(entries: Sequence[GooseMessage], index: int) -> bool:
+def _begins_again(entries: Sequence[GooseMessage], index: int) -> bool:
     """Return True for the summary left by a compaction."""
     entry = entries[index]
     if entry.role is not Role.USER or entry.for_person or not entry.is_spoken:

@@ -101,8 +101,8 @@ class GrokFormat(Format):
     def locate(self, path: Path, identifier: str) -> Path | None:
         """Find the session that this one was forked from, in a sibling folder of the same workspace."""
         folder = path if is_folder(path) else path.parent
-        beside = folder.with_name(identifier) if can_name_file(identifier) else None
-        return beside if beside is not None and is_file(beside / HISTORY) else None
+        sibling = folder.with_name(identifier) if can_name_file(identifier) else None
+        return sibling if sibling is not None and is_file(sibling / HISTORY) else None
 
 
 FORMATS = (GrokFormat(),)

@@ -191,12 +191,12 @@ class MatchedResponses(NamedTuple):
     Attributes:
         reports: Report per response; None if unknown.
         gone: Logged responses that are no longer in the history and have no report.
-        untold: Logged responses that cannot be matched.
+        unmatched: Logged responses that cannot be matched.
     """
 
     reports: list[ResponseReport | None]
     gone: list[LoggedResponse]
-    untold: list[LoggedResponse]
+    unmatched: list[LoggedResponse]
 
 
 def match_logged_responses(
@@ -221,8 +221,8 @@ def match_logged_responses(
     """
     reported = _reported(reports, logged)
     rows = _known_rows(calls, found, logged, reported)
-    told = MatchedResponses(list(found), [], [])
-    told.gone.extend(one for at, one in enumerate(logged) if rows[at] == GONE and at not in reported)
+    result = MatchedResponses(list(found), [], [])
+    result.gone.extend(one for at, one in enumerate(logged) if rows[at] == GONE and at not in reported)
     first_row, waiting = 0, list[LoggedResponse]()
     for at in range(len(logged) + 1):
         row = rows[at] if at < len(logged) else len(calls)
@@ -231,11 +231,11 @@ def match_logged_responses(
         if row is None:
             waiting.append(logged[at])
             continue
-        _settle(told, range(first_row, row), waiting, compactions)
-        if at < len(logged) and told.reports[row] is None:
-            told.reports[row] = logged[at].report(compactions)
+        _settle(result, range(first_row, row), waiting, compactions)
+        if at < len(logged) and result.reports[row] is None:
+            result.reports[row] = logged[at].report(compactions)
         first_row, waiting = row + 1, []
-    return told
+    return result
 
 
 GONE = -1
@@ -294,14 +294,14 @@ def _known_rows(
 
 
 def _settle(
-    told: MatchedResponses, rows: range, waiting: Sequence[LoggedResponse], compactions: Sequence[Compaction]
+    matched: MatchedResponses, rows: range, waiting: Sequence[LoggedResponse], compactions: Sequence[Compaction]
 ) -> None:
     """Assign unidentified responses to the rows between two identified ones."""
-    free = [row for row in rows if told.reports[row] is None]
+    free = [row for row in rows if matched.reports[row] is None]
     if len(free) == len(waiting):
         for row, one in zip(free, waiting, strict=True):
-            told.reports[row] = one.report(compactions)
+            matched.reports[row] = one.report(compactions)
     elif free:
-        told.untold.extend(waiting)
+        matched.unmatched.extend(waiting)
     else:
-        told.gone.extend(waiting)
+        matched.gone.extend(waiting)

@@ -25,7 +25,7 @@ def kind_of(row: Mapping[str, Any]) -> str:
     return string(row.get("type")) or KINDS.get(role, role)
 
 
-def said(row: Mapping[str, Any]) -> ChatMessage:
+def to_chat_message(row: Mapping[str, Any]) -> ChatMessage:
     kind = kind_of(row)
     if kind == "system":
         return ChatMessage({"role": "system", "content": _content(row.get("content"))})

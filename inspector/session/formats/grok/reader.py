@@ -14,7 +14,7 @@ from inspector.session.files import is_file
 from inspector.session.formats.chat import ChatThread, blocks_of_chat, chat_blocks
 from inspector.session.formats.grok import SUMMARY, UPDATES
 from inspector.session.formats.grok.log import UNMATCHED, MatchedResponses, SessionLog, match_logged_responses
-from inspector.session.formats.grok.messages import ASSISTANT, BACKEND, REASONING, kind_of, said
+from inspector.session.formats.grok.messages import ASSISTANT, BACKEND, REASONING, kind_of, to_chat_message
 from inspector.session.formats.grok.updates import ForwardingBuilder, UpdatesInterpreter, reports_of
 from inspector.session.json.codec import clean_text
 from inspector.session.json.lines import object_of
@@ -65,20 +65,20 @@ class GrokInterpreter(RecordInterpreter):
     """Builds a session from the rows of a history.
 
     Attributes:
-        told: Reports about its responses.
+        updates: Reports about its responses.
         log: The log of all sessions, read only if reports are missing.
     """
 
     def __init__(self, log: SessionLog) -> None:
         super().__init__()
         self.log = log
-        self.told = UpdatesInterpreter(ForwardingBuilder(self.builder, UPDATES))
+        self.updates = UpdatesInterpreter(ForwardingBuilder(self.builder, UPDATES))
         self._rows: list[HistoryRow] = []
         self._is_settled = False
         self._needs_log = False
 
     def add(self, record: Record) -> None:
-        kind, chat = kind_of(record.value), said(record.value)
+        kind, chat = kind_of(record.value), to_chat_message(record.value)
         (made,) = chat_blocks([chat.value], record.origin)
         content = chat.value.get("content")
         text = content if isinstance(content, str) else next((one.text for one in made), "")
@@ -91,7 +91,7 @@ class GrokInterpreter(RecordInterpreter):
     @staticmethod
     def blocks_of_record(record: bytes, origin: Origin, /) -> list[TextBlock]:
         value, _ = object_of(record)
-        return blocks_of_chat([said(value)], origin) if value is not None else []
+        return blocks_of_chat([to_chat_message(value)], origin) if value is not None else []
 
     def unsettle(self) -> None:
         """Mark the session for rebuilding after new reports."""
@@ -109,13 +109,13 @@ class GrokInterpreter(RecordInterpreter):
             return
         self._is_settled = True
         made = SessionBuilder()
-        told, compactions = self._usage_of_responses(), self.told.compactions
-        _assemble(made, self._rows, told.reports, compactions)
+        reported, compactions = self._usage_of_responses(), self.updates.compactions
+        _assemble(made, self._rows, reported.reports, compactions)
         self.builder.replace_all(made.complete_messages(), made.calls, made.contexts, made.compactions)
-        calls = {id(one) for one in told.reports if one is not None and not _is_copied(one, compactions)}
-        copied = [one for one in told.reports if one is not None and id(one) not in calls]
-        beside = {id(one): one for one in (*self.told.reports, *copied) if id(one) not in calls}
-        left = [*beside.values(), *(one.report(compactions) for one in told.gone)]
+        calls = {id(one) for one in reported.reports if one is not None and not _is_copied(one, compactions)}
+        copied = [one for one in reported.reports if one is not None and id(one) not in calls]
+        others = {id(one): one for one in (*self.updates.reports, *copied) if id(one) not in calls}
+        left = [*others.values(), *(one.report(compactions) for one in reported.gone)]
         self.builder.side_calls = {
             f"report {number}": SideCall(LEFT, _model(self._rows), report.time, report.usage, report.identifier)
             for number, report in enumerate(left)
@@ -125,22 +125,22 @@ class GrokInterpreter(RecordInterpreter):
     def _usage_of_responses(self) -> MatchedResponses:
         """Return the usage of each response from its report, or from the log without one."""
         answers = [row for row in self._rows if row.kind == ASSISTANT]
-        reports = reports_of([row.text for row in answers], self.told.reports)
-        self.builder.standing = ()
-        self._needs_log = not self.told.reports or None in reports
+        reports = reports_of([row.text for row in answers], self.updates.reports)
+        self.builder.current_diagnostics = ()
+        self._needs_log = not self.updates.reports or None in reports
         if self.log.path is not None:
-            self.builder.beside.pop(self.log.path, None)
+            self.builder.side_files.pop(self.log.path, None)
         if not self._needs_log:
             return MatchedResponses(reports, [], [])
         self.log.refresh()
         if self.log.path is not None:
-            self.builder.beside[self.log.path] = None
-        told = match_logged_responses(
-            [row.calls for row in answers], reports, self.told.reports, self.log.responses, self.told.compactions
+            self.builder.side_files[self.log.path] = None
+        reported = match_logged_responses(
+            [row.calls for row in answers], reports, self.updates.reports, self.log.responses, self.updates.compactions
         )
-        untold = (Diagnostic(UNMATCHED, one.line, one.offset) for one in told.untold)
-        self.builder.standing = (*self.log.problems, *untold)
-        return told
+        untold = (Diagnostic(UNMATCHED, one.line, one.offset) for one in reported.unmatched)
+        self.builder.current_diagnostics = (*self.log.problems, *untold)
+        return reported
 
 
 def _is_copied(report: ResponseReport, compactions: Sequence[Compaction]) -> bool:
@@ -206,7 +206,7 @@ class GrokReader:
         self._interpreter = GrokInterpreter(SessionLog(history.parent))
         self._history = JsonlReader(history, format_name, self._interpreter, opened)
         self._updates_path = history.with_name(UPDATES)
-        self._interpreter.builder.beside[self._updates_path] = None
+        self._interpreter.builder.side_files[self._updates_path] = None
         self._updates: JsonlReader | None = None
         self._summary = SidecarFile(history.with_name(SUMMARY))
         self._signals = SidecarFile(history.with_name(SIGNALS))
@@ -234,15 +234,15 @@ class GrokReader:
         before = self.snapshot()
         # Check all files, so that no change is reported twice.
         changed = [one for one in (self._summary, self._signals) if one.changed()]
-        told = self._refresh_updates()
+        reported = self._refresh_updates()
         change = self._history.refresh()
         if change not in (FileChange.NONE, FileChange.APPENDED):
             return change
-        if told is FileChange.REPLACED:
-            return told
-        if told is FileChange.APPENDED:
+        if reported is FileChange.REPLACED:
+            return reported
+        if reported is FileChange.APPENDED:
             self._interpreter.unsettle()
-        changes = (changed, told is FileChange.APPENDED, self._interpreter.look_at_log())
+        changes = (changed, reported is FileChange.APPENDED, self._interpreter.look_at_log())
         if change is FileChange.NONE and any(changes) and self.snapshot() != before:
             return FileChange.APPENDED
         return change
@@ -260,7 +260,7 @@ class GrokReader:
         if not is_file(self._updates_path):
             return False
         try:
-            self._updates = JsonlReader(self._updates_path, self._format, self._interpreter.told)
+            self._updates = JsonlReader(self._updates_path, self._format, self._interpreter.updates)
             for _ in self._updates.load():
                 pass
         except (SessionError, OSError):

@@ -72,7 +72,7 @@ class HermesMessage(Struct, frozen=True, gc=False):
     uid: str = ""
 
     @property
-    def said(self) -> tuple[Any, ...]:
+    def chat_messages(self) -> tuple[Any, ...]:
         """Content shared with copies in a branch. Calls and reasoning are not always copied."""
         left_out = (BlockKind.TOOL_CALL, BlockKind.THINKING)
         return (self.role, *(one.digest for one in self.blocks if one.characters and one.kind not in left_out))
@@ -353,7 +353,7 @@ def inherited(
     and omit calls. Newer ones keep the times and, since schema 31, the `message_uid` (`_handle_branch_command` and
     `session.branch` in NousResearch/hermes-agent); each older row was assigned a new one.
     """
-    keys = [entry.said for entry in before]
+    keys = [entry.chat_messages for entry in before]
     named = {entry.uid for entry in before} - {""}
     by_name = bool(entries) and entries[0].uid in named
     place, copied = 0, 0
@@ -361,7 +361,7 @@ def inherited(
         if by_name:
             found = place if entry.uid in named else None
         else:
-            found = next((at for at in range(place, len(keys)) if keys[at] == entry.said), None)
+            found = next((at for at in range(place, len(keys)) if keys[at] == entry.chat_messages), None)
         is_older = started is not None and entry.time is not None and entry.time < started
         if found is None and not is_older:
             break

@@ -97,7 +97,7 @@ class KimiCliInterpreter(RecordInterpreter):
         if value is None:
             return []
         message, _ = _innermost(mapping(value.get("message")))
-        return blocks_of_chat(said(message), origin)
+        return blocks_of_chat(to_chat_messages(message), origin)
 
     def add(self, record: Record) -> None:
         value, origin = record.value, record.origin
@@ -133,10 +133,10 @@ class KimiCliInterpreter(RecordInterpreter):
         elif kind == "CompactionEnd":
             self._compact(thread, message, origin, time)
         elif kind in ("ContentPart", "ToolCall"):
-            for chat in said(message):
+            for chat in to_chat_messages(message):
                 thread.answer(chat.value, origin, time)
         elif kind not in QUIET:
-            thread.say([ChatMessage(chat.value, time) for chat in said(message)], origin)
+            thread.add_record([ChatMessage(chat.value, time) for chat in to_chat_messages(message)], origin)
 
     def note(self, about: Mapping[str, Any]) -> None:
         """Record the title of the session or of the subagent's task."""
@@ -194,7 +194,7 @@ class KimiCliInterpreter(RecordInterpreter):
             kept -= 1
             seen += self.builder.messages[members[kept]].role in (Role.USER, Role.ASSISTANT)
         thread.compact(Compaction(0, "auto", self._tokens, time=time), None, members[kept:])
-        thread.say([ChatMessage(chat.value, time) for chat in said(message)], origin)
+        thread.add_record([ChatMessage(chat.value, time) for chat in to_chat_messages(message)], origin)
 
 
 def _innermost(message: Mapping[str, Any]) -> tuple[Mapping[str, Any], str]:
@@ -210,7 +210,7 @@ def _innermost(message: Mapping[str, Any]) -> tuple[Mapping[str, Any], str]:
     return message, agent
 
 
-def said(message: Mapping[str, Any]) -> list[ChatMessage]:
+def to_chat_messages(message: Mapping[str, Any]) -> list[ChatMessage]:
     kind, payload = string(message.get("type")), mapping(message.get("payload"))
     if kind in ("SteerInput", "TurnBegin"):
         return [ChatMessage({"role": "user", "content": parts_of(payload.get("user_input"))})]

@@ -95,7 +95,7 @@ class KimiCodeInterpreter(RecordInterpreter):
     @staticmethod
     def blocks_of_record(record: bytes, origin: Origin, /) -> list[TextBlock]:
         value, _ = object_of(record)
-        return blocks_of_chat(said(value), origin) if value is not None else []
+        return blocks_of_chat(to_chat_messages(value), origin) if value is not None else []
 
     def note(self, about: Mapping[str, Any]) -> None:
         """Record the session's state: title, origin of a fork, and the hierarchy of agents."""
@@ -154,11 +154,11 @@ class KimiCodeInterpreter(RecordInterpreter):
         if event:
             self._add_event(event, record, time)
         elif kind in ("context.append_message", "agent.message.appended"):
-            self._append(said(value), origin)
+            self._append(to_chat_messages(value), origin)
         elif kind in ("config.update", "profile.bind"):
             self._configure(value, origin)
         elif kind == "llm.tools_snapshot":
-            self._set_definitions("tools", said(value), origin)
+            self._set_definitions("tools", to_chat_messages(value), origin)
         elif kind == "context.apply_compaction":
             self._compact(value, origin, time)
         elif kind == "context.clear":
@@ -189,7 +189,7 @@ class KimiCodeInterpreter(RecordInterpreter):
         elif kind in ("full_compaction.cancel", "full_compaction.complete"):
             self._compacting = ""
         elif kind not in QUIET:
-            self._thread.say(said(value), origin)
+            self._thread.add_record(to_chat_messages(value), origin)
 
     def _configure(self, value: Mapping[str, Any], origin: Origin) -> None:
         place = clean_string(value.get("cwd"))
@@ -198,7 +198,7 @@ class KimiCodeInterpreter(RecordInterpreter):
         self._alias = clean_string(value.get("modelAlias")) or self._alias
         self._thread.model = clean_string(value.get("modelAlias")) or self._thread.model
         if string(value.get("systemPrompt")):
-            self._set_definitions("system", said(value), origin)
+            self._set_definitions("system", to_chat_messages(value), origin)
 
     def _set_definitions(self, name: str, chats: list[ChatMessage], origin: Origin) -> None:
         """Set the system prompt or tools; if they changed, begin a new context."""
@@ -233,7 +233,7 @@ class KimiCodeInterpreter(RecordInterpreter):
             if chat.is_call:
                 self._thread.go_on(chat, origin)
             else:
-                (index,) = self._thread.say([chat], origin)
+                (index,) = self._thread.add_record([chat], origin)
                 self._origins[index] = string(chat.value.get("origin"))
 
     def _flush(self) -> None:
@@ -260,13 +260,13 @@ class KimiCodeInterpreter(RecordInterpreter):
                 self._awaited.add(string(event.get("toolCallId")))
                 if string(event.get("name")) in STARTED:
                     self._tools[string(event.get("toolCallId"))] = string(event.get("name"))
-            for chat in said(value):
+            for chat in to_chat_messages(value):
                 self._thread.answer(chat.value, origin, time)
         else:
             identifier = string(event.get("toolCallId"))
             self._note_started(identifier, event.get("result"))
             if kind != "tool.result" or identifier in self._awaited:
-                self._thread.say(said(value), origin)
+                self._thread.add_record(to_chat_messages(value), origin)
             self._awaited.discard(identifier)
             self._flush()
 
@@ -290,7 +290,7 @@ class KimiCodeInterpreter(RecordInterpreter):
     def _compact(self, value: Mapping[str, Any], origin: Origin, time: float | None) -> None:
         around = self._around()
         history = [member for member in self._thread.members if member not in around]
-        (summary,) = self._thread.messages(said(value), origin)
+        (summary,) = self._thread.messages(to_chat_messages(value), origin)
         kept, before = self._kept(value, history), around
         if "keptUserMessageCount" in value:
             before, kept = [*around, *kept], []
@@ -351,7 +351,7 @@ class KimiCodeInterpreter(RecordInterpreter):
         self._thread.begin_step("", None)
 
 
-def said(value: Mapping[str, Any]) -> list[ChatMessage]:
+def to_chat_messages(value: Mapping[str, Any]) -> list[ChatMessage]:
     kind, time = string(value.get("type")), seconds_of_any(value.get("time"))
     if kind == "context.append_loop_event":
         return _event_messages(mapping(value.get("event")), time)

@@ -56,7 +56,7 @@ class WireReader(JsonlReader):
         """
         super().__init__(path, format_name, interpreter)
         self._note = note
-        self._beside = [SidecarFile(document, _told) for document in documents]
+        self._beside = [SidecarFile(document, _metadata) for document in documents]
 
     def snapshot(self) -> Session:
         self._note(next((found for one in self._beside if (found := one.value())), {}))
@@ -72,12 +72,12 @@ class WireReader(JsonlReader):
 
 TITLES = ("title", "customTitle", "custom_title", "description")
 
-TOLD = (*TITLES, "agents", "cwd", "forkedFrom", "workDir")
+METADATA_FIELDS = (*TITLES, "agents", "cwd", "forkedFrom", "workDir")
 """Relevant metadata fields; the others change with every prompt."""
 
 
-def _told(document: Any) -> dict[str, Any]:
-    return {name: value for name, value in mapping(document).items() if name in TOLD and value}
+def _metadata(document: Any) -> dict[str, Any]:
+    return {name: value for name, value in mapping(document).items() if name in METADATA_FIELDS and value}
 
 
 def title_of(about: Mapping[str, Any]) -> str:

@@ -38,7 +38,7 @@ class StepThread(ChatThread):
         """Add a part of the response."""
         chat = ChatMessage(value, self._time or time, self._identifier, is_call=True, model=self.model)
         if self._response is None:
-            (self._response,) = self.say([chat], origin)
+            (self._response,) = self.add_record([chat], origin)
             self._call = len(self._builder.calls) - 1
         else:
             (message,) = self.messages([chat], origin)

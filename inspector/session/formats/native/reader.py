@@ -41,7 +41,7 @@ class NativeInterpreter(RecordInterpreter):
     @staticmethod
     def blocks_of_record(record: bytes, origin: Origin, /) -> Sequence[TextBlock]:
         value, _ = object_of(record)
-        return blocks_of_chat(_said(value), origin) if value is not None else ()
+        return blocks_of_chat(_chat_messages(value), origin) if value is not None else ()
 
     def add(self, record: Record) -> None:
         value = record.value
@@ -53,12 +53,12 @@ class NativeInterpreter(RecordInterpreter):
         if isinstance(line, OwnSession):
             self._note(line)
         elif isinstance(line, OwnSideCall):
-            self._beside(line)
+            self._add_side_call(line)
         elif isinstance(line, OwnCompaction):
             self._compact(line, record)
         else:
             agent = line.agent if line is not None else ""
-            indices = self._thread(agent).say(_said(value), record.origin)
+            indices = self._thread(agent).add_record(_chat_messages(value), record.origin)
             if isinstance(line, OwnMessage) and line.id and indices:
                 self._indices[agent, line.id] = indices[0]
 
@@ -70,7 +70,7 @@ class NativeInterpreter(RecordInterpreter):
         builder.working_directory = clean_text(line.working_directory) or builder.working_directory
         builder.window = line.window or builder.window
 
-    def _beside(self, line: OwnSideCall) -> None:
+    def _add_side_call(self, line: OwnSideCall) -> None:
         known = self.builder.side_calls
         known[line.id or f"line {len(known)}"] = SideCall(
             clean_text(line.purpose),
@@ -90,8 +90,8 @@ class NativeInterpreter(RecordInterpreter):
             self.builder.diagnose(reason, record.line, record.offset, skipped=False)
         messages = self.builder.messages
         before = [index for index in sent if messages[index].role is Role.SYSTEM and index not in kept]
-        said = _said(record.value)
-        summary = thread.messages(said, record.origin)[0] if line.summary else None
+        reported = _chat_messages(record.value)
+        summary = thread.messages(reported, record.origin)[0] if line.summary else None
         made = Compaction(
             0, clean_text(line.trigger), line.tokens_before, line.tokens_after, time=seconds_of_any(line.time)
         )
@@ -114,7 +114,7 @@ def _line_of(value: Mapping[str, Any]) -> tuple[OwnLine | None, str]:
     return line, ""
 
 
-def _said(value: Mapping[str, Any]) -> list[ChatMessage]:
+def _chat_messages(value: Mapping[str, Any]) -> list[ChatMessage]:
     """Convert a line to a chat message; an invalid one becomes a notice."""
     line, _ = _line_of(value)
     if isinstance(line, OwnCompaction):

@@ -98,8 +98,8 @@ class OpenCodeFormat(Format):
             return None
         if is_folder(file) or file.suffix != ".json":
             return Locator(file, identifier).path
-        beside = file.with_name(f"{identifier}.json")
-        return beside if exists(beside) else None
+        sibling = file.with_name(f"{identifier}.json")
+        return sibling if exists(sibling) else None
 
     def is_bookkeeping(self, count_name: str) -> bool:
         from inspector.session.formats.opencode.blocks import QUIET

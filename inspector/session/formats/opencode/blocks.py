@@ -54,8 +54,8 @@ def blocks_of_error(info: Mapping[str, Any], origin: Origin) -> list[TextBlock]:
     error = mapping(info.get("error"))
     if not error:
         return []
-    said = mapping(error.get("data")).get("message") or error.get("message")
-    text = f"{string(error.get('name')) or 'error'}: {said if isinstance(said, str) else compact_json(dict(error))}"
+    given = mapping(error.get("data")).get("message") or error.get("message")
+    text = f"{string(error.get('name')) or 'error'}: {given if isinstance(given, str) else compact_json(dict(error))}"
     return [text_block(BlockKind.OTHER, clean_text(text), origin)]
 
 

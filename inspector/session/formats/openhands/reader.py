@@ -51,7 +51,7 @@ class EventThread(ChatThread):
         self._answered: dict[int, str] = {}
 
     def add_event_message(self, chat: ChatMessage, origin: Origin, event: str) -> None:
-        for index in self.say([chat], origin):
+        for index in self.add_record([chat], origin):
             self._note(index, event, self._builder.messages[index].blocks)
 
     def is_open(self, response: str) -> bool:
@@ -200,9 +200,9 @@ def parts_of(content: Any) -> Any:
 
 def _system(event: Mapping[str, Any]) -> list[Any]:
     tools = sequence(event.get("tools"))
-    said = [parts_of(event.get(name)) for name in ("system_prompt", "dynamic_context") if event.get(name)]
+    phrases = [parts_of(event.get(name)) for name in ("system_prompt", "dynamic_context") if event.get(name)]
     parts = [{"type": "text", "text": compact_json(tools)}] if tools else []
-    for one in said:
+    for one in phrases:
         parts += one if isinstance(one, list) else [{"type": "text", "text": one}]
     return parts
 
@@ -230,12 +230,15 @@ def _action(event: Mapping[str, Any]) -> dict[str, Any]:
     arguments = function.get("arguments", action)
     name = string(event.get("tool_name")) or string(function.get("name"))
     identifier = string(event.get("tool_call_id")) or string(call.get("id"))
-    said = parts_of(event.get("thought"))
+    reported = parts_of(event.get("thought"))
     reasoning = _reasoning(event)
     return {
         "role": "assistant",
         "reasoning_content": reasoning.get("reasoning_content"),
-        "content": [*reasoning.get("thought", []), *(said if isinstance(said, list) else [said] if said else [])],
+        "content": [
+            *reasoning.get("thought", []),
+            *(reported if isinstance(reported, list) else [reported] if reported else []),
+        ],
         "tool_calls": [{"id": identifier, "function": {"name": name, "arguments": arguments}}],
     }
 

@@ -100,15 +100,18 @@ def call_id(event: Mapping[str, Any]) -> str:
 
 def _answer(event: Mapping[str, Any], action: str, args: Mapping[str, Any], time: float | None) -> ChatMessage:
     response = response_of(event)
-    said = mapping(mapping(next(iter(objects(response.get("choices"))), {})).get("message"))
-    value: dict[str, Any] = {"role": "assistant", "reasoning_content": string(said.get("reasoning_content")) or None}
+    reported = mapping(mapping(next(iter(objects(response.get("choices"))), {})).get("message"))
+    value: dict[str, Any] = {
+        "role": "assistant",
+        "reasoning_content": string(reported.get("reasoning_content")) or None,
+    }
     if action == "message":
         value["content"] = string(args.get("content"))
     else:
         thought = args.get("thought")
         text = string(thought) if not isinstance(thought, dict) else string(thought.get("text"))
         value["content"] = text or None
-        value["tool_calls"] = [{"id": call_id(event), "function": _function(event, action, args, said)}]
+        value["tool_calls"] = [{"id": call_id(event), "function": _function(event, action, args, reported)}]
     return ChatMessage(
         value,
         time,
@@ -120,10 +123,10 @@ def _answer(event: Mapping[str, Any], action: str, args: Mapping[str, Any], time
 
 
 def _function(
-    event: Mapping[str, Any], action: str, args: Mapping[str, Any], said: Mapping[str, Any]
+    event: Mapping[str, Any], action: str, args: Mapping[str, Any], function: Mapping[str, Any]
 ) -> Mapping[str, Any]:
     """Return the call as made by the model if recorded, otherwise the resulting action."""
-    for call in objects(said.get("tool_calls")):
+    for call in objects(function.get("tool_calls")):
         if call.get("id") == call_id(event) and isinstance(call.get("function"), dict):
             return mapping(call["function"])
     name = string(mapping(event.get("tool_call_metadata")).get("function_name")) or action

@@ -82,8 +82,8 @@ class PiFormat(Format):
         return JsonlReader(path, self.name, PiInterpreter())
 
     def locate(self, path: Path, identifier: str) -> Path | None:
-        beside = path.with_name(identifier) if can_name_file(identifier) else None
-        return beside if beside is not None and exists(beside) else None
+        sibling = path.with_name(identifier) if can_name_file(identifier) else None
+        return sibling if sibling is not None and exists(sibling) else None
 
     def is_bookkeeping(self, count_name: str) -> bool:
         return count_name in QUIET

@@ -202,7 +202,7 @@ class PiInterpreter(RecordInterpreter):
             case EntryKind.QUIET:
                 pass
             case _ if blocks:
-                self._say(entry, kind, blocks, number)
+                self._add_messages(entry, kind, blocks, number)
 
     def _note(self, entry: Mapping[str, Any]) -> None:
         builder = self.builder
@@ -267,7 +267,7 @@ class PiInterpreter(RecordInterpreter):
             **flags,
         )
 
-    def _say(self, entry: Mapping[str, Any], kind: EntryKind, blocks: list[Block], number: int) -> None:
+    def _add_messages(self, entry: Mapping[str, Any], kind: EntryKind, blocks: list[Block], number: int) -> None:
         is_sent = kind in ROLES and not any(
             block.kind is BlockKind.TOOL_RESULT and block.tool_call_id in self._unsent_calls for block in blocks
         )

@@ -172,7 +172,7 @@ class RequestLog:
     def add_request(self, request: PlainConversation) -> None:
         """Add a request of a log to the conversation it continues, or to a new one."""
         names = ToolNames()
-        messages = self._beside(request)
+        messages = self._definitions(request)
         messages += [message for node in request.messages for message in self._repeated(node, names)]
         thread, common, messages = self._found(messages)
         opening = _opening(messages)
@@ -231,7 +231,7 @@ class RequestLog:
         if self._keep is not None:
             self._keep(blocks, node)
         # A list from memory is returned message by message.
-        apart = _apart(value, blocks) if self._keep is None else None
+        apart = _split_at_summary(value, blocks) if self._keep is None else None
         if apart is None:
             return [PlainMessage(node, role, blocks, about, marks=breakpoints_of_message(value, blocks))]
         written = _usage_of_summary(about.get("usage"))
@@ -352,7 +352,7 @@ class RequestLog:
         context.carried = len(context.members)
         thread.digests.append(message.digests)
 
-    def _beside(self, request: PlainConversation) -> list[PlainMessage]:
+    def _definitions(self, request: PlainConversation) -> list[PlainMessage]:
         """Return tools and system prompt as a first message, in the order used by the API."""
         blocks: list[TextBlock] = []
         marks: tuple[PlacedBreakpoint, ...] = ()
@@ -434,7 +434,7 @@ class _SplitMessage(NamedTuple):
     after: list[TextBlock]
 
 
-def _apart(message: Mapping[str, Any], blocks: Sequence[TextBlock]) -> _SplitMessage | None:
+def _split_at_summary(message: Mapping[str, Any], blocks: Sequence[TextBlock]) -> _SplitMessage | None:
     """Split a message at its last summary; None if there is none.
 
     Anthropic's API compacts automatically: a response begins with a block that replaces everything before it.

@@ -59,8 +59,8 @@ class QwenFormat(Format):
 
     def locate(self, path: Path, identifier: str) -> Path | None:
         """Find the origin or parent of a session in the same folder."""
-        beside = path.with_name(f"{identifier}.jsonl") if can_name_file(identifier) else None
-        return beside if beside is not None and exists(beside) else None
+        sibling = path.with_name(f"{identifier}.jsonl") if can_name_file(identifier) else None
+        return sibling if sibling is not None and exists(sibling) else None
 
     def is_bookkeeping(self, count_name: str) -> bool:
         from inspector.session.formats.qwen.reader import QUIET

@@ -100,7 +100,7 @@ class QwenInterpreter(RecordInterpreter):
     @staticmethod
     def blocks_of_record(record: bytes, origin: Origin, /) -> list[TextBlock]:
         value, _ = object_of(record)
-        return blocks_of_chat(said(value), origin) if value is not None else []
+        return blocks_of_chat(to_chat_messages(value), origin) if value is not None else []
 
     def add(self, record: Record) -> None:
         value, origin = record.value, record.origin
@@ -110,7 +110,7 @@ class QwenInterpreter(RecordInterpreter):
         agent = clean_string(value.get("agentId")) if value.get("isSidechain") is True else ""
         thread = self._thread(agent)
         if agent:
-            self._say(thread, value, origin, None)
+            self._add_messages(thread, value, origin, None)
             return
         identifier, parent = string(value.get("uuid")), string(value.get("parentUuid"))
         if identifier and identifier in self._nodes:
@@ -122,7 +122,7 @@ class QwenInterpreter(RecordInterpreter):
                 self._branch(thread, parent, record)
             self._nodes[identifier] = node
             self._leaf = identifier
-        self._say(thread, value, origin, node)
+        self._add_messages(thread, value, origin, node)
 
     def _note(self, value: Mapping[str, Any], kind: str, subtype: str) -> None:
         builder, about = self.builder, mapping(value.get("systemPayload"))
@@ -138,21 +138,23 @@ class QwenInterpreter(RecordInterpreter):
         if origin := clean_string(mapping(value.get("forkedFrom")).get("sessionId")):
             builder.link(SessionLink(LinkKind.CONTINUED, origin))
 
-    def _say(self, thread: QwenThread, value: Mapping[str, Any], origin: Origin, node: QwenNode | None) -> None:
+    def _add_messages(
+        self, thread: QwenThread, value: Mapping[str, Any], origin: Origin, node: QwenNode | None
+    ) -> None:
         """Add a record's messages, or begin a new context for a compression."""
-        chats = said(value)
+        chats = to_chat_messages(value)
         if string(value.get("subtype")) == COMPRESSION and chats and chats[0].role.value != "other":
             members = thread.compress(chats, origin, mapping(value.get("systemPayload")))
             if node is not None:
                 node.replaces = members
             return
-        for chat, index in zip(chats, thread.say(chats, origin), strict=True):
+        for chat, index in zip(chats, thread.add_record(chats, origin), strict=True):
             if node is not None and chat.role.value != "other":
                 node.sent.append(index)
 
     def _go_on_with(self, thread: QwenThread, value: Mapping[str, Any], origin: Origin, node: QwenNode) -> None:
         """Add another part of a message recorded earlier and update its usage."""
-        chats = said(value)
+        chats = to_chat_messages(value)
         if not node.sent or len(chats) != 1:
             return
         index = node.sent[-1]
@@ -201,7 +203,7 @@ class QwenInterpreter(RecordInterpreter):
         return thread
 
 
-def said(value: Mapping[str, Any]) -> list[ChatMessage]:
+def to_chat_messages(value: Mapping[str, Any]) -> list[ChatMessage]:
     """Convert a record to chat messages; empty if it is counted and not shown."""
     kind, subtype = string(value.get("type")), string(value.get("subtype"))
     time = seconds(string(value.get("timestamp")))

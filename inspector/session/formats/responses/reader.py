@@ -79,7 +79,7 @@ class LoggedThread(ItemThread):
     """A conversation of a log.
 
     Attributes:
-        beside: Digests of its system prompt and tools.
+        definition_digests: Digests of its system prompt and tools.
         sent: Its items repeated by requests, each with its message.
         responses: Ids of its responses.
         definitions: The message with its system prompt and tools, -1 for none.
@@ -87,7 +87,7 @@ class LoggedThread(ItemThread):
 
     def __init__(self, builder: SessionBuilder, number: int) -> None:
         super().__init__(builder, number)
-        self.beside: Digest = ()
+        self.definition_digests: Digest = ()
         self.sent: list[tuple[Digest, int]] = []
         self.responses: set[str] = set()
         self.definitions = NONE
@@ -148,14 +148,14 @@ class ResponsesInterpreter(RecordInterpreter):
         if conversation is None:
             names = ToolNames()
             items = self._items(exchange.input, names)
-            beside = self._beside(exchange)
-            conversation, start = self._continued(items, beside)
+            definitions = self._definitions(exchange)
+            conversation, start = self._continued(items, definitions)
             is_new = conversation is None
             if conversation is None:
                 conversation, start = self._new(), 0
-                self._add_definitions(conversation, beside)
-            elif conversation.beside != digest_of(beside):
-                self._change_definitions(conversation, beside)
+                self._add_definitions(conversation, definitions)
+            elif conversation.definition_digests != digest_of(definitions):
+                self._change_definitions(conversation, definitions)
             conversation.tool_names.update(names)
             for item in items[start:]:
                 # A request with a changed history repeats earlier responses.
@@ -221,7 +221,9 @@ class ResponsesInterpreter(RecordInterpreter):
         before = string(exchange.about.get("previous_response_id"))
         return next((one for one in reversed(self._conversations) if before and before in one.responses), None)
 
-    def _continued(self, items: Sequence[ReadItem], beside: Sequence[TextBlock]) -> tuple[LoggedThread | None, int]:
+    def _continued(
+        self, items: Sequence[ReadItem], definitions: Sequence[TextBlock]
+    ) -> tuple[LoggedThread | None, int]:
         """Return the conversation with the most items in common with a request, and the number of known items."""
         digests = [(place, item.digest) for place, item in enumerate(items) if item.digest]
         best: LoggedThread | None = None
@@ -233,7 +235,7 @@ class ResponsesInterpreter(RecordInterpreter):
                 if known != digest:
                     break
                 common += 1
-            if common >= max(most, 1) and conversation.beside == digest_of(beside):
+            if common >= max(most, 1) and conversation.definition_digests == digest_of(definitions):
                 best, most = conversation, common
             # Small side requests begin alike, with other instructions, and repeat no response.
             elif best is None and common == len(conversation.sent) > 1:
@@ -264,7 +266,7 @@ class ResponsesInterpreter(RecordInterpreter):
         self._conversations.append(conversation)
         return conversation
 
-    def _beside(self, exchange: Exchange) -> list[TextBlock]:
+    def _definitions(self, exchange: Exchange) -> list[TextBlock]:
         """Return tools and system prompt in the order used by the API."""
         made: list[TextBlock] = []
         for node, locator in ((exchange.tools, TOOLS), (exchange.instructions, SYSTEM)):
@@ -274,7 +276,7 @@ class ResponsesInterpreter(RecordInterpreter):
         return made
 
     def _add_definitions(self, conversation: LoggedThread, made: Sequence[TextBlock]) -> None:
-        conversation.beside = digest_of(made)
+        conversation.definition_digests = digest_of(made)
         if made:
             conversation.definitions = conversation.join(ItemSide.SYSTEM, [block for block, _ in made])
 

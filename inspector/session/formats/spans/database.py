@@ -104,7 +104,7 @@ class TraceRows(RowInterpreter):
             spans.builder.diagnose("JSON nested too deeply", 0, line, skipped=True)
         spans.builder.agent = before.agent or "VS Code Copilot Chat"
         spans.builder.identifier = clean_text(self._session)
-        spans.settle(anew=True)
+        spans.settle(has_new_builder=True)
         self.builder = spans.builder
 
     @staticmethod

@@ -74,10 +74,10 @@ def _message(message: Mapping[str, Any]) -> list[Chat]:
             content.append({"type": "text", "text": fields["content"]})
         else:
             content.append(part)
-    said: Chat = {"role": role, "content": content}
+    by_name: Chat = {"role": role, "content": content}
     if calls:
-        said["tool_calls"] = calls
-    return [said, *results] if content or calls else results or [{"role": role, "content": ""}]
+        by_name["tool_calls"] = calls
+    return [by_name, *results] if content or calls else results or [{"role": role, "content": ""}]
 
 
 def _media(fields: Mapping[str, Any], kind: str) -> Chat:
@@ -92,10 +92,10 @@ def _media(fields: Mapping[str, Any], kind: str) -> Chat:
 def _flat(fields: Mapping[str, Any]) -> list[Chat]:
     """Convert a message flattened into attributes; OpenInference prefixes them with `message.`."""
     own = {name.removeprefix("message."): value for name, value in fields.items()}
-    said: Chat = {"role": string(own.get("role")), "content": structured_text(own.get("content"))}
+    by_name: Chat = {"role": string(own.get("role")), "content": structured_text(own.get("content"))}
     parts = [part for one in _indexed(own, "contents.") if (part := _part(one)) is not None]
     if parts:
-        said["content"] = parts
+        by_name["content"] = parts
     calls = []
     for one in _indexed(own, "tool_calls."):
         call = {name.removeprefix("tool_call."): value for name, value in one.items()}
@@ -105,12 +105,12 @@ def _flat(fields: Mapping[str, Any]) -> list[Chat]:
         }
         calls.append({"id": string(call.get("id")), "type": "function", "function": function})
     if calls:
-        said["tool_calls"] = calls
+        by_name["tool_calls"] = calls
     if "tool_call_id" in own:
-        said["tool_call_id"] = string(own["tool_call_id"])
+        by_name["tool_call_id"] = string(own["tool_call_id"])
     if string(own.get("name")):
-        said["name"] = own["name"]
-    return [said]
+        by_name["name"] = own["name"]
+    return [by_name]
 
 
 def structured_text(value: Any) -> Any:

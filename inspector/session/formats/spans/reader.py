@@ -72,7 +72,7 @@ class SpanRequest:
     """A request from a span or log record.
 
     Attributes:
-        telling: Kind of the record.
+        kind: Kind of the record.
         trace, span, parent: Ids; empty if there are none.
         session: The conversation's id; empty if there is none.
         time: Start in seconds since the epoch, or None.
@@ -86,7 +86,7 @@ class SpanRequest:
         purpose: Purpose of a request outside the conversation.
     """
 
-    telling: SpanRecordKind
+    kind: SpanRecordKind
     trace: str
     span: str
     parent: str
@@ -182,9 +182,9 @@ class SpanInterpreter(RecordInterpreter):
         for item in document.items() or [document]:
             self.take(Record(item.value(), item.raw(), item.offset))
 
-    def settle(self, *, anew: bool = False) -> None:
+    def settle(self, *, has_new_builder: bool = False) -> None:
         """Rebuild the session from the selected requests; `anew` means that the builder was replaced."""
-        if self._is_settled and not anew:
+        if self._is_settled and not has_new_builder:
             return
         self._is_settled = True
         made = SessionBuilder()
@@ -254,7 +254,7 @@ def _request(
     messages = _messages(value, origin)
     has_answer = messages[-1].role is not Role.OTHER
     return SpanRequest(
-        telling=telling,
+        kind=telling,
         trace=trace_of(value),
         span=span_of(value),
         parent=parent_of(value),
@@ -312,17 +312,15 @@ def _counted(requests: Sequence[SpanRequest]) -> list[SpanRequest]:
     surest: dict[str, SpanRecordKind] = {}
     for request in requests:
         if request.usage is not None or request.answer is not None:
-            known = surest.get(request.context, request.telling)
-            surest[request.context] = min(known, request.telling)
+            known = surest.get(request.context, request.kind)
+            surest[request.context] = min(known, request.kind)
     details = {
-        (one.trace, one.span): one
-        for one in requests
-        if one.telling is SpanRecordKind.DETAILS and one.answer is not None
+        (one.trace, one.span): one for one in requests if one.kind is SpanRecordKind.DETAILS and one.answer is not None
     }
-    around = {(one.trace, one.span): one for one in requests if one.telling is SpanRecordKind.SPAN and one.span}
+    around = {(one.trace, one.span): one for one in requests if one.kind is SpanRecordKind.SPAN and one.span}
     found: list[SpanRequest] = []
     for request in requests:
-        if request.telling is not surest.get(request.context):
+        if request.kind is not surest.get(request.context):
             continue
         outer = around.get((request.trace, request.parent)) if request.parent else None
         if outer is not None and outer is not request and outer.usage == request.usage is not None:

@@ -124,10 +124,10 @@ def record_kind_of(value: Mapping[str, Any], attributes: Mapping[str, Any]) -> S
     """Classify a record; None if it does not describe a request."""
     event = string(attributes.get("event.name")) or string(value.get("eventName"))
     body = value.get("body", value.get("_body"))
-    said = string(mapping(body).get("stringValue")) or string(body)
-    if event == DETAILS or said.startswith("GenAI inference:"):
+    reported = string(mapping(body).get("stringValue")) or string(body)
+    if event == DETAILS or reported.startswith("GenAI inference:"):
         return SpanRecordKind.DETAILS
-    if event == TURN or said.startswith(TURN):
+    if event == TURN or reported.startswith(TURN):
         return SpanRecordKind.TURN
     if "spanId" not in value and "spanContext" not in value and value.get("type") != "span":
         return None

@@ -65,8 +65,8 @@ class SweAgentFormat(Format):
         from inspector.session.formats.swe_agent.reader import SweInterpreter
         from inspector.session.json_reader import JsonReader
 
-        beside = configuration_files(path)
-        return JsonReader(path, self.name, lambda: SweInterpreter(path, beside), beside)
+        configurations = configuration_files(path)
+        return JsonReader(path, self.name, lambda: SweInterpreter(path, configurations), configurations)
 
     def contained_sessions(self, path: Path) -> Sequence[ContainedSession]:
         from inspector.session.formats.swe_agent.reader import name_of_attempt, title_of

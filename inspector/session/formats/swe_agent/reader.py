@@ -57,8 +57,8 @@ def parts_of_answer(text: str, command: str | None = None, identifier: str = "")
         return [{"type": "text", "text": text}] if text else []
     call = {"type": "tool_use", "id": identifier, "name": TOOL, "input": {"command": found["command"]}}
     before, after = text[: found.start()].strip(), text[found.end() :].strip()
-    said = [{"type": "text", "text": before}] if before else []
-    return [*said, call, *([{"type": "text", "text": after}] if after else [])]
+    parts = [{"type": "text", "text": before}] if before else []
+    return [*parts, call, *([{"type": "text", "text": after}] if after else [])]
 
 
 def has_call(parts: Sequence[object]) -> bool:
@@ -149,8 +149,8 @@ class SweInterpreter(DocumentInterpreter):
         self.builder.title = title_of(fields.value_of("environment"), attempt if len(attempts) > 1 else None)
         if len(attempts) > 1:
             self.builder.identifier = f"{self._locator.file.stem}{SEPARATOR}{name_of_attempt(attempt)}"
-        beside = next((models for one in self._configurations if (models := one.value())), ())
-        models = models_in(fields.value_of("replay_config")) or beside
+        configured = next((models for one in self._configurations if (models := one.value())), ())
+        models = models_in(fields.value_of("replay_config")) or configured
         run = _Run(self.builder, model_of_attempt(models, attempt))
         steps = fields.items_of("trajectory")
         history = fields.items_of("history")
@@ -218,12 +218,12 @@ class _Run:
         if role in ("assistant", "step"):
             self._calls += 1
         call = self._awaits if is_result or role == "tool" else f"action-{self._calls}"
-        said = swe_chat_messages(entry, is_result=is_result, call=call)
-        said = [replace(one, model=self._model) if one.is_call else one for one in said]
-        added = self._chat.say(said, Origin(item.offset, item.length))
+        parts = swe_chat_messages(entry, is_result=is_result, call=call)
+        parts = [replace(one, model=self._model) if one.is_call else one for one in parts]
+        added = self._chat.add_record(parts, Origin(item.offset, item.length))
         self._awaits = ""
         self._message_at[-1] = added[0] if added else None
-        for one, index in zip(said, added, strict=True):
+        for one, index in zip(parts, added, strict=True):
             if one.is_call:
                 self._responses.append(index)
                 content = one.value["content"]
@@ -352,12 +352,12 @@ class MiniInterpreter(DocumentInterpreter):
             is_result = role == "user" and bool(awaits)
             calls += not is_result
             call = awaits if is_result else f"action-{calls}"
-            said = mini_chat_message(entry, call=call, is_result=is_result)
-            if said.is_call and not said.model:
-                said = replace(said, model=model)
-            chat.say([said], Origin(item.offset, item.length))
-            content = said.value.get("content")
-            awaits = call if said.is_call and isinstance(content, list) and has_call(content) else ""
+            reported = mini_chat_message(entry, call=call, is_result=is_result)
+            if reported.is_call and not reported.model:
+                reported = replace(reported, model=model)
+            chat.add_record([reported], Origin(item.offset, item.length))
+            content = reported.value.get("content")
+            awaits = call if reported.is_call and isinstance(content, list) and has_call(content) else ""
 
     @staticmethod
     def blocks_of_record(record: bytes, origin: Origin, /) -> list[TextBlock]:

@@ -34,12 +34,12 @@ TITLE_CHARACTERS = 120
 def chat_messages(record: Any) -> list[ChatMessage]:
     """Convert a transcript to chat messages. Calls are not recorded, so results have no matching call."""
     pieces = SPEAKER.split(string(mapping(record).get(FIELD)))
-    said = []
+    parts = []
     for role, text in zip(pieces[1::2], pieces[2::2], strict=True):
         words = text.removesuffix("\n")
         content = "" if role == "assistant" and words == NOTHING else words
-        said.append(ChatMessage({"role": role, "content": content}, is_call=role == "assistant"))
-    return said
+        parts.append(ChatMessage({"role": role, "content": content}, is_call=role == "assistant"))
+    return parts
 
 
 class TranscriptInterpreter(RecordInterpreter):
@@ -62,7 +62,7 @@ class TranscriptInterpreter(RecordInterpreter):
         if not self._is_settled and self._chosen is not None:
             fresh = SessionBuilder()
             chosen = self._chosen
-            ChatThread(fresh).say(chat_messages(chosen.value), chosen.origin)
+            ChatThread(fresh).add_record(chat_messages(chosen.value), chosen.origin)
             self.builder.replace_all(fresh.messages, fresh.calls, fresh.contexts, ())
             self.builder.identifier, self.builder.title = name_of(chosen.line), title_of(chosen.value)
             self._is_settled = True

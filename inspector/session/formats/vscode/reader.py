@@ -154,14 +154,14 @@ class ConversationWriter:
                 self._compact(turn, summary.round)
         if turn.surroundings and not self._surroundings:
             self._surroundings = [self._thread.add(Message(Role.USER, turn.surroundings, is_meta=True))]
-        self._say(turn)
+        self._add_messages(turn)
         context = self._thread.open_context()
         self._ends[id(request)] = (context, len(context.members))
         if request.is_left:
             for index in set(range(first, len(self._builder.messages))).difference(self._surroundings):
                 self._builder.replace_message(index, is_abandoned=True)
 
-    def _say(self, turn: Turn) -> None:
+    def _add_messages(self, turn: Turn) -> None:
         """Add a turn's messages and, after each round, the summary that ends there."""
         awaited = ""
         for message in turn.messages:
