@@ -27,7 +27,7 @@ class ListSnapshot(Sequence[Item_co]):
     Indexing is slower than in a tuple; iteration is as fast.
     """
 
-    __slots__ = ("_chunks", "_count", "_chunk_results")
+    __slots__ = ("_chunk_results", "_chunks", "_count")
 
     def __init__(self, items: Iterable[Item_co]) -> None:
         entries = tuple(items)
