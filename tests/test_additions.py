@@ -24,7 +24,7 @@ import numpy as np
 
 from inspector.strategies.core.batching import Batching
 from inspector.strategies.core.operations import CutText
-from inspector.strategies.core.parametrized import whole
+from inspector.strategies.core.parametrized import integer
 from inspector.strategies.core.schedule_builder import ScheduleBuilder
 from inspector.strategies.core.strategy import Decision
 from inspector.strategies.history.arrival_order import arrivals
@@ -43,8 +43,8 @@ class KeepBeginnings(Batching):
     summary = "Keep the beginning of older results."
     source = "made up"
 
-    newest: int = whole(3, "How many of the newest results stay.", "results", maximum=100)
-    beginning: int = whole(60, "Characters kept of older ones.", "characters", maximum=10_000)
+    newest: int = integer(3, "How many of the newest results stay.", "results", maximum=100)
+    beginning: int = integer(60, "Characters kept of older ones.", "characters", maximum=10_000)
 
     def schedule(self, history: History) -> Schedule:
         """A result is cut once so many came after it."""
