@@ -198,7 +198,7 @@ def test_the_address_works_once_and_nothing_is_shown_without_it(address: str):
 
 def test_what_no_browser_could_open_is_refused(capsys):
     assert main(["serve", str(SAMPLE), "--host", "0.0.0.0"]) == 2  # noqa: S104  refused
-    assert "name the one" in capsys.readouterr().err
+    assert "use one that reaches" in capsys.readouterr().err
 
 
 def test_without_what_serves_it_is_said_how_to_install_it(monkeypatch: pytest.MonkeyPatch, capsys):
