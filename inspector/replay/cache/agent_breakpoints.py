@@ -1,9 +1,9 @@
 """Cache breakpoints that agents set in their requests to Anthropic.
 
-Anthropic caches a prompt only up to blocks that a request marks with `cache_control`, at most four per request. The next
-request reads the longest earlier entry that ends at one of its own breakpoints or within 20 positions before it, and whose
-prefix is unchanged. So the price of an edit depends on where the agent sets breakpoints: with a single one at the end of the
-messages, an edit more than 20 positions back costs a rewrite of everything after the system prompt.
+Anthropic caches a prompt only up to blocks that a request marks with `cache_control`, at most four per request. The
+next request reads the longest earlier entry that ends at one of its own breakpoints or within 20 positions before it,
+and whose prefix is unchanged. So the price of an edit depends on where the agent sets breakpoints: with a single one at
+the end, an edit more than 20 positions back costs a rewrite of everything after the system prompt.
 
 Each rule cites its source. Claude Code's was captured from requests of released versions to a scripted local model.
 """
@@ -156,8 +156,7 @@ RULES: Final[Mapping[str, AgentRule]] = MappingProxyType(
 """The known rules by name, from the least caching to the most."""
 
 LEAST, MOST = RULES["claude-code"], RULES["hermes-0.19"]
-"""Rules between which an unknown agent is assumed to be: one breakpoint after the system prompt and one at the end, or three
-on the last messages. An agent that marks only the end caches even less."""
+"""Rules between which an unknown agent is assumed to be: system prompt and end, or system prompt and three messages."""
 
 _AGENTS: Final = (
     (re.compile(r"claude code|claude-code"), "claude-code"),
@@ -205,8 +204,8 @@ def breakpoints_of_prompts(
         prompt_blocks: Per call, number of blocks in its prompt.
 
     Returns:
-        Array of shape (calls, 4), ascending per row, `NOWHERE` first; int64. A count of 0 stands for system prompt and tools
-        that the file does not record.
+        Array of shape (calls, 4), ascending per row, `NOWHERE` first; int64. A count of 0 stands for a system prompt and
+        tools that the file does not record.
     """
     marks = np.full((len(prompt_blocks), MAX_PER_REQUEST), NOWHERE, dtype=np.int64)
     sides = _SIDES[kinds]

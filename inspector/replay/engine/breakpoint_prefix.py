@@ -1,8 +1,8 @@
 """The part of a shared prefix that a cache with breakpoints can read.
 
-Without breakpoints, a prompt reads the whole prefix that it shares with earlier prompts. With them, it reads an entry: a
-prefix that an earlier request marked, that no edit has changed since, and that ends at most 20 positions before a breakpoint
-of this request.
+Without breakpoints, a prompt reads the whole prefix that it shares with earlier prompts. With them, it reads an entry:
+a prefix that an earlier request marked, that no edit has changed since, and that ends at most 20 positions before a
+breakpoint of this request.
 """
 
 from __future__ import annotations
@@ -36,17 +36,26 @@ _UNCHANGED = np.iinfo(np.int64).max
 class Breakpoints:
     """Breakpoints of all prompts of a session, one row per entry of `PromptColumns.calls`.
 
+    Positions in a prompt are counts of leading blocks, so that they compare across the contexts of a thread.
+
     Attributes:
         applies: True if the call's provider caches at breakpoints, bool.
-        everywhere: True if the call's reads are not recorded, so that its breakpoints decide even without an edit, bool.
-        place: Per breakpoint, the place after its last block, ascending, `NOWHERE` first; shape (calls, 4), int64.
-        position: Per place, the cache positions before it, int64.
+        everywhere: True if the call's reads are not recorded, so breakpoints decide even without an edit, bool.
+        blocks: Per breakpoint, the number of blocks before it, ascending, `NOWHERE` first; shape (calls, 4), int64.
+        positions: Cache positions before each of `blocks`, same shape, int64.
+        system: Number of blocks before the first message, int64.
+        previous: Entry of the thread's previous call, -1 for its first, int64.
+        lasting: Number of leading blocks with entries that outlast the pause before the call, and the change of
+            context if it is the first of one, int64.
     """
 
     applies: NDArray[np.bool_]
     everywhere: NDArray[np.bool_]
-    place: Integers
-    position: Integers
+    blocks: Integers
+    positions: Integers
+    system: Integers
+    previous: Integers
+    lasting: Integers
 
     @classmethod
     def of(
@@ -55,6 +64,7 @@ class Breakpoints:
         rule: AgentRule,
         uses_breakpoints: NDArray[np.bool_],
         anchored: NDArray[np.bool_],
+        expired: NDArray[np.bool_],
         recorded: Mapping[int, Integers],
     ) -> Breakpoints:
         """Place the breakpoints of every call.
@@ -64,89 +74,92 @@ class Breakpoints:
             rule: The rule for requests that are not recorded.
             uses_breakpoints: Per call, True if its provider caches at breakpoints; the next call is like the last one.
             anchored: Per call, True if its cache reads are recorded.
+            expired: Per call, True if entries of the previous call have expired.
             recorded: Breakpoints of recorded requests by call, as ascending block counts.
         """
         columns, kind, message = layout.columns, layout.history.kind, layout.history.message
-        place = np.full((len(columns.calls), MAX_PER_REQUEST), NOWHERE, dtype=np.int64)
-        for context, entry, begin in zip(
-            layout.contexts, columns.first_call.tolist(), columns.first_place.tolist(), strict=False
-        ):
+        count = len(columns.calls)
+        blocks = np.full((count, MAX_PER_REQUEST), NOWHERE, dtype=np.int64)
+        positions = np.zeros_like(blocks)
+        previous = np.arange(count, dtype=np.int64) - 1
+        last_of_thread: dict[int, int] = {}
+        for context, entry in zip(layout.contexts, columns.first_call.tolist(), strict=False):
             if not len(context.calls):
                 continue
             marks = breakpoints_of_prompts(rule, kind[context.blocks], message[context.blocks], context.prompt_blocks)
             for row, call in enumerate(context.calls.tolist() if recorded else ()):
                 if call in recorded:
-                    marks[row] = NOWHERE
                     given = recorded[call][-MAX_PER_REQUEST:]
+                    marks[row] = NOWHERE
                     marks[row, MAX_PER_REQUEST - len(given) :] = given
-            place[entry : entry + len(marks)] = np.where(marks == NOWHERE, NOWHERE, marks + begin)
+            here = slice(entry, entry + len(marks))
+            blocks[here] = marks
+            positions[here] = layout.positions_before(context)[np.maximum(marks, 0)]
+            previous[entry] = last_of_thread.get(context.thread, -1)
+            last_of_thread[context.thread] = entry + len(marks) - 1
         last = bool(uses_breakpoints[-1]) if len(uses_breakpoints) else False
         applies = columns.of_calls(np.append(uses_breakpoints, last))
-        everywhere = columns.of_calls(np.append(~anchored, False)) & applies
-        position = np.concatenate([np.zeros(0, dtype=np.int64), *map(layout.positions_before, layout.contexts)])
-        return cls(applies, everywhere, place, position)
+        is_first = np.zeros(count, dtype=np.bool_)
+        is_first[columns.first_call[:-1][np.diff(columns.first_call) > 0]] = True
+        shared = columns.previous_end - columns.first_place[columns.context]
+        lasting = np.where(is_first, shared, _UNCHANGED)
+        return cls(
+            applies=applies,
+            everywhere=columns.of_calls(np.append(~anchored, False)) & applies,
+            blocks=blocks,
+            positions=positions,
+            system=layout.system_blocks[columns.context],
+            previous=previous,
+            lasting=np.where(columns.of_calls(np.append(expired, False)), NOWHERE, lasting),
+        )
 
 
-def readable(
-    layout: PromptLayout, breakpoints: Breakpoints, changed: Integers, ends: Integers, limited: NDArray[np.bool_]
-) -> tuple[Integers, NDArray[np.bool_]]:
-    """Return the place up to which each prompt reads, and which prompts read nothing.
+def readable_blocks(
+    breakpoints: Breakpoints, changed: Integers, unchanged: Integers, limited: NDArray[np.bool_]
+) -> Integers:
+    """Return the number of leading blocks that each prompt reads from the cache; -1 if no entry is in reach.
 
     Args:
-        layout: The session.
-        breakpoints: Breakpoints of its prompts.
-        changed: Per entry of `PromptColumns.calls`, the place of the first edited block shared with the previous prompt, -1
-            for none.
-        ends: Per entry, the place up to which the prompt is unchanged and was cached.
-        limited: Per entry, True if breakpoints decide what is read of it.
+        breakpoints: Breakpoints of the prompts.
+        changed: Per entry of `PromptColumns.calls`, the number of blocks before the first edited block that it shares
+            with the previous prompt; the largest integer if there is none.
+        unchanged: Per entry, the number of leading blocks that are unchanged and were cached.
+        limited: Per entry, True if breakpoints decide what is read.
     """
-    columns = layout.columns
+    reads = unchanged.copy()
     rows = np.flatnonzero(limited & breakpoints.applies)
-    reads = ends.copy()
-    nothing = np.zeros(len(ends), dtype=np.bool_)
     if not len(rows):
-        return reads, nothing
-    marks, position = breakpoints.place, breakpoints.position
-    first = columns.first_call[columns.context]
-    # A breakpoint before the first message is in every request, so its entry is always there.
-    fixed = np.where(marks <= _first_message(layout)[:, np.newaxis], marks, NOWHERE).max(axis=1)
-    best = np.where(fixed[rows] <= ends[rows], fixed[rows], NOWHERE)
-    intact = ends[rows].copy()
-    change = np.where(changed < 0, _UNCHANGED, changed)
-    own = marks[rows]
-    own_position = np.where(own == NOWHERE, -LOOKBACK_POSITIONS, position[np.maximum(own, 0)])
-    tail = np.where(own > fixed[rows][:, np.newaxis], own_position, _UNCHANGED).min(axis=1)
+        return reads
+    blocks, positions = breakpoints.blocks, breakpoints.positions
+    # A breakpoint before the first message is in every request of the thread, so its entry is always there.
+    before_messages = np.where(blocks <= breakpoints.system[:, np.newaxis], blocks, NOWHERE).max(axis=1)
+    fixed = before_messages[rows]
+    is_repeated = (breakpoints.previous[rows] >= 0) & (fixed <= unchanged[rows])
+    best = np.where(is_repeated, fixed, NOWHERE)
+    lasting = np.minimum(breakpoints.lasting, changed)
+    intact = np.minimum(unchanged[rows], breakpoints.lasting[rows])
+    own, own_positions = blocks[rows], positions[rows]
+    nearest = np.where(own > fixed[:, np.newaxis], own_positions, _UNCHANGED).min(axis=1)
     active = np.arange(len(rows))
-    back = 0
+    entries = rows
     while len(active):
-        back += 1
-        earlier = rows[active] - back
-        inside = earlier >= first[rows[active]]
-        active, earlier = active[inside], earlier[inside]
-        if not len(active):
-            break
-        if back > 1:
-            intact[active] = np.minimum(intact[active], change[earlier + 1])
-        entry = marks[earlier]
-        entry_position = np.where(entry == NOWHERE, -LOOKBACK_POSITIONS, position[np.maximum(entry, 0)])
-        is_intact = (entry != NOWHERE) & (entry <= intact[active][:, np.newaxis])
-        reach = np.zeros_like(is_intact)
+        earlier = breakpoints.previous[entries]
+        inside = earlier >= 0
+        active, entries = active[inside], earlier[inside]
+        marks, at = blocks[entries], positions[entries]
+        in_reach = np.zeros_like(marks, dtype=np.bool_)
         for column in range(MAX_PER_REQUEST):
-            mark, at = own[active, column][:, np.newaxis], own_position[active, column][:, np.newaxis]
-            reach |= (mark >= entry) & (at - entry_position < LOOKBACK_POSITIONS)
-        found = np.where(is_intact & reach, entry, NOWHERE).max(axis=1)
+            mark, place = own[active, column, np.newaxis], own_positions[active, column, np.newaxis]
+            in_reach |= (mark >= marks) & (place - at < LOOKBACK_POSITIONS)
+        is_intact = (marks != NOWHERE) & (marks <= intact[active, np.newaxis])
+        found = np.where(is_intact & in_reach, marks, NOWHERE).max(axis=1, initial=NOWHERE)
         best[active] = np.maximum(best[active], found)
-        # Requests only grow within a context, so older entries are shorter and further away.
-        newest = entry.max(axis=1)
-        far = tail[active] - entry_position.max(axis=1) >= LOOKBACK_POSITIONS
-        active = active[(best[active] < newest) & ~far]
-    nothing[rows] = best == NOWHERE
-    reads[rows] = np.where(best == NOWHERE, columns.first_place[columns.context][rows], best)
-    return reads, nothing
-
-
-def _first_message(layout: PromptLayout) -> Integers:
-    """Return the place of the first message after the system prompt, per entry of `PromptColumns.calls`."""
-    columns = layout.columns
-    places: Integers = (columns.first_place + layout.system_blocks)[columns.context]
-    return places
+        # Requests grow within a context, so older entries are shorter and further away.
+        newest, newest_at = marks.max(axis=1, initial=NOWHERE), at.max(axis=1, initial=0)
+        goes_on = (best[active] < np.minimum(newest, intact[active])) & (
+            nearest[active] - newest_at < LOOKBACK_POSITIONS
+        )
+        intact[active] = np.minimum(intact[active], lasting[entries])
+        active, entries = active[goes_on], entries[goes_on]
+    reads[rows] = best
+    return reads

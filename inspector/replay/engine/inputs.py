@@ -347,7 +347,10 @@ class ReplayInputs:
             for number, call in enumerate(calls)
             if call.marks and self.named_rule is None
         }
-        return Breakpoints.of(self.layout, self.breakpoint_rule, self.uses_breakpoints, self.anchored, recorded)
+        expired = self.gap_seconds > self.caches.lifetime
+        return Breakpoints.of(
+            self.layout, self.breakpoint_rule, self.uses_breakpoints, self.anchored, expired, recorded
+        )
 
     @property
     def has_lookback(self) -> bool:

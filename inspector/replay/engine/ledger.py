@@ -167,9 +167,7 @@ def served_usage(
         ),
         gap_seconds=inputs.gap_seconds[asked],
         same_model=inputs.same_model[asked],
-        positions_after_prefix=inputs.layout.positions_after(prefix.blocks)[asked]
-        if inputs.has_lookback
-        else None,
+        positions_after_prefix=inputs.layout.positions_after(prefix.blocks)[asked] if inputs.has_lookback else None,
         static_prefix_tokens=static,
         odds=odds if odds is None or calls is None else odds.rows(calls),
         recorded=None if odds is None else recorded,

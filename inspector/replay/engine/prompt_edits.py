@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from inspector.replay.engine.breakpoint_prefix import readable
+from inspector.replay.engine.breakpoint_prefix import readable_blocks
 from inspector.replay.engine.prefix_sums_2d import prefix_sums
 from inspector.strategies.core.rendition import Action
 
@@ -131,8 +131,9 @@ class PromptEdits:
         unread = np.zeros(len(ends), dtype=bool)
         if breakpoints is not None:
             limited = breakpoints.everywhere | ((ends < cached) & ~lengthened)
-            changed = np.full_like(changed, -1) if unbroken else changed
-            ends, unread = readable(self.layout, breakpoints, changed, ends, limited)
+            before_change = np.where((changed < 0) | unbroken, np.iinfo(np.int64).max, changed - begin)
+            blocks = readable_blocks(breakpoints, before_change, ends - begin, limited)
+            ends, unread = begin + np.maximum(blocks, 0), blocks < 0
         removed = self._removed_before(ends)
         return ReusablePrefix(
             blocks=columns.by_call(ends - begin),

@@ -161,7 +161,6 @@ class PromptLayout:
         begins[1:] &= ~((kind[1:] == kind[:-1]) & np.isin(kind[1:], _RUNS))
         return np.concatenate(([0], np.cumsum(begins, dtype=np.int64)))
 
-
     @cached_property
     def system_blocks(self) -> NDArray[np.int64]:
         """Number of leading blocks before the first message, per context. int64."""
