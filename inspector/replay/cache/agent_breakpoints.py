@@ -103,10 +103,9 @@ RULES: Final[Mapping[str, AgentRule]] = MappingProxyType(
             AgentRule(
                 "pi",
                 "pi",
-                "system prompt, last user message",
+                "system prompt, last message",
                 "badlogic/pi-mono packages/ai/src/providers/anthropic.ts at 83378aad",
                 newest=1,
-                users_only=True,
             ),
             AgentRule(
                 "openhands",
