@@ -63,7 +63,7 @@ class Breakpoints:
         layout: PromptLayout,
         rule: AgentRule,
         uses_breakpoints: NDArray[np.bool_],
-        anchored: NDArray[np.bool_],
+        follows: NDArray[np.bool_],
         expired: NDArray[np.bool_],
         recorded: Mapping[int, Integers],
     ) -> Breakpoints:
@@ -73,7 +73,7 @@ class Breakpoints:
             layout: The session.
             rule: The rule for requests that are not recorded.
             uses_breakpoints: Per call, True if its provider caches at breakpoints; the next call is like the last one.
-            anchored: Per call, True if its cache reads are recorded.
+            follows: Per call, True if its reads without an edit are known to follow the agent's breakpoints.
             expired: Per call, True if entries of the previous call have expired.
             recorded: Breakpoints of recorded requests by call, as ascending block counts.
         """
@@ -105,7 +105,7 @@ class Breakpoints:
         lasting = np.where(is_first, shared, _UNCHANGED)
         return cls(
             applies=applies,
-            everywhere=columns.of_calls(np.append(~anchored, False)) & applies,
+            everywhere=columns.of_calls(np.append(~follows, False)) & applies,
             blocks=blocks,
             positions=positions,
             system=layout.system_blocks[columns.context],

@@ -347,10 +347,10 @@ class ReplayInputs:
             for number, call in enumerate(calls)
             if call.marks and self.named_rule is None
         }
+        # Reads that are recorded, or learned from recorded ones, already follow the agent's breakpoints.
+        follows = self.anchored | self.uses_expected_reads
         expired = self.gap_seconds > self.caches.lifetime
-        return Breakpoints.of(
-            self.layout, self.breakpoint_rule, self.uses_breakpoints, self.anchored, expired, recorded
-        )
+        return Breakpoints.of(self.layout, self.breakpoint_rule, self.uses_breakpoints, follows, expired, recorded)
 
     @property
     def has_lookback(self) -> bool:

@@ -1,0 +1,144 @@
+"""Expected re-fetches of a plan: how often agents really fetched cut results again.
+
+The rates were measured on 311 recorded cuts in 216 public sessions (Claude Code compactions and microcompactions, Codex, pi,
+Copilot, OpenCode), by `scripts/real_cuts.py` and docs/evidence.md: the share of cut results that the agent fetched again
+within 30 calls, less the share for results of the same kind and age that were still in the prompt. Intervals are 95 %, by
+resampling sessions.
+
+A recovered result ages and is cut again, so a rate r stands for r + r² + … = r / (1 - r) re-fetches.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import isnan
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+import numpy as np
+
+from inspector.replay.analysis.plan_cuts import CHANGES, PlanCuts
+from inspector.replay.analysis.recoveries import usual_output
+from inspector.replay.pricing.rates import RateColumn
+from inspector.strategies.history.tools import ToolKind, tool_kind_mask
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from inspector.replay.engine.replay import Replay
+
+
+class Rate(NamedTuple):
+    """Share of cut results that are fetched again because of the cut: estimate and 95 % interval."""
+
+    rate: float
+    low: float
+    high: float
+
+
+READS: Final = ((3, Rate(0.359, 0.217, 0.488)), (5, Rate(0.334, 0.211, 0.462)), (20, Rate(0.151, 0.086, 0.224)))
+"""File reads by their age in calls at the cut, up to which each rate applies."""
+
+OLD_READS: Final = Rate(0.057, 0.031, 0.084)
+"""File reads cut later."""
+
+LARGE_READS: Final = Rate(0.160, 0.098, 0.225)
+"""File reads of more than `LARGE_CHARACTERS`, at any age."""
+
+LARGE_CHARACTERS: Final = 16_000
+
+COMMANDS: Final = Rate(0.0, 0.0, 0.016)
+"""Commands and searches: 586 cuts, -0.3 % (-1.9 to 1.6 %)."""
+
+OTHER: Final = Rate(0.058, 0.015, 0.094)
+"""Results of other tools, as for blanked results of all kinds."""
+
+CALLS_PER_REFETCH: Final = 247 / 341
+"""Extra calls per re-fetched result: several results share a call."""
+
+WITHIN: Final = 5
+"""Calls after the cut at which a re-fetch is priced: half of them come within five."""
+
+
+@dataclass(frozen=True, slots=True)
+class Refetches:
+    """Expected re-fetches of a plan on a session. All figures are projections.
+
+    Attributes:
+        count: Expected re-fetched results: estimate and 95 % interval.
+        per_100_calls: The same for extra calls, in 100 calls of the session.
+        cost: Dollars of them; None without a price.
+        is_measured: False if the plan cuts no tool result, so that no rate applies.
+    """
+
+    count: Rate
+    per_100_calls: Rate
+    cost: Rate | None
+    is_measured: bool
+
+    def net(self, saved: float | None) -> Rate | None:
+        """Return net savings in dollars, from the worst to the best end; None without a price.
+
+        Args:
+            saved: Dollars saved without re-fetches.
+        """
+        if saved is None or self.cost is None:
+            return None
+        return Rate(saved - self.cost.rate, saved - self.cost.high, saved - self.cost.low)
+
+
+def expected_refetches(replay: Replay, cuts: PlanCuts | None = None) -> Refetches:
+    """Sum the rates of all results that a plan cuts, and price the re-fetches.
+
+    Args:
+        replay: The session under the plan.
+        cuts: Its cuts, if already found.
+    """
+    found = PlanCuts.of(replay) if cuts is None else cuts
+    results = found.is_result
+    rates = _rates(replay, found)[:, results] * found.share[results]
+    rates = rates / (1 - np.minimum(rates, 0.9))
+    count = Rate(*rates.sum(axis=1).tolist())
+    calls = max(replay.history.call_count, 1)
+    per_100 = Rate(*(100 * CALLS_PER_REFETCH * each / calls for each in count))
+    each_usd = _costs(replay, found.block[results], found.call[results], found.age[results])
+    usd = (rates * each_usd).sum(axis=1)
+    cost = None if isnan(float(usd[0])) else Rate(*usd.tolist())
+    return Refetches(count, per_100, cost, bool(results.any()))
+
+
+def _rates(replay: Replay, cuts: PlanCuts) -> NDArray[np.float64]:
+    """Return the rate, its low and high end for every cut; shape (3, cuts)."""
+    history = replay.history
+    tool = history.tool[cuts.block]
+    quiet = tool_kind_mask(
+        history.tool_names, (ToolKind.SHELL, ToolKind.SEARCH, ToolKind.CONFIRMATION, ToolKind.LIGHT, *CHANGES)
+    )[tool]
+    table = np.array([*(rate for _, rate in READS), OLD_READS, COMMANDS, OTHER, LARGE_READS])
+    group = np.searchsorted([age for age, _ in READS], cuts.age, side="right")
+    group = np.where(cuts.is_read, group, np.where(quiet, len(READS) + 1, len(READS) + 2))
+    rates = table[group].T
+    is_large = cuts.is_read & (history.characters[cuts.block] > LARGE_CHARACTERS)
+    return np.where(is_large, np.maximum(rates, table[-1][:, np.newaxis]), rates)
+
+
+def _costs(
+    replay: Replay, block: NDArray[np.int32], call: NDArray[np.int32], age: NDArray[np.int64]
+) -> NDArray[np.float64]:
+    """Return dollars of one re-fetch of each block: its share of a call, the result written, and its stay until cut again."""
+    count = replay.history.call_count
+    if not len(block) or not count:
+        return np.zeros(len(block))
+    ledger, rates, ratio = replay.ledger, replay.inputs.rates, replay.inputs.sizes.ratio[:count]
+    read, other = rates.read_and_other(ledger)
+    rate = rates.of_prompts(ledger.prompt_tokens)
+    is_cached = (ledger.cache_read + ledger.cache_write) > 0
+    again = ledger.prompt_tokens * np.where(is_cached, read, other)
+    extra_call = again + usual_output(replay) * rate[:, RateColumn.OUTPUT] + rate[:, RateColumn.PER_CALL]
+    stay = np.concatenate(([0.0], np.cumsum(np.where(ledger.cache_read > 0, read, other) * ratio)))
+    at = np.minimum(call + WITHIN, count - 1)
+    until = np.minimum(at + np.maximum(age, 1), count)
+    tokens = replay.table.tokens[block]
+    costs: NDArray[np.float64] = CALLS_PER_REFETCH * extra_call[at] + tokens * (
+        ratio[at] * other[at] + stay[until] - stay[at]
+    )
+    return costs
