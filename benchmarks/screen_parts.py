@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from itertools import pairwise
 
-_ROWS = re.compile(r"rows ([0-9,]+)")
+_ROWS = re.compile(r"([0-9,]+) rows?\b")
 _COSTS = 3
 """Cost as recorded, cost under the plan, and what that saves."""
 

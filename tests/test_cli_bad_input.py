@@ -132,7 +132,7 @@ def test_a_damaged_session_is_read_as_far_as_it_goes_and_the_report_says_so(smal
     assert report["session"]["messages"] == whole["session"]["messages"]
     assert any("inspector formats" in warning for warning in report["warnings"])
     offset = sum(map(len, lines[:50]))
-    assert f"51  {offset:,}  left out" in explained
+    assert f"51  {offset:,}  skipped" in explained
 
 
 def test_a_session_cut_off_in_its_last_record_is_read_up_to_there(small: Path, tmp_path: Path, capsys):

@@ -253,9 +253,9 @@ def test_too_few_sessions_are_refused_with_the_number_and_why() -> None:
     few = compared([*both(9, before=[part(0)], after=[])[:9], *(made_up("after", at, part(at)) for at in range(3))])
     said = " ".join(before_after_text(few).split())
 
-    assert "too few sessions with a price to tell, 9 before and 3 after" in said
-    assert "with fewer than 5 of each a difference says more of chance" in said
-    assert "2 more after would do" in said
+    assert "too few sessions with a price to compare, 9 before and 3 after" in said
+    assert "with fewer than 5 in each set, chance dominates" in said
+    assert "2 more after needed" in said
     for measure in few.overall.measures:
         assert measure.told == "too few"
         assert measure.before is not None
@@ -268,8 +268,8 @@ def test_where_none_can_be_told_the_sessions_it_would_take_are_told() -> None:
 
     assert loose.told == tight.told == "not told"
     assert 0 <= (loose.more_sessions or 0) < (tight.more_sessions or 0)
-    assert f"about {tight.more_sessions:,} more sessions of each set" in tight.answer
-    assert tight.answer.endswith("are needed to tell one of 5 %")
+    assert f"about {tight.more_sessions:,} more sessions per set" in tight.answer
+    assert tight.answer.endswith("are needed to detect a difference of 5 %")
 
 
 def test_models_of_both_sets_are_compared_and_others_listed() -> None:
@@ -294,8 +294,8 @@ def test_what_else_differs_is_named_with_its_shares() -> None:
     said = compared([*before, *after]).differs
 
     assert "Claude Code 2.1.200, 100.0 % before and 0.0 % after" in said[0]
-    assert "whose calls are not in these figures, 100.0 % before and 0.0 % after" in said[1]
-    assert said[2] == "lengths of sessions differ: they are longer after, a median of 10 calls before, 30 after"
+    assert "(whose calls are not in these figures), 100.0 % before and 0.0 % after" in said[1]
+    assert said[2] == "session lengths differ: they are longer after, median 10 calls before, 30 after"
     assert compared(both(6, before=[part(0)], after=[part(0)])).differs == []
 
 
@@ -323,7 +323,7 @@ def test_sessions_without_a_time_without_a_call_and_those_that_cannot_be_read_ar
 
     assert [Path(each.path).name for each in found.left_out] == ["empty.jsonl", "local-agent.json"]
     assert "no call to a model" in found.left_out[0].problem
-    assert "no time in it" in found.left_out[1].problem
+    assert "has no times" in found.left_out[1].problem
     assert [Path(each.path).name for each in found.unread] == ["broken.jsonl"]
     assert "2 sessions left out" in " ".join(said.split())
     assert [Path(each.path).name for each in found.sessions] == ["own.jsonl"]
@@ -346,7 +346,7 @@ def test_a_session_in_both_sets_and_copies_of_one_count_once(tmp_path: Path) -> 
         ("2.jsonl", "before"),
     }
     assert [Path(each.path).name for each in found.left_out] == ["copy.jsonl"]
-    assert any("that both sets name" in warning for warning in found.warnings)
+    assert any("in both sets" in warning for warning in found.warnings)
 
 
 def test_files_may_be_named_and_options_repeated(sets: tuple[Path, Path], tmp_path: Path) -> None:
@@ -382,7 +382,7 @@ def test_a_screen_has_a_line_for_each_of_the_costliest_models_and_says_how_many_
     lines = before_after_text(compared(both(6, before=models, after=models))).splitlines()
 
     assert [line.split()[0] for line in lines if line.startswith("  model-")] == [f"model-{at}" for at in range(5)]
-    assert "    and 3 more models, which the other forms have" in lines
+    assert "    and 3 more models, listed in the other formats" in lines
 
 
 def test_pages_and_sheets_show_the_figures_of_the_json(report: BeforeAfterReport) -> None:
@@ -418,15 +418,15 @@ def test_names_from_sessions_can_not_drive_a_terminal_or_a_page() -> None:
         (("--before", "."), "add --after PATH"),
         (("--after", "."), "add --before PATH"),
         (("--before", ".", "--after", ".", "x.jsonl"), "in neither set"),
-        (("--before", ".", "--at", "2026-11-01"), "give the one or the others"),
-        (("--at", "2026-11-01"), "name it"),
-        (("--at", "yesterday", "."), "is no date"),
-        (("--before", ".", "--after", ".", "--effect", "0"), "is no size of a difference"),
+        (("--before", ".", "--at", "2026-11-01"), "use either --at"),
+        (("--at", "2026-11-01"), "add the folder"),
+        (("--at", "yesterday", "."), "is not a date"),
+        (("--before", ".", "--after", ".", "--effect", "0"), "is not a size of difference"),
         (("--before", ".", "--after", ".", "--sort", "name"), "--sort is for one session"),
         (("--before", ".", "--after", ".", "--runs-per-day", "3"), "--runs-per-day is for one session"),
-        (("x.jsonl", "--effect", "5%"), "--effect is for two sets"),
-        (("x.jsonl", "--format", "html"), "is for two sets of sessions"),
-        ((), "name a session"),
+        (("x.jsonl", "--effect", "5%"), "--effect requires two sets"),
+        (("x.jsonl", "--format", "html"), "requires two sets of sessions"),
+        ((), "pass a session"),
     ],
 )
 def test_a_line_that_means_nothing_is_refused_before_anything_is_read(

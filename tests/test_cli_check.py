@@ -57,7 +57,7 @@ def test_a_threshold_that_is_not_met_is_told_by_the_exit_code(corpus: Path, caps
     assert check["sessions"][0]["verdict"] == "beyond"
     outcome = run_here(capsys, "check", corpus / WITHIN, "--threshold", "0.01")
     assert outcome.code == 3
-    assert "beyond the threshold" in " ".join(outcome.out.split())
+    assert "exceeds the threshold" in " ".join(outcome.out.split())
 
 
 def test_a_folder_is_every_session_in_it_and_what_reports_no_usage_does_not_fail(folder: Path, capsys):
@@ -69,7 +69,7 @@ def test_a_folder_is_every_session_in_it_and_what_reports_no_usage_does_not_fail
         ("silent.json", "no usage"),
     }
     words = " ".join(run_here(capsys, "check", folder).out.split())
-    assert "it reports no usage, so there is nothing to check against" in words
+    assert "reports no usage, so there is nothing to compare" in words
     assert "1 within, 1 no usage" in words
 
 
@@ -110,7 +110,7 @@ def test_the_text_shows_the_figures_of_the_data(corpus: Path, capsys):
         share = with_minus_sign(f"{off:+.1f} %")
         assert f"{recorded:,.0f} recorded, {predicted:,.0f} predicted ({share})" in words
     for cut in session["cuts"]:
-        said = "tokens as the agent has it; our" if cut["what"] == "context before" else "tokens left by the provider's"
+        said = "tokens by the agent's count;" if cut["what"] == "context before" else "tokens left by the provider's"
         assert f"{cut['recorded']:,} {said}" in words
         assert f"{cut['replayed']:,} ({with_minus_sign(format(100 * cut['off'], '+.1f'))} %)" in words
     for shift in session["shifts"][:6]:

@@ -194,10 +194,10 @@ def test_formats_says_what_a_file_was_taken_for_why_and_what_is_in_it(small: Pat
     words = " ".join(run_here(capsys, "formats", small).out.split())
 
     assert "format claude-code" in words
-    assert "because" in words
+    assert "reason" in words
     for kind, count in kinds.items():
         assert f"{count} {kind}" in words
-    assert "Everything could be read." in words
+    assert "Everything was read." in words
 
 
 def test_formats_lists_every_format_with_where_it_is_looked_for():
@@ -221,7 +221,7 @@ def test_formats_says_of_a_database_and_of_a_folder_whether_it_is_there(tmp_path
     told = formats_text(all_formats(), 1_000)
 
     assert f"{tmp_path}/opencode/opencode.db (there)" in told
-    assert f"{tmp_path}/opencode/storage (not there)" in told
+    assert f"{tmp_path}/opencode/storage (missing)" in told
 
 
 def test_compare_has_a_row_for_every_strategy_and_the_best_comes_first(small: Path, capsys):

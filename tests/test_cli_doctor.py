@@ -80,7 +80,7 @@ def test_a_good_setup_is_said_to_be_well_and_home_is_not_told(tmp_path: Path) ->
     variables = {"TERM": "xterm-256color", "LANG": "C.UTF-8"}
     text, code = doctor_in_terminal(home, (120, 36), as_drawn, **variables)
     assert code == 0, text
-    assert "All is well" in text
+    assert "No problems found" in text
     assert "as expected" in text
     assert "120 columns, 36 rows" in text
     assert "1 session, in ~/.claude/projects" in text
@@ -110,19 +110,19 @@ def test_of_a_setup_where_everything_is_broken_each_thing_is_told_with_what_mend
     text, code = doctor_in_terminal(home, (40, 20), a_cell_for_every_byte, first, **broken)
     assert code == 3
     for problem, advice in (
-        ("40 columns, 20 rows: the screen is made for 80 columns", "enlarge the window"),
-        ("16, by COLORTERM=(not set)", "TERM=xterm-256color"),
+        ("40 columns, 20 rows: the screen needs 80 columns", "enlarge the window"),
+        ("16, from COLORTERM=(not set)", "TERM=xterm-256color"),
         ("ascii, LC_ALL=C: bars, lines and most languages cannot be printed", "export LC_ALL=C.UTF-8"),
-        ("rows do not line up", "UTF-8"),
-        ("cannot be written, so that the program cannot keep settings", "export XDG_CONFIG_HOME="),
-        ("refuses to tell of changes", "fs.inotify.max_user_instances"),
+        ("rows are misaligned", "UTF-8"),
+        ("not writable, so the program cannot store settings", "export XDG_CONFIG_HOME="),
+        ("rejects file events", "fs.inotify.max_user_instances"),
     ):
         assert problem in text
-        assert "\n  do " in text[text.index(problem) :]
+        assert "\n  fix " in text[text.index(problem) :]
         assert advice in text[text.index(problem) :]
     advised = {**home_variables(elsewhere), "HOME": str(home), "LC_ALL": "C.UTF-8", "TERM": "xterm-256color"}
     text, code = doctor_in_terminal(home, (80, 24), as_drawn, first, **advised)
-    assert "1 thing is to be mended" in text, "the events, which take an administrator"
+    assert "1 problem found" in text, "the events, which take an administrator"
     assert "! file events" in text
     assert code == 3
     assert list(home.iterdir()) == []
@@ -138,7 +138,7 @@ def test_a_terminal_that_draws_lines_twice_as_wide_is_told_what_to_do(tmp_path: 
     text, code = doctor_in_terminal(tmp_path, (120, 36), lambda sample: 2 * len(sample.decode()) + 1, LC_ALL="C.UTF-8")
     assert code == 3
     assert "box lines 6 cells, not 3" in text
-    assert "drawn narrow" in text
+    assert "ambiguous width narrow" in text
 
 
 def test_a_home_that_cannot_be_written_is_told_with_what_is_lost_and_what_to_do(tmp_path: Path) -> None:
@@ -149,7 +149,7 @@ def test_a_home_that_cannot_be_written_is_told_with_what_is_lost_and_what_to_do(
         tmp_path.chmod(0o700)
     assert outcome.code == 3
     text = re.sub(r" *\n {19}", " ", outcome.out)
-    assert "cannot be written, so that the program cannot keep settings" in text
+    assert "not writable, so the program cannot store settings" in text
     assert "export XDG_CACHE_HOME=/tmp/inspector-cache" in text
     assert list(tmp_path.iterdir()) == []
 
@@ -158,7 +158,7 @@ def test_a_system_that_tells_of_no_changes_is_told_what_to_do_and_what_is_done_i
     outcome = doctor(tmp_path, first=without_inotify())
     text = re.sub(r" *\n {19}", " ", outcome.out)
     assert outcome.code == 3
-    assert "1 thing is to be mended" in text
+    assert "1 problem found" in text
     assert "Too many open files" in text
     assert "ten times a second" in text
     assert "fs.inotify.max_user_instances" in text
@@ -187,7 +187,7 @@ def test_settings_and_prices_that_are_wrong_are_told(tmp_path: Path) -> None:
     assert outcome.code == 3
     assert "runs_per_day takes a number above 0" in text
     assert "did you mean theme?" in text
-    assert "prices.toml: not TOML" in text
+    assert "prices.toml is not valid TOML" in text
     assert str(tmp_path) not in text
 
 
@@ -224,7 +224,7 @@ def test_cleaning_removes_every_cache_and_nothing_else(tmp_path: Path) -> None:
     assert outcome.code == 0
     assert "4 files" in outcome.out
     assert "4.0 kB" in outcome.out
-    assert "1 there are not the program's own and stay" in outcome.out
+    assert "1 other files there do not belong to the program and stay" in outcome.out
     assert "removed 4 files, 4.0 kB" in outcome.err
     assert not any(file.exists() for file in files)
     assert all(each.exists() for each in (strange, outside, settings))

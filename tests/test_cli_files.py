@@ -67,11 +67,11 @@ def test_a_whole_file_is_printed_byte_for_byte_as_it_was_at_a_turn(session: Path
 
 def test_what_is_not_known_is_said_in_its_place(session: Path) -> None:
     told = run_program("files", session, "b.py", "--at", "last").out.splitlines()
-    assert told == ["⋯ lines 1 to 4 are not known ⋯", "five", "⋯ not known from line 6 on, if there are any ⋯"]
+    assert told == ["⋯ lines 1 to 4 are unknown ⋯", "five", "⋯ unknown from line 6 on, if there are more lines ⋯"]
     document = json.loads(run_program("files", session, "b.py", "--at", "last", "--format", "json").out)
     assert document["text"] is None
     assert [piece["known"] for piece in document["pieces"]] == [False, True, False]
-    assert "nothing was done to it yet" in run_program("files", session, "b.py", "--at", "1").err
+    assert "not read or changed yet" in run_program("files", session, "b.py", "--at", "1").err
 
 
 def test_two_turns_are_compared(session: Path) -> None:
@@ -109,7 +109,7 @@ def test_the_changelog_tells_intents_else_what_was_said_else_the_difference(sess
         (["a.py", "--at", "99"], 1, "there is no turn 99"),
         (["a.py", "--at", "call:77"], 1, "there is no call 77"),
         (["a.py", "--at", "2026-01-01"], 1, "the session has no recorded times"),
-        (["a.py", "--at", "soon"], 2, "is no turn, call or time"),
+        (["a.py", "--at", "soon"], 2, "is not a turn, call or time"),
         (["a.py", "--diff", "1"], 2, "expected 2 arguments"),
         (["--at", "3"], 2, "need a FILE"),
         (["a.py", "--at", "3", "--changelog"], 2, "not allowed with"),
@@ -136,7 +136,7 @@ def test_a_name_that_means_several_files_is_told_with_them(tmp_path: Path) -> No
 
 def test_a_session_without_files_says_so(tmp_path: Path) -> None:
     session = session_of(tmp_path / "s.jsonl", ("Bash", {"command": "ls"}, "a"))
-    assert "no file was read" in run_program("files", session).out
+    assert "no tool recorded" in run_program("files", session).out
     assert run_program("files", session, "--changelog").out == "no file was changed\n"
     assert run_program("files", tmp_path / "gone.jsonl").code == 1
 

@@ -138,8 +138,8 @@ def test_a_session_that_ends_every_process_is_named_and_no_other_is_missing(
     found = json.loads(reported(capsys, alike, "--processes", "2"))
 
     assert [each["path"].rpartition("/")[2] for each in found["unread"]] == [f"{ALWAYS}.jsonl"]
-    assert "ended in the middle" in found["unread"][0]["problem"]
-    assert "1 session that could not be read" in " ".join(found["warnings"])
+    assert "died 3 times" in found["unread"][0]["problem"]
+    assert "1 session could not be read" in " ".join(found["warnings"])
     assert found["baseline"] == expected["baseline"]
     assert (tmp_path / f"{ONCE}.jsonl.was-tried").exists()
 
@@ -330,7 +330,7 @@ def test_a_cluster_of_ones_own_is_reached_from_this_machine_alone_and_with_its_c
     monkeypatch.setattr(cluster_executor, "CONNECT_SECONDS", 1)
     outcome = run_here(capsys, "report", folder, "--scheduler", address)
     assert outcome.code == 1
-    assert "no scheduler of dask answers there" in outcome.err
+    assert "no dask scheduler answers there" in outcome.err
 
 
 @pytest.mark.long

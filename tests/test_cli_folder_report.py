@@ -165,7 +165,7 @@ def test_a_real_session_has_the_same_row_counted_or_not_where_all_was_reported(c
 
 def test_what_only_one_session_has_is_refused_for_many(folder: Path, capsys):
     assert main(["report", str(folder), "--ledger"]) == 2
-    assert "--ledger is for one session" in capsys.readouterr().err
+    assert "--ledger is for a single session" in capsys.readouterr().err
 
 
 def test_the_published_schema_is_that_of_the_types():
@@ -307,5 +307,5 @@ def test_what_compactions_did_is_that_of_each_session_and_medians_of_all(report:
     assert together.after is not None
     assert together.after.actions == median(each.after.actions for each in compared)
     text = folder_text(report)
-    assert "What recorded compactions did" in text
-    assert "actions are those to the next edit" in " ".join(text.split())
+    assert "Effect of recorded compactions" in text
+    assert "actions are counted until the next edit" in " ".join(text.split())

@@ -153,8 +153,8 @@ async def test_what_cannot_be_answered_is_told_to_the_model(tmp_path: Path) -> N
             told = await refusal(client, "file_state_at", path=path)
             assert "did not read or change a file named" in told
             assert "never told" not in told
-        assert "no tool result is called" in await refusal(client, "memory_query", execution_id="toolu_nothing")
-        assert "no session that may be asked about" in await refusal(client, "memory_query", session_id="another")
+        assert "no tool result has the id" in await refusal(client, "memory_query", execution_id="toolu_nothing")
+        assert "not an available session" in await refusal(client, "memory_query", session_id="another")
         assert "has to be 1 to 50" in await refusal(client, "memory_query", limit=0)
         assert "has to be 1 to 50" in await refusal(client, "changelog", limit=10_000)
         assert "has to be 0 or more" in await refusal(client, "memory_query", offset=-1)
@@ -164,7 +164,7 @@ async def test_what_cannot_be_answered_is_told_to_the_model(tmp_path: Path) -> N
         some = (await ask(client, "changelog", limit=1))["changes"][0]["path"]
         assert "one of turn, call and time" in await refusal(client, "file_state_at", path=some, turn=1, call=1)
         assert "there is no turn 99,999" in await refusal(client, "file_state_at", path=some, turn=99_999)
-        assert "is no time" in await refusal(client, "file_state_at", path=some, time="soon")
+        assert "is not a time" in await refusal(client, "file_state_at", path=some, time="soon")
 
 
 async def test_secrets_are_masked_wherever_a_page_begins_unless_they_are_allowed(tmp_path: Path) -> None:
@@ -207,7 +207,7 @@ async def test_without_a_path_it_answers_for_the_folder_it_is_started_in(private
         listed = await ask(client, "memory_query")
         assert [entry["begins"] for entry in listed["results"]] == ["here"]
     async with client_of(cwd=tmp_path) as client:
-        assert "was found: name one" in await refusal(client, "memory_query")
+        assert "was found: pass one" in await refusal(client, "memory_query")
 
 
 async def test_nothing_is_written_but_the_index(private_home: Path, tmp_path: Path) -> None:

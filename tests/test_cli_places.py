@@ -267,7 +267,7 @@ def test_on_the_screen_what_could_not_be_kept_is_told_and_all_else_works(place: 
         if home.parent.is_dir():
             resource.prlimit(program.child.pid, resource.RLIMIT_FSIZE, (16, 16))
             before = set(tmp_path.rglob("*"))  # how the session stood may be kept by now
-            program.press("z", "d", shows="Runs a day")
+            program.press("z", "d", shows="Runs per day")
             program.press("7", "enter", shows="could not be kept")
         program.press("w", "s", shows="Save the plan as")
         program.press("enter", shows="was not saved")
@@ -355,7 +355,7 @@ def test_too_little_memory_is_said_in_a_line_and_is_no_bug(
     monkeypatch.setattr("inspector.cli._run", fail)
     outcome = run_here(capsys, "report", str(SAMPLE))
     assert outcome.code == 1
-    assert "too little memory" in outcome.complaint
+    assert "not enough memory" in outcome.complaint
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="other systems hold nobody to the limit")
@@ -373,7 +373,7 @@ def test_a_limit_of_memory_that_is_too_small_is_told_in_a_line_with_what_is_need
     assert done.returncode == 1, done.stderr
     assert done.stdout == ""
     assert done.stderr.count("\n") == 1
-    assert f"the limit of {megabytes} MB on memory is too small" in done.stderr
+    assert f"the memory limit of {megabytes} MB is too small" in done.stderr
     assert "ulimit -v" in done.stderr
 
 
@@ -390,7 +390,7 @@ def test_the_screen_works_with_the_memory_it_asks_for_and_with_less_says_so_in_a
         program.until(lambda: not program.child.isalive(), "the end")
         said = " ".join(program.text.split())
     assert program.child.exitstatus == 1
-    assert f"the limit of {megabytes} MB on memory is too small for the screen; at least 1536 MB are needed" in said
+    assert f"the memory limit of {megabytes} MB is too small for the screen; at least 1536 MB are needed" in said
     assert "inspector report" in said
 
 
@@ -401,7 +401,7 @@ PAGE = ("report", str(SAMPLE), "--format", "html", "--no-compare", "--no-script"
 def test_with_little_address_space_a_page_has_its_charts_drawn_plainly_and_says_so() -> None:
     done = limited(f"-v {8 << 20}", *PAGE)
     assert (done.returncode, done.stderr) == (0, "")
-    assert "still pictures" in done.stdout
+    assert "charts are static" in done.stdout
     assert "<svg" in done.stdout
 
 
@@ -426,7 +426,7 @@ def test_with_little_address_space_a_picture_of_points_is_refused_in_a_line(tmp_
     assert done.returncode == 1
     assert done.stdout == ""
     assert done.stderr.count("\n") == 1
-    assert "charts need 128 GB of address space, and the limit is 8 GB" in done.stderr
+    assert "charts need 128 GB of address space, but the limit is 8 GB" in done.stderr
     assert "ulimit -v" in done.stderr
 
 
@@ -434,8 +434,8 @@ def test_a_first_start_without_sessions_says_what_to_do_and_shows_the_first_one_
     with TerminalProgram(tmp_path, size=(80, 24)) as program:
         program.until(lambda: "No sessions found on this machine" in program.text, "the empty list")
         assert "Or open a file: inspector FILE" in program.text
-        assert "To try it without one: inspector demo" in program.text
+        assert "To try it without an agent: inspector demo" in program.text
         folder = tmp_path / ".claude" / "projects" / "shop"
         folder.mkdir(parents=True)
         shutil.copy(SAMPLE, folder)
-        program.until(lambda: "1 shown of 1 session" in program.text, "a session")
+        program.until(lambda: "1 of 1 session shown" in program.text, "a session")

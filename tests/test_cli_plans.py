@@ -50,7 +50,7 @@ def test_a_saved_plan_takes_the_place_of_a_ready_one_and_a_file_that_of_both(tmp
     [
         ("carefull", ExitCode.WRONG_USAGE, "did you mean 'careful'?"),
         ("min", ExitCode.WRONG_USAGE, "did you mean 'mine'?"),
-        ("clear-old:keep=3", ExitCode.WRONG_USAGE, "say --strategy clear-old:keep=3"),
+        ("clear-old:keep=3", ExitCode.WRONG_USAGE, "use --strategy clear-old:keep=3"),
         ("none.toml", ExitCode.UNREADABLE, "none.toml: no such file or directory. Check the path."),
         ("./careful", ExitCode.UNREADABLE, "careful: no such file or directory. Check the path."),
         ("./", ExitCode.UNREADABLE, "a directory, not a file. Give the path of a file in it."),

@@ -95,7 +95,7 @@ def test_without_a_path_the_sessions_of_this_machine_are_looked_into(
 def test_an_id_that_nobody_has_says_what_is_near(identifier: str) -> None:
     outcome = run_program("recall", f"{identifier[:-1]}_", SAMPLE)
     assert outcome.code == 1
-    assert f"much like it are {identifier}" in outcome.complaint
+    assert f"similar ids: {identifier}" in outcome.complaint
     outcome = run_program("recall", "nothing", SAMPLE)
     assert outcome.code == 1
     assert "SESSION:MESSAGE" in outcome.complaint
@@ -116,7 +116,7 @@ def test_what_a_tool_was_called_with_is_printed_in_place_of_its_result(session: 
 def test_what_answers_no_call_is_not_taken_for_one() -> None:
     outcome = run_program("recall", "--call", ":1", SAMPLE)
     assert outcome.code == 1
-    assert "answers no tool call" in outcome.complaint
+    assert "does not answer a recorded tool call" in outcome.complaint
 
 
 def test_a_call_without_a_result_says_so(tmp_path: Path) -> None:
@@ -127,17 +127,17 @@ def test_a_call_without_a_result_says_so(tmp_path: Path) -> None:
     call = [block for block in open_session(path).blocks if block.kind is BlockKind.TOOL_CALL][-1]
     outcome = run_program("recall", call.tool_call_id, path)
     assert outcome.code == 1
-    assert "no result of it" in outcome.complaint
+    assert "without a result" in outcome.complaint
 
 
 @pytest.mark.parametrize(
     ("words", "says"),
     [
         (["--lines", "5-3"], "the smaller number first"),
-        (["--lines", "-"], "no range of lines"),
+        (["--lines", "-"], "not a range of lines"),
         (["--lines", "0"], "counted from 1"),
-        (["--head", "0"], "give 1 or more"),
-        (["--grep", "("], "no regular expression"),
+        (["--head", "0"], "use 1 or more"),
+        (["--grep", "("], "not a regular expression"),
         (["--head", "1", "--tail", "1"], "not allowed with"),
     ],
 )

@@ -39,17 +39,14 @@ def test_it_says_what_a_session_cost_and_why_on_one_screen(capsys) -> None:
     assert lines[0].endswith("cost $1.75")
     assert "cache reads $0.64 36.5 % of the bill cache writes $0.91 51.9 %" in said
     assert "uncached input $0.00 <0.1 % output $0.20 11.6 %" in said
-    assert "cache misses $0.30 more than reading would have cost, 17.2 % of the bill; 1 call" in said
+    assert "cache misses $0.30 more than cache reads, 17.2 % of the bill; 1 call" in said
     assert "call 18 $0.30 expired (5 min): 11 min 3 s after call 17" in said
-    assert "to prevent return sooner, or use the one-hour cache (call 18)" in said
+    assert "prevention return sooner, or use the one-hour cache (call 18)" in said
     assert "costliest results $0.15 Bash, message 9: 6,983 tokens, sent 21 times" in said
     assert "best plan cozempic-trim saves $0.31 (17.6 %), 1 later call needed cut text: net ~$0.28" in said
     assert REPLAY_CAVEAT in said
     assert "1-hour cache would have cost ~$0.10 more: 1 fewer miss" in said
-    assert (
-        "next call ~$0.21 once the cache is cold (from 2026-09-14 08:25 UTC), ~$0.017 before (97 of 100 read it)"
-        in said
-    )
+    assert "next call ~$0.21 once the cache is cold (from 2026-09-14 08:25 UTC), ~$0.017 before (hit rate 97 %)" in said
 
 
 def test_compactions_are_named_where_they_are_a_part_of_the_bill(corpus: Path, capsys) -> None:
@@ -63,7 +60,7 @@ def test_compactions_are_named_where_they_are_a_part_of_the_bill(corpus: Path, c
     for each, report in figures.items():
         found, cost = report["compacted"], report["baseline"]["cost_usd"]
         row = f"compactions all {found['compactions']} removed {found['removed_tokens'] / 1_000:.0f}k tokens · "
-        row += f"re-cached for ${found['recached_usd']:.2f}"
+        row += f"cache rewrites ${found['recached_usd']:.2f}"
         assert (row in said[each]) == ("compactions" in said[each]) == (found["recached_usd"] >= cost / 100)
     assert figures[path]["compacted"]["compactions"] == len(open_session(path).compactions)
     assert ["compactions" in text for text in said.values()] == [True, False]
@@ -170,12 +167,12 @@ def test_from_the_first_call_on_unless_said_otherwise(capsys) -> None:
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (("--at", "3"), "--at says from which call on: add --switch MODEL"),
+        (("--at", "3"), "--at is the first call on another model: add --switch MODEL"),
         (("--switch", "sonet"), "no price for sonet"),
-        (("--switch", "sonet"), "here there are claude-sonnet-4-6, claude-haiku-4-5"),
-        (("--switch", "claude-sonnet-4-6", "--at", "99"), "call 99 is not there: calls go from 1 to 34"),
-        (("--switch", "claude-sonnet-4-6", "--at", "0"), "'0' is no call; give its number, from 1"),
-        (("--switch", "a", "--model", "b"), "leave out --model"),
+        (("--switch", "sonet"), "this session uses claude-sonnet-4-6, claude-haiku-4-5"),
+        (("--switch", "claude-sonnet-4-6", "--at", "99"), "call 99 is out of range: calls are 1 to 34"),
+        (("--switch", "claude-sonnet-4-6", "--at", "0"), "'0' is not a call; use its number, from 1"),
+        (("--switch", "a", "--model", "b"), "remove --model"),
     ],
 )
 def test_a_switch_that_nothing_can_come_of_is_refused_with_what_to_do(words, said: str, capsys) -> None:
@@ -195,14 +192,14 @@ def test_reports_say_the_same_of_another_model_but_of_one_session_alone(tmp_path
     assert json.loads(report)["model_switches"] == alone
     assert "claude-sonnet-4-6 from call 20 on would have saved" in page
     assert (many.code, many.out) == (2, "")
-    assert "--switch is about one: name it" in many.err
+    assert "--switch needs one: pass its file" in many.err
 
 
 def test_a_session_without_a_price_is_answered_in_sizes(capsys) -> None:
     said = squeezed(run_here(capsys, "why", SAMPLES / "local-agent.json").out)
 
-    assert "cost unknown there is no price for its model" in said
-    assert "cache misses no prompt cache was read or written" in said
+    assert "cost unknown its model has no price" in said
+    assert "cache misses no prompt cache was used" in said
     assert "of the tokens" in said
     assert "no price for qwen3-coder-30b-a3b-instruct" in said
 
@@ -224,7 +221,7 @@ def test_what_names_no_single_session_is_refused_with_what_to_do(tmp_path: Path,
     )
 
     assert nothing.code == 2
-    assert "name a session, or say --last" in nothing.err
+    assert "pass a session, or --last" in nothing.err
     assert many.code == 1
     sessions = len(list(SAMPLES.glob("*.json*")))
     assert f"a directory with {sessions} sessions. Give the path of one, such as the newest: " in many.err

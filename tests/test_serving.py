@@ -238,7 +238,7 @@ async def test_screens_end_with_their_server_and_note_no_failure(how: str, priva
         screen = await window.screen()
         server.process.send_signal(signal.Signals[how])
         if how != "SIGKILL":
-            assert await window.farewell() == (WSCloseCode.GOING_AWAY, "inspector serve was ended.")
+            assert await window.farewell() == (WSCloseCode.GOING_AWAY, "inspector serve was stopped.")
         await until(lambda: is_gone(screen))
         assert await server.process.wait() == (-signal.SIGKILL if how == "SIGKILL" else 0)
         assert not list(private_home.rglob(LOG_NAME))

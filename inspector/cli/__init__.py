@@ -34,9 +34,9 @@ UNSUPPORTED = "win32"
 """The platform on which the commands do not run."""
 
 ON_WINDOWS = (
-    "inspector runs on Linux and macOS, and on Windows within WSL: wsl --install, then install it there; sessions of "
-    "agents outside of it are below /mnt/c: inspector /mnt/c/Users/NAME/.claude/projects. Without WSL the library can "
-    "be imported, though that was not tried on Windows itself: from inspector import compact"
+    "inspector runs on Linux and macOS, and on Windows in WSL: run wsl --install, then install inspector there. "
+    "Sessions of agents outside WSL are below /mnt/c: inspector /mnt/c/Users/NAME/.claude/projects. Without WSL, "
+    "only the library may work (untested on Windows): from inspector import compact"
 )
 
 
@@ -74,7 +74,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         forget(sys.stdout)
         return ExitCode.BROKEN_PIPE
     except MemoryError:
-        narrate("there is too little memory for this; where `ulimit -v` limits it, raise the limit")
+        narrate("not enough memory; if `ulimit -v` limits it, raise the limit")
         return ExitCode.UNREADABLE
     except Exception as error:  # last line of defense: a bug becomes one safe line, never silence
         from inspector.cli.memory import too_little_memory
@@ -136,5 +136,5 @@ def _bug(error: Exception) -> str:
     import traceback
 
     frames = traceback.extract_tb(error.__traceback__)
-    place = f"{frames[-1].filename}:{frames[-1].lineno}" if frames else "an unknown place"
-    return f"this is a bug: {type(error).__name__} in {place}; set {TRACEBACK_VARIABLE}=1 to see all of it"
+    place = f"{frames[-1].filename}:{frames[-1].lineno}" if frames else "an unknown location"
+    return f"this is a bug: {type(error).__name__} in {place}; set {TRACEBACK_VARIABLE}=1 to see the traceback"

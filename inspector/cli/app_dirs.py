@@ -33,9 +33,9 @@ class Cache(NamedTuple):
 
 
 CACHES = (
-    Cache("tokens", "counts of tokens", r"[0-9a-f]+\.npz"),
-    Cache("lists", "what the list says of each session", r"summaries\.msgpack"),
-    Cache("results", "results of tune and of reports on folders", r"[0-9a-f]{32}"),
+    Cache("tokens", "token counts", r"[0-9a-f]+\.npz"),
+    Cache("lists", "session summaries for the list", r"summaries\.msgpack"),
+    Cache("results", "results of tune and of folder reports", r"[0-9a-f]{32}"),
     Cache("recall", "the index of recall --search", r"texts\.db(-wal|-shm|-journal)?"),
 )
 
@@ -104,6 +104,6 @@ def app_folders() -> tuple[AppFolder, ...]:
     return (
         AppFolder("settings", user_config_path(APPLICATION), "settings", "XDG_CONFIG_HOME"),
         AppFolder("data", user_data_path(APPLICATION), "plans and pictures", "XDG_DATA_HOME"),
-        AppFolder("state", user_state_path(APPLICATION), "how sessions were left", "XDG_STATE_HOME"),
-        AppFolder("cache", user_cache_path(APPLICATION), "counts, so that each start counts anew", "XDG_CACHE_HOME"),
+        AppFolder("state", user_state_path(APPLICATION), "the view state of sessions", "XDG_STATE_HOME"),
+        AppFolder("cache", user_cache_path(APPLICATION), "token counts, so each start counts again", "XDG_CACHE_HOME"),
     )

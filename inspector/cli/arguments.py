@@ -53,17 +53,17 @@ def add_report_arguments(
         "--runs-per-day",
         metavar="N",
         type=_runs,
-        help="project savings to N runs like this one a day, and a month; a page of `inspector report` assumes 1",
+        help="project savings to N runs like this one per day and month; a page of `inspector report` assumes 1",
     )
     parser.add_argument(
         "--days-per-month",
         metavar="N",
         type=_days,
         default=DAYS_PER_MONTH,
-        help=f"days a month on which they run ({DAYS_PER_MONTH:g})",
+        help=f"days per month with such runs ({DAYS_PER_MONTH:g})",
     )
     parser.add_argument(
-        "--next-calls", metavar="N", type=_calls, help="project the session to N calls more, going on as it went"
+        "--next-calls", metavar="N", type=_calls, help="project the session to N more calls at the same pace"
     )
     add_uncertainty_argument(parser)
 
@@ -72,7 +72,7 @@ def add_uncertainty_argument(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--model-uncertainty",
         action="store_true",
-        help="widen savings by how much more, or less, work a model may need with a plan, by public experiments",
+        help="widen savings by the additional or saved work of a model with a plan, as in public experiments",
     )
 
 
@@ -80,26 +80,33 @@ def add_price_arguments(parser: ArgumentParser, *, cache: bool = True) -> None:
     """Add arguments for prices and, optionally, the prompt cache."""
     parser.add_argument("--model", metavar="NAME", help="price every call as this model")
     parser.add_argument(
-        "--price-file", metavar="FILE", type=Path, help="prices and names of models as TOML, before the bundled table"
+        "--price-file",
+        metavar="FILE",
+        type=Path,
+        help="prices and model names as TOML, consulted before the bundled table",
     )
     parser.add_argument(
-        "--factor", metavar="X", type=_factor, default=1.0, help="multiply every price: 0.5 for a batch at half price"
+        "--factor",
+        metavar="X",
+        type=_factor,
+        default=1.0,
+        help="multiply every price, such as 0.5 for batch jobs at half price",
     )
     parser.add_argument(
         "--rates",
         metavar="IN/OUT",
         type=_rates,
-        help="price every call at these dollars per million tokens: INPUT/OUTPUT[/CACHE-READ[/CACHE-WRITE]]",
+        help="price every call in dollars per million tokens: INPUT/OUTPUT[/CACHE-READ[/CACHE-WRITE]]",
     )
     if cache:
         parser.add_argument(
             "--window",
             metavar="TOKENS",
             type=_window,
-            help="the model's context window, where the file is wrong or silent",
+            help="the model's context window, if the file has none or a wrong one",
         )
         named = ", ".join(CACHE_NAMES)
-        about = f"serve every call from this prompt cache, whatever was reported: {named}"
+        about = f"serve every call from this prompt cache, regardless of reported usage: {named}"
         parser.add_argument("--cache", metavar="NAME", type=_cache, help=about)
 
 
@@ -115,20 +122,20 @@ def _rates(text: str) -> Rates:
 def _window(text: str) -> int:
     digits = text.replace(",", "").replace("_", "")
     if not digits.isdecimal() or not 1 <= int(digits) <= LARGEST_WINDOW:
-        raise ArgumentTypeError(f"{text!r} is no number of tokens; give 1 to {LARGEST_WINDOW:,}")
+        raise ArgumentTypeError(f"{text!r} is not a number of tokens; use 1 to {LARGEST_WINDOW:,}")
     return int(digits)
 
 
 def _calls(text: str) -> int:
     if not text.isdecimal() or not 1 <= int(text) <= MOST_NEXT_CALLS:
-        raise ArgumentTypeError(f"{text!r} is no number of calls; give 1 to {MOST_NEXT_CALLS:,}")
+        raise ArgumentTypeError(f"{text!r} is not a number of calls; use 1 to {MOST_NEXT_CALLS:,}")
     return int(text)
 
 
 def _days(text: str) -> float:
     value = _at_least_nothing(text, "number of days")
     if value > MOST_DAYS:
-        raise ArgumentTypeError(f"{text!r} is no number of days of a month; give 0 to {MOST_DAYS}")
+        raise ArgumentTypeError(f"{text!r} is not a number of days in a month; use 0 to {MOST_DAYS}")
     return value
 
 
@@ -146,11 +153,11 @@ def _at_least_nothing(text: str, what: str) -> float:
     except ValueError:
         value = math.nan
     if not 0 <= value < math.inf:
-        raise ArgumentTypeError(f"{text!r} is no {what}; give 0 or more")
+        raise ArgumentTypeError(f"{text!r} is not a {what}; use 0 or more")
     return value
 
 
 def _cache(text: str) -> str:
     if text not in CACHE_NAMES:
-        raise ArgumentTypeError(f"{text!r} is no prompt cache; there are {', '.join(CACHE_NAMES)}")
+        raise ArgumentTypeError(f"{text!r} is not a prompt cache; use one of {', '.join(CACHE_NAMES)}")
     return text

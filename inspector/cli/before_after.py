@@ -39,9 +39,9 @@ if TYPE_CHECKING:
 EFFECT = 0.1
 """Default size of difference to detect, as a share of before."""
 
-NO_TIME = "no time in it: which side of the date it is on cannot be told"
+NO_TIME = "has no times: unknown whether it is before or after the date"
 NO_CALL = "no call to a model"
-COPIED = "copied from another session: every call of it counts with that one"
+COPIED = "copied from another session: every call is counted for that one"
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,15 +96,15 @@ def compare_sets(options: Namespace) -> tuple[BeforeAfterReport, bool]:
             row = msgspec.json.decode(one.row, type=SetSession)
             sessions.append(msgspec.structs.replace(row, set=name))
     said = (
-        (doubly, "that both sets name: each counts once, with the set that names it more closely"),
-        (len(left_out), "left out, of which the list says why"),
+        (doubly, "in both sets: each is counted once, in the set with the more specific path"),
+        (len(left_out), "left out; see the list for reasons"),
     )
     warnings = [f"{IN_TEXT.plural(count, 'session')} {what}" for count, what in said if count]
     if ended:
         warnings.append(missing(len(named) - len(found), len(named), ended))
         narrate(warnings[-1])
     if copied:
-        warnings.append(f"{IN_TEXT.plural(copied, 'call')} copied from another session, counted with that one alone")
+        warnings.append(f"{IN_TEXT.plural(copied, 'call')} copied from another session, only counted for that one")
     paths = (options.before, options.after) if options.at is None else ([options.path], [options.path])
     report = before_after_report(
         sessions,

@@ -26,14 +26,16 @@ PROMISE_PERCENT = 0.5
 
 def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument(
-        "paths", nargs="+", metavar="PATH", type=Path, help="session files, or folders to check every session in"
+        "paths", nargs="+", metavar="PATH", type=Path, help="session files, or folders of sessions to check"
     )
     parser.add_argument(
         "--threshold",
         metavar="PERCENT",
         type=_percent,
         default=PROMISE_PERCENT,
-        help=f"half of the prompts are to be met within this, nine of ten within twice as much ({PROMISE_PERCENT})",
+        help=(
+            f"maximum error of half of the prompts, in percent; nine of ten may have twice as much ({PROMISE_PERCENT})"
+        ),
     )
     parser.add_argument("--format", choices=FORMATS, default="text", help="text for people (default), or json")
     add_price_arguments(parser, cache=False)
@@ -119,5 +121,5 @@ def _percent(text: str) -> float:
     except ValueError:
         value = math.nan
     if not 0 <= value <= 100:
-        raise ArgumentTypeError(f"{text!r} is no percentage; give 0 to 100")
+        raise ArgumentTypeError(f"{text!r} is not a percentage; use 0 to 100")
     return value

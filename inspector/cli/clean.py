@@ -22,16 +22,16 @@ def add_arguments(parser: ArgumentParser) -> None:
         "caches",
         nargs="*",
         metavar="CACHE",
-        help=f"{', '.join(names[:-1])} or {names[-1]}: these caches alone; nothing: all of them",
+        help=f"only these caches: {', '.join(names[:-1])} or {names[-1]}; default: all",
     )
-    parser.add_argument("-y", "--yes", action="store_true", help="do not ask")
+    parser.add_argument("-y", "--yes", action="store_true", help="do not ask for confirmation")
 
 
 def run(options: Namespace) -> int:
     """List the caches, confirm, and remove them."""
     names = {cache.name for cache in CACHES}
     if unknown := [name for name in options.caches if name not in names]:
-        message = f"there is no cache {unknown[0]}; there are {', '.join(cache.name for cache in CACHES)}"
+        message = f"unknown cache {unknown[0]}; use one of {', '.join(cache.name for cache in CACHES)}"
         raise CommandError(message, ExitCode.WRONG_USAGE)
     try:
         found = [content_of(cache) for cache in CACHES if not options.caches or cache.name in options.caches]
@@ -58,10 +58,12 @@ def _listing(found: Sequence[CacheContent]) -> str:
         lines.append(f"{content.cache.name:<9}{len(content.files):>7,} {_files(len(content.files)):<6}{size:>8}")
         lines[-1] += f"  {content.cache.text}: {one_line(shown_path(content.folder))}"
         if content.foreign_entries:
-            lines.append(f"{'':<9}{content.foreign_entries:>7,} there are not the program's own and stay")
+            lines.append(
+                f"{'':<9}{content.foreign_entries:>7,} other files there do not belong to the program and stay"
+            )
     total = sum(content.size for content in found)
     count = sum(len(content.files) for content in found)
-    lines.append(f"{'in all':<9}{count:>7,} {_files(count):<6}{file_size(total) if count else 'empty':>8}")
+    lines.append(f"{'total':<9}{count:>7,} {_files(count):<6}{file_size(total) if count else 'empty':>8}")
     return "".join(f"{line}\n" for line in lines)
 
 
@@ -76,7 +78,7 @@ def _agreed(count: int) -> bool:
         CommandError: There is no terminal.
     """
     if not is_terminal(sys.stdin) or not is_terminal(sys.stderr):
-        raise CommandError("nothing was removed: say --yes where nobody can be asked", ExitCode.WRONG_USAGE)
+        raise CommandError("nothing was removed: confirm with --yes when there is no terminal", ExitCode.WRONG_USAGE)
     sys.stderr.write(f"Remove {'this' if count == 1 else 'these'} {count:,} {_files(count)}? [y/N] ")
     sys.stderr.flush()
     return sys.stdin.readline().strip().lower() in ("y", "yes")

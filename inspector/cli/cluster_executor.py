@@ -102,9 +102,7 @@ class ClusterExecutor(SessionExecutor):
             with without_ctrl_c():
                 client = distributed.Client(address, timeout=CONNECT_SECONDS, set_as_default=False)
         except (OSError, ValueError, TypeError) as error:
-            message = (
-                f"--scheduler {address}: no scheduler of dask answers there ({str(error) or type(error).__name__})"
-            )
+            message = f"--scheduler {address}: no dask scheduler answers there ({str(error) or type(error).__name__})"
             raise CommandError(message) from None
         return cls(client, None, f"the cluster at {address}")
 
@@ -226,7 +224,7 @@ class ClusterExecutor(SessionExecutor):
         except TimeoutError:
             raise
         except (CancelledError, FutureCancelledError):
-            self.ended = self.ended or f"{self._name}, which is gone,"
+            self.ended = self.ended or f"{self._name}, which disappeared,"
             return None
         except Exception as error:  # noqa: BLE001  any failure of a different installation
             raise self._strange(f"{type(error).__name__}: {error}") from None
@@ -238,7 +236,7 @@ class ClusterExecutor(SessionExecutor):
 
     def _strange(self, what: str) -> CommandError:
         return CommandError(
-            f"{self._name} has workers that would not work out the same figures ({what}); install the same version of "
+            f"{self._name} has workers that would compute different figures ({what}); install the same version of "
             "session-inspector and its libraries there"
         )
 

@@ -56,18 +56,22 @@ COMMANDS = {
     for command in (
         Command(
             "demo",
-            "the screen on the bundled samples, one of them growing as if live",
-            "Opens the samples that come with the program. The first one grows while you watch, as a running agent's "
-            "session does; its copy lives in a temporary folder that is removed at the end. With --play it shows by "
-            "itself what there is to see, until a key is pressed.",
+            "the screen on bundled samples, one growing like a live session",
+            (
+                "Opens the samples that come with the program. The first one grows while you watch, like the session "
+                "of a running agent; its copy is in a temporary folder that is removed at the end. With --play, a "
+                "tour of the screen runs until you press a key."
+            ),
             ("inspector demo", "inspector demo --play", "inspector demo --play --speed 2", "inspector demo --list"),
             "inspector.cli.demo",
         ),
         Command(
             "report",
-            "what a session costs, and what each plan would make of it",
-            "Replays every call of a session under each plan and prints prompt tokens, cache use, cost and savings. "
-            "Every figure says how it is known.",
+            "the cost of a session, and the savings of each plan",
+            (
+                "Replays every call of a session under each plan and prints prompt tokens, cache use, cost and "
+                "savings, each with its certainty."
+            ),
             (
                 "inspector report session.jsonl",
                 "inspector report --last --format html -o page.html",
@@ -78,11 +82,13 @@ COMMANDS = {
         ),
         Command(
             "why",
-            "why a session cost what it cost, on one screen",
-            "Says what a session cost and what of: cache reads, cache writes, uncached input and output; which calls "
-            "missed the prompt cache, why, for how much and what would have prevented it; which tool results cost "
-            "most to resend; the best plan and what it would have saved; what the next call costs; and, where asked, "
-            "what another model would have made of it from a call on.",
+            "why a session cost as much as it did, on one screen",
+            (
+                "Explains the cost of a session: cache reads, cache writes, uncached input and output; which calls "
+                "missed the prompt cache, why, at which cost, and how to prevent it; which tool results cost most to "
+                "resend; the best plan and its saving; the cost of the next call; and with --switch, the cost on "
+                "another model from some call on."
+            ),
             (
                 "inspector why session.jsonl",
                 "inspector why --last",
@@ -93,11 +99,13 @@ COMMANDS = {
         ),
         Command(
             "tune",
-            "the best limits for your sessions, what they save and what they risk",
-            "Tries every strategy and ready plan at many limits on many sessions, of each agent and model apart, and "
-            "says on one screen what to set, what it saves after getting back what later calls needed, how sure that "
-            "is (chosen without each session; against each session's own best; over sessions drawn anew), and what it "
-            "risks. Refuses where there are too few sessions to tell.",
+            "the best limits for your sessions, with savings and risks",
+            (
+                "Tries every strategy and built-in plan at many limits on many sessions, separately for each agent and "
+                "model, and shows on one screen the recommended settings, the saving after recovering what later calls "
+                "needed, its confidence (cross-validated, against each session's own best plan, and over resampled "
+                "sessions), and its risks. Gives no recommendation if there are too few sessions."
+            ),
             (
                 "inspector tune",
                 "inspector tune ~/.claude/projects -o tuned.toml",
@@ -108,11 +116,13 @@ COMMANDS = {
         ),
         Command(
             "recall",
-            "the whole of a tool result that was cut, by its id or by its words",
-            "Prints a tool result as its session's file has it: by its tool call's id or the beginning of one, by the "
-            "execution id or the file that a notice names, or by its place, SESSION:MESSAGE as the timeline counts. "
-            "Exact in a pipe, made safe on a terminal. --search finds texts by their words, through an index in the "
-            "cache folder that keeps no text.",
+            "the full text of a tool result that was cut, by id or by words",
+            (
+                "Prints a tool result from its session's file: by its tool call's id or a prefix of one, by the "
+                "execution id or the file that a notice names, or by its location, SESSION:MESSAGE as numbered in "
+                "the timeline. Exact in a pipe, sanitized on a terminal. --search finds texts by their words, with "
+                "an index in the cache folder that contains no text."
+            ),
             (
                 "inspector recall toolu_01iclFeGOMajybVrGwKXaGjm",
                 "inspector recall :12 session.jsonl --grep error",
@@ -124,11 +134,13 @@ COMMANDS = {
         ),
         Command(
             "hook",
-            "a plan applied to tool results as they are born, in a live agent",
-            "Run by an agent after every tool call (`inspector hook --agent claude-code --plan tuned.toml`), it reads "
-            "the event on standard input, trims the result as the plan's strategies of insertion do, and answers in "
-            "the agent's own form; any error leaves the result as it is. `install` shows what it would change in the "
-            "agent's settings and asks; `uninstall` takes it back; `stats` says what was trimmed.",
+            "a plan that trims tool results on arrival, in a live agent",
+            (
+                "Run by an agent after every tool call (`inspector hook --agent claude-code --plan tuned.toml`), it "
+                "reads the event on standard input, trims the result with the plan's insertion strategies, and "
+                "answers in the agent's format; on any error the result is unchanged. `install` shows the change to "
+                "the agent's settings and asks first; `uninstall` reverts it; `stats` reports trimmed results."
+            ),
             (
                 "inspector hook install --agent claude-code --plan tuned.toml",
                 "inspector hook stats",
@@ -138,11 +150,13 @@ COMMANDS = {
         ),
         Command(
             "files",
-            "what a session did to its files, and what each held at any turn",
-            "Lists the files that a session's tools read, edited, wrote and patched; of one file, what was done to it, "
-            "its content as the agent knew it at a turn, with what is not known said as such, and what differs between "
-            "two turns. --changelog says what was changed and what for: by the intent that a call records, else by "
-            "what the agent wrote before it, else by the difference. Nothing is read but the session's own records.",
+            "the files a session changed, and their content at any turn",
+            (
+                "Lists the files that a session's tools read, edited, wrote and patched. For one file: its events, "
+                "its content at a turn as the agent knew it, with gaps marked, or the difference between two turns. "
+                "--changelog lists changes with their purpose: the intent recorded by a call, otherwise the agent's "
+                "text before it, otherwise the difference. Only the session's own records are read."
+            ),
             (
                 "inspector files session.jsonl",
                 "inspector files session.jsonl src/app/router.py",
@@ -154,20 +168,24 @@ COMMANDS = {
         ),
         Command(
             "mcp",
-            "a server through which an agent asks for what was cut from its own context",
-            "Serves four read-only tools over standard input and output by the Model Context Protocol: memory_query, "
-            "file_state_at, changelog and context_report, for the newest session of the folder it is started in, or "
-            "for the sessions named. Answers are bounded and come in pages; secrets in them are masked. No file is "
-            "read but the sessions' own, and nothing is written but the index of recall.",
+            "a server that returns an agent text that was cut from its context",
+            (
+                "Serves four read-only tools over standard input and output by the Model Context Protocol: "
+                "memory_query, file_state_at, changelog and context_report, for the newest session of the current "
+                "folder, or for the given sessions. Answers are limited and paged, with secrets masked. Only session "
+                "files are read, and nothing is written except the index of recall."
+            ),
             ("inspector mcp", "inspector mcp session.jsonl", "inspector mcp ~/.claude/projects --allow-secrets"),
             "inspector.cli.mcp",
         ),
         Command(
             "export",
-            "a plan as code, for a hook, or as an agent's own settings",
-            "Writes what was tuned here so that something applies it: code of your own (python), a hook in a live "
-            "agent (hook), or the settings of a system: a dictionary, a settings file, the fields of a request. What "
-            "cannot be said there is named on standard error.",
+            "a plan as code, as a hook, or as an agent's own settings",
+            (
+                "Writes a plan in a form that can be applied: your own code (python), a hook in a live agent (hook), "
+                "or the settings of a system: a dictionary, a settings file, request fields. Unsupported parts are "
+                "reported on standard error."
+            ),
             (
                 "inspector export --plan careful --to hook",
                 "inspector export --strategy keep-recent --to python",
@@ -180,16 +198,21 @@ COMMANDS = {
         Command(
             "serve",
             "the same screen in a browser on this machine",
-            "Prints an address that opens the screen in a browser, once. It listens on this machine alone, loads "
-            "nothing from elsewhere, and reads sessions only; what is saved or copied arrives in the browser.",
+            (
+                "Prints an address that opens the screen in a browser, once. The server only listens on this "
+                "machine, loads nothing from other hosts, and only reads sessions; saved and copied data goes to the "
+                "browser."
+            ),
             ("inspector serve session.jsonl", "inspector serve ~/.claude/projects --port 8765"),
             "inspector.cli.serve",
         ),
         Command(
             "screenshot",
-            "the screen on a session as a picture, without a terminal",
-            "Opens the screen on a session, presses keys, and writes what it shows as SVG or PNG. With --chart, the "
-            "context chart alone, drawn for slides.",
+            "a picture of the screen on a session, without a terminal",
+            (
+                "Opens the screen on a session, presses keys, and writes a picture as SVG or PNG. With --chart, it "
+                "draws only the context chart, for slides."
+            ),
             (
                 "inspector screenshot session.jsonl --size 140x45 -o screen.svg",
                 "inspector screenshot session.jsonl --keys 'question_mark' -o help.png",
@@ -200,8 +223,10 @@ COMMANDS = {
         Command(
             "compact",
             "the messages a plan would send, as JSON",
-            "Prints the messages of one call as the plan would send them: by default those of the next call, which is "
-            "the whole conversation so far.",
+            (
+                "Prints the messages of one call as the plan would send them; by default the next call, which has "
+                "the whole conversation so far."
+            ),
             (
                 "inspector compact session.jsonl --strategy tiered-stale",
                 "inspector compact session.jsonl --strategy tiered-stale --call 40 --format openai",
@@ -210,12 +235,14 @@ COMMANDS = {
         ),
         Command(
             "compare",
-            "every strategy on one session; or sessions before and after a change",
-            "Replays a session under each strategy alone, with the defaults that fit the session, and prints what each "
-            "would send, cost and save. With --before and --after, or with a date that divides a folder, compares two "
-            "sets of real sessions instead: what a call and a session cost, how much the cache gave, misses, "
-            "compactions and re-reads, how sure the differences are, and how many more sessions it would take where "
-            "none can be told.",
+            "every strategy on a session, or sessions before and after a change",
+            (
+                "Replays a session under each strategy alone, with default limits for that session, and prints "
+                "tokens, cost and saving of each. With --before and --after, or with a date that divides a folder, "
+                "compares two sets of real sessions instead: cost per call and session, cache reads, misses, "
+                "compactions and re-reads, the confidence of each difference, and the number of additional sessions "
+                "needed if a difference is unclear."
+            ),
             (
                 "inspector compare session.jsonl",
                 "inspector compare --before old-sessions/ --after new-sessions/ --format html -o receipt.html",
@@ -225,18 +252,22 @@ COMMANDS = {
         ),
         Command(
             "check",
-            "predictions against what sessions report",
-            "Predicts every session that reports usage as if it did not (prompt sizes, what caches read and wrote, "
-            "cost, what the agent itself cut) and says how far each is off. Exit code 3 where prompts are not met "
-            "within the threshold.",
+            "predictions compared with reported usage",
+            (
+                "Predicts every session with reported usage without using that report (prompt sizes, cache reads and "
+                "writes, cost, cuts by the agent) and prints the errors. Exit code 3 if prompt errors exceed the "
+                "threshold."
+            ),
             ("inspector check session.jsonl", "inspector check ~/.claude/projects --format json --threshold 0.5"),
             "inspector.cli.check",
         ),
         Command(
             "convert",
-            "a session in a plain form that other programs take",
-            "Writes what the model would see next, or everything that was said, as messages of Anthropic's or OpenAI's "
-            "API or as an ATIF trajectory. What that form cannot say is counted on standard error.",
+            "a session in a plain format for other programs",
+            (
+                "Writes the next prompt, or the whole conversation, as messages of Anthropic's or OpenAI's API or as "
+                "an ATIF trajectory. Unsupported content is counted on standard error."
+            ),
             (
                 "inspector convert session.jsonl --to openai",
                 "inspector convert session.jsonl --to atif --what conversation -o trajectory.json",
@@ -245,52 +276,64 @@ COMMANDS = {
         ),
         Command(
             "strategies",
-            "the strategies there are and what can be tuned",
-            "Lists every strategy with where it comes from; with a name, its parameters with unit, default and range. "
-            "With --plans, the plans that are ready and those you saved.",
+            "the available strategies and their parameters",
+            (
+                "Lists every strategy with its source; with a name, its parameters with unit, default and range. With "
+                "--plans, lists built-in and saved plans."
+            ),
             ("inspector strategies", "inspector strategies tiered-stale", "inspector strategies --plans"),
             "inspector.cli.strategies",
         ),
         Command(
             "formats",
-            "what can be read, and where it was looked for",
-            "Lists the session formats and the places they are looked for; with a path, says what the file was taken "
-            "for and why, what is in it, and what could not be read.",
+            "the supported formats, and the searched folders",
+            (
+                "Lists the session formats and the searched folders; with a path, explains the detected format of a "
+                "file, its content, and read problems."
+            ),
             ("inspector formats", "inspector formats session.jsonl"),
             "inspector.cli.formats",
         ),
         Command(
             "help",
-            "help about a command, or a page of the documentation",
-            "Prints the help of a command, a page of the documentation, or what a strategy or ready plan does; without "
-            "a topic, what there is. On a terminal pages are drawn and shown through its pager.",
+            "help on a command, or a documentation page",
+            (
+                "Prints the help of a command, a documentation page, or the description of a strategy or built-in "
+                "plan; without a topic, the list of topics. On a terminal, pages are rendered and shown in its pager."
+            ),
             ("inspector help", "inspector help figures", "inspector help tiered-stale"),
             "inspector.cli.help",
         ),
         Command(
             "doctor",
-            "what is wrong with this terminal or machine, and what to do",
-            "Looks at the terminal (colours, encoding, width of characters), the folders the program writes to, file "
-            "events, the vocabulary, prices, settings, and which agents' sessions are found. What it prints can be "
-            "pasted into a bug report: homes are shown as ~, and nothing of what sessions say is read. Exit code 3 "
-            "where something is to be mended.",
+            "problems with this terminal or machine, and their remedies",
+            (
+                "Checks the terminal (colors, encoding, character widths), the folders the program writes to, file "
+                "events, the vocabulary, prices, settings, and the sessions of each agent. The output can be pasted "
+                "into a bug report: home folders are shown as ~, and session texts are not read. Exit code 3 if "
+                "there is a problem."
+            ),
             ("inspector doctor",),
             "inspector.cli.doctor",
         ),
         Command(
             "clean",
-            "remove what the program keeps and can work out again",
-            "Says what each of the program's caches holds and how much that is, asks, and removes it: counts of "
-            "tokens, what the list says of sessions, results of tune, the index of recall --search. Nothing else is "
-            "touched: not sessions, settings or plans, and not files in those folders that others put there.",
+            "remove the program's caches",
+            (
+                "Lists the program's caches with their size, asks for confirmation, and removes them: token counts, "
+                "session summaries, results of tune, the index of recall --search. Nothing else is touched: no "
+                "sessions, settings or plans, and no foreign files in those folders."
+            ),
             ("inspector clean", "inspector clean results recall --yes"),
             "inspector.cli.clean",
         ),
         Command(
             "completions",
-            "a script that lets your shell complete what is typed",
-            "Prints a script for bash, zsh or fish that completes commands, options, files, plans, strategies and "
-            "their parameters; without a shell, how to use it.",
+            "a completion script for your shell",
+            (
+                "Prints a script for bash, zsh or fish that completes commands, options, files, plans, strategies and "
+                "their parameters; without a shell, instructions."
+            ),
             ('eval "$(inspector completions bash)"', "inspector completions zsh"),
             "inspector.cli.completions",
         ),
@@ -369,21 +412,23 @@ def screen_parser() -> Parser:
         "paths",
         nargs="*",
         metavar="PATH",
-        help="session files to open and follow, each in a tab, or a directory to pick from; nothing: pick from this "
-        "machine's agents",
+        help=(
+            "session files to open and follow, each in a tab, or a directory to choose from; default: choose from this "
+            "machine's agents"
+        ),
     )
     parser.add_argument(
-        "--last", action="store_true", help="open the newest session, of a directory or of this machine's agents"
+        "--last", action="store_true", help="open the newest session of a directory or of this machine's agents"
     )
     parser.add_argument(
-        "--version", action=VersionAction, nargs=0, help="print the version and which optional parts are installed"
+        "--version", action=VersionAction, nargs=0, help="print the version and the installed optional parts"
     )
     _add_color_option(parser)
     return parser
 
 
 def _add_color_option(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(NO_COLOR_OPTION, action="store_true", help="no colours, as with the variable NO_COLOR")
+    parser.add_argument(NO_COLOR_OPTION, action="store_true", help="no colors, like the variable NO_COLOR")
 
 
 def _examples(lines: Sequence[str]) -> str:
@@ -398,8 +443,8 @@ def _command_list() -> str:
         "",
         _examples(("inspector demo", "inspector --last", "inspector session.jsonl", "inspector ~/.claude/projects")),
         "",
-        "A file named like a command is opened as ./report.",
-        "Exit codes: 0 fine, 1 something could not be read or written, 2 wrong usage,",
-        "3 a check is beyond its threshold.",
+        "To open a file named like a command, write ./report.",
+        "Exit codes: 0 success, 1 something could not be read or written, 2 wrong usage,",
+        "3 a check exceeds its threshold.",
     ]
     return "\n".join(lines)

@@ -19,12 +19,12 @@ if TYPE_CHECKING:
 
 def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("path", metavar="PATH", type=Path, help="a session file or folder")
-    add_plan_arguments(parser, "several follow one another in one plan")
+    add_plan_arguments(parser, "several are combined into one plan, in order")
     parser.add_argument(
         "--call", metavar="N", type=int, help="the messages of call N, counted from 1; default: the next"
     )
     parser.add_argument(
-        "--format", choices=("anthropic", "openai"), default="anthropic", help="form of the messages (anthropic)"
+        "--format", choices=("anthropic", "openai"), default="anthropic", help="message format (anthropic)"
     )
 
 
@@ -40,7 +40,7 @@ def run(options: Namespace) -> int:
     try:
         messages = messages_at(planned, call, options.format)
     except TextUnavailableError as error:
-        raise CommandError(f"{options.path}: changed while it was read ({error}); try again") from None
+        raise CommandError(f"{options.path}: changed while it was being read ({error}); try again") from None
     write_json(messages)
     return ExitCode.FINE
 

@@ -32,15 +32,15 @@ MOST_EFFECT = 10.0
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    forms = dict(FORMS, csv="for sheets, a row a session; html, md and csv: two sets of sessions alone")
+    forms = dict(FORMS, csv="for spreadsheets, one row per session; html, md and csv: only for two sets of sessions")
     add_report_arguments(parser, forms, needs_path=False)
     parser.add_argument(
         "--sort",
         metavar="ORDER",
         choices=(*ORDERS, *FORMER_ORDERS),
-        help=f"what rows are sorted by, the best first: {', '.join(ORDERS)} (default: {ORDERS[0]})",
+        help=f"sort order of rows, best first: {', '.join(ORDERS)} (default: {ORDERS[0]})",
     )
-    sets = parser.add_argument_group("two sets of sessions, before and after something was changed")
+    sets = parser.add_argument_group("two sets of sessions, before and after a change")
     for name in ("before", "after"):
         sets.add_argument(
             f"--{name}",
@@ -48,20 +48,22 @@ def add_arguments(parser: ArgumentParser) -> None:
             type=Path,
             action="append",
             default=[],
-            help=f"a session, or a folder of them, from {name} the change; repeatable",
+            help=f"a session, or a folder of sessions, from {name} the change; repeatable",
         )
     sets.add_argument(
         "--at",
         metavar="DATE",
         type=_date,
-        help="divide the sessions of the folder PATH by when they began: 2026-11-01, or with a time; in UTC unless it "
-        "says otherwise",
+        help=(
+            "divide the sessions of the folder PATH by their start: 2026-11-01, or with a time; in UTC unless it has "
+            "a time zone"
+        ),
     )
     sets.add_argument(
         "--effect",
         metavar="PERCENT",
         type=_effect,
-        help="how large a difference should be told: how many more sessions that takes is said (10%%)",
+        help="size of difference to detect; the report states how many more sessions that takes (10%%)",
     )
     add_fleet_arguments(parser)
 
@@ -70,12 +72,12 @@ def run(options: Namespace) -> int:
     if options.before or options.after or options.at is not None:
         return _compare_sets(options)
     if options.path is None:
-        message = "name a session to compare strategies on, or two sets of sessions: --before PATH --after PATH"
+        message = "pass a session to compare strategies on, or two sets of sessions: --before PATH --after PATH"
         raise CommandError(message, ExitCode.WRONG_USAGE)
     if options.effect is not None:
-        raise CommandError("--effect is for two sets of sessions: --before PATH --after PATH", ExitCode.WRONG_USAGE)
+        raise CommandError("--effect requires two sets of sessions: --before PATH --after PATH", ExitCode.WRONG_USAGE)
     if options.format not in FORMATS:
-        message = f"--format {options.format} is for two sets of sessions; inspector report --compare writes a page"
+        message = f"--format {options.format} requires two sets of sessions; inspector report --compare writes a page"
         raise CommandError(message, ExitCode.WRONG_USAGE)
     return _compare_strategies(options)
 
@@ -122,16 +124,16 @@ def _check_sets(options: Namespace) -> None:
     problem = ""
     if options.at is None and not (options.before and options.after):
         lacks = "--after" if options.before else "--before"
-        problem = f"two sets are compared: add {lacks} PATH, or divide one folder with --at DATE"
+        problem = f"a comparison needs two sets: add {lacks} PATH, or divide one folder with --at DATE"
     elif options.at is None and options.path is not None:
-        problem = f"{options.path} is in neither set: give it to --before or --after"
+        problem = f"{options.path} is in neither set: pass it to --before or --after"
     elif options.at is not None and (options.before or options.after):
-        problem = "--at divides one folder, and --before and --after name two sets: give the one or the others"
+        problem = "use either --at, which divides one folder, or --before and --after"
     elif options.at is not None and options.path is None:
-        problem = "--at divides a folder of sessions: name it"
+        problem = "--at divides a folder of sessions: add the folder"
     for name in SINGLE_SESSION_OPTIONS:
         if getattr(options, name) not in {None, False}:
-            problem = problem or f"--{name.replace('_', '-')} is for one session, and two sets of them are compared"
+            problem = problem or f"--{name.replace('_', '-')} is for one session, not for two sets of sessions"
     if problem:
         raise CommandError(problem, ExitCode.WRONG_USAGE)
     if options.output is not None:
@@ -145,7 +147,7 @@ def _date(text: str) -> float:
         found = datetime.fromisoformat(text)
         return (found if found.tzinfo is not None else found.replace(tzinfo=UTC)).timestamp()
     except (ValueError, OverflowError):
-        raise ArgumentTypeError(f"{text!r} is no date; give it as 2026-11-01 or 2026-11-01T09:30+01:00") from None
+        raise ArgumentTypeError(f"{text!r} is not a date; use the form 2026-11-01 or 2026-11-01T09:30+01:00") from None
 
 
 def _effect(text: str) -> float:
@@ -155,5 +157,5 @@ def _effect(text: str) -> float:
     except ValueError:
         value = math.nan
     if not 0 < value <= MOST_EFFECT:
-        raise ArgumentTypeError(f"{text!r} is no size of a difference; give percent of before, as 10%")
+        raise ArgumentTypeError(f"{text!r} is not a size of difference; use percent of before, such as 10%")
     return value

@@ -64,7 +64,7 @@ IN_FISH = "(inspector completions --values {} --begun=(commandline -ct) 2>/dev/n
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    parser.add_argument("shell", nargs="?", choices=SHELLS, help="the shell to print the script for")
+    parser.add_argument("shell", nargs="?", choices=SHELLS, help="the shell of the script")
     parser.add_argument("--values", choices=(PLAN, STRATEGY, NAME), help=argparse.SUPPRESS)
     parser.add_argument("--begun", default="", help=argparse.SUPPRESS)
 

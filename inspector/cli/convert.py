@@ -17,12 +17,12 @@ def add_arguments(parser: ArgumentParser) -> None:
     from inspector.report.conversion import FORMS, PARTS
 
     parser.add_argument("path", metavar="PATH", type=Path, help="a session file or folder")
-    parser.add_argument("--to", choices=tuple(FORMS), required=True, help="the form to write")
+    parser.add_argument("--to", choices=tuple(FORMS), required=True, help="the output format")
     parser.add_argument(
         "--what",
         choices=PARTS,
         default="context",
-        help="what the model would see next, or everything that was said (context)",
+        help="the next prompt, or the whole conversation (context)",
     )
     parser.add_argument("-o", "--output", metavar="FILE", type=Path, help="write to a file instead of standard output")
 
@@ -39,7 +39,7 @@ def run(options: Namespace) -> int:
     try:
         document, losses = convert(session, options.to, options.what)
     except TextUnavailableError as error:
-        raise CommandError(f"{options.path}: changed while it was read ({error}); try again") from None
+        raise CommandError(f"{options.path}: changed while it was being read ({error}); try again") from None
     if options.output is None:
         write_json(document)
     else:

@@ -29,11 +29,11 @@ SLOWEST, FASTEST = 0.1, 20.0
 
 def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("name", nargs="?", metavar="NAME", help="open this sample first; see --list")
-    parser.add_argument("--play", action="store_true", help="show by itself what there is to see; any key takes over")
+    parser.add_argument("--play", action="store_true", help="play a tour of the screen; any key takes over")
     parser.add_argument(
-        "--speed", type=_speed, default=1.0, metavar="N", help="how much faster the tour goes than for reading"
+        "--speed", type=_speed, default=1.0, metavar="N", help="speed of the tour, relative to a reading pace"
     )
-    parser.add_argument("--list", action="store_true", help="print the samples' names and files, and nothing else")
+    parser.add_argument("--list", action="store_true", help="only print the samples' names and files")
 
 
 def run(options: Namespace) -> int:
@@ -116,7 +116,7 @@ def sample_folder() -> Path:
     for folder in (package / FOLDER, package.parent / FOLDER):
         if is_folder(folder):
             return folder
-    raise CommandError(f"{package / FOLDER}: the sample sessions are not there; install the program again")
+    raise CommandError(f"{package / FOLDER}: the sample sessions are missing; reinstall the program")
 
 
 def samples() -> tuple[BundledSample, ...]:
@@ -138,7 +138,7 @@ def sample_named(name: str) -> BundledSample:
     for sample in found:
         if name in (sample.name, sample.path.name):
             return sample
-    raise CommandError(f"{name}: no such sample; there are {_listed(found)}", ExitCode.WRONG_USAGE)
+    raise CommandError(f"{name}: no such sample; use one of {_listed(found)}", ExitCode.WRONG_USAGE)
 
 
 def _listed(found: Iterable[BundledSample]) -> str:

@@ -61,7 +61,7 @@ def findings_text(findings: Iterable[Finding]) -> str:
     lines = [_heading(len(wrong)), ""]
     for finding in wrong:
         lines += _entry(f"! {finding.name}", f"{finding.said}: {finding.problem}.")
-        lines += _entry("  do", finding.advice)
+        lines += _entry("  fix", finding.advice)
     lines += [""] if wrong else []
     for finding in findings:
         lines += _entry(f"{'!' if finding.problem else ' '} {finding.name}", finding.said)
@@ -70,9 +70,9 @@ def findings_text(findings: Iterable[Finding]) -> str:
 
 def _heading(count: int) -> str:
     if not count:
-        return "All is well. What follows can be pasted into a bug report."
-    things = "thing is" if count == 1 else "things are"
-    return f"{count} {things} to be mended. All of this can be pasted into a bug report."
+        return "No problems found. The following can be pasted into a bug report."
+    things = "problem" if count == 1 else "problems"
+    return f"{count} {things} found. All of this can be pasted into a bug report."
 
 
 def _entry(name: str, text: str) -> list[str]:

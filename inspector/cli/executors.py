@@ -77,8 +77,8 @@ class JobError:
     place: str
 
 
-TOO_LITTLE_MEMORY: Final = JobLost("needs more memory than there is; where `ulimit -v` limits it, raise the limit")
-ENDED: Final = JobLost(f"the process that read it ended in the middle, {MOST_TRIES} times; is there too little memory?")
+TOO_LITTLE_MEMORY: Final = JobLost("needs more memory than available; if `ulimit -v` limits it, raise the limit")
+ENDED: Final = JobLost(f"the process that read it died {MOST_TRIES} times; possibly out of memory")
 
 
 class SessionExecutor(ABC):

@@ -33,7 +33,7 @@ class CommandError(InspectorError):
         code: The exit code.
     """
 
-    advice = "`inspector --help` shows what can be asked"
+    advice = "`inspector --help` lists commands and options"
 
     def __init__(self, message: str, code: ExitCode = ExitCode.UNREADABLE) -> None:
         super().__init__(message)

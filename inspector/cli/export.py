@@ -14,11 +14,9 @@ if TYPE_CHECKING:
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    add_plan_arguments(parser, "several follow one another in one plan")
-    parser.add_argument(
-        "--to", metavar="NAME", help="what to write it for: python, hook, or an agent; --list names them"
-    )
-    parser.add_argument("--list", action="store_true", help="name them, and the strategies each takes")
+    add_plan_arguments(parser, "several are combined into one plan, in order")
+    parser.add_argument("--to", metavar="NAME", help="target: python, hook, or an agent; --list shows all")
+    parser.add_argument("--list", action="store_true", help="list the targets and the strategies each supports")
     parser.add_argument("-o", "--output", metavar="FILE", type=Path, help="write to a file instead of standard output")
 
 
@@ -32,9 +30,7 @@ def run(options: Namespace) -> int:
         write("".join(f"{name:{width}}  {', '.join(target.takes)}\n" for name, target in TARGETS.items()))
         return ExitCode.FINE
     if options.to is None or not options.plans:
-        message = (
-            "say which plan (--plan or --strategy) and for what (--to): python, hook, or an agent; --list names them"
-        )
+        message = "pass a plan (--plan or --strategy) and a target (--to): python, hook, or an agent; --list shows all"
         raise CommandError(message, ExitCode.WRONG_USAGE)
     plan = joined_plan(options.plans)
     try:
@@ -46,6 +42,6 @@ def run(options: Namespace) -> int:
     else:
         check_target(options.output)
         save(options.output, exported.text)
-    for sentence in (exported.where, *(f"left out: {each}" for each in exported.left_out)):
+    for sentence in (exported.where, *(f"omitted: {each}" for each in exported.left_out)):
         tell(sentence)
     return ExitCode.FINE

@@ -52,21 +52,21 @@ class SessionMoment(NamedTuple):
 
 def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("path", metavar="PATH", type=Path, help="a session file or folder")
-    parser.add_argument("file", nargs="?", metavar="FILE", help="one file: its path or the end of it")
-    moments = f"a turn as the timeline counts messages, call:N, a time as 2026-11-23T14:05, or {LAST}"
+    parser.add_argument("file", nargs="?", metavar="FILE", help="one file: its path or the end of its path")
+    moments = f"a turn as numbered in the timeline, call:N, a time such as 2026-11-23T14:05, or {LAST}"
     what = parser.add_mutually_exclusive_group()
-    what.add_argument("--at", metavar="N", type=_moment, help=f"its content as the agent knew it at N: {moments}")
+    what.add_argument("--at", metavar="N", type=_moment, help=f"its content at N as the agent knew it: {moments}")
     what.add_argument(
-        "--diff", nargs=2, metavar=("N", "M"), type=_moment, help="what differs in it between two of those"
+        "--diff", nargs=2, metavar=("N", "M"), type=_moment, help="the difference between its content at two of these"
     )
-    what.add_argument("--changelog", action="store_true", help="what was changed and what for; of FILE alone, if given")
+    what.add_argument("--changelog", action="store_true", help="changes with their purpose; only of FILE, if given")
     named = (f"{name}: {use}{' (default)' if name == 'text' else ''}" for name, use in FORMATS.items())
     parser.add_argument("--format", choices=FORMATS, default="text", help="; ".join(named))
 
 
 def run(options: Namespace) -> int:
     if options.file is None and (options.at is not None or options.diff is not None):
-        raise CommandError("--at and --diff need a FILE: name one behind PATH", ExitCode.WRONG_USAGE)
+        raise CommandError("--at and --diff need a FILE: add one after PATH", ExitCode.WRONG_USAGE)
     from inspector.file_history.history import file_history
 
     history = file_history(read_session(options.path))
@@ -144,7 +144,7 @@ def _print_difference(history: FileHistory, options: Namespace) -> None:
     for state in (old, new):
         narrate(state_notes(state)[0])
     if not difference:
-        narrate(f"nothing that is known of it differs between turns {old.turn:,} and {new.turn:,}")
+        narrate(f"its known content does not differ between turns {old.turn:,} and {new.turn:,}")
     _write_in(options.format, difference, "diff")
 
 
@@ -171,5 +171,5 @@ def _moment(text: str) -> SessionMoment:
     try:
         return SessionMoment(time=datetime.fromisoformat(text).timestamp())
     except (ValueError, OverflowError, OSError):
-        message = f"{text!r} is no turn, call or time; give 50, call:12, 2026-11-23T14:05 or {LAST}"
+        message = f"{text!r} is not a turn, call or time; use 50, call:12, 2026-11-23T14:05 or {LAST}"
         raise ArgumentTypeError(message) from None

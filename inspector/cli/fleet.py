@@ -26,32 +26,36 @@ FLEET_OPTIONS: Final = ("processes", "workers", "scheduler", "no_kept_results")
 
 def add_fleet_arguments(parser: ArgumentParser) -> None:
     """Add options for execution."""
-    group = parser.add_argument_group("many sessions", "The figures are the same wherever they are worked out.")
+    group = parser.add_argument_group("many sessions", "The figures are the same for each choice.")
     places = group.add_mutually_exclusive_group()
     places.add_argument(
         "--processes",
         metavar="N",
         type=_processes,
-        help="work in N processes (one for every processor, none where there is little to do); 0: in this one, where "
-        "a session that needs too much memory ends all of it",
+        help=(
+            "use N processes (default: one per processor, none for little work); 0: this process, which ends if a "
+            "session needs too much memory"
+        ),
     )
     places.add_argument(
         "--workers",
         metavar="N",
         type=_workers,
-        help="start a cluster of dask with N workers on this machine, for nobody else to reach",
+        help="start a local dask cluster with N workers, not reachable from other machines",
     )
     places.add_argument(
         "--scheduler",
         metavar="ADDRESS",
-        help="join the cluster of dask at ADDRESS (tcp://host:8786); its workers need this version of the program and "
-        "the sessions at the same paths",
+        help=(
+            "join the dask cluster at ADDRESS (tcp://host:8786); its workers need this version of the program and "
+            "the sessions at the same paths"
+        ),
     )
     group.add_argument(
         "--no-kept-results",
         action="store_const",
         const=True,
-        help="read every session anew, and keep nothing for the next time; keep_results = false in the settings too",
+        help="read every session again and cache nothing; also keep_results = false in the settings",
     )
 
 
@@ -100,22 +104,22 @@ def refuse_fleet_options(options: Namespace, allowed: Collection[str] = ()) -> N
     """
     for name in FLEET_OPTIONS:
         if name not in allowed and getattr(options, name) is not None:
-            message = f"--{name.replace('_', '-')} is for folders of sessions; {options.path} is one"
+            message = f"--{name.replace('_', '-')} is for folders of sessions; {options.path} is a single one"
             raise CommandError(message, ExitCode.WRONG_USAGE)
 
 
 def missing(count: int, total: int, ended: str) -> str:
     """Return a sentence on unprocessed sessions and the reason."""
-    return f"{count:,} of {total:,} sessions are missing: {ended} ended the work before they were done"
+    return f"{count:,} of {total:,} sessions are missing: {ended} ended the work early"
 
 
 def _processes(text: str) -> int:
     if not text.isdecimal() or int(text) > MOST_PROCESSES:
-        raise ArgumentTypeError(f"{text!r} is no number of processes; give 0 to {MOST_PROCESSES:,}")
+        raise ArgumentTypeError(f"{text!r} is not a number of processes; use 0 to {MOST_PROCESSES:,}")
     return int(text)
 
 
 def _workers(text: str) -> int:
     if not text.isdecimal() or not 1 <= int(text) <= MOST_PROCESSES:
-        raise ArgumentTypeError(f"{text!r} is no number of workers; give 1 to {MOST_PROCESSES:,}")
+        raise ArgumentTypeError(f"{text!r} is not a number of workers; use 1 to {MOST_PROCESSES:,}")
     return int(text)

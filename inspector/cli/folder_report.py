@@ -84,7 +84,7 @@ def report_on_folder(options: Namespace) -> tuple[FolderReport, bool]:
     for name in SINGLE_SESSION_OPTIONS:
         if getattr(options, name):
             option = f"--{name.replace('_', '-')}"
-            message = f"{option} is for one session; {options.path} is a folder of them"
+            message = f"{option} is for a single session; {options.path} is a folder of sessions"
             raise CommandError(message, ExitCode.WRONG_USAGE)
     results = kept_results(options)
     terms = replace(SessionTerms.of(options), is_kept=results.is_on)

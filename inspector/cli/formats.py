@@ -16,9 +16,13 @@ if TYPE_CHECKING:
 
 def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument(
-        "--schema", action="store_true", help="print the JSON Schema of the lines that anyone can write, and no more"
+        "--schema",
+        action="store_true",
+        help="only print the JSON Schema of the native line format, which any program can write",
     )
-    parser.add_argument("path", nargs="?", metavar="PATH", type=Path, help="say what this file or folder is taken for")
+    parser.add_argument(
+        "path", nargs="?", metavar="PATH", type=Path, help="explain the detected format of this file or folder"
+    )
 
 
 def run(options: Namespace) -> int:

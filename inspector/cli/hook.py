@@ -30,15 +30,17 @@ LATEST = 10
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    parser.add_argument("what", choices=("install", "uninstall", "stats"), help="what to do")
-    parser.add_argument("--agent", choices=AGENTS, default="claude-code", help="the agent; claude-code by default")
-    parser.add_argument("--plan", metavar="PLAN", help="a plan file (TOML), or a ready plan such as careful")
+    parser.add_argument("what", choices=("install", "uninstall", "stats"), help="the action")
+    parser.add_argument("--agent", choices=AGENTS, default="claude-code", help="the agent (default: claude-code)")
+    parser.add_argument("--plan", metavar="PLAN", help="a plan file (TOML), or a built-in plan such as careful")
     parser.add_argument(
-        "--settings", metavar="FOLDER", type=Path, help="the folder of the agent's settings, as a project's .claude"
+        "--settings", metavar="FOLDER", type=Path, help="folder of the agent's settings, such as a project's .claude"
     )
-    parser.add_argument("--no-originals", action="store_true", help="keep nothing of what is trimmed for recall")
-    parser.add_argument("--yes", action="store_true", help="do not ask")
-    parser.add_argument("--json", action="store_true", help="the figures of stats as JSON")
+    parser.add_argument(
+        "--no-originals", action="store_true", help="do not store originals of trimmed results for recall"
+    )
+    parser.add_argument("--yes", action="store_true", help="do not ask for confirmation")
+    parser.add_argument("--json", action="store_true", help="print stats as JSON")
 
 
 def run(options: Namespace) -> int:
@@ -50,12 +52,12 @@ def run(options: Namespace) -> int:
     try:
         if options.what == "uninstall":
             changes = uninstall_changes(options.agent, folder)
-            return _make(changes, options, "there is no hook of inspector's in it")
+            return _make(changes, options, "inspector's hook is not installed there")
         plan = _checked_plan(options)
         words = hook_command(options.agent, plan, keeps_originals=not options.no_originals)
-        done = _make(install_changes(options.agent, folder, words), options, "the hook is there already")
+        done = _make(install_changes(options.agent, folder, words), options, "the hook is already installed")
         if shutil.which("inspector") is None:
-            narrate("notices may name `inspector recall`, and no program `inspector` is on the PATH: put it there")
+            narrate("notices may mention `inspector recall`, but `inspector` is not on the PATH: add it")
         return done
     except SettingsError as error:
         raise CommandError(error.message) from None
@@ -72,7 +74,9 @@ def _checked_plan(options: Namespace) -> str:
     from inspector.strategies.presets import PRESETS
 
     if not options.plan:
-        raise CommandError("hook install needs a --plan: a file, or a ready plan such as careful", ExitCode.WRONG_USAGE)
+        raise CommandError(
+            "hook install needs a --plan: a file, or a built-in plan such as careful", ExitCode.WRONG_USAGE
+        )
     path = Path(options.plan)
     is_ready = options.plan in PRESETS and not path.exists()
     try:
@@ -80,16 +84,14 @@ def _checked_plan(options: Namespace) -> str:
     except PlanError as error:
         raise CommandError(f"--plan {options.plan}: {error.message}") from None
     except (OSError, UnicodeDecodeError) as error:
-        why = getattr(error, "strerror", None) or "it is no text in UTF-8"
-        raise CommandError(f"--plan {options.plan}: cannot be read ({why}); give a file or a ready plan") from None
+        why = getattr(error, "strerror", None) or "it is not UTF-8 text"
+        raise CommandError(f"--plan {options.plan}: cannot be read ({why}); pass a file or a built-in plan") from None
     for name, reason in left_out(plan):
-        narrate(f"{name} is not applied by the hook: {reason}")
+        narrate(f"the hook does not apply {name}: {reason}")
     for name, reason in partly_applied(plan):
-        narrate(f"{name} is applied by the hook in part: {reason}")
+        narrate(f"the hook applies {name} in part: {reason}")
     if not cuts_of(plan, "Bash"):
-        raise CommandError(
-            f"--plan {options.plan}: nothing in it trims results as they are inserted; add trim-at-insertion"
-        )
+        raise CommandError(f"--plan {options.plan}: nothing in it trims results on insertion; add trim-at-insertion")
     named = options.plan if is_ready else str(path.absolute())
     for tool in USUAL_TOOLS[options.agent]:
         # Warm the cache for the first result of a session.
@@ -116,7 +118,7 @@ def _make(changes: list[SettingsChange], options: Namespace, nothing: str) -> in
             backup = change.path.with_name(f"{change.path.name}.before-inspector-{stamp}")
             if not backup.exists():
                 write_atomic(backup, change.before)
-                narrate(f"as it was: {backup}")
+                narrate(f"backup: {backup}")
         if change.after is None:
             change.path.unlink()
             narrate(f"removed: {change.path}")
@@ -129,7 +131,7 @@ def _make(changes: list[SettingsChange], options: Namespace, nothing: str) -> in
 
 def _agreed() -> bool:
     if not is_terminal(sys.stdin):
-        raise CommandError("nobody is there to be asked: say --yes to make this change", ExitCode.WRONG_USAGE)
+        raise CommandError("no terminal to confirm the change: add --yes to make it", ExitCode.WRONG_USAGE)
     sys.stderr.write("Make this change? [y/N] ")
     sys.stderr.flush()
     return sys.stdin.readline().strip().lower() in ("y", "yes")
@@ -146,7 +148,7 @@ def _stats(options: Namespace) -> int:
         write_json(_document(found, problems))
         return ExitCode.FINE
     if not found:
-        narrate("nothing was trimmed yet")
+        narrate("nothing has been trimmed yet")
     else:
         write(_table(found))
     for problem in problems:

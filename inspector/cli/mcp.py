@@ -22,31 +22,29 @@ if TYPE_CHECKING:
 INSTALL = "pip install 'session-inspector[mcp]'"
 
 INSTRUCTIONS = (
-    "Gets back what was cut from this conversation. Where a notice says that a tool result was cleared, truncated or "
-    "saved elsewhere, ask memory_query with the execution_id (the tool call's id) that the notice names. "
-    "file_state_at tells what a file held at a turn, changelog what was changed and what for, context_report what "
-    "fills the context now and which results something later stands for. Long answers come in pages: ask again with "
-    "next_offset as offset."
+    "Recovers text that was cut from this conversation. If a notice reports that a tool result was cleared, "
+    "truncated or saved elsewhere, call memory_query with the execution_id (the tool call's id) in the notice. "
+    "file_state_at returns the content of a file at a turn, changelog the changes with their purpose, context_report "
+    "the current content of the context and results that are superseded by later ones. Long answers are paged: "
+    "repeat the call with next_offset as offset."
 )
 
 DESCRIPTIONS = {
     "memory_query": (
-        "Get back a tool result of this session. With execution_id (a tool call's id, its beginning, or the notice "
-        "that stands in its place): the whole of it, in pages; with text as well, only lines that hold the text. With "
-        "text alone: results that hold any of the words. Otherwise: a list of results, the newest first. tool keeps to "
-        "one tool; session_id names another session than the newest."
+        "Return a tool result of this session. With execution_id (a tool call's id, a prefix of it, or the notice "
+        "that replaced it): the full text, paged; with text in addition, only lines that contain it. With only text: "
+        "results that contain any of the words. Otherwise: a list of results, newest first. tool filters by tool; "
+        "session_id selects another session than the newest."
     ),
     "file_state_at": (
-        "What a file held as this session knew it, from its recorded reads, edits and writes: at the end, or at one of "
-        "turn (message number from 1), call (from 1) or time (2026-11-23T14:05). What is not known is said as such. "
-        "The disk is not read."
+        "Return the content of a file as this session knew it, from its recorded reads, edits and writes: at the "
+        "end, or at one of turn (message number from 1), call (from 1) or time (2026-11-23T14:05). Unknown parts are "
+        "marked. The disk is not read."
     ),
-    "changelog": (
-        "What this session changed in its files and what for, the newest change first; of one path, or of all."
-    ),
+    "changelog": ("List this session's changes to files with their purpose, newest first; of one path, or of all."),
     "context_report": (
-        "What fills the context now: tokens by kind and tool, the heaviest tool results, and results that something "
-        "later stands for (read again, edited since, the same text again), which could go."
+        "Report the content of the context: tokens by kind and tool, the heaviest tool results, and results "
+        "superseded by later ones (read again, edited since, repeated text), which could be removed."
     ),
 }
 
@@ -57,11 +55,9 @@ def add_arguments(parser: ArgumentParser) -> None:
         nargs="*",
         metavar="PATH",
         type=Path,
-        help="sessions or folders of them that may be asked about (default: those of the folder it is started in)",
+        help="sessions or folders of sessions to answer queries on (default: the current folder's)",
     )
-    parser.add_argument(
-        "--allow-secrets", action="store_true", help="leave secrets in answers; they are masked otherwise"
-    )
+    parser.add_argument("--allow-secrets", action="store_true", help="do not mask secrets in answers")
 
 
 def run(options: Namespace) -> int:
@@ -90,7 +86,7 @@ def server_of(memory: SessionMemory) -> MCPServer[Any]:
         from mcp.server.mcpserver import MCPServer
         from mcp.types import ToolAnnotations
     except ImportError:
-        message = f"the server needs the Model Context Protocol's SDK, an optional part of the program; {INSTALL}"
+        message = f"the server needs the Model Context Protocol SDK, an optional part of the program; {INSTALL}"
         raise CommandError(message) from None
     server: MCPServer[Any] = MCPServer(
         "inspector", version=__version__, instructions=INSTRUCTIONS, log_level="ERROR", warn_on_duplicate_tools=True

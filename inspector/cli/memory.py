@@ -43,12 +43,12 @@ def too_little_memory_for_screen() -> str:
     limit = address_space_limit()
     if limit is None or limit >= SCREEN_MEMORY_NEEDED:
         return ""
-    return f"{_told(limit, SCREEN_MEMORY_NEEDED, ' for the screen')}; inspector report takes less"
+    return f"{_told(limit, SCREEN_MEMORY_NEEDED, ' for the screen')}; inspector report needs less"
 
 
 def _told(limit: int, enough: int, what: str) -> str:
     return (
-        f"the limit of {limit >> 20} MB on memory is too small{what}; at least {enough >> 20} MB are needed: "
+        f"the memory limit of {limit >> 20} MB is too small{what}; at least {enough >> 20} MB are needed: "
         f"`ulimit -v {enough >> 10}`, or `ulimit -v unlimited`"
     )
 

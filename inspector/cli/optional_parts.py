@@ -26,16 +26,16 @@ class OptionalPart(NamedTuple):
 
 
 OPTIONAL_PARTS = (
-    OptionalPart("html", "charts that answer the pointer, PNG pictures", "vl-convert-python"),
-    OptionalPart("speed", "tokens counted several times as fast", "splintr-rs"),
+    OptionalPart("html", "interactive charts, PNG pictures", "vl-convert-python"),
+    OptionalPart("speed", "several times faster token counting", "splintr-rs"),
     OptionalPart("serve", "the screen in a browser", "textual-serve"),
-    OptionalPart("texts", "secrets found in texts that are reported", "bc-detect-secrets"),
+    OptionalPart("texts", "detection of secrets in reported texts", "bc-detect-secrets"),
     OptionalPart("fleet", "many sessions on a cluster", "distributed"),
-    OptionalPart("mcp", "a server that an agent asks about its own session", "mcp"),
-    OptionalPart("langchain", "a plan in LangChain's agents", "langchain"),
-    OptionalPart("openai-agents", "a plan in the OpenAI Agents SDK", "openai-agents"),
-    OptionalPart("litellm", "a plan in LiteLLM's proxy", "litellm"),
-    OptionalPart("pydantic-ai", "a plan in pydantic-ai", "pydantic-ai-slim"),
+    OptionalPart("mcp", "a server for an agent's queries on its own session", "mcp"),
+    OptionalPart("langchain", "plans in LangChain agents", "langchain"),
+    OptionalPart("openai-agents", "plans in the OpenAI Agents SDK", "openai-agents"),
+    OptionalPart("litellm", "plans in LiteLLM's proxy", "litellm"),
+    OptionalPart("pydantic-ai", "plans in pydantic-ai", "pydantic-ai-slim"),
 )
 
 
@@ -58,5 +58,5 @@ def version_text() -> str:
         lines.append(f"  [{part.name}]{'':<{width + 1 - len(part.name)}}{said:<30}{part.text}".rstrip())
     missing = ",".join(part.name for part in OPTIONAL_PARTS if not part.installed)
     if missing:
-        lines.append(f"install what is missing: pip install 'session-inspector[{missing}]'")
+        lines.append(f"install missing parts: pip install 'session-inspector[{missing}]'")
     return "".join(f"{line}\n" for line in lines)

@@ -79,7 +79,7 @@ def write_bytes(data: bytes) -> None:
 
 def _write(data: str | bytes) -> None:
     if sys.stdout is None:
-        raise CommandError("standard output is closed; let it go to a terminal, a file or a program")
+        raise CommandError("standard output is closed; direct it to a terminal, a file or a program")
     try:
         if isinstance(data, str):
             sys.stdout.write(data)

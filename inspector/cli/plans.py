@@ -52,7 +52,7 @@ class _Append(argparse.Action):
     ) -> None:
         text = str(values)
         if not text.strip():
-            raise argparse.ArgumentError(self, f"is empty; name a {self.metavar}")
+            raise argparse.ArgumentError(self, f"is empty; pass a {self.metavar}")
         request = PlanRequest(plan=text) if option_string == "--plan" else PlanRequest(spec=text)
         namespace.plans = [*namespace.plans, request]
 
@@ -71,7 +71,7 @@ def add_plan_arguments(parser: argparse.ArgumentParser, each: str) -> None:
         dest="plans",
         default=(),
         help=(
-            "a plan file (TOML), a plan you saved under a name, or a ready one such as careful; "
+            "a plan file (TOML), a plan you saved under a name, or a built-in one such as careful; "
             f"{each}; 'inspector strategies --plans' lists them"
         ),
     )
@@ -82,7 +82,7 @@ def add_plan_arguments(parser: argparse.ArgumentParser, each: str) -> None:
         dest="plans",
         default=(),
         help=(
-            "a strategy with its limits, as in tiered-stale:confirmation=150,data=400; "
+            "a strategy with its limits, such as tiered-stale:confirmation=150,data=400; "
             f"'A{THEN}B' is B after A in one plan; {each}; 'inspector strategies' lists them"
         ),
     )
@@ -165,8 +165,8 @@ def _unknown(text: str, names: list[str]) -> str:
     from inspector.strategies.registry import STRATEGIES, suggestion
 
     if text.partition(":")[0] in STRATEGIES:
-        return f"is a strategy; say --strategy {text}"
-    return f"no file, saved plan or ready plan has that name{suggestion(text, names)}"
+        return f"is a strategy; use --strategy {text}"
+    return f"no file, saved plan or built-in plan has that name{suggestion(text, names)}"
 
 
 def specs_of(text: str) -> list[str]:

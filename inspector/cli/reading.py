@@ -76,7 +76,7 @@ def read_text(path: Path) -> str:
     except OSError as error:
         raise CommandError(open_error_message(path, error)) from None
     except UnicodeDecodeError as error:
-        raise CommandError(f"{path}: not a text file (byte {error.start} is no UTF-8)") from None
+        raise CommandError(f"{path}: not a text file (byte {error.start} is not UTF-8)") from None
 
 
 def parse_billing_terms(options: Namespace) -> Assumptions:

@@ -42,50 +42,46 @@ def add_arguments(parser: ArgumentParser) -> None:
         "id",
         metavar="ID",
         nargs="?",
-        help="a tool call's id or its beginning, an execution id, a notice or the file it names, or SESSION:MESSAGE",
+        help="a tool call's id or a prefix of it, an execution id, a notice or the file it names, or SESSION:MESSAGE",
     )
     parser.add_argument(
         "paths",
         nargs="*",
         metavar="PATH",
         type=Path,
-        help="sessions or folders of them (default: this machine's agents')",
+        help="sessions or folders of sessions (default: this machine's agents)",
     )
     search = parser.add_argument_group("search")
     search.add_argument(
         "--search",
         metavar="TEXT",
-        help="in place of an ID: texts with any of these words, those that hold TEXT as it stands first",
+        help="instead of an ID: texts with any of these words, exact matches of TEXT first",
     )
     search.add_argument(
-        "--limit", metavar="N", type=_count, default=USUAL_HITS, help=f"texts it lists (default: {USUAL_HITS})"
+        "--limit", metavar="N", type=_count, default=USUAL_HITS, help=f"maximum texts listed (default: {USUAL_HITS})"
     )
     search.add_argument(
         "--no-index",
         action="store_true",
-        help=f"keep no index in the cache folder: every search reads every session ({NO_INDEX}=1 for always)",
+        help=f"store no index in the cache folder: every search reads every session (permanently: {NO_INDEX}=1)",
     )
     search.add_argument("--drop-index", action="store_true", help="remove the index")
     part = parser.add_mutually_exclusive_group()
-    part.add_argument(
-        "--lines", metavar="A-B", type=_range, help="lines A to B alone, counted from 1; A- and -B work, too"
-    )
-    part.add_argument("--head", metavar="N", type=_count, help="the first N lines alone")
-    part.add_argument("--tail", metavar="N", type=_count, help="the last N lines alone")
-    parser.add_argument(
-        "--grep", metavar="REGEX", type=_pattern, help="lines in which it is found alone, each with its number"
-    )
+    part.add_argument("--lines", metavar="A-B", type=_range, help="only lines A to B, counted from 1; also A- and -B")
+    part.add_argument("--head", metavar="N", type=_count, help="only the first N lines")
+    part.add_argument("--tail", metavar="N", type=_count, help="only the last N lines")
+    parser.add_argument("--grep", metavar="REGEX", type=_pattern, help="only matching lines, each with its number")
     parser.add_argument(
         "--recorded",
         action="store_true",
-        help="as the model was sent it, where the whole output stands in a file beside the session",
+        help="the text the model received, if the full output is in a file next to the session",
     )
     parser.add_argument(
         "--call",
         action="store_true",
-        help="what the tool was called with, in place of its result: the change of an edit",
+        help="the tool's input instead of its result, such as the change of an edit",
     )
-    parser.add_argument("--json", action="store_true", help="as JSON, with where it stands")
+    parser.add_argument("--json", action="store_true", help="as JSON, with its location")
 
 
 def run(options: Namespace) -> int:
@@ -98,7 +94,7 @@ def run(options: Namespace) -> int:
         _check_paths(paths)
         return _search(options, paths)
     if not options.id:
-        raise CommandError("what is to be recalled? Give an ID, or --search TEXT", ExitCode.WRONG_USAGE)
+        raise CommandError("nothing to recall: pass an ID, or --search TEXT", ExitCode.WRONG_USAGE)
     _check_paths(options.paths)
     return _recall(options)
 
@@ -125,7 +121,7 @@ def _search(options: Namespace, paths: list[Path]) -> int:
     from inspector.recall.text_index import index_path, open_index
 
     if not options.search.strip():
-        raise CommandError("--search needs a word to look for", ExitCode.WRONG_USAGE)
+        raise CommandError("--search needs at least one word", ExitCode.WRONG_USAGE)
     headers = sessions_at(paths)
     is_kept = not options.no_index and not os.environ.get(NO_INDEX)
     with open_index(index_path() if is_kept else None) as index:
@@ -148,7 +144,9 @@ def _search(options: Namespace, paths: list[Path]) -> int:
         write_json({"searched": options.search, "sessions": found.searched, "unread": len(unread), "hits": hits})
         return ExitCode.FINE
     if not found.hits:
-        raise CommandError(f"nothing in {IN_TEXT.plural(found.searched, 'session')} has any word of {options.search!r}")
+        raise CommandError(
+            f"nothing in {IN_TEXT.plural(found.searched, 'session')} contains any word of {options.search!r}"
+        )
     from inspector.safe_text import one_line
 
     for hit in found.hits:
@@ -156,7 +154,8 @@ def _search(options: Namespace, paths: list[Path]) -> int:
         write(f"{one_line(hit.place.reference)}  {one_line(_what(hit.place))}, line {hit.line:,}{more}\n")
         write(f"    {one_line(hit.excerpt.strip())}\n")
     narrate(
-        f"{IN_TEXT.plural(found.searched, 'session')} searched. Whole: inspector recall {found.hits[0].place.reference}"
+        f"{IN_TEXT.plural(found.searched, 'session')} searched. Full text: inspector recall "
+        f"{found.hits[0].place.reference}"
     )
     return ExitCode.FINE
 
@@ -166,7 +165,7 @@ def _recall(options: Namespace) -> int:
 
     if not (options.paths or options.call or options.recorded) and _recall_original(options):
         return ExitCode.FINE
-    with ProgressLine("looking into sessions") as progress:
+    with ProgressLine("searching sessions") as progress:
         search = find(options.id, options.paths, progress)
     for problem in search.unread:
         narrate(f"could not be read: {problem}")
@@ -180,7 +179,7 @@ def _recall(options: Namespace) -> int:
         write_json({"asked": options.id, "results": found})
         return ExitCode.FINE
     if options.grep is not None and not any(parts):
-        raise CommandError(f"no line of it matches {options.grep.pattern!r}: leave out --grep to see all of it")
+        raise CommandError(f"no line matches {options.grep.pattern!r}: omit --grep to see the whole text")
     _print(search.found, parts)
     return ExitCode.FINE
 
@@ -195,7 +194,7 @@ def _call_of(place: RecalledText) -> RecalledText:
 
     call = call_of(place.session, place.block)
     if call is None:
-        raise CommandError(f"{place.reference} ({_what(place)}) answers no tool call that is recorded")
+        raise CommandError(f"{place.reference} ({_what(place)}) does not answer a recorded tool call")
     return place._replace(block=call)
 
 
@@ -214,7 +213,7 @@ def _recall_original(options: Namespace) -> bool:
         return False
     if len({text for _, text in found}) > 1:
         listed = [f"{about.get('session')}:{asked} ({_what_is_kept(about, text)})" for about, text in found]
-        raise CommandError(f"{asked} is several: ask for one of {_some_of(listed)}", ExitCode.WRONG_USAGE)
+        raise CommandError(f"{asked} is ambiguous: use one of {_some_of(listed)}", ExitCode.WRONG_USAGE)
     about, text = found[0]
     part = _part(text, options)
     if options.json:
@@ -223,14 +222,14 @@ def _recall_original(options: Namespace) -> bool:
         sizes = {"tool": about.get("tool"), "characters": len(text), "lines": lines}
         write_json({"asked": options.id, "results": [{**result, **sizes, "text": part}]})
     elif options.grep is not None and not part:
-        raise CommandError(f"no line of it matches {options.grep.pattern!r}: leave out --grep to see all of it")
+        raise CommandError(f"no line matches {options.grep.pattern!r}: omit --grep to see the whole text")
     else:
         _print_text(part, _what_is_kept(about, text))
     return True
 
 
 def _what_is_kept(about: Mapping[str, object], text: str) -> str:
-    return f"original of {about.get('tool')}, kept by the hook, {len(text):,} characters"
+    return f"original of {about.get('tool')}, stored by the hook, {len(text):,} characters"
 
 
 def _some_of(listed: list[str]) -> str:
@@ -259,18 +258,18 @@ def _check(search: RecallSearch, asked: str) -> None:
         return
     if search.found:
         listed = _some_of([f"{place.reference} ({_what(place)})" for place in search.found])
-        raise CommandError(f"{asked} is several: ask for one of {listed}", ExitCode.WRONG_USAGE)
+        raise CommandError(f"{asked} is ambiguous: use one of {listed}", ExitCode.WRONG_USAGE)
     if search.skipped:
-        raise CommandError(f"{asked} may be in too many sessions to read: name one after it", ExitCode.WRONG_USAGE)
+        raise CommandError(f"{asked} may be in too many sessions to read: add a session after it", ExitCode.WRONG_USAGE)
     if search.without_result is not None:
         place = search.without_result
         raise CommandError(
-            f"{asked}: its call is recorded at message {place.message:,} of {place.session.path}, and no result of it"
+            f"{asked}: its call is recorded at message {place.message:,} of {place.session.path}, but without a result"
         )
     if search.near:
-        raise CommandError(f"no tool result is called {asked}; much like it are {', '.join(search.near)}")
+        raise CommandError(f"no tool result has the id {asked}; similar ids: {', '.join(search.near)}")
     raise CommandError(
-        f"no tool result is called {asked}: give its id as the notice has it, or SESSION:MESSAGE as the timeline counts"
+        f"no tool result has the id {asked}: use the id in the notice, or SESSION:MESSAGE as numbered in the timeline"
     )
 
 
@@ -290,7 +289,7 @@ def _text(place: RecalledText, options: Namespace) -> str:
     if whole is None:
         return text
     if whole.text is None:
-        narrate(f"the whole output is gone from {whole.file}: this is the preview of it that the model was sent")
+        narrate(f"{whole.file} no longer holds the full output: this is the preview that the model received")
         return text
     return whole.text
 
@@ -356,17 +355,17 @@ def _place(place: RecalledText) -> dict[str, Any]:
 def _range(text: str) -> LinesAsked:
     found = re.fullmatch(r"(\d*)-(\d*)|(\d+)", text)
     if found is None or text == "-":
-        raise ArgumentTypeError(f"{text!r} is no range of lines; give 10-20, 10-, -20 or 10")
+        raise ArgumentTypeError(f"{text!r} is not a range of lines; use 10-20, 10-, -20 or 10")
     first, last, one = found.groups()
     wanted = LinesAsked(int(one or first or 1), int(one or last or MOST_LINES))
     if not 1 <= wanted.first <= wanted.last:
-        raise ArgumentTypeError(f"{text!r} is no range of lines; they are counted from 1, the smaller number first")
+        raise ArgumentTypeError(f"{text!r} is not a range of lines; they are counted from 1, the smaller number first")
     return wanted
 
 
 def _count(text: str) -> int:
     if not text.isdecimal() or not 1 <= int(text) <= MOST_LINES:
-        raise ArgumentTypeError(f"{text!r} is no number of lines; give 1 or more")
+        raise ArgumentTypeError(f"{text!r} is not a number of lines; use 1 or more")
     return int(text)
 
 
@@ -374,4 +373,4 @@ def _pattern(text: str) -> re.Pattern[str]:
     try:
         return re.compile(text)
     except re.error as error:
-        raise ArgumentTypeError(f"{text!r} is no regular expression: {error}") from None
+        raise ArgumentTypeError(f"{text!r} is not a regular expression: {error}") from None

@@ -43,7 +43,7 @@ DRAWS_CHARTS = "vl-convert-python"
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    add_plan_arguments(parser, "each is a plan of its own, compared side by side")
+    add_plan_arguments(parser, "each is a separate plan, compared side by side")
     add_report_arguments(parser, FORMS, needs_path=False)
     parser.add_argument(
         "--last", action="store_true", help="the newest session, of the directory PATH or of this machine's agents"
@@ -52,28 +52,30 @@ def add_arguments(parser: ArgumentParser) -> None:
         "--rows",
         choices=("calls", "blocks"),
         default="calls",
-        help="what csv has a row for: every call (default) or block",
+        help="rows of csv: every call (default) or block",
     )
     parser.add_argument(
         "--compare",
         action=BooleanOptionalAction,
-        help="add every strategy alone, one row each; html does so unless --no-compare, which makes the page of a "
-        "long session in a fraction of the time",
+        help=(
+            "add every strategy alone, one row each; html does this unless --no-compare, which builds the page of a "
+            "long session in a fraction of the time"
+        ),
     )
     add_switch_arguments(parser)
     parser.add_argument("--ledger", action="store_true", help="add every call and block to the JSON")
     parser.add_argument(
-        "--explain", action="store_true", help="say how every figure is calculated: formula, inputs, source"
+        "--explain", action="store_true", help="explain how every figure is calculated: formula, inputs, source"
     )
     parser.add_argument(
         "--no-script",
         action="store_true",
-        help="html without the script that lets charts answer the pointer: a tenth of the size, for mail",
+        help="html without interactive charts: a tenth of the size, for mail",
     )
     parser.add_argument(
         "--include-text",
         action="store_true",
-        help="add what the session says, secrets masked: its title or first prompt, and how the heaviest results begin",
+        help="include session texts, secrets masked: its title or first prompt, and the start of the heaviest results",
     )
     add_fleet_arguments(parser)
 
@@ -85,7 +87,7 @@ def run(options: Namespace) -> int:
         options.path = newest(options.path).path
         narrate(f"the newest session: {options.path}")
     elif options.path is None:
-        message = "name a session or a folder as PATH, or say --last for the newest; see: inspector report --help"
+        message = "pass a session or a folder as PATH, or --last for the newest; see: inspector report --help"
         raise CommandError(message, ExitCode.WRONG_USAGE)
     check_output(options)
     check_switch(options)
@@ -93,7 +95,7 @@ def run(options: Namespace) -> int:
         check_detector()
     if is_folder(options.path) and is_list(options.path):
         if options.switch:
-            message = f"{options.path} holds many sessions, and --switch is about one: name it"
+            message = f"{options.path} contains many sessions, but --switch needs one: pass its file"
             raise CommandError(message, ExitCode.WRONG_USAGE)
         return _report_on_folder(options)
     refuse_fleet_options(options, allowed=("no_kept_results",))

@@ -141,4 +141,4 @@ def _nothing_in(folder: Path | None) -> str:
 
     if folder is not None:
         return describe_folder(folder)
-    return "no sessions on this machine: name a file, or run: inspector demo (where it looked: inspector formats)"
+    return "no sessions on this machine: pass a file, or run: inspector demo (searched folders: inspector formats)"

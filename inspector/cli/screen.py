@@ -68,7 +68,7 @@ def print_list(folders: Sequence[Path] | None) -> int:
             progress(place + 1, min(len(found), MOST_LISTED))
     if not rows:
         where = ", ".join(map(str, folders)) if folders else "on this machine"
-        raise CommandError(f"no sessions found: {where}. `inspector formats` lists what can be read.")
+        raise CommandError(f"no sessions found: {where}. `inspector formats` lists the supported formats.")
     write(sessions_text(rows, max(len(found) - MOST_LISTED, 0), color=wants_color(sys.stdout)))
     return ExitCode.FINE
 
@@ -87,7 +87,7 @@ def require_terminal(instead: str) -> None:
     if is_served():
         return
     if os.environ.get("TERM") == "dumb" or not all(map(is_terminal, (sys.stdin, sys.stdout, sys.__stderr__))):
-        message = f"the screen needs a terminal for input and output; for a report as text: {instead}"
+        message = f"the screen needs a terminal for input and output; for a text report, run: {instead}"
         raise CommandError(message, ExitCode.WRONG_USAGE)
 
 

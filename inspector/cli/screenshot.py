@@ -28,27 +28,27 @@ SMALLEST, LARGEST = (40, 10), (400, 200)
 
 def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("path", metavar="PATH", type=Path, help="a session file or folder")
-    add_plan_arguments(parser, "several follow one another in one plan")
+    add_plan_arguments(parser, "several are combined into one plan, in order")
     parser.add_argument(
         "--keys",
         metavar="KEYS",
         default="",
-        help="keys to press first, with blanks between them: 'down tab question_mark'; `inspector` lists them under ?",
+        help="keys to press first, separated by spaces: 'down tab question_mark'; `inspector` lists them under ?",
     )
     parser.add_argument("--size", metavar="COLUMNSxLINES", type=_size, default=(120, 36), help="size (120x36)")
     parser.add_argument("--theme", metavar="NAME", default="dark", help="the screen's theme (dark)")
     parser.add_argument(
         "--mask",
         action="store_true",
-        help="mask secrets and names of users on the picture, those that are found; look at it before others do",
+        help="mask detected secrets and user names in the picture; check it before sharing",
     )
-    parser.add_argument("--chart", action="store_true", help="the context chart alone, as a drawing for slides")
+    parser.add_argument("--chart", action="store_true", help="only the context chart, drawn for slides")
     parser.add_argument(
         "-o",
         "--output",
         metavar="FILE",
         type=Path,
-        help="write to FILE, which ends in .svg or .png; default: SVG, printed",
+        help="write to FILE, which ends in .svg or .png; default: print SVG",
     )
 
 
@@ -72,14 +72,14 @@ def _check(options: Namespace) -> None:
 
     if options.output is None:
         if is_terminal(sys.stdout):
-            raise CommandError("say where the picture goes: -o screen.svg, or -o screen.png", ExitCode.WRONG_USAGE)
+            raise CommandError("pass an output file: -o screen.svg, or -o screen.png", ExitCode.WRONG_USAGE)
     else:
         check_target(options.output, options.path)
         if options.output.suffix.lower() not in ENDINGS:
             message = f"{options.output}: pictures are written as {' or '.join(ENDINGS)}"
             raise CommandError(message, ExitCode.WRONG_USAGE)
     if options.theme not in THEMES:
-        raise CommandError(f"no theme {options.theme!r}; there are {', '.join(THEMES)}", ExitCode.WRONG_USAGE)
+        raise CommandError(f"no theme {options.theme!r}; use one of {', '.join(THEMES)}", ExitCode.WRONG_USAGE)
     if options.mask:
         check_detector()
     if options.output is not None and options.output.suffix.lower() == ".png":
@@ -96,7 +96,7 @@ def _screen(options: Namespace, plan: Plan | None) -> str:
     except SessionError as error:
         raise CommandError(error.message) from None
     except TimeoutError:
-        raise CommandError(f"{options.path}: was not counted in five minutes; there is no picture") from None
+        raise CommandError(f"{options.path}: counting took more than five minutes, so there is no picture") from None
 
 
 async def _picture(options: Namespace, plan: Plan | None) -> str:
@@ -129,7 +129,7 @@ def _chart(options: Namespace) -> str:
     report = report_of(replay_inputs(session), plans, ReportOptions(details=False, ledger=True))
     drawn = context_chart(report, LIGHT)
     if drawn is None:
-        raise CommandError(f"{options.path}: holds no call to a model; there is nothing to draw")
+        raise CommandError(f"{options.path}: contains no call to a model, so there is nothing to draw")
     return svg(still(drawn)) + "\n"
 
 
@@ -143,5 +143,5 @@ def _size(text: str) -> tuple[int, int]:
     found = re.fullmatch(r"(\d{1,4})x(\d{1,4})", text)
     size = (int(found[1]), int(found[2])) if found else (0, 0)
     if not all(least <= given <= most for least, given, most in zip(SMALLEST, size, LARGEST, strict=True)):
-        raise ArgumentTypeError(f"{text!r} is no size; give columns and lines, from 40x10 to 400x200")
+        raise ArgumentTypeError(f"{text!r} is not a size; use columns and lines, from 40x10 to 400x200")
     return size

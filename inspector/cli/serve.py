@@ -27,21 +27,19 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument(
         "paths", nargs="*", metavar="PATH", help="as for the screen: a session file, a directory, or nothing"
     )
-    parser.add_argument(
-        "--port", metavar="N", type=_port, default=0, help="port to listen on; default: any that is free"
-    )
+    parser.add_argument("--port", metavar="N", type=_port, default=0, help="port to listen on; default: any free port")
     parser.add_argument(
         "--host",
         metavar="ADDRESS",
         default=LOOPBACK,
-        help=f"address to listen on; others than {LOOPBACK} are not encrypted",
+        help=f"address to listen on; connections to others than {LOOPBACK} are not encrypted",
     )
     parser.add_argument(
         "--screens",
         metavar="N",
         type=_screens,
         default=USUAL_SCREENS,
-        help="screens that may be open at once, each a process of its own; default: %(default)s",
+        help="maximum number of open screens, each in its own process; default: %(default)s",
     )
 
 
@@ -56,7 +54,7 @@ def run(options: Namespace) -> int:
         raise CommandError(message) from None
 
     if _is_every_address(options.host):
-        message = f"{options.host} is no address a browser can open; name the one this machine is reached at"
+        message = f"{options.host} is not an address a browser can open; use one that reaches this machine"
         raise CommandError(message, ExitCode.WRONG_USAGE)
     resolve_targets([Path(path) for path in options.paths])  # report read errors before a browser connects
     try:
@@ -66,10 +64,10 @@ def run(options: Namespace) -> int:
             f"{options.host} port {options.port}: {error.strerror or error}; choose another --port"
         ) from None
     if not _is_loopback(options.host):
-        narrate(f"{options.host} is no loopback address: whoever sees the traffic sees the sessions")
+        narrate(f"{options.host} is not a loopback address: anyone who can see the traffic can see the sessions")
     server = ScreenServer(options.paths, options.host, listening, options.screens)
     write(f"{server.address}\n")
-    narrate("open this address; it works once. Ctrl-C ends it, and every screen opened from it")
+    narrate("open this address; it works once. Ctrl-C stops the server and all its screens")
     with redirect_stdout(sys.stderr):  # output of a failed screen
         server.run()
     return ExitCode.FINE
@@ -91,11 +89,11 @@ def _is_every_address(host: str) -> bool:
 
 def _port(text: str) -> int:
     if not text.isdecimal() or int(text) > MOST_PORTS:
-        raise ArgumentTypeError(f"{text!r} is no port; give 0 (any) to {MOST_PORTS}")
+        raise ArgumentTypeError(f"{text!r} is not a port; use 0 (any) to {MOST_PORTS}")
     return int(text)
 
 
 def _screens(text: str) -> int:
     if not text.isdecimal() or not 1 <= int(text) <= MOST_SCREENS:
-        raise ArgumentTypeError(f"{text!r} is no number of screens; give 1 to {MOST_SCREENS:,}")
+        raise ArgumentTypeError(f"{text!r} is not a number of screens; use 1 to {MOST_SCREENS:,}")
     return int(text)

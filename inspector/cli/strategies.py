@@ -18,13 +18,11 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument(
         "name", nargs="?", metavar="NAME", help="only this strategy, with all its parameters, or this plan"
     )
+    parser.add_argument("--plans", action="store_true", dest="shows_plans", help="built-in and saved plans, by name")
     parser.add_argument(
-        "--plans", action="store_true", dest="shows_plans", help="the ready plans and those you saved, by name"
+        "--tools", metavar="PATH", type=Path, help="the tool classes of this session, with unknown tools"
     )
-    parser.add_argument(
-        "--tools", metavar="PATH", type=Path, help="how the tools of this session are classed, unknown ones named"
-    )
-    parser.add_argument("--json", action="store_true", help="print it as data: a list, or one object with NAME")
+    parser.add_argument("--json", action="store_true", help="print as data: a list, or one object with NAME")
 
 
 def run(options: Namespace) -> int:
@@ -49,7 +47,7 @@ def run(options: Namespace) -> int:
         named = strategy_type(options.name)
     except ParameterError:
         known = suggestion(options.name, [*STRATEGIES, *PRESETS])
-        message = f"no strategy or ready plan is called {options.name!r}{known}"
+        message = f"no strategy or built-in plan is called {options.name!r}{known}"
         raise CommandError(message, ExitCode.WRONG_USAGE) from None
     if options.json:
         write_json(strategy_data(named))
@@ -64,7 +62,7 @@ def _show_plans(options: Namespace, *, color: bool) -> int:
     from inspector.ui.plan.saved_plans import saved_plans
 
     known = [
-        KnownPlan(each.name, each.problem or f"Yours, in {each.path}", tuple(each.plan.to_specs()) if each.plan else ())
+        KnownPlan(each.name, each.problem or f"Saved in {each.path}", tuple(each.plan.to_specs()) if each.plan else ())
         for each in saved_plans()
     ]
     known += [KnownPlan(each.name, each.summary, each.specs) for each in PRESETS.values()]

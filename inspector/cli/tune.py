@@ -34,66 +34,64 @@ def add_arguments(parser: ArgumentParser) -> None:
         nargs="*",
         metavar="PATH",
         type=Path,
-        help="sessions, and folders of them; nothing: those this machine's agents keep",
+        help="sessions, and folders of sessions; default: this machine's agents",
     )
     parser.add_argument(
         "-o",
         "--output",
         metavar="FILE",
         type=Path,
-        help="write the plan to FILE (TOML); with several agents or models one file each; never over a session",
+        help="write the plan to FILE (TOML); one file each for several agents or models; never over a session",
     )
-    forms = dict(FORMS, csv="for sheets, a row a session")
+    forms = dict(FORMS, csv="for spreadsheets, one row per session")
     named = "; ".join(f"{name}: {use}{' (default)' if name == 'text' else ''}" for name, use in forms.items())
     parser.add_argument("--format", choices=forms, default="text", help=f"the report: {named}")
     parser.add_argument("--report", metavar="FILE", type=Path, help="write the report to FILE instead of printing it")
-    parser.add_argument(
-        "--no-script", action="store_true", help="html without the script that lets charts answer the pointer"
-    )
-    limits = parser.add_argument_group("what a plan may risk")
-    limits.add_argument(
-        "--max-needed", metavar="N", type=_amount, help="in 100 calls, at most N may need what was cut; 0: none at all"
-    )
+    parser.add_argument("--no-script", action="store_true", help="html without interactive charts")
+    limits = parser.add_argument_group("constraints on plans")
+    limits.add_argument("--max-needed", metavar="N", type=_amount, help="at most N recoveries per 100 calls; 0: none")
     limits.add_argument(
         "--max-risk",
         metavar="PERCENT",
         type=_amount,
-        help="getting back what was needed may cost at most so much of what the plan saves",
+        help="maximum cost of recoveries, in percent of the plan's saving",
     )
     limits.add_argument(
         "--budget-calls",
         metavar="N",
         type=_amount,
-        help="in 100 calls, the plan may add at most N: its own requests, and one for every time something was needed",
+        help="at most N additional calls per 100: requests by the plan, and one per recovery",
     )
     limits.add_argument(
-        "--keep", metavar="TOOL", action="append", default=[], help="leave the results of TOOL as they are; repeatable"
+        "--keep", metavar="TOOL", action="append", default=[], help="do not cut the results of TOOL; repeatable"
     )
     limits.add_argument(
         "--may-forget",
         action="store_true",
-        help="also plans that leave out or summarise what people and the model said; nothing tells what that loses",
+        help="include plans that remove or summarize user and assistant messages; the resulting loss is unknown",
     )
     parser.add_argument(
         "--compaction",
         action="store_true",
-        help="instead of plans: at which size the agent had best compact, by what its recorded compactions did",
+        help="instead of plans: the best compaction threshold, based on recorded compactions",
     )
     parser.add_argument(
         "--configured",
         metavar="TOKENS",
         type=_tokens,
-        help="with --compaction: the size the agent was told to compact at, where it was told; set beside where it did",
+        help="with --compaction: the configured threshold, if any; compared with the observed one",
     )
-    add_plan_arguments(parser, "tune these alone, instead of every strategy and ready plan")
-    parser.add_argument("--export", metavar="SYSTEM", help="add the plan as that system's own configuration")
+    add_plan_arguments(parser, "only tune these, instead of every strategy and built-in plan")
+    parser.add_argument("--export", metavar="SYSTEM", help="include the plan as that system's own configuration")
     parser.add_argument(
         "--minutes",
         metavar="N",
         type=_amount,
         default=MINUTES,
-        help=f"once all is read, search at most N minutes ({MINUTES:g}), shared evenly among agents and models; ctrl-c "
-        "ends it sooner, telling what it found and what is left",
+        help=(
+            f"after reading, search for at most N minutes ({MINUTES:g}), shared equally among agents and models; "
+            "ctrl-c stops earlier and reports the results so far"
+        ),
     )
     add_price_arguments(parser)
     add_uncertainty_argument(parser)
@@ -143,7 +141,7 @@ def _check(options: Namespace) -> None:
         if target is not None:
             check_target(target)
     if options.output is not None and options.output.suffix != ".toml":
-        message = f"{options.output}: -o is for the plan, a .toml file; the report goes to --report FILE"
+        message = f"{options.output}: -o is for the plan, a .toml file; use --report FILE for the report"
         raise CommandError(message, ExitCode.WRONG_USAGE)
     targets = COMPACTION_SETTINGS if options.compaction else TITLES
     if options.export is not None and options.export not in targets:
@@ -164,9 +162,9 @@ def _check_compaction(options: Namespace) -> None:
             "--budget-calls": options.budget_calls is not None,
         }
         for option in (option for option, is_given in unfit.items() if is_given):
-            raise CommandError(f"{option} is about plans, and --compaction tries none", ExitCode.WRONG_USAGE)
+            raise CommandError(f"{option} is about plans, but --compaction tries none", ExitCode.WRONG_USAGE)
     elif options.configured is not None:
-        raise CommandError("--configured is for --compaction", ExitCode.WRONG_USAGE)
+        raise CommandError("--configured requires --compaction", ExitCode.WRONG_USAGE)
 
 
 def _found(paths: Sequence[Path], results: ResultCache) -> dict[Path, int]:
@@ -244,8 +242,8 @@ def _tuned(
 def _warnings(sessions: Sequence[FleetSession], tuned: Sequence[TunedGroup], ended: str) -> list[str]:
     from inspector.cli.tuning_pool import left_out_warnings
 
-    why = ended or "the time that --minutes allows"
-    cut_short = f"the search ended early ({why}): a better plan may not have been tried"
+    why = ended or "the time limit of --minutes"
+    cut_short = f"the search ended early ({why}): there may be a better plan"
     return [*left_out_warnings(sessions), *([] if all(each.is_complete for each in tuned) else [cut_short])]
 
 
@@ -260,7 +258,7 @@ def _save_plans(target: Path, tuned: Sequence[TunedGroup]) -> None:
         file = target if len(chosen) == 1 else target.with_stem(f"{target.stem}-{_slug(group)}")
         check_target(file)
         save(file, replace(plan, name=file.stem).to_toml())
-        narrate(f"wrote {file}, for {group_name(group.agent, group.models, len(group.sessions))}")
+        narrate(f"wrote {file} for {group_name(group.agent, group.models, len(group.sessions))}")
 
 
 def _slug(group: FleetGroup) -> str:
@@ -272,7 +270,7 @@ def _slug(group: FleetGroup) -> str:
 def _tokens(text: str) -> int:
     digits = text.replace(",", "").replace("_", "")
     if not digits.isdecimal() or not 1 <= int(digits) <= LARGEST_WINDOW:
-        raise ArgumentTypeError(f"{text!r} is no number of tokens; give 1 to {LARGEST_WINDOW:,}")
+        raise ArgumentTypeError(f"{text!r} is not a number of tokens; use 1 to {LARGEST_WINDOW:,}")
     return int(digits)
 
 
@@ -282,5 +280,5 @@ def _amount(text: str) -> float:
     except ValueError:
         value = math.nan
     if not math.isfinite(value) or value < 0:
-        raise ArgumentTypeError(f"{text!r} is no number of at least 0")
+        raise ArgumentTypeError(f"{text!r} is not a number; use 0 or more")
     return value

@@ -99,10 +99,10 @@ class LostSessionError(InspectorError):
         path: The session.
     """
 
-    advice = "whatever reads it ends; is there too little memory?"
+    advice = "its process dies every time; possibly out of memory"
 
     def __init__(self, path: Path) -> None:
-        super().__init__(f"{path} cannot be worked on any more")
+        super().__init__(f"{path} can no longer be processed")
         self.path = path
 
 
@@ -380,7 +380,7 @@ def left_out_warnings(sessions: Sequence[FleetSession]) -> list[str]:
     unpriced = sum(session.calls > 0 and math.isnan(session.cost) for session in sessions)
     said = (
         (empty, f"{IN_TEXT.plural(empty, 'session')} without a call to a model left out"),
-        (unpriced, f"{IN_TEXT.plural(unpriced, 'session')} without a price left out; --model or --rates names one"),
+        (unpriced, f"{IN_TEXT.plural(unpriced, 'session')} without a price left out; add one with --model or --rates"),
     )
     return [sentence for count, sentence in said if count]
 

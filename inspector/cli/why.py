@@ -61,7 +61,5 @@ def _session(options: Namespace) -> Path:
         narrate(f"the newest session: {found}")
         return found
     if path is None:
-        raise CommandError(
-            "name a session, or say --last for the newest; see: inspector why --help", ExitCode.WRONG_USAGE
-        )
+        raise CommandError("pass a session, or --last for the newest; see: inspector why --help", ExitCode.WRONG_USAGE)
     return path

@@ -42,7 +42,7 @@ MessageDict = dict[str, Any]
 class MessageListError(SessionError):
     """An invalid list of chat messages; the message names the entry and the reason."""
 
-    advice = "give an Anthropic or OpenAI message list: dicts with role and content"
+    advice = "pass an Anthropic or OpenAI message list: dicts with role and content"
 
 
 class Conversation:
@@ -165,7 +165,7 @@ def _checked(messages: Iterable[MessageDict], before: int = 0) -> list[MessageDi
     for place, message in enumerate(checked, before):
         if not is_message(message):
             reason = _why_no_message(message)
-            raise MessageListError(f"messages[{place}] is no chat message: {reason}; {MessageListError.advice}")
+            raise MessageListError(f"messages[{place}] is not a chat message: {reason}; {MessageListError.advice}")
     return checked
 
 

@@ -33,7 +33,7 @@ def messages_at(replay: Replay, call: int, form: Form) -> list[MessageDict]:
     """
     history = replay.history
     if not 0 <= call <= history.call_count:
-        raise IndexError(f"call {call} of {history.call_count}")
+        raise IndexError(f"no call {call}; the last one is {history.call_count}")
     entries: list[MessageDict] = []
     for index in history.prompt_messages(call).tolist():
         message = history.session.messages[index]

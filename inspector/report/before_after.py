@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 SETS: tuple[SetName, SetName] = ("before", "after")
 
-NOT_NAMED = "a model that is not named"
+NOT_NAMED = "an unnamed model"
 
 
 class BeforeAfterReport(Struct, frozen=True, kw_only=True):
@@ -37,34 +37,36 @@ class BeforeAfterReport(Struct, frozen=True, kw_only=True):
 
     schema: Annotated[Literal[1], about("Version of this contract.")]
     inspector: Annotated[str, about("Version of the program that wrote it.")]
-    at: Annotated[str, about("The time that divides the sets, ISO 8601 in UTC; empty where they were named.")]
-    effect_percent: Annotated[float, about("How large a difference should be told, in percent of before.")]
-    answer: Annotated[str, about("What can be said of the cost of a call, in a sentence.")]
+    at: Annotated[str, about("The time that divides the sets, ISO 8601 in UTC; empty if they were given by path.")]
+    effect_percent: Annotated[float, about("Size of difference to detect, in percent of before.")]
+    answer: Annotated[str, about("Conclusion on the cost per call, in a sentence.")]
     before: Annotated[SessionSetFacts, about("The first set.")]
-    after: Annotated[SessionSetFacts, about("The second.")]
+    after: Annotated[SessionSetFacts, about("The second set.")]
     overall: Annotated[ComparedGroupFacts, about("All calls.")]
-    models: Annotated[list[ComparedGroupFacts], about("Calls of the models that both sets have, the costliest first.")]
-    other_models: Annotated[list[OtherModelFacts], about("Models that only one set has, the costliest first.")]
-    mixes: Annotated[list[MixFacts], about("What the sets are made of.")]
-    differs: Annotated[list[str], about("What else differs between them, each in a sentence.")]
+    models: Annotated[list[ComparedGroupFacts], about("Calls of the models that both sets have, costliest first.")]
+    other_models: Annotated[list[OtherModelFacts], about("Models that only one set has, costliest first.")]
+    mixes: Annotated[list[MixFacts], about("Composition of the sets.")]
+    differs: Annotated[list[str], about("Other differences between the sets, one sentence each.")]
     sessions: Annotated[list[SetSession], about("The sessions, by set and path.")]
-    left_out: Annotated[list[UnreadSession], about("Sessions that are in neither set, by path, and why.")]
-    unread: Annotated[list[UnreadSession], about("What could not be read, by path; part of no figure.")]
-    warnings: Annotated[list[str], about("What to know before believing the figures, each in a sentence.")]
+    left_out: Annotated[list[UnreadSession], about("Sessions in neither set, by path, with the reason.")]
+    unread: Annotated[list[UnreadSession], about("Unreadable files, by path; not part of any figure.")]
+    warnings: Annotated[list[str], about("Caveats on the figures, one sentence each.")]
 
 
 class SessionSetFacts(Struct, frozen=True, kw_only=True):
     """One set of sessions."""
 
-    name: Annotated[SetName, about("Which of the two.")]
-    paths: Annotated[list[str], about("What was named, with the home folder as `~`.")]
-    sessions: Annotated[Count, figure("sessions", Unit.COUNT, "Sessions with a call to a model that counts here.")]
-    first: Annotated[str, about("When the first of them began, ISO 8601 in UTC; empty when unknown.")]
-    last: Annotated[str, about("When the last of them began.")]
-    figures: Annotated[FigureSet, about("Sums over them, as the report on a folder of them has them.")]
-    misses: Annotated[Count, figure("cache misses", Unit.CALLS, "Calls that read less than they could have.")]
-    compactions: Annotated[Count, figure("compactions", Unit.COUNT, "Compactions that a call followed.")]
-    rereads: Annotated[Count, figure("re-reads", Unit.COUNT, "Reads of files that had been read or written before.")]
+    name: Annotated[SetName, about("Name of the set.")]
+    paths: Annotated[list[str], about("Paths as given, with the home folder as `~`.")]
+    sessions: Annotated[Count, figure("sessions", Unit.COUNT, "Sessions with a call to a model that is counted here.")]
+    first: Annotated[str, about("Start of the first session, ISO 8601 in UTC; empty if unknown.")]
+    last: Annotated[str, about("Start of the last session.")]
+    figures: Annotated[FigureSet, about("Sums over the sessions, as in the report on a folder of them.")]
+    misses: Annotated[
+        Count, figure("cache misses", Unit.CALLS, "Calls that read clearly less from the cache than they could have.")
+    ]
+    compactions: Annotated[Count, figure("compactions", Unit.COUNT, "Compactions followed by a call.")]
+    rereads: Annotated[Count, figure("re-reads", Unit.COUNT, "Reads of files that were read or written before.")]
 
 
 class ComparedGroupFacts(Struct, frozen=True, kw_only=True):
@@ -74,75 +76,75 @@ class ComparedGroupFacts(Struct, frozen=True, kw_only=True):
     before_sessions: Annotated[
         Count, figure("sessions before", Unit.COUNT, "Sessions of the first set with such calls.")
     ]
-    after_sessions: Annotated[Count, figure("sessions after", Unit.COUNT, "The same of the second.")]
+    after_sessions: Annotated[
+        Count, figure("sessions after", Unit.COUNT, "Sessions of the second set with such calls.")
+    ]
     before_calls: Annotated[Count, figure("calls before", Unit.CALLS, "Such calls of the first set.")]
-    after_calls: Annotated[Count, figure("calls after", Unit.CALLS, "The same of the second.")]
-    measures: Annotated[list[MeasureFacts], about("What is compared.")]
+    after_calls: Annotated[Count, figure("calls after", Unit.CALLS, "Such calls of the second set.")]
+    measures: Annotated[list[MeasureFacts], about("The compared figures.")]
 
 
 class MeasureFacts(Struct, frozen=True, kw_only=True):
     """One figure of both sets."""
 
-    name: Annotated[str, about("Its name.")]
-    label: Annotated[str, about("What people are told it is.")]
-    per: Annotated[Literal["call", "session"], about("What it is a figure of.")]
-    unit: Annotated[Literal["$", "tokens", "share", "number"], about("What it is counted in; `share` is a part of 1.")]
+    name: Annotated[str, about("Name of the figure.")]
+    label: Annotated[str, about("Label of the figure.")]
+    per: Annotated[Literal["call", "session"], about("Subject of the figure.")]
+    unit: Annotated[Literal["$", "tokens", "share", "number"], about("Unit; `share` is a part of 1.")]
     statistic: Annotated[
         Literal["ratio", "mean", "median"],
-        about("A sum by a sum, over all calls; or the mean or median over sessions."),
+        about("Ratio of two sums over all calls, or the mean or median over sessions."),
     ]
-    before_sessions: Annotated[Count, about("Sessions of the first set that have it.")]
-    after_sessions: Annotated[Count, about("The same of the second.")]
-    before: Annotated[float | None, about("Of the first set; null where it has none.")]
-    after: Annotated[float | None, about("Of the second.")]
-    change: Annotated[
-        float | None, about("What after is more than before, negative where it is less; null with too few sessions.")
-    ]
-    change_low: Annotated[float | None, about("Lower end of its 95 % interval.")]
-    change_high: Annotated[float | None, about("Upper end.")]
-    percent: Annotated[float | None, about("The same in percent of before; null for shares.")]
-    percent_low: Annotated[float | None, about("Lower end of its 95 % interval.")]
-    percent_high: Annotated[float | None, about("Upper end.")]
+    before_sessions: Annotated[Count, about("Sessions of the first set that have the figure.")]
+    after_sessions: Annotated[Count, about("Sessions of the second set that have it.")]
+    before: Annotated[float | None, about("Value of the first set; null if it has none.")]
+    after: Annotated[float | None, about("Value of the second set.")]
+    change: Annotated[float | None, about("After minus before; null with too few sessions.")]
+    change_low: Annotated[float | None, about("Lower end of the 95 % interval of the change.")]
+    change_high: Annotated[float | None, about("Upper end of that interval.")]
+    percent: Annotated[float | None, about("The change in percent of before; null for shares.")]
+    percent_low: Annotated[float | None, about("Lower end of the 95 % interval in percent.")]
+    percent_high: Annotated[float | None, about("Upper end of that interval.")]
     told: Annotated[
         Literal["less", "more", "small", "not told", "too few"],
-        about("What can be said: `small` is no difference as large as was asked for."),
+        about("Verdict: `small` is a difference smaller than requested."),
     ]
     more_sessions: Annotated[
         Count | None,
-        about("Sessions more of each set to tell such a difference four times of five; null where none would do."),
+        about("Additional sessions per set that detect such a difference four times in five; null if no number would."),
     ]
-    more_after: Annotated[Count | None, about("The same with more sessions of the second set alone.")]
-    answer: Annotated[str, about("What can be said, in words.")]
+    more_after: Annotated[Count | None, about("The same with additional sessions in the second set only.")]
+    answer: Annotated[str, about("Verdict in words.")]
     known: Known
-    at_least: Annotated[list[str], about("Fields above that are more than they say.")]
+    at_least: Annotated[list[str], about("Fields above that are lower bounds.")]
 
 
 class OtherModelFacts(Struct, frozen=True, kw_only=True):
     """A model that only one set has."""
 
-    model: Annotated[str, about("As recorded; empty when unknown.")]
-    set: Annotated[SetName, about("Which set has it.")]
-    sessions: Annotated[Count, figure("sessions", Unit.COUNT, "Sessions with calls of it.")]
-    calls: Annotated[Count, figure("calls", Unit.CALLS, "Its calls.")]
-    cost_usd: Annotated[float | None, figure("cost", Unit.DOLLARS, "Dollars of them; null without a price.")]
+    model: Annotated[str, about("As recorded; empty if unknown.")]
+    set: Annotated[SetName, about("The set that has it.")]
+    sessions: Annotated[Count, figure("sessions", Unit.COUNT, "Sessions with calls to the model.")]
+    calls: Annotated[Count, figure("calls", Unit.CALLS, "Calls to the model.")]
+    cost_usd: Annotated[float | None, figure("cost", Unit.DOLLARS, "Dollars of these calls; null without a price.")]
     known: Known
 
 
 class MixFacts(Struct, frozen=True, kw_only=True):
     """Composition of both sets in one respect."""
 
-    what: Annotated[Literal["models", "agents", "versions", "subagents"], about("In which respect.")]
-    of: Annotated[Literal["calls", "sessions"], about("What the shares are of.")]
-    rows: Annotated[list[MixShare], about("Those whose shares differ most first.")]
-    differs: Annotated[float, figure("differs", Unit.SHARE, "The share that would have to change to be alike.")]
+    what: Annotated[Literal["models", "agents", "versions", "subagents"], about("Compared property.")]
+    of: Annotated[Literal["calls", "sessions"], about("Base of the shares.")]
+    rows: Annotated[list[MixShare], about("Kinds, largest difference of shares first.")]
+    differs: Annotated[float, figure("differs", Unit.SHARE, "Share that would have to change to make the sets alike.")]
 
 
 class MixShare(Struct, frozen=True, kw_only=True):
     """The share of one kind in both sets."""
 
-    name: Annotated[str, about("The kind.")]
-    before: Annotated[float, figure("before", Unit.SHARE, "Its share of the first set.")]
-    after: Annotated[float, figure("after", Unit.SHARE, "Its share of the second.")]
+    name: Annotated[str, about("Name of the kind.")]
+    before: Annotated[float, figure("before", Unit.SHARE, "Share in the first set.")]
+    after: Annotated[float, figure("after", Unit.SHARE, "Share in the second set.")]
 
 
 class ComparedFigure(NamedTuple):
@@ -172,9 +174,9 @@ MEASURES = (
     ComparedFigure("prompt_tokens_per_call", "prompt tokens", "prompt_tokens", "calls", unit="tokens"),
     ComparedFigure("output_tokens_per_call", "output tokens", "output_tokens", "calls", unit="tokens"),
     ComparedFigure("cache_share", "cache reads, share", "cache_read_tokens", "prompt_tokens", unit="share"),
-    ComparedFigure("misses_per_100_calls", "cache misses in 100", "misses", "calls", times=100),
-    ComparedFigure("compactions_per_100_calls", "compactions in 100", "compactions", "calls", times=100),
-    ComparedFigure("rereads_per_100_calls", "re-reads in 100", "rereads", "calls", times=100),
+    ComparedFigure("misses_per_100_calls", "cache misses per 100", "misses", "calls", times=100),
+    ComparedFigure("compactions_per_100_calls", "compactions per 100", "compactions", "calls", times=100),
+    ComparedFigure("rereads_per_100_calls", "re-reads per 100", "rereads", "calls", times=100),
     ComparedFigure("cost_per_session", "cost, mean", "cost_usd", statistic=Statistic.MEAN, unit="$"),
     ComparedFigure("median_cost_of_session", "cost, median", "cost_usd", statistic=Statistic.MEDIAN, unit="$"),
     ComparedFigure("calls_per_session", "calls, mean", "calls", statistic=Statistic.MEAN),
@@ -191,9 +193,12 @@ DIFFERS = 0.1
 MOST_NAMED = 3
 """Maximum number of kinds named in a sentence."""
 
-NOT_NAMED_VERSION = "a version that is not named"
+NOT_NAMED_VERSION = "an unnamed version"
 
-SUBAGENTS = {True: "sessions that started others, whose calls are not in these figures", False: "sessions alone"}
+SUBAGENTS = {
+    True: "sessions that started others (whose calls are not in these figures)",
+    False: "sessions that started no others",
+}
 
 Summed = tuple[SetSession, Mapping[str, float]]
 """A session, and the sums over its compared calls."""
@@ -239,7 +244,7 @@ def before_after_report(
     unpriced = sum(each.figures.cost_usd is None for each in sessions)
     silent = sum("estimated" in each.figures.known.get("cache_read_tokens", "") for each in sessions)
     said = (
-        (unpriced, "without a price: part of no dollars"),
+        (unpriced, "without a price, not included in dollars"),
         (silent, "without reported usage: prompts are local estimates, and the prompt cache is simulated"),
     )
     return BeforeAfterReport(
@@ -438,12 +443,10 @@ def _differs(mixes: Sequence[MixFacts], overall: ComparedGroupFacts) -> list[str
             f"{row.name}, {IN_TEXT.share(row.before)} before and {IN_TEXT.share(row.after)} after" for row in rows
         )
         more = len(mix.rows) - len(rows) if mix.what != "subagents" else 0
-        said.append(
-            f"{mix.what} differ, by their share of the {mix.of}: {shares}{f'; and {more:,} more' if more else ''}"
-        )
+        said.append(f"{mix.what} differ by share of {mix.of}: {shares}{f'; and {more:,} more' if more else ''}")
     length = next(each for each in overall.measures if each.name == "median_calls_of_session")
     if length.before and length.after and abs(length.after / length.before - 1) >= DIFFERS:
         word = "longer" if length.after > length.before else "shorter"
-        medians = f"a median of {length.before:g} calls before, {length.after:g} after"
-        said.append(f"lengths of sessions differ: they are {word} after, {medians}")
+        medians = f"median {length.before:g} calls before, {length.after:g} after"
+        said.append(f"session lengths differ: they are {word} after, {medians}")
     return said

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from inspector.report.set_session import SetName
     from inspector.report.tables import Step
 
-ABOUT = "What two sets of sessions cost, a call and a session, and how sure it is that they differ."
+ABOUT = "Cost per call and per session of two sets of sessions, and the confidence that they differ."
 
 TOTALS = ("calls", "cost_usd")
 """Main figures of a set: fields of `FigureSet`."""
@@ -57,16 +57,16 @@ MOST_NAMED_FILES = 3
 MORE = "every figure, also by model and session: --format html, md, json or csv"
 
 OBSERVATION = (
-    "This is an observation, not an experiment: nothing tells what was worked on, or how many tokens a task needs, and "
-    "the sets may differ in more than in what was changed"
+    "This is an observation, not an experiment: the tasks and the tokens they need are unknown, and the sets may "
+    "differ in other ways than the tested change"
 )
 
 METHOD = (
-    "A figure of a call is a sum over all calls of a set by their number; of a session the mean, or the median. "
-    "Intervals hold the difference in 95 of 100 cases, in 92 or 93 where few sessions cost most of all: sessions, not "
-    "calls, are drawn anew from both sets, 4,000 times. Of so many rows one lies outside by chance now and then: the "
-    "cost of a call is what was asked, the others say why. Both sets are priced at the same list prices. What a "
-    "session's subagents cost that have files of their own is not in these figures."
+    "A figure per call is a sum over all calls of a set divided by their number; a figure per session is the mean or "
+    "the median. The intervals cover the difference in 95 of 100 cases, or in 92 to 93 if a few sessions dominate the "
+    "cost: sessions, not calls, are resampled from both sets, 4,000 times. With this many rows, one falls outside by "
+    "chance now and then: the cost per call answers the question, the other rows explain it. Both sets are priced at "
+    "the same list prices. Subagents with separate files are not included."
 )
 
 
@@ -109,15 +109,15 @@ def _answers(report: BeforeAfterReport) -> list[str]:
     answers = [report.answer, headline(session.told, session.answer, session.per)]
     respects = [each.partition(" differ")[0] for each in report.differs]
     if respects:
-        answers.append(f"the sets differ in other things too, which may be why: {', '.join(respects)}; see below")
+        answers.append(f"the sets also differ in other ways, which may be the cause: {', '.join(respects)}; see below")
     return answers
 
 
 def _tiles(report: BeforeAfterReport) -> tuple[Tile, ...]:
     cost, steps = report.overall.measures[0], ("overall", "measures", 0)
-    found = [Tile(f"cost of a call {name}", _value(cost, steps, name)) for name in SETS]
+    found = [Tile(f"cost per call {name}", _value(cost, steps, name)) for name in SETS]
     if cost.told in ("less", "more"):
-        found.append(Tile("change of the cost of a call", _change(cost, steps)))
+        found.append(Tile("change in cost per call", _change(cost, steps)))
     return tuple(tile for tile in found if tile.cell.value is not None)
 
 
@@ -169,14 +169,14 @@ def _told(measure: MeasureFacts) -> str:
         case "less" | "more" | "too few":
             return measure.told
         case "small" if measure.change_low == measure.change_high == 0:
-            return "the same"
+            return "equal"
         case "small":
-            return "none as large"
+            return "too small"
         case _:
-            return f"{measure.more_sessions:,} more each" if measure.more_sessions else "not told"
+            return f"{measure.more_sessions:,} more each" if measure.more_sessions else "unclear"
 
 
-HEAD = ("before", "after", "change", "95 % interval", "can be told")
+HEAD = ("before", "after", "change", "95 % interval", "verdict")
 
 
 def _cells(measure: MeasureFacts, steps: tuple[Step, ...]) -> tuple[Cell, ...]:
@@ -210,10 +210,10 @@ def _compared(report: BeforeAfterReport) -> Section:
 
 def _about_told(report: BeforeAfterReport) -> str:
     """Explain the verdicts that are used; empty for words that explain themselves."""
-    wanted = f"{report.effect_percent:g} %, of a share {report.effect_percent:g} points"
+    wanted = f"{report.effect_percent:g} % ({report.effect_percent:g} points for a share)"
     said = {
-        "none as large": f"None as large: no difference of {wanted}",
-        "more each": f"N more each: about so many more sessions of each set tell one of {wanted}, four times of five",
+        "too small": f"Too small: below {wanted}",
+        "more each": (f"N more each: additional sessions per set to detect {wanted} four times in five"),
     }
     used = {_told(each) for group in (report.overall, *report.models) for each in group.measures}
     return ". ".join(text for words, text in said.items() if any(each.endswith(words) for each in used))
@@ -222,8 +222,8 @@ def _about_told(report: BeforeAfterReport) -> str:
 def _sets(report: BeforeAfterReport, figures: FigureCells) -> Section:
     rows = [
         (Cell("sessions"), *(figures.cell(name, "sessions") for name in SETS)),
-        (Cell("the first began"), *(Cell(_moment(_set(report, name).first)) for name in SETS)),
-        (Cell("the last began"), *(Cell(_moment(_set(report, name).last)) for name in SETS)),
+        (Cell("first session began"), *(Cell(_moment(_set(report, name).first)) for name in SETS)),
+        (Cell("last session began"), *(Cell(_moment(_set(report, name).last)) for name in SETS)),
     ]
     rows += _totals(figures, TOTALS)
     parts: list[Part] = [Table("All sessions of each set", ("", *SETS), tuple(rows))]
@@ -232,7 +232,7 @@ def _sets(report: BeforeAfterReport, figures: FigureCells) -> Section:
         parts += [Line((Cell(plain(line)),), is_item=True) for line in named]
     said = (f"{capitalized(plain(each))}." for each in (*report.differs, OBSERVATION))
     parts += [Line((Cell(each),), is_item=True) for each in said]
-    return Section("sets", "The sets, and what else differs", tuple(parts))
+    return Section("sets", "The sets and their other differences", tuple(parts))
 
 
 def _few(paths: Sequence[str]) -> str:
@@ -254,7 +254,7 @@ def _set(report: BeforeAfterReport, name: SetName) -> SessionSetFacts:
 
 def _moment(time: str) -> str:
     """Format a time to the minute in UTC."""
-    return time.replace("T", " ")[:16] or "not known"
+    return time.replace("T", " ")[:16] or "unknown"
 
 
 def _has_models(report: BeforeAfterReport) -> bool:
@@ -265,16 +265,16 @@ def _has_models(report: BeforeAfterReport) -> bool:
 def _models(report: BeforeAfterReport, figures: FigureCells) -> list[Section]:
     """Build the section of cost per call by model; a model of one set shows its calls and cost."""
     rows = tuple((name_cell(group.model or NOT_NAMED), *cells) for group, cells in _rows_by_model(report))
-    parts: list[Part] = [Table("Cost of a call", ("model", *HEAD), rows[:MOST_MODELS], numbers=4)] if rows else []
+    parts: list[Part] = [Table("Cost per call", ("model", *HEAD), rows[:MOST_MODELS], numbers=4)] if rows else []
     if report.other_models:
         parts.append(_other_models(report, figures, FEW_MODELS))
-    parts += _more_models(len(rows) - MOST_MODELS, "models that both sets have")
-    parts += _more_models(len(report.other_models) - FEW_MODELS, "models that only one set has")
+    parts += _more_models(len(rows) - MOST_MODELS, "models in both sets")
+    parts += _more_models(len(report.other_models) - FEW_MODELS, "models in one set only")
     return [Section("models", "By model", tuple(parts))] if parts else []
 
 
 def _more_models(more: int, which: str) -> list[Part]:
-    return [Line((Cell(f"And {more:,} more {which}, under every figure by model."),))] if more > 0 else []
+    return [Line((Cell(f"{more:,} more {which} are listed under “Every figure by model”."),))] if more > 0 else []
 
 
 def _rows_by_model(report: BeforeAfterReport) -> list[tuple[ComparedGroupFacts, tuple[Cell, ...]]]:
@@ -294,7 +294,7 @@ def _other_models(report: BeforeAfterReport, figures: FigureCells, most: int | N
         for at, each in enumerate(report.other_models[:most])
     )
     head = ("model", "set", *(quantity(OtherModelFacts, name).label for name in names))
-    return Table("Models that only one set has", head, rows, words=2)
+    return Table("Models in one set only", head, rows, words=2)
 
 
 def _folded(report: BeforeAfterReport, figures: FigureCells) -> list[Section]:
@@ -310,7 +310,7 @@ def _folded(report: BeforeAfterReport, figures: FigureCells) -> list[Section]:
         found.append(Section("every-model", "Every figure by model", tuple(tables), folded=True))
     mixes = tuple(
         Table(
-            f"{capitalized(mix.what)}, shares of the {mix.of}",
+            f"{capitalized(mix.what)}, share of {mix.of}",
             (mix.what, *SETS),
             tuple(
                 (name_cell(row.name), *(figures.cell("mixes", at, "rows", index, name) for name in SETS))
@@ -323,7 +323,7 @@ def _folded(report: BeforeAfterReport, figures: FigureCells) -> list[Section]:
         (Cell(quantity(SessionSetFacts, each).label), *(figures.cell(name, each) for name in SETS)) for each in COUNTS
     ]
     totals = Table("Totals", ("", *SETS), (*_totals(figures, OTHER_TOTALS), *counts))
-    found.append(Section("mixes", "What the sets are made of", (totals, *mixes), folded=True))
+    found.append(Section("mixes", "Composition of the sets", (totals, *mixes), folded=True))
     rows = tuple(
         (
             name_cell(each.path),
@@ -348,20 +348,20 @@ def _method(report: BeforeAfterReport) -> Section:
     parts: list[Part] = [Line((Cell(f"Worth knowing: {warning}."),)) for warning in report.warnings]
     if missing := len(report.left_out) + len(report.unread):
         files = "one file is" if missing == 1 else f"{missing:,} files are"
-        parts.append(Line((Cell(f"Worth knowing: {files} in neither set; the list is under what was left out."),)))
+        parts.append(Line((Cell(f"Worth knowing: {files} in neither set; see “Left out” below."),)))
     parts.append(Line((Cell(f"{METHOD} Written by inspector {report.inspector}, schema {report.schema}."),)))
-    return Section("method", "How far to believe it", tuple(parts))
+    return Section("method", "How reliable this is", tuple(parts))
 
 
 def _missing(report: BeforeAfterReport) -> list[Section]:
     """Build the section on sessions in neither set, with reasons."""
-    listed = (("Left out", report.left_out), ("What could not be read", report.unread))
+    listed = (("Left out", report.left_out), ("Unreadable files", report.unread))
     parts = tuple(
         Table(title, ("file", "why"), tuple((name_cell(each.path), word(each.problem)) for each in files), words=2)
         for title, files in listed
         if files
     )
-    return [Section("left-out", "What was left out", parts, folded=True)] if parts else []
+    return [Section("left-out", "Left out", parts, folded=True)] if parts else []
 
 
 def before_after_text(report: BeforeAfterReport, width: int = WIDTH, *, color: bool = False) -> str:
@@ -378,14 +378,14 @@ def before_after_text(report: BeforeAfterReport, width: int = WIDTH, *, color: b
     if rows := _rows_by_model(report):
         page.line()
         shown = [(name_cell(group.model or NOT_NAMED), *cells[:3], cells[-1]) for group, cells in rows[:MOST_MODELS]]
-        _table(page, ("cost of a call with", *HEAD[:3], HEAD[-1]), shown)
+        _table(page, ("cost per call with", *HEAD[:3], HEAD[-1]), shown)
     if report.other_models:
         page.line()
         others = _other_models(report, FigureCells(report), FEW_MODELS)
         page.line(others.caption, indent=2)
         _table(page, others.head, others.rows, others.words)
     if more := max(len(rows) - MOST_MODELS, 0) + max(len(report.other_models) - FEW_MODELS, 0):
-        page.line(f"and {IN_TEXT.plural(more, 'more model')}, which the other forms have", indent=4)
+        page.line(f"and {IN_TEXT.plural(more, 'more model')}, listed in the other formats", indent=4)
     _footer(page, report)
     return page.text()
 
@@ -405,7 +405,7 @@ def _footer(page: Page, report: BeforeAfterReport) -> None:
     for each in files[:MOST_NAMED_FILES]:
         page.line(f"{each.path}: {each.problem}", indent=4)
     if len(files) > MOST_NAMED_FILES:
-        page.line(f"and {len(files) - MOST_NAMED_FILES:,} more, which the other forms name", indent=4)
+        page.line(f"and {len(files) - MOST_NAMED_FILES:,} more, listed in the other formats", indent=4)
     known = {how for each in report.overall.measures for how in each.known.values()}
     least = {LEAST for each in report.overall.measures if each.at_least}
     page.line(MORE, LABEL, indent=2)

@@ -24,21 +24,24 @@ class CacheMissesFacts(Struct, frozen=True, kw_only=True):
         figure(
             "cache misses",
             Unit.CALLS,
-            "Calls that read less from the cache than they could have, first requests, compactions and cleared results "
-            "apart.",
+            (
+                "Calls that read clearly less from the cache than they could have, excluding first requests, "
+                "compactions and cleared results."
+            ),
             short="misses",
         ),
     ]
     tokens: Annotated[
-        int | None, figure("tokens re-cached", Unit.TOKENS, "Tokens they did not read though they could have.")
+        int | None,
+        figure("tokens rewritten", Unit.TOKENS, "Tokens these calls could have read from the cache but did not."),
     ]
     usd: Annotated[
         float | None,
-        figure("cost of re-caching", Unit.DOLLARS, "Dollars of these, as they were written or sent uncached."),
+        figure("cost of rewrites", Unit.DOLLARS, "Dollars of these tokens, as they were written or sent uncached."),
     ]
     extra_usd: Annotated[
         float | None,
-        figure("extra cost", Unit.DOLLARS, "Of these, what is more than reading them from the cache would have cost."),
+        figure("extra cost", Unit.DOLLARS, "The part of it above the price of cache reads."),
     ]
     share: Annotated[
         float | None,
@@ -48,33 +51,37 @@ class CacheMissesFacts(Struct, frozen=True, kw_only=True):
         int | None,
         figure("not read", Unit.TOKENS, "Prompt tokens of all calls that were written to the cache or sent uncached."),
     ]
-    new_tokens: Annotated[int | None, figure("new text", Unit.TOKENS, "Of these, what no call before had sent.")]
+    new_tokens: Annotated[
+        int | None, figure("new text", Unit.TOKENS, "The part of them that no earlier call had sent.")
+    ]
     noise_tokens: Annotated[
         int | None,
-        figure("too few to be a miss", Unit.TOKENS, "What could have been read, too little to count as a miss."),
+        figure(
+            "below the miss threshold", Unit.TOKENS, "Tokens that could have been read, too few to count as a miss."
+        ),
     ]
     beyond_tokens: Annotated[
         int | None,
         figure(
-            "read beyond",
+            "read from other calls",
             Unit.TOKENS,
-            "Tokens read beyond what the call before left in the cache: what other calls had written.",
+            "Tokens read beyond the prompt of the previous call, written by other calls.",
         ),
     ]
     uncompared_tokens: Annotated[
         int | None,
         figure(
-            "not compared", Unit.TOKENS, "Those of calls that reported usage where the one before did not, or reversed."
+            "not compared",
+            Unit.TOKENS,
+            "Tokens of calls that reported usage when the previous call did not, or the reverse.",
         ),
     ]
-    causes: Annotated[list[MissCauseFacts], about("The causes there are, the costliest first, expected ones last.")]
-    misses: Annotated[list[CacheMissFacts], about("Every call that missed, expected ones included, in call order.")]
+    causes: Annotated[list[MissCauseFacts], about("Causes, costliest first, expected ones last.")]
+    misses: Annotated[list[CacheMissFacts], about("All calls with a miss, including expected ones, in call order.")]
     lifetime: Annotated[
-        LifetimeFacts | None, about("The session with the cache's other lifetime; null where there is no choice.")
+        LifetimeFacts | None, about("Projection with the cache's other lifetime; null if there is no choice.")
     ]
-    next_call: Annotated[
-        NextCallCostFacts | None, about("What the next call would cost; null where no cache keeps anything.")
-    ]
+    next_call: Annotated[NextCallCostFacts | None, about("Projected cost of the next call; null if nothing is cached.")]
     known: Known
 
 
@@ -82,19 +89,24 @@ class MissCauseFacts(Struct, frozen=True, kw_only=True):
     """All misses of one cause."""
 
     cause: Annotated[
-        str, about("Its name; that of Claude Code's status line (`prompt_cache.miss_causes`) where that has one.")
+        str, about("Name of the cause, as in Claude Code's status line (`prompt_cache.miss_causes`) if it has one.")
     ]
-    label: Annotated[str, about("What it means, in a few words.")]
-    short: Annotated[str, about("The same in one or two.")]
-    expected: Annotated[bool, about("The cache had to be written: it is not counted as a cache miss.")]
-    prevention: Annotated[str, about("What would have prevented it; empty where nothing would.")]
-    calls: Annotated[Count, figure("calls", Unit.CALLS, "How many calls missed for it.")]
+    label: Annotated[str, about("Meaning in a few words.")]
+    short: Annotated[str, about("Meaning in one or two words.")]
+    expected: Annotated[bool, about("True if the cache had to be written: not counted as a cache miss.")]
+    prevention: Annotated[str, about("How to prevent it; empty if impossible.")]
+    calls: Annotated[Count, figure("calls", Unit.CALLS, "Calls with a miss of this cause.")]
     tokens: Annotated[
-        int | None, figure("tokens re-cached", Unit.TOKENS, "Tokens they did not read; of first requests, wrote.")
+        int | None,
+        figure(
+            "tokens rewritten",
+            Unit.TOKENS,
+            "Tokens these calls did not read; for first requests, tokens written.",
+        ),
     ]
-    usd: Annotated[float | None, figure("cost of re-caching", Unit.DOLLARS, "Dollars of these.")]
+    usd: Annotated[float | None, figure("cost of rewrites", Unit.DOLLARS, "Dollars of these tokens.")]
     extra_usd: Annotated[
-        float | None, figure("extra cost", Unit.DOLLARS, "Of these, what is more than reading them would have cost.")
+        float | None, figure("extra cost", Unit.DOLLARS, "The part of it above the price of cache reads.")
     ]
     known: Known
 
@@ -102,31 +114,31 @@ class MissCauseFacts(Struct, frozen=True, kw_only=True):
 class CacheMissFacts(Struct, frozen=True, kw_only=True):
     """A call that read clearly less from the prompt cache than it could have."""
 
-    call: Annotated[Count, figure("call", Unit.CALL, "Counted from 1.")]
-    time: Annotated[str, about("When its response began, ISO 8601 in UTC; empty when unknown.")]
-    model: Annotated[str, about("As recorded; empty when unknown.")]
-    cause: Annotated[str, about("Why: the provider's own word where it gave one, else what the session shows.")]
-    cause_known: Annotated[How, about("How the cause is known: exact where the provider named it.")]
-    derived: Annotated[str, about("What the session shows, whatever the provider said.")]
-    reported: Annotated[str, about("The provider's word; empty where it said nothing.")]
-    reported_tokens: Annotated[int | None, about("Tokens missed by the provider's account.")]
-    expected: Annotated[bool, about("The cache had to be written: it is not counted as a cache miss.")]
+    call: Annotated[Count, figure("call", Unit.CALL, "Call number, from 1.")]
+    time: Annotated[str, about("Start of its response, ISO 8601 in UTC; empty if unknown.")]
+    model: Annotated[str, about("As recorded; empty if unknown.")]
+    cause: Annotated[str, about("Cause reported by the provider if there is one, otherwise derived from the session.")]
+    cause_known: Annotated[How, about("Certainty of the cause: exact if the provider reported it.")]
+    derived: Annotated[str, about("Cause derived from the session, regardless of the provider's.")]
+    reported: Annotated[str, about("Cause reported by the provider; empty if none.")]
+    reported_tokens: Annotated[int | None, about("Missed tokens reported by the provider.")]
+    expected: Annotated[bool, about("True if the cache had to be written: not counted as a cache miss.")]
     evidence: MissEvidenceFacts
-    prevention: Annotated[str, about("What would have prevented it; empty where nothing would.")]
+    prevention: Annotated[str, about("How to prevent it; empty if impossible.")]
     could_read_tokens: Annotated[
         int | None,
         figure(
             "could be read",
             Unit.TOKENS,
-            "Prompt tokens the cache had held; of a first request, the whole prompt.",
+            "Prompt tokens in the cache; for a first request, the whole prompt.",
             source="could_read",
         ),
     ]
-    read_tokens: Annotated[int | None, figure("read", Unit.TOKENS, "Those that were read.", source="read")]
-    tokens: Annotated[int | None, figure("tokens re-cached", Unit.TOKENS, "The difference.")]
-    usd: Annotated[float | None, figure("cost of re-caching", Unit.DOLLARS, "Dollars of these.")]
+    read_tokens: Annotated[int | None, figure("read", Unit.TOKENS, "Tokens read from the cache.", source="read")]
+    tokens: Annotated[int | None, figure("tokens rewritten", Unit.TOKENS, "Difference of the two.")]
+    usd: Annotated[float | None, figure("cost of rewrites", Unit.DOLLARS, "Dollars of these tokens.")]
     extra_usd: Annotated[
-        float | None, figure("extra cost", Unit.DOLLARS, "Of these, what is more than reading them would have cost.")
+        float | None, figure("extra cost", Unit.DOLLARS, "The part of it above the price of cache reads.")
     ]
     known: Known
 
@@ -134,36 +146,36 @@ class CacheMissFacts(Struct, frozen=True, kw_only=True):
 class MissEvidenceFacts(Struct, frozen=True, kw_only=True):
     """Evidence for the cause of one miss."""
 
-    text: Annotated[str, about("All of it in a line: times, models, rules, what the provider said.")]
+    text: Annotated[str, about("Full evidence in one line: times, models, rules, provider's report.")]
     previous_call: Annotated[
-        int | None, about("The last call that shares the prompt's beginning, counted from 1; null for none.")
+        int | None, about("Last call that shares the start of the prompt, counted from 1; null for none.")
     ]
-    gap_seconds: Annotated[float | None, about("Time since that one; null where a time is missing.")]
-    lifetime_seconds: Annotated[float, about("How long the cache kept what that one left.")]
-    previous_model: Annotated[str, about("The model of that call; empty when unknown.")]
+    gap_seconds: Annotated[float | None, about("Seconds since that call; null if a time is missing.")]
+    lifetime_seconds: Annotated[float, about("Lifetime of that call's cache entry.")]
+    previous_model: Annotated[str, about("Model of that call; empty if unknown.")]
     previous_message: Annotated[
-        int | None, about("Where the two prompts part: the message that stood there, counted from 1; null for none.")
+        int | None, about("Message in the earlier prompt where the two differ, counted from 1; null for none.")
     ]
-    message: Annotated[int | None, about("The message that stands there now, counted from 1; null for none.")]
-    rule: Annotated[str, about("What the agent says of the edit that parts them; empty where none does.")]
+    message: Annotated[int | None, about("Message in the later prompt at that place, counted from 1; null for none.")]
+    rule: Annotated[str, about("Agent's description of the edit that made them differ; empty if there is none.")]
 
 
 WRITES_COST_MORE = figure(
     "writes cost more",
     Unit.DOLLARS,
-    "What writes would have cost more; negative where less.",
+    "Extra cost of cache writes; negative if lower.",
     opposite="writes cost less",
 )
 FEWER_MISSES = figure(
     "fewer misses",
     Unit.CALLS,
-    "Misses there would not have been; negative where more.",
+    "Avoided misses; negative if there are more.",
     opposite="more misses",
 )
 MISSES_COST_LESS = figure(
     "misses cost less",
     Unit.DOLLARS,
-    "What these cost beyond reading; negative where more.",
+    "Extra cost of misses saved; negative if higher.",
     opposite="misses cost more",
 )
 """Figures of another cache lifetime, for one session and for many."""
@@ -172,17 +184,17 @@ MISSES_COST_LESS = figure(
 class LifetimeFacts(Struct, frozen=True, kw_only=True):
     """Projection: the session with a 1-hour cache in place of a 5-minute cache, or the reverse."""
 
-    seconds: Annotated[int, about("How long everything is kept: 300 or 3600.")]
+    seconds: Annotated[int, about("Cache lifetime of everything in seconds: 300 or 3600.")]
     recorded_usd: Annotated[
-        float | None, figure("as it was", Unit.DOLLARS, "What the session's calls cost as they were.")
+        float | None, figure("recorded cost", Unit.DOLLARS, "Cost of the session's calls as recorded.")
     ]
-    usd: Annotated[float | None, figure("with the other lifetime", Unit.DOLLARS, "What they would have cost.")]
+    usd: Annotated[float | None, figure("with the other lifetime", Unit.DOLLARS, "Projected cost.")]
     saved_usd: Annotated[
         float | None,
         figure(
             "saved",
             Unit.DOLLARS,
-            "The difference; negative where it costs more.",
+            "Difference; negative if the other lifetime costs more.",
             saves=True,
             opposite="costs more",
         ),
@@ -193,9 +205,9 @@ class LifetimeFacts(Struct, frozen=True, kw_only=True):
     break_even: Annotated[
         int | None,
         figure(
-            "pauses to break even",
+            "break-even pauses",
             Unit.COUNT,
-            "How many such pauses make both lifetimes cost the same; null where that cannot be told.",
+            "Number of such pauses for equal cost of both lifetimes; null if unknown.",
         ),
     ]
     known: Known
@@ -205,80 +217,77 @@ class NextCallCostFacts(Struct, frozen=True, kw_only=True):
     """Projected cost of the main conversation's next prompt, in several cases, without the text to be added."""
 
     prompt_tokens: Annotated[int | None, figure("next prompt", Unit.TOKENS, "Tokens of the prompt.")]
-    cached_tokens: Annotated[
-        int | None, figure("cached", Unit.TOKENS, "Of these, what the cache holds while it is warm.")
-    ]
-    lifetime_seconds: Annotated[float, about("How long the cache is kept after a call.")]
-    expires: Annotated[str, about("When it goes cold, ISO 8601 in UTC; empty where the last call has no time.")]
-    warm_usd: Annotated[float | None, figure("warm", Unit.DOLLARS, "The prompt where the warm cache is read.")]
+    cached_tokens: Annotated[int | None, figure("cached", Unit.TOKENS, "The part of it that a warm cache holds.")]
+    lifetime_seconds: Annotated[float, about("Cache lifetime after a call, in seconds.")]
+    expires: Annotated[str, about("Time the cache goes cold, ISO 8601 in UTC; empty if the last call has no time.")]
+    warm_usd: Annotated[float | None, figure("warm", Unit.DOLLARS, "Cost of the prompt with a warm cache.")]
     warm_chance: Annotated[
         float | None,
-        figure("reads that succeed", Unit.SHARE, "How likely that is of a call within five minutes, 0 to 1."),
+        figure("hit rate", Unit.SHARE, "Share of calls within five minutes that read the cache, 0 to 1."),
     ]
-    cold_usd: Annotated[float | None, figure("cold", Unit.DOLLARS, "The prompt once it is cold.")]
-    fresh_tokens: Annotated[
-        int | None, figure("fresh prompt", Unit.TOKENS, "What a new conversation's first prompt would be.")
-    ]
-    fresh_usd: Annotated[float | None, figure("fresh", Unit.DOLLARS, "That prompt, nothing cached.")]
-    compacted_tokens: Annotated[
-        int | None, figure("compacted prompt", Unit.TOKENS, "What the prompt would be after a compaction.")
-    ]
+    cold_usd: Annotated[float | None, figure("cold", Unit.DOLLARS, "Cost of the prompt with a cold cache.")]
+    fresh_tokens: Annotated[int | None, figure("new conversation", Unit.TOKENS, "First prompt of a new conversation.")]
+    fresh_usd: Annotated[float | None, figure("new conversation", Unit.DOLLARS, "Cost of that prompt without a cache.")]
+    compacted_tokens: Annotated[int | None, figure("compacted prompt", Unit.TOKENS, "Prompt after a compaction.")]
     compact_first_usd: Annotated[
         float | None,
         figure(
             "compact first",
             Unit.DOLLARS,
-            "A cold prompt that asks for a summary, the summary, and the prompt after it.",
+            "Cost of a cold summary request, the summary, and the compacted prompt.",
         ),
     ]
     compact_pays_after: Annotated[
-        int | None, figure("pays after", Unit.CALLS, "Calls after which that costs less than going on as it is.")
+        int | None, figure("pays off after", Unit.CALLS, "Calls after which compacting first has cost less.")
     ]
-    known: Annotated[dict[str, How], about("For every number above that is not null, how it is known.")] = field(
-        default_factory=dict
-    )
+    known: Annotated[dict[str, How], about("Certainty of every non-null number above.")] = field(default_factory=dict)
 
 
 class ModelSwitchFacts(Struct, frozen=True, kw_only=True):
     """Projected cost of the main conversation on another model from some call on."""
 
     model: Annotated[str, about("The other model.")]
-    call: Annotated[Count, figure("first call", Unit.CALL, "Its first call, counted from 1.")]
-    calls: Annotated[Count, figure("calls", Unit.CALLS, "How many it would have answered.")]
-    recorded_usd: Annotated[float | None, figure("as it was", Unit.DOLLARS, "What these cost as they were.")]
-    usd: Annotated[float | None, figure("with the other model", Unit.DOLLARS, "What they would have cost.")]
+    call: Annotated[Count, figure("first call", Unit.CALL, "First call on the other model, counted from 1.")]
+    calls: Annotated[Count, figure("calls", Unit.CALLS, "Calls on the other model.")]
+    recorded_usd: Annotated[float | None, figure("recorded cost", Unit.DOLLARS, "Cost of these calls as recorded.")]
+    usd: Annotated[float | None, figure("with the other model", Unit.DOLLARS, "Projected cost on the other model.")]
     saved_usd: Annotated[
-        float | None, figure("saved", Unit.DOLLARS, "The difference; negative where it costs more.", saves=True)
+        float | None, figure("saved", Unit.DOLLARS, "Difference; negative if the other model costs more.", saves=True)
     ]
     recache_tokens: Annotated[
         int | None,
         figure(
-            "tokens re-cached",
+            "tokens rewritten",
             Unit.TOKENS,
-            "Tokens that its first call read from the cache, and that the other model's would not have held.",
+            "Tokens that the first call read from the cache, which the other model's cache would not have held.",
         ),
     ]
     recache_usd: Annotated[
-        float | None, figure("extra cost", Unit.DOLLARS, "What sending these costs beyond reading them.")
+        float | None, figure("extra cost", Unit.DOLLARS, "Cost of sending them above the price of cache reads.")
     ]
     pays_after: Annotated[
         int | None,
-        figure("pays after", Unit.CALLS, "Calls after which it has cost less, for good; null where it never does."),
+        figure(
+            "pays off after",
+            Unit.CALLS,
+            "Calls after which the switch has cost less for the rest of the session; null if never.",
+        ),
     ]
-    window: Annotated[int | None, about("Tokens the other model's window holds; null where nobody says.")]
-    beyond_window: Annotated[Count, figure("prompts beyond its window", Unit.CALLS, "How many prompts are longer.")]
+    window: Annotated[int | None, about("Context window of the other model in tokens; null if unknown.")]
+    beyond_window: Annotated[Count, figure("prompts beyond its window", Unit.CALLS, "Prompts that exceed it.")]
     known: Known
 
 
 class HourFacts(Struct, frozen=True, kw_only=True):
     """Cost of the calls of one hour."""
 
-    hour: Annotated[str, about("When it begins, ISO 8601 in UTC; empty for calls without a time.")]
-    calls: Annotated[Count, figure("calls", Unit.CALLS, "Calls answered in it.")]
-    usd: Annotated[float | None, figure("cost", Unit.DOLLARS, "What they cost; null without a price.")]
-    misses: Annotated[Count, figure("cache misses", Unit.CALLS, "How many of them missed the cache.", short="misses")]
+    hour: Annotated[str, about("Start of the hour, ISO 8601 in UTC; empty for calls without a time.")]
+    calls: Annotated[Count, figure("calls", Unit.CALLS, "Calls answered in this hour.")]
+    usd: Annotated[float | None, figure("cost", Unit.DOLLARS, "Cost of these calls; null without a price.")]
+    misses: Annotated[Count, figure("cache misses", Unit.CALLS, "Calls with a cache miss.", short="misses")]
     extra_usd: Annotated[
-        float | None, figure("extra cost", Unit.DOLLARS, "What these cost beyond reading; null without a price.")
+        float | None,
+        figure("extra cost", Unit.DOLLARS, "Cost of the misses above the price of cache reads; null without a price."),
     ]
     known: Known
 
@@ -290,20 +299,22 @@ class CacheMarksFacts(Struct, frozen=True, kw_only=True):
     """
 
     rule: Annotated[
-        str, about("Where the marks are put, as one word: `recorded` in the requests, `end`, `swe-agent` …")
+        str, about("Placement of the breakpoints in one word: `recorded` in the requests, `end`, `swe-agent` …")
     ]
-    label: Annotated[str, about("The same for people.")]
-    places: Annotated[str, about("What the marks stand behind, in a few words.")]
+    label: Annotated[str, about("Display name of the placement.")]
+    places: Annotated[str, about("Positions of the breakpoints, in a few words.")]
     calls: Annotated[
         Count,
         figure(
-            "calls", Unit.CALLS, "Calls whose provider takes marks, and for recorded ones whose request is recorded."
+            "calls",
+            Unit.CALLS,
+            "Calls to providers that support breakpoints; for recorded ones, calls with a recorded request.",
         ),
     ]
-    read_tokens: Annotated[int | None, figure("read", Unit.TOKENS, "Prompt tokens read from what marks held.")]
+    read_tokens: Annotated[int | None, figure("read", Unit.TOKENS, "Prompt tokens read up to a breakpoint.")]
     written_tokens: Annotated[int | None, figure("written", Unit.TOKENS, "Prompt tokens written to the cache.")]
     uncached_tokens: Annotated[int | None, figure("neither", Unit.TOKENS, "Prompt tokens neither read nor written.")]
     usd: Annotated[
-        float | None, figure("cost of prompts", Unit.DOLLARS, "What these prompts would cost, without output.")
+        float | None, figure("cost of prompts", Unit.DOLLARS, "Projected cost of these prompts without output.")
     ]
     known: Known

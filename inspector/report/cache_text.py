@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 DEAREST = 3
 """Misses listed in a text."""
 
-NOTHING_PREVENTS = "nothing known"
+NOTHING_PREVENTS = "no known prevention"
 
 HOUR = 3600
 
@@ -65,8 +65,8 @@ def no_misses_text(report: Report) -> str:
     if not report.session.calls:
         return "there is no call"
     if not (report.baseline.cache_read_tokens or report.baseline.cache_write_tokens):
-        return "no prompt cache was read or written: every prompt was paid for in full"
-    return "none: every call read what the cache held for it"
+        return "no prompt cache was used: every prompt was billed in full"
+    return "none: every call read everything the cache held for it"
 
 
 def miss_text(miss: CacheMissFacts) -> str:
@@ -111,20 +111,20 @@ def lifetime_text(found: LifetimeFacts) -> str:
     """Describe the saving or extra cost of another lifetime, and its reasons."""
     saved = found.saved_usd
     if saved is None:
-        return "there is no price to tell what it would have saved"
+        return "the saving is unknown without a price"
     amount = dollars(abs(saved), found.known, "saved_usd")
     word = "saved" if saved >= 0 else "cost"
     more = "" if saved >= 0 else " more"
     writes = dollars(abs(found.write_usd or 0.0), found.known, "write_usd")
     misses = dollars(abs(found.miss_usd or 0.0), found.known, "miss_usd")
     is_hour = found.seconds == HOUR
-    change = f"writes {writes} {'dearer' if is_hour else 'cheaper'}"
+    change = f"writes {writes} {'more expensive' if is_hour else 'cheaper'}"
     if found.misses:
         fewer = "fewer" if is_hour else "more"
         change = f"{IN_TEXT.plural(abs(found.misses), f'{fewer} miss')} ({misses}), {change}"
     pays = ""
     if found.break_even is not None and saved < 0 and is_hour:
-        pays = f"; it pays from {IN_TEXT.plural(found.break_even, 'such pause')} on"
+        pays = f"; it pays off from {IN_TEXT.plural(found.break_even, 'such pause')} on"
     return f"would have {word} {amount}{more}: {change}{pays}"
 
 
@@ -137,18 +137,20 @@ def switch_text(found: ModelSwitchFacts) -> str:
     since = "throughout" if found.call == 1 else f"from call {found.call:,} on"
     now = dollars(found.usd, found.known, "usd")
     if saved is None:
-        return f"{found.model} {since} would have cost {now}; there is no price to compare it with"
+        return f"{found.model} {since} would have cost {now}; the session has no price to compare with"
     was = dollars(found.recorded_usd, found.known, "recorded_usd")
     amount = dollars(abs(saved), found.known, "saved_usd")
     change = f"would have saved {amount}" if saved >= 0 else f"would have cost {amount} more"
     parts = [f"{found.model} {since} {change}: {now} instead of {was}"]
     if found.recache_tokens:
         again = dollars(found.recache_usd, found.known, "recache_usd")
-        once = f"{IN_TEXT.short(found.recache_tokens)} tokens re-cached once for {again} more than reading them"
-        pays = "" if found.pays_after is None else f", made up for after {IN_TEXT.plural(found.pays_after, 'call')}"
+        once = (
+            f"{IN_TEXT.short(found.recache_tokens)} tokens rewritten to cache once for {again} more than reading them"
+        )
+        pays = "" if found.pays_after is None else f", recovered after {IN_TEXT.plural(found.pays_after, 'call')}"
         parts.append(f"{once}{pays}")
     elif found.call > 1:
-        parts.append("no cache is lost: that call read nothing from it")
+        parts.append("no cache is lost: that call read none")
     if found.beyond_window and found.window:
         prompts = IN_TEXT.plural(found.beyond_window, "prompt")
         parts.append(f"but {prompts} would not fit its window of {IN_TEXT.short(found.window)}")
@@ -188,26 +190,26 @@ def next_call_text(found: NextCallCostFacts) -> str:
     warm, cold = (dollars(getattr(found, name), found.known, name) for name in ("warm_usd", "cold_usd"))
     when = f" (from {found.expires.replace('T', ' ')[:16]} UTC)" if found.expires else ""
     if found.cold_usd is None:
-        return f"{IN_TEXT.short(found.prompt_tokens)} tokens, and no price for them"
-    often = "" if found.warm_chance is None else f" ({100 * found.warm_chance:.0f} of 100 read it)"
+        return f"{IN_TEXT.short(found.prompt_tokens)} tokens, without a price"
+    often = "" if found.warm_chance is None else f" (hit rate {100 * found.warm_chance:.0f} %)"
     return f"{cold} once the cache is cold{when}, {warm} before{often}"
 
 
 def accounting_text(found: CacheMissesFacts) -> str:
     """Break down all prompt tokens that were not read from the cache."""
     parts = [
-        (sum(each.tokens or 0 for each in found.causes if not each.expected), "in cache misses"),
+        (sum(each.tokens or 0 for each in found.causes if not each.expected), "cache misses"),
         (
             sum(each.tokens or 0 for each in found.causes if each.expected),
-            "in first requests, compactions and clearing",
+            "first requests, compactions and clearing",
         ),
         *(
             (getattr(found, name) or 0, quantity(CacheMissesFacts, name).label)
             for name in ("new_tokens", "noise_tokens", "uncompared_tokens")
         ),
     ]
-    named = ", ".join(f"{IN_TEXT.whole(tokens)} {label}" for tokens, label in parts if tokens)
-    less = f", less {IN_TEXT.whole(found.beyond_tokens)} read beyond" if found.beyond_tokens else ""
+    named = "; ".join(f"{label} {IN_TEXT.whole(tokens)}" for tokens, label in parts if tokens)
+    less = f"; minus {IN_TEXT.whole(found.beyond_tokens)} read from other calls" if found.beyond_tokens else ""
     total = f"{IN_TEXT.whole(found.unread_tokens)} prompt tokens were not read from the cache"
     return f"{total}: {named}{less}" if named else total
 

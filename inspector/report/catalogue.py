@@ -40,12 +40,12 @@ How = Literal["exact", "calibrated", "estimated", "projected"]
 HOW_KNOWN: Final[dict[str, str]] = {
     "calibrated": "fitted to reported usage",
     "estimated": "local estimate or default",
-    "projected": "about calls that did not happen",
+    "projected": "for calls that did not happen",
     "exact": "reported by the provider, or counted in the file",
 }
 """Meaning of each certainty of a figure."""
 
-LEAST: Final = "at least"
+LEAST: Final = "lower bound"
 """Marks a lower bound."""
 
 
@@ -238,16 +238,14 @@ def parts_of(total: str) -> list[Quantity]:
     return [found for each in parts for found in (each, *parts_of(each.name))]
 
 
-Known = Annotated[dict[str, How], about("For every number above that is not null, how it is known.")]
+Known = Annotated[dict[str, How], about("Certainty of every non-null number above.")]
 
 
 class FigureSet(Struct, frozen=True, kw_only=True):
     """Totals over all calls."""
 
     calls: Annotated[int | None, figure("calls", Unit.CALLS, "Requests to a model.", shown=ON_PAPER)]
-    prompt_tokens: Annotated[
-        int | None, figure("prompt tokens", Unit.TOKENS, "Tokens of all prompts together.", short="tokens")
-    ]
+    prompt_tokens: Annotated[int | None, figure("prompt tokens", Unit.TOKENS, "Tokens of all prompts.", short="tokens")]
     peak_prompt_tokens: Annotated[
         int | None, figure("largest prompt", Unit.TOKENS, "Tokens of the largest prompt.", short="peak", combined=max)
     ]
@@ -284,16 +282,17 @@ class FigureSet(Struct, frozen=True, kw_only=True):
         figure(
             "changed prompts",
             Unit.CALLS,
-            "Calls whose prompt differs from the previous one before its end: what is cached from there is not read.",
+            "Calls with a prompt that differs from the previous one before its end, so that the cache is not read "
+            "from there on.",
             short="changed",
         ),
     ]
     cost_usd: Annotated[
-        float | None, figure("cost", Unit.DOLLARS, "Dollars at list price; null where a model has no known price.")
+        float | None, figure("cost", Unit.DOLLARS, "Dollars at list price; null if a model has no known price.")
     ]
-    known: Annotated[dict[str, How], about("For every field above that is not null, how it is known.")]
+    known: Annotated[dict[str, How], about("Certainty of every non-null field above.")]
     at_least: Annotated[
-        list[str], about("Fields above that are more than they say: nothing tells how long some response was.")
+        list[str], about("Fields above that are lower bounds: the length of some response is unknown.")
     ] = field(default_factory=list)
 
 
@@ -309,7 +308,7 @@ class Saving(Struct, frozen=True, kw_only=True):
         figure(
             "saved",
             Unit.DOLLARS,
-            "Dollars, cache misses included; null without a price.",
+            "Dollars, including cache misses; null without a price.",
             explained="saved_usd",
             saves=True,
         ),
@@ -319,7 +318,7 @@ class Saving(Struct, frozen=True, kw_only=True):
         figure(
             "of the total",
             Unit.PERCENT,
-            "The saving as a percentage of what `percent_of` names.",
+            "The saving as a percentage of the total named by `percent_of`.",
             short="of total",
             explained="saved_share",
             source="share",
@@ -327,7 +326,7 @@ class Saving(Struct, frozen=True, kw_only=True):
         ),
     ]
     percent_of: Annotated[
-        Literal["cost_usd", "prompt_tokens"], about("The cost, or the prompt tokens where there is no price.")
+        Literal["cost_usd", "prompt_tokens"], about("The cost, or the prompt tokens if there is no price.")
     ]
     known: Known
 
@@ -341,11 +340,16 @@ class CostParts(Struct, frozen=True, kw_only=True):
     ]
     cache_write_usd: Annotated[
         float | None,
-        figure("cache writes", Unit.DOLLARS, "Dollars of tokens written to it.", part_of="cost_usd"),
+        figure("cache writes", Unit.DOLLARS, "Dollars of tokens written to the cache.", part_of="cost_usd"),
     ]
     uncached_usd: Annotated[
         float | None,
-        figure("uncached input", Unit.DOLLARS, "Dollars of tokens neither read nor written.", part_of="cost_usd"),
+        figure(
+            "uncached input",
+            Unit.DOLLARS,
+            "Dollars of tokens neither read from nor written to the cache.",
+            part_of="cost_usd",
+        ),
     ]
     output_usd: Annotated[
         float | None, figure("output", Unit.DOLLARS, "Dollars of response tokens.", part_of="cost_usd")
@@ -355,7 +359,7 @@ class CostParts(Struct, frozen=True, kw_only=True):
         figure(
             "other requests",
             Unit.DOLLARS,
-            "Dollars of requests that strategies make themselves, and of calls where they have a price of their own.",
+            "Dollars of requests that strategies make, and of calls with a separate price.",
             part_of="cost_usd",
         ),
     ]
@@ -364,30 +368,32 @@ class CostParts(Struct, frozen=True, kw_only=True):
         figure(
             "system prompt and tools",
             Unit.TOKENS,
-            "Tokens of the newest prompt that the file does not hold, mostly its system prompt and tools: that prompt "
-            "less what is recorded of it, so that it differs from call to call, and grows where an agent puts files "
-            "back after a compaction that nothing records.",
+            (
+                "Tokens of the newest prompt that the file does not hold, mostly its system prompt and tools: the "
+                "prompt minus its recorded part. The number differs from call to call, and grows when an agent "
+                "restores files after a compaction without recording it."
+            ),
         ),
     ]
     known: Known
     at_least: Annotated[
-        list[str], about("Fields above that are more than they say: nothing tells how long some response was.")
+        list[str], about("Fields above that are lower bounds: the length of some response is unknown.")
     ] = field(default_factory=list)
 
 
 class ModelCostFacts(Struct, frozen=True, kw_only=True):
     """Cost of the calls of one model; all models add up to the session's cost."""
 
-    model: Annotated[str, about("As recorded; empty where the file names none.")]
-    priced_as: Annotated[str, about("The other name it has in the prices; empty where it has its own.")]
-    calls: Annotated[Count, figure("calls", Unit.CALLS, "Calls it answered.")]
-    prompt_tokens: Annotated[int | None, figure("prompt tokens", Unit.TOKENS, "Tokens of their prompts together.")]
-    output_tokens: Annotated[int | None, figure("output", Unit.TOKENS, "Tokens of its responses.")]
+    model: Annotated[str, about("As recorded; empty if the file names none.")]
+    priced_as: Annotated[str, about("The model whose prices apply; empty if it has its own.")]
+    calls: Annotated[Count, figure("calls", Unit.CALLS, "Calls the model answered.")]
+    prompt_tokens: Annotated[int | None, figure("prompt tokens", Unit.TOKENS, "Tokens of the prompts of these calls.")]
+    output_tokens: Annotated[int | None, figure("output", Unit.TOKENS, "Tokens of the model's responses.")]
     usd: Annotated[float | None, figure("cost", Unit.DOLLARS, "Dollars of these calls.", source="cost")]
-    share: Annotated[float | None, figure("of the cost", Unit.SHARE, "Their part of the whole cost.")]
+    share: Annotated[float | None, figure("of the cost", Unit.SHARE, "Share of the whole cost.")]
     known: Known
     at_least: Annotated[
-        list[str], about("Fields above that are more than they say: nothing tells how long some response was.")
+        list[str], about("Fields above that are lower bounds: the length of some response is unknown.")
     ] = field(default_factory=list)
 
 
@@ -399,37 +405,50 @@ class NeededLaterFacts(Struct, frozen=True, kw_only=True):
         figure(
             "later calls that needed cut text",
             Unit.COUNT,
-            "Calls whose response used something of a result that the plan had cut by then, the first such use of each "
-            "result; how many recoveries there would be.",
+            (
+                "Calls with a response that used part of a result the plan had cut by then, the first such use of each "
+                "result: the number of recoveries."
+            ),
             short="needed",
             source="needed",
         ),
     ]
-    results: Annotated[Count, figure("results needed", Unit.COUNT, "Tool results that were needed so.")]
+    results: Annotated[Count, figure("results needed", Unit.COUNT, "Tool results that later calls needed.")]
     exact_text: Annotated[
-        Count, figure("exact text", Unit.COUNT, "Of these, needed by an edit whose old text no other text had.")
+        Count,
+        figure(
+            "exact text",
+            Unit.COUNT,
+            "Of these, results needed by an edit because no other text contained its old text.",
+        ),
     ]
     fault: Annotated[
         Count,
         figure(
             "fault",
             Unit.COUNT,
-            "Of these, read or run again once the recorded prompt had lost them too, with nothing written since.",
+            "Of these, results read or run again after the recorded prompt had lost them too, with no write in "
+            "between.",
         ),
     ]
     anchor: Annotated[
         Count,
-        figure("anchor", Unit.COUNT, "Of these, the only ones to show a path, symbol or line that a tool was told."),
+        figure(
+            "anchor",
+            Unit.COUNT,
+            "Of these, results that were the only source of a path, symbol or line in a tool call.",
+        ),
     ]
     citation: Annotated[
-        Count, figure("citation", Unit.COUNT, "Of these, the only ones with a word that the model wrote later.")
+        Count,
+        figure("citation", Unit.COUNT, "Of these, results that were the only source of a word the model wrote later."),
     ]
     repeats_anyway: Annotated[
         Count,
         figure(
             "repeated anyway",
             Unit.COUNT,
-            "Cut results read or run again although they were still in the recorded prompt: not counted above.",
+            "Cut results read or run again although the recorded prompt still held them: not counted above.",
             short="anyway",
         ),
     ]
@@ -438,8 +457,10 @@ class NeededLaterFacts(Struct, frozen=True, kw_only=True):
         figure(
             "recoveries",
             Unit.DOLLARS,
-            "Dollars of getting all of it back: a call more for each that needed it, the results written again and "
-            "read for the rest of their stay; null without a price.",
+            (
+                "Dollars of all recoveries: an additional call for each, and the results written to the cache again "
+                "and read from then on; null without a price."
+            ),
             source="cost",
         ),
     ]
@@ -448,7 +469,7 @@ class NeededLaterFacts(Struct, frozen=True, kw_only=True):
         figure(
             "cost of a recovery",
             Unit.DOLLARS,
-            "The same for one on average; null where there is none, or without a price.",
+            "Average dollars of one recovery; null without recoveries or without a price.",
             short="each",
             source="cost_each",
         ),
@@ -458,8 +479,7 @@ class NeededLaterFacts(Struct, frozen=True, kw_only=True):
         figure(
             "saved after recoveries",
             Unit.DOLLARS,
-            "Dollars the plan saves less what getting all of it back would cost: what it is judged by; null without a "
-            "price.",
+            "Dollars the plan saves minus the cost of all recoveries; plans are ranked by it. Null without a price.",
             short="net",
             source="band_low",
             saves=True,
@@ -468,10 +488,11 @@ class NeededLaterFacts(Struct, frozen=True, kw_only=True):
     break_even_recoveries: Annotated[
         int | None,
         figure(
-            "such calls that cancel the saving",
+            "break-even recoveries",
             Unit.COUNT,
-            "The fewest recoveries that cost as much as it saves; null where there is none, or it saves nothing.",
-            short="gone after",
+            "The smallest number of recoveries that cost as much as the plan saves; null if there is none, or no "
+            "saving.",
+            short="break-even",
             source="break_even",
         ),
     ]
@@ -481,8 +502,8 @@ class NeededLaterFacts(Struct, frozen=True, kw_only=True):
 class PlanFacts(Struct, frozen=True, kw_only=True):
     """The session replayed under one plan."""
 
-    name: Annotated[str, about("The plan's own name; empty where it has none.")]
-    is_suggestion: Annotated[bool, about("Nobody chose it: it is the best one that was found.")] = False
+    name: Annotated[str, about("Name of the plan; empty if it has none.")]
+    is_suggestion: Annotated[bool, about("True if the plan was suggested: the best plan found.")] = False
     strategies: Annotated[list[str], about("Its strategies in order, in their one-line form.")]
     figures: FigureSet
     saved: Saving
@@ -491,7 +512,7 @@ class PlanFacts(Struct, frozen=True, kw_only=True):
         figure(
             "breaks even at call",
             Unit.CALL,
-            "From this call on, counted from 1, the plan has cost less in all; null when never.",
+            "Call, counted from 1, from which the plan has cost less in total; null if never.",
             short="breaks even",
         ),
     ]
@@ -500,42 +521,42 @@ class PlanFacts(Struct, frozen=True, kw_only=True):
         figure(
             "first applied at call",
             Unit.CALL,
-            "The first call, counted from 1, at which the plan changes something; null when it changes nothing.",
+            "First call, counted from 1, at which the plan changes something; null if it changes nothing.",
             short="applied",
         ),
     ]
-    edits: Annotated[
-        Count | None, figure("edits", Unit.COUNT, "How often a block's rendition changed, over all calls.")
-    ]
-    tiers: Annotated[list[TierFacts], about("What every strategy, or tier of one, did.")]
-    hazards: Annotated[dict[str, Count] | None, about("Risks of the plan, by kind, and how often.")]
+    edits: Annotated[Count | None, figure("edits", Unit.COUNT, "Changes of a block's rendition, over all calls.")]
+    tiers: Annotated[list[TierFacts], about("Effect of every strategy, or of each of its tiers.")]
+    hazards: Annotated[dict[str, Count] | None, about("Number of risks of the plan by kind.")]
     needed_later: Annotated[
         NeededLaterFacts | None,
-        about("Cut text that a later part of the session used; null where plans are only compared."),
+        about("Cut text that a later part of the session used; null if plans are only compared."),
     ]
-    projection: Annotated[ProjectionFacts | None, about("Null unless runs per day were given.")]
+    projection: Annotated[ProjectionFacts | None, about("Null without runs per day.")]
     known: Annotated[
-        dict[str, How], about("How the calls, `edits`, and the counts in `hazards` and `needed_later` are known.")
+        dict[str, How], about("Certainty of the calls, of `edits`, and of the counts in `hazards` and `needed_later`.")
     ] = field(default_factory=dict)
-    outcome: Annotated[OutcomeFacts | None, about("What it does to the cache; null where plans are compared.")] = None
-    carried: Annotated[list[CarriedFacts], about("What fills the prompts under it, most first.")] = field(
+    outcome: Annotated[OutcomeFacts | None, about("Effect on the prompt cache; null if plans are only compared.")] = (
+        None
+    )
+    carried: Annotated[list[CarriedFacts], about("Content of the prompts under the plan, largest first.")] = field(
         default_factory=list
     )
-    compactions: Annotated[
-        list[CompactionFacts], about("Recorded compactions, and what it would have made of them.")
-    ] = field(default_factory=list)
-    tools: Annotated[list[ToolCutFacts], about("What it cuts of every tool's results, by what that saves.")] = field(
+    compactions: Annotated[list[CompactionFacts], about("Recorded compactions, and the plan's effect on them.")] = (
+        field(default_factory=list)
+    )
+    tools: Annotated[list[ToolCutFacts], about("Cuts in every tool's results, largest saving first.")] = field(
         default_factory=list
     )
-    notices: Annotated[list[NoticeFacts], about("What the programs it describes would have printed.")] = field(
+    notices: Annotated[list[NoticeFacts], about("Notices that the programs it describes would have printed.")] = field(
         default_factory=list
     )
-    next_calls: Annotated[NextCallsFacts | None, about("Null unless a number of calls was given.")] = None
+    next_calls: Annotated[NextCallsFacts | None, about("Null without a number of further calls.")] = None
     uncertainty: Annotated[
-        UncertainSaving | None, about("What it saves if a model answers otherwise; null unless asked for.")
+        UncertainSaving | None, about("Saving if the model answers differently; null unless requested.")
     ] = None
     explain: Annotated[
-        dict[str, ExplanationFacts] | None, about("How every figure is calculated; null unless asked for.")
+        dict[str, ExplanationFacts] | None, about("Calculation of every figure; null unless requested.")
     ] = None
 
 
@@ -546,15 +567,15 @@ class TierFacts(Struct, frozen=True, kw_only=True):
     tier: Annotated[str, about("Name of the part; empty for the whole strategy.")]
     results: Annotated[
         Count,
-        figure("blocks", Unit.COUNT, "Blocks it applies to: tool results, or whatever is in the messages it cuts."),
+        figure("blocks", Unit.COUNT, "Blocks it applies to: tool results, or any blocks in the messages it cuts."),
     ]
-    touched: Annotated[Count, figure("changed", Unit.COUNT, "How many of them it changed.")]
+    touched: Annotated[Count, figure("changed", Unit.COUNT, "Number of blocks it changed.")]
     tokens_cut: Annotated[
         int,
         figure(
             "tokens cut",
             Unit.TOKENS,
-            "Tokens it leaves out of them in the end; negative where it adds.",
+            "Tokens removed from these blocks in the end; negative if it adds tokens.",
             saves=True,
         ),
     ]
@@ -563,7 +584,7 @@ class TierFacts(Struct, frozen=True, kw_only=True):
         figure(
             "in the newest prompt",
             Unit.TOKENS,
-            "Tokens of those it changed in the newest prompt, as sent.",
+            "Tokens of the changed blocks in the newest prompt, as sent.",
             short="newest",
             source="carried",
         ),
@@ -573,7 +594,7 @@ class TierFacts(Struct, frozen=True, kw_only=True):
         figure(
             "token-calls",
             Unit.TOKENS,
-            "Tokens of those it changed, as sent, counted once for every call that sent them.",
+            "Tokens of the changed blocks, as sent, counted once for every call that sent them.",
             source="sent",
         ),
     ] = None
@@ -582,7 +603,7 @@ class TierFacts(Struct, frozen=True, kw_only=True):
         figure(
             "token-calls cut",
             Unit.TOKENS,
-            "Tokens it leaves out of them, counted once for every call.",
+            "Tokens removed from these blocks, counted once for every call.",
             short="cut",
             source="cut",
             saves=True,
@@ -597,18 +618,16 @@ class TierFacts(Struct, frozen=True, kw_only=True):
     saved_usd: Annotated[
         float | None,
         figure(
-            "saved on them",
+            "saved",
             Unit.DOLLARS,
-            "Dollars saved on them, what cache misses cost other blocks apart; negative where it costs more.",
+            "Dollars saved on these blocks, excluding cache misses of other blocks; negative if it costs more.",
             short="saved",
             source="saved",
             saves=True,
             missing=NOTHING,
         ),
     ] = None
-    known: Annotated[dict[str, How], about("For every number above that is not null, how it is known.")] = field(
-        default_factory=dict
-    )
+    known: Annotated[dict[str, How], about("Certainty of every non-null number above.")] = field(default_factory=dict)
 
 
 class OutcomeFacts(Struct, frozen=True, kw_only=True):
@@ -617,11 +636,11 @@ class OutcomeFacts(Struct, frozen=True, kw_only=True):
     cache_read_share: Annotated[
         float | None,
         figure(
-            "cache reads, of the prompts",
+            "cache reads, share of prompts",
             Unit.SHARE,
-            "Prompt tokens read from the cache, as a share of all.",
+            "Prompt tokens read from the cache, as a share of all prompt tokens.",
             part_of="cache_read_tokens",
-            as_part="of the prompts",
+            as_part="share of prompts",
         ),
     ]
     plan_breaks: Annotated[
@@ -629,7 +648,7 @@ class OutcomeFacts(Struct, frozen=True, kw_only=True):
         figure(
             "prompts changed by the plan",
             Unit.CALLS,
-            "Calls whose prompt the plan changes before its end, so that what is cached from there on is not read.",
+            "Calls with a prompt that the plan changes before its end, so that the cache is not read from there on.",
             explained="breaks",
             source="breaks",
         ),
@@ -637,16 +656,16 @@ class OutcomeFacts(Struct, frozen=True, kw_only=True):
     resent_tokens: Annotated[
         int | None,
         figure(
-            "tokens re-cached",
+            "tokens rewritten",
             Unit.TOKENS,
-            "Tokens that were cached and, because of that, had to be sent as new ones.",
+            "Cached tokens that had to be sent as new ones because of the change.",
             part_of="plan_breaks",
         ),
     ]
     rebuild_usd: Annotated[
         float | None,
         figure(
-            "cost of re-caching",
+            "cost of rewrites",
             Unit.DOLLARS,
             "Dollars of these tokens, at the price of new ones.",
             part_of="plan_breaks",
@@ -657,7 +676,7 @@ class OutcomeFacts(Struct, frozen=True, kw_only=True):
         figure(
             "cost of changes",
             Unit.DOLLARS,
-            "Of these, what is more than reading them from the cache would have cost.",
+            "The part of it above the price of cache reads.",
             part_of="plan_breaks",
         ),
     ]
@@ -667,15 +686,15 @@ class OutcomeFacts(Struct, frozen=True, kw_only=True):
 class CarriedFacts(Struct, frozen=True, kw_only=True):
     """Prompt tokens of one kind of block, or of one tool's results."""
 
-    kind: Annotated[str, about("Kind of block; the last two rows are what no text of the session stands for.")]
+    kind: Annotated[str, about("Kind of block; the last two rows are content that the file does not hold.")]
     tool: Annotated[str, about("The tool, for tool results; empty for other kinds.")]
-    blocks: Annotated[Count, figure("blocks", Unit.COUNT, "How many blocks.", hides_zero=True)]
+    blocks: Annotated[Count, figure("blocks", Unit.COUNT, "Number of blocks.", hides_zero=True)]
     carried_tokens: Annotated[
         int | None,
         figure(
             "in the newest prompt",
             Unit.TOKENS,
-            "Tokens of them in the newest prompt.",
+            "Tokens of these blocks in the newest prompt.",
             short="newest",
             source="carried",
         ),
@@ -685,7 +704,7 @@ class CarriedFacts(Struct, frozen=True, kw_only=True):
         figure(
             "token-calls",
             Unit.TOKENS,
-            "Tokens of them, counted once for every call that sent them.",
+            "Tokens of these blocks, counted once for every call that sent them.",
             source="sent",
         ),
     ]
@@ -694,7 +713,7 @@ class CarriedFacts(Struct, frozen=True, kw_only=True):
         figure(
             "token-calls cut",
             Unit.TOKENS,
-            "Tokens the plan leaves out of them, counted once for every call.",
+            "Tokens the plan removes from these blocks, counted once for every call.",
             short="cut",
             source="cut",
             saves=True,
@@ -709,9 +728,9 @@ class CarriedFacts(Struct, frozen=True, kw_only=True):
     saved_usd: Annotated[
         float | None,
         figure(
-            "saved on them",
+            "saved",
             Unit.DOLLARS,
-            "Dollars the plan saves on them; negative where it costs more.",
+            "Dollars the plan saves on these blocks; negative if it costs more.",
             short="saved",
             source="saved",
             saves=True,
@@ -724,20 +743,24 @@ class CarriedBlockFacts(Struct, frozen=True, kw_only=True):
     """One tool result and the cost of resending it, without a plan."""
 
     tool: Annotated[str, about("The tool.")]
-    message: Annotated[Count, figure("message", Unit.COUNT, "Its message, counted from 1.", short="#")]
-    tokens: Annotated[int | None, figure("tokens", Unit.TOKENS, "Its tokens.")]
-    calls: Annotated[Count, figure("times sent", Unit.CALLS, "Prompts that held it.")]
+    message: Annotated[Count, figure("message", Unit.COUNT, "Message of the result, counted from 1.", short="#")]
+    tokens: Annotated[int | None, figure("tokens", Unit.TOKENS, "Tokens of the result.")]
+    calls: Annotated[Count, figure("times sent", Unit.CALLS, "Prompts that contained the result.")]
     sent_tokens: Annotated[
         int | None,
-        figure("token-calls", Unit.TOKENS, "Its tokens, counted once for every call that sent them.", source="sent"),
+        figure(
+            "token-calls", Unit.TOKENS, "Tokens of the result, counted once for every call that sent it.", source="sent"
+        ),
     ]
-    usd: Annotated[float | None, figure("cost", Unit.DOLLARS, "Dollars of these; null without a price.", source="cost")]
+    usd: Annotated[
+        float | None, figure("cost", Unit.DOLLARS, "Dollars of these tokens; null without a price.", source="cost")
+    ]
     known: Known
     text: Annotated[
         str,
         about(
-            "How what it says begins, without what the agent put around it, secrets masked; empty unless texts were "
-            "asked for."
+            "Start of the result's text, without the agent's wrapper, with secrets masked; empty unless texts were "
+            "requested."
         ),
     ] = ""
 
@@ -751,16 +774,21 @@ class CompactionFacts(Struct, frozen=True, kw_only=True):
         figure(
             "triggered at",
             Unit.TOKENS,
-            "The size that set it off: what the agent counted, where it says so, or the last prompt before it. An "
-            "agent may count more than its provider reported for that prompt.",
+            (
+                "Size that triggered the compaction: the agent's own count if recorded, otherwise the last prompt "
+                "before it. An agent may count more than its provider reported for that prompt."
+            ),
         ),
     ]
-    noted_by_agent: Annotated[bool, about("That size is the agent's own count, not the prompt before it.")]
-    asked_for: Annotated[bool, about("A person asked for it: it would have happened whatever the size.")]
+    noted_by_agent: Annotated[bool, about("True if that size is the agent's own count and not the previous prompt.")]
+    asked_for: Annotated[bool, about("True if the user requested it: it would have happened at any size.")]
     prompt_tokens: Annotated[
         int | None,
         figure(
-            "with the plan", Unit.TOKENS, "That call's prompt under the plan, had it not happened.", short="with plan"
+            "with the plan",
+            Unit.TOKENS,
+            "Prompt of that call under the plan without the compaction.",
+            short="with plan",
         ),
     ]
     reached_call: Annotated[
@@ -768,37 +796,40 @@ class CompactionFacts(Struct, frozen=True, kw_only=True):
         figure(
             "reached at call",
             Unit.CALL,
-            "The call, counted from 1, whose prompt would have come to that size under the plan; null when never.",
+            "Call, counted from 1, at which the prompt would reach that size under the plan; null if never.",
             short="reached",
         ),
     ]
     until_call: Annotated[
         int | None,
-        about("A rewind or a compaction that was asked for ends the forecast before this call; null: the session."),
+        about(
+            "Call before which a rewind or a requested compaction ends the forecast; null for the end of the session."
+        ),
     ]
     avoided: Annotated[
-        Count, figure("avoided", Unit.COUNT, "Recorded compactions, this one included, that fall before that.")
+        Count, figure("avoided", Unit.COUNT, "Recorded compactions before that call, including this one.")
     ]
     saved_tokens: Annotated[
         int | None,
         figure(
             "saved tokens",
             Unit.TOKENS,
-            "Prompt tokens less till then; negative, as longer prompts hold more.",
+            "Prompt tokens saved until then; negative because prompts are longer.",
             saves=True,
         ),
     ]
     calls_usd: Annotated[
         float | None,
         figure(
-            "saved on prompts", Unit.DOLLARS, "Dollars less for the prompts till then; negative where more.", saves=True
+            "saved on prompts",
+            Unit.DOLLARS,
+            "Dollars saved on prompts until then; negative if they cost more.",
+            saves=True,
         ),
     ]
-    requests_usd: Annotated[
-        float | None, figure("saved on requests", Unit.DOLLARS, "Dollars of the requests that wrote the summaries.")
-    ]
+    requests_usd: Annotated[float | None, figure("saved on requests", Unit.DOLLARS, "Dollars of the summary requests.")]
     saved_usd: Annotated[
-        float | None, figure("saves", Unit.DOLLARS, "Both together; negative where it costs more.", saves=True)
+        float | None, figure("saves", Unit.DOLLARS, "Sum of both; negative if it costs more.", saves=True)
     ]
     known: Known
 
@@ -806,20 +837,20 @@ class CompactionFacts(Struct, frozen=True, kw_only=True):
 class ToolCutFacts(Struct, frozen=True, kw_only=True):
     """Cuts of a plan in one tool's results."""
 
-    tool: Annotated[str, about("The tool; empty where it is not known.")]
-    results: Annotated[Count, figure("results", Unit.COUNT, "How many of its results the plan changed at any call.")]
+    tool: Annotated[str, about("The tool; empty if unknown.")]
+    results: Annotated[Count, figure("results", Unit.COUNT, "Results of the tool that the plan changed at any call.")]
     original_tokens: Annotated[
-        Count, figure("original", Unit.TOKENS, "Tokens of these, whole, as counted.", source="original")
+        Count, figure("original", Unit.TOKENS, "Original tokens of these results, as counted.", source="original")
     ]
     sent_tokens: Annotated[
-        Count, figure("sent", Unit.TOKENS, "Tokens of these as they were sent last, as counted.", source="sent")
+        Count, figure("sent", Unit.TOKENS, "Tokens of these results as last sent, as counted.", source="sent")
     ]
     saved_tokens: Annotated[
         int,
         figure(
             "token-calls cut",
             Unit.TOKENS,
-            "Tokens this left out, counted once for every call; negative where it added.",
+            "Tokens removed, counted once for every call; negative if tokens were added.",
             short="cut",
             source="saved",
             saves=True,
@@ -831,7 +862,7 @@ class ToolCutFacts(Struct, frozen=True, kw_only=True):
 class NoticeFacts(Struct, frozen=True, kw_only=True):
     """A notice that a described program would have printed."""
 
-    strategy: Annotated[str, about("Name of the strategy that stands for the program.")]
+    strategy: Annotated[str, about("Name of the strategy that describes the program.")]
     call: Annotated[int, about("The call before which it acts, counted from 1.")]
     text: Annotated[str, about("The line, in the program's words.")]
 
@@ -839,38 +870,35 @@ class NoticeFacts(Struct, frozen=True, kw_only=True):
 class ProjectionFacts(Struct, frozen=True, kw_only=True):
     """Projected saving at a number of runs per day. About runs that did not happen."""
 
-    runs_per_day: Annotated[float, figure("runs a day", Unit.FREE, "How many runs like this one there are in a day.")]
+    runs_per_day: Annotated[float, figure("runs per day", Unit.FREE, "Number of runs like this one per day.")]
     usd_per_day: Annotated[
         float,
         figure(
-            "saved a day",
+            "saved per day",
             Unit.DOLLARS,
-            "Dollars saved a day, less those of recoveries; negative where the plan costs more.",
+            "Dollars saved per day, minus the cost of recoveries; negative if the plan costs more.",
             saves=True,
         ),
     ]
     usd_per_month: Annotated[
         float,
-        figure("saved a month", Unit.DOLLARS, "The same in a month of `days_per_month` days.", saves=True),
+        figure("saved per month", Unit.DOLLARS, "Dollars saved in a month of `days_per_month` days.", saves=True),
     ]
     usd_per_month_low: Annotated[
         float,
         figure(
             "lower end",
             Unit.DOLLARS,
-            "The 5th percentile, from drawing this session's own calls again, if all that was cut and needed is "
-            "fetched again.",
+            "The 5th percentile over resamples of this session's calls, if everything cut and needed is recovered.",
             saves=True,
         ),
     ]
     usd_per_month_high: Annotated[
-        float, figure("upper end", Unit.DOLLARS, "The 95th percentile, if nothing is.", saves=True)
+        float, figure("upper end", Unit.DOLLARS, "The 95th percentile, without recoveries.", saves=True)
     ]
-    days_per_month: Annotated[float, about("Days a month, as asked for.")] = DAYS_PER_MONTH
-    runs_are_assumed: Annotated[bool, about("Nobody said how many runs a day there are; otherwise as asked for.")] = (
-        False
-    )
-    known: Annotated[dict[str, How], about("For every number above but the runs, how it is known.")] = field(
+    days_per_month: Annotated[float, about("Days per month, as requested.")] = DAYS_PER_MONTH
+    runs_are_assumed: Annotated[bool, about("True if the number of runs per day is assumed, not requested.")] = False
+    known: Annotated[dict[str, How], about("Certainty of every number above except the runs.")] = field(
         default_factory=dict
     )
 
@@ -878,13 +906,15 @@ class ProjectionFacts(Struct, frozen=True, kw_only=True):
 class NextCallsFacts(Struct, frozen=True, kw_only=True):
     """Projection of the session over a number of further calls."""
 
-    calls: Annotated[Count, about("How many calls more.")]
+    calls: Annotated[Count, about("Number of further calls.")]
     baseline_usd: Annotated[BandFacts, about("Dollars of all of them without the plan.")]
-    plan_usd: Annotated[BandFacts, about("Dollars of all of them with it.")]
-    saved_usd: Annotated[BandFacts, about("Their difference; negative where the plan costs more.")]
-    baseline_prompt_tokens: Annotated[BandFacts, about("The last one's prompt without the plan.")]
-    plan_prompt_tokens: Annotated[BandFacts, about("The last one's prompt with it.")]
-    reaches_window: Annotated[bool, about("Without the plan, prompts reach the model's window and are held there.")]
+    plan_usd: Annotated[BandFacts, about("Dollars of all of them with the plan.")]
+    saved_usd: Annotated[BandFacts, about("Difference of the two; negative if the plan costs more.")]
+    baseline_prompt_tokens: Annotated[BandFacts, about("Prompt of the last call without the plan.")]
+    plan_prompt_tokens: Annotated[BandFacts, about("Prompt of the last call with the plan.")]
+    reaches_window: Annotated[
+        bool, about("True if prompts reach the model's window without the plan, and are limited to it.")
+    ]
     known: Known
 
 
@@ -894,11 +924,13 @@ class UncertainSaving(Struct, frozen=True, kw_only=True):
     Bands of projections, and of session samples, hold this in the same report.
     """
 
-    turns_low_percent: Annotated[float, about("The fewest turns of the interval, as a change in percent.")]
-    turns_high_percent: Annotated[float, about("The most turns, as a change in percent.")]
-    low_usd: Annotated[float, figure("at most turns", Unit.DOLLARS, "Dollars saved with the most turns.", saves=True)]
+    turns_low_percent: Annotated[float, about("Fewest turns of the interval, as a change in percent.")]
+    turns_high_percent: Annotated[float, about("Most turns of the interval, as a change in percent.")]
+    low_usd: Annotated[
+        float, figure("with the most turns", Unit.DOLLARS, "Dollars saved with the most turns.", saves=True)
+    ]
     high_usd: Annotated[
-        float, figure("at fewest turns", Unit.DOLLARS, "Dollars saved with the fewest turns.", saves=True)
+        float, figure("with the fewest turns", Unit.DOLLARS, "Dollars saved with the fewest turns.", saves=True)
     ]
     known: Known
 
@@ -907,9 +939,9 @@ class BandFacts(Struct, frozen=True, kw_only=True):
     """A projected number with its range."""
 
     low: Annotated[
-        float, about("The 5th percentile of what was drawn; of a saving, with all that was needed fetched again.")
+        float, about("The 5th percentile of the resamples; for a saving, if everything needed is recovered.")
     ]
-    middle: Annotated[float, about("What is projected.")]
+    middle: Annotated[float, about("The projected value.")]
     high: Annotated[float, about("The 95th percentile.")]
 
 
@@ -917,28 +949,28 @@ class ExplanationFacts(Struct, frozen=True, kw_only=True):
     """Calculation of a figure."""
 
     value: Annotated[float | None, about("The figure.")]
-    unit: Annotated[str, about("What it is counted in; `share` for a part of 1.")]
-    known: Annotated[How, about("How it is known.")]
-    formula: Annotated[str, about("What was worked out, in a sentence.")]
-    inputs: Annotated[list[InputFacts], about("The numbers it was worked out from.")]
-    source: Annotated[str, about("Where the rule and the numbers come from.")]
+    unit: Annotated[str, about("Unit; `share` for a part of 1.")]
+    known: Annotated[How, about("Certainty of the figure.")]
+    formula: Annotated[str, about("The calculation, in a sentence.")]
+    inputs: Annotated[list[InputFacts], about("Inputs of the calculation.")]
+    source: Annotated[str, about("Source of the rule and the numbers.")]
 
 
 class InputFacts(Struct, frozen=True, kw_only=True):
     """A number that goes into a figure, or a setting that decides it."""
 
-    label: Annotated[str, about("What it is.")]
+    label: Annotated[str, about("Label of the input.")]
     value: Annotated[float | str | None, about("The number, or a few words.")]
-    unit: Annotated[str, about("What it is counted in; empty for none.")]
+    unit: Annotated[str, about("Unit; empty for none.")]
 
 
 def markdown_list() -> str:
     """Format the figures of totals and plans as the Markdown table of `docs/figures.md`."""
-    lines = ["| figure | in the JSON | in | what it is |", "| --- | --- | --- | --- |"]
+    lines = ["| figure | JSON | unit | meaning |", "| --- | --- | --- | --- |"]
     for where, kind in (("figures", FigureSet), ("saved", Saving), ("", PlanFacts), ("outcome", OutcomeFacts)):
         for name, each in quantities(kind).items():
             path = f"{where}.{name}" if where else name
-            lines.append(f"| {each.label} | `{path}` | {each.unit.value or 'how many'} | {each.help} |")
+            lines.append(f"| {each.label} | `{path}` | {each.unit.value or 'count'} | {each.help} |")
     return "\n".join(lines) + "\n"
 
 

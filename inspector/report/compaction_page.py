@@ -13,7 +13,7 @@ from inspector.report.compaction_tuning import (
     ThresholdPoint,
 )
 from inspector.report.layout import HEADING, LABEL, WARNING, capitalized, plain
-from inspector.report.numbers import ABOUT, IN_TEXT
+from inspector.report.numbers import IN_TEXT
 from inspector.report.pages.model import Chart, Code, Line, Section, note_line
 from inspector.report.tables import Cell, Table, name_cell, word
 from inspector.report.uncertainty import UNCERTAIN, describe_turn_range
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from inspector.report.tuning import TuneReport
 
 WHEN_TO_COMPACT = "When to compact"
-ABOUT_COMPACTION = "At which size the agent had best compact, where compactions fired, and what each of them does."
+ABOUT_COMPACTION = "The best compaction threshold, where compactions fired, and their effect."
 
 POINTS_IN_TEXT = 6
 """Thresholds of the curve that fit on a terminal."""
@@ -39,10 +39,9 @@ LATE_IN_TEXT = 3
 """Late-compacting sessions that fit on a terminal."""
 
 PROJECTION = (
-    "Projected: compactions at other sizes did not happen. They are taken to leave what recorded ones left, at the "
-    "price of recorded ones, and to be followed by as many files read again; calls stay as they were recorded. What a "
-    "summary loses beyond that is in no figure, so of thresholds that cost within 1 % of the cheapest the highest is "
-    "chosen."
+    "Projected: compactions at other thresholds did not happen. They are assumed to leave as many tokens as recorded "
+    "ones, to cost the same, and to cause as many repeated file reads; the calls stay as recorded. Further losses by "
+    "summaries are not counted, so of all thresholds within 1 % of the lowest cost the highest one is chosen."
 )
 
 OF_THRESHOLD = (
@@ -71,7 +70,7 @@ def _sections(report: TuneReport, figures: FigureCells, at: int) -> list[Section
     parts: list[Part] = [Line((Cell(f"{capitalized(group.answer)}."),))]
     if group.threshold is not None:
         parts.append(_facts(figures, (*steps, "threshold"), ThresholdFacts, OF_THRESHOLD, "The best threshold"))
-        parts.append(Line((Cell(f"At worst and at best are {_drawn(report)}."),)))
+        parts.append(Line((Cell(f"The percentiles are taken {_drawn(report)}."),)))
         configuration = group.threshold.configuration
         if configuration is not None:
             parts += [Code(configuration.text, configuration.language)] if configuration.text else []
@@ -83,7 +82,7 @@ def _sections(report: TuneReport, figures: FigureCells, at: int) -> list[Section
     parts += [Line((Cell(f"{capitalized(each)}."),)) for each in (*told, *_late(group))]
     if group.compaction is not None:
         names = ("kept", "cached", "summary", "rereads")
-        parts.append(_facts(figures, (*steps, "compaction"), CompactionTermsFacts, names, "What a compaction does"))
+        parts.append(_facts(figures, (*steps, "compaction"), CompactionTermsFacts, names, "Effect of a compaction"))
     parts.append(Line((Cell(PROJECTION),)))
     if group.curve:
         rows = tuple(
@@ -145,7 +144,7 @@ def compaction_text(page: Page, report: TuneReport, figures: FigureCells) -> Non
         page.pairs(_pairs(report, group, figures, at))
         configuration = None if group.threshold is None else group.threshold.configuration
         if configuration is not None:
-            page.line(f"as {configuration.target} has it", LABEL, indent=2)
+            page.line(f"configuration for {configuration.target}", LABEL, indent=2)
             for line in configuration.text.splitlines():
                 page.line(line, indent=4)
             for note in configuration.notes:
@@ -163,9 +162,9 @@ def _pairs(report: TuneReport, group: CompactionGroup, figures: FigureCells, at:
         label = "compact at" if group.verdict == "recommended" else "cheapest"
         pairs += [
             (label, f"{shown('tokens')} tokens, {shown('compactions')} compactions"),
-            ("saves", f"{shown('saved_usd')} ({shown('saved_percent')}) of {shown('against_usd')} as they compacted"),
-            ("how sure", f"{shown('low_percent')} to {shown('high_percent')} of the cost, {_drawn(report)}"),
-            ("", f"{shown('left_out_usd')} chosen without looking at each session"),
+            ("saves", f"{shown('saved_usd')} ({shown('saved_percent')}) of {shown('against_usd')} recorded"),
+            ("confidence", f"{shown('low_percent')} to {shown('high_percent')} of the cost, {_drawn(report)}"),
+            ("", f"{shown('left_out_usd')} in cross-validation"),
         ]
     if group.effective is not None:
         pairs.append(("fired at", f"{_fired(group.effective)}, {IN_TEXT.plural(group.effective.count, 'compaction')}"))
@@ -174,7 +173,9 @@ def _pairs(report: TuneReport, group: CompactionGroup, figures: FigureCells, at:
     ]
     found = group.compaction
     if found is not None:
-        leaves = f"leaves {found.kept:,} tokens beyond the first prompt, {found.cached:,} of its prompt still cached"
+        leaves = (
+            f"leaves {found.kept:,} tokens beyond the first prompt, with {found.cached:,} of its prompt still cached"
+        )
         pairs.append(("each", f"{leaves}; a summary of {found.summary:,}; {found.rereads:g} files read again"))
     if group.curve:
         pairs.append(("costs", _curve(group)))
@@ -188,18 +189,18 @@ def _curve(group: CompactionGroup) -> str:
     costs = [IN_TEXT.cost_with_plan(against, each.cost_usd) if each.is_chosen else each.cost_usd for each in points]
     places = {round(at * (len(points) - 1) / (POINTS_IN_TEXT - 1)) for at in range(POINTS_IN_TEXT)}
     places |= {at for at, point in enumerate(points) if point.is_chosen or point.is_effective}
-    told = [f"{points[at].tokens:,} {ABOUT}{IN_TEXT.dollars(costs[at])}" for at in sorted(places)]
+    told = [f"{points[at].tokens:,} {IN_TEXT.marked(IN_TEXT.dollars(costs[at]), 'projected')}" for at in sorted(places)]
     return ", ".join(told)
 
 
 def _drawn(report: TuneReport) -> str:
     others = f", and {UNCERTAIN}: {describe_turn_range()} turns" if report.asked.model_uncertainty else ""
-    return f"over sessions drawn anew{others}"
+    return f"over resampled sessions{others}"
 
 
 def _fired(found: EffectiveFacts) -> str:
     middle = f"{found.median:,} tokens"
-    return middle if found.least == found.most else f"{middle} at the median, {found.least:,} to {found.most:,}"
+    return middle if found.least == found.most else f"median {middle}, {found.least:,} to {found.most:,}"
 
 
 def _configured(group: CompactionGroup) -> str:
@@ -218,7 +219,9 @@ def _late(group: CompactionGroup) -> list[str]:
         for row in late[:LATE_IN_TEXT]
         if row.effective is not None
     ]
-    return [*told, f"{len(late) - LATE_IN_TEXT:,} sessions more that fired late"] if len(late) > LATE_IN_TEXT else told
+    return (
+        [*told, f"and {len(late) - LATE_IN_TEXT:,} more sessions that fired late"] if len(late) > LATE_IN_TEXT else told
+    )
 
 
 def _range(group: CompactionGroup) -> str:

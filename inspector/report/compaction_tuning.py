@@ -37,10 +37,10 @@ PROJECTED: Final[How] = HowKnown.PROJECTED.value
 class Configuration(Struct, frozen=True, kw_only=True):
     """A plan, or a threshold, in another system's configuration format."""
 
-    target: Annotated[str, about("The system, by the name `inspector export` has for it.")]
-    text: Annotated[str, about("The configuration; empty where it cannot say it.")]
-    language: Annotated[str, about("What it is written in.")]
-    notes: Annotated[list[str], about("Where it goes, and what cannot be said there.")]
+    target: Annotated[str, about("The system, by its name in `inspector export`.")]
+    text: Annotated[str, about("The configuration; empty if unsupported.")]
+    language: Annotated[str, about("Language of the configuration.")]
+    notes: Annotated[list[str], about("Destination, and unsupported parts.")]
 
     @classmethod
     def of(cls, target: str, exported: Exported, *, left_out: str = "") -> Configuration:
@@ -52,24 +52,26 @@ class Configuration(Struct, frozen=True, kw_only=True):
 class CompactionGroup(Struct, frozen=True, kw_only=True):
     """The best compaction threshold for one agent and model, or for several models with few sessions each."""
 
-    name: Annotated[str, about("What sessions they are.")]
-    agent: Annotated[str, about("The kind of agent.")]
-    models: Annotated[list[str], about("Their models.")]
-    sessions: Annotated[Count, figure("sessions", Unit.COUNT, "Sessions that were looked at together.")]
-    calls: Annotated[Count, figure("calls", Unit.CALLS, "Their calls.")]
-    cost_usd: Annotated[float, figure("cost", Unit.DOLLARS, "Dollars of their calls as they were recorded.")]
+    name: Annotated[str, about("Description of the sessions.")]
+    agent: Annotated[str, about("The agent.")]
+    models: Annotated[list[str], about("Models of the sessions.")]
+    sessions: Annotated[Count, figure("sessions", Unit.COUNT, "Sessions of the group.")]
+    calls: Annotated[Count, figure("calls", Unit.CALLS, "Calls of the sessions.")]
+    cost_usd: Annotated[float, figure("cost", Unit.DOLLARS, "Dollars of these calls as recorded.")]
     verdict: Annotated[
         Literal["recommended", "unsure", "nothing saves", "too few", "untried"],
-        about("What can be said to these sessions."),
+        about("Verdict on these sessions."),
     ]
-    answer: Annotated[str, about("The same in a sentence.")]
-    window: Annotated[int | None, about("The context window of most of them, tokens; null where unknown.")]
-    configured: Annotated[int | None, about("At how many tokens compaction was to fire; null where unknown.")]
-    configured_from: Annotated[str, about("Where that is from; empty where unknown.")]
-    effective: Annotated[EffectiveFacts | None, about("Where it fired; null where none fired by itself.")]
-    compaction: Annotated[CompactionTermsFacts | None, about("What one does; null where none was recorded.")]
-    threshold: Annotated[ThresholdFacts | None, about("The best threshold; null where there is too little.")]
-    curve: Annotated[list[ThresholdPoint], about("Every threshold that was tried, rising.")]
+    answer: Annotated[str, about("Verdict in a sentence.")]
+    window: Annotated[int | None, about("Context window of most sessions in tokens; null if unknown.")]
+    configured: Annotated[int | None, about("Configured threshold in tokens; null if unknown.")]
+    configured_from: Annotated[str, about("Origin of that number; empty if unknown.")]
+    effective: Annotated[
+        EffectiveFacts | None, about("Sizes at which compactions fired; null if none fired automatically.")
+    ]
+    compaction: Annotated[CompactionTermsFacts | None, about("Effect of a compaction; null if none was recorded.")]
+    threshold: Annotated[ThresholdFacts | None, about("The best threshold; null with too little data.")]
+    curve: Annotated[list[ThresholdPoint], about("Every threshold that was tried, ascending.")]
     rows: Annotated[list[CompactedRow], about("The sessions, by path.")]
     known: Known
 
@@ -77,45 +79,53 @@ class CompactionGroup(Struct, frozen=True, kw_only=True):
 class EffectiveFacts(Struct, frozen=True, kw_only=True):
     """Prompt sizes right before automatic compactions."""
 
-    count: Annotated[Count, figure("compactions", Unit.COUNT, "How many there were.")]
-    median: Annotated[int, figure("median", Unit.TOKENS, "Half of them fired at fewer.")]
-    least: Annotated[int, figure("fewest", Unit.TOKENS, "The fewest.")]
-    most: Annotated[int, figure("most", Unit.TOKENS, "The most.")]
+    count: Annotated[Count, figure("compactions", Unit.COUNT, "Number of these compactions.")]
+    median: Annotated[int, figure("median", Unit.TOKENS, "Median prompt size.")]
+    least: Annotated[int, figure("fewest", Unit.TOKENS, "Smallest prompt size.")]
+    most: Annotated[int, figure("most", Unit.TOKENS, "Largest prompt size.")]
 
 
 class CompactionTermsFacts(Struct, frozen=True, kw_only=True):
     """Assumed effect of a compaction, taken from recorded ones."""
 
-    kept: Annotated[int, figure("kept", Unit.TOKENS, "Left beyond a conversation's first prompt, at the median.")]
-    cached: Annotated[int, figure("still cached", Unit.TOKENS, "Of the prompt after it, at the median.")]
-    summary: Annotated[int, figure("summary", Unit.TOKENS, "Tokens the summary is written in, at the median.")]
+    kept: Annotated[int, figure("kept", Unit.TOKENS, "Median tokens left beyond a conversation's first prompt.")]
+    cached: Annotated[
+        int, figure("still cached", Unit.TOKENS, "Median tokens of the next prompt that are still cached.")
+    ]
+    summary: Annotated[int, figure("summary", Unit.TOKENS, "Median tokens of the summary.")]
     rereads: Annotated[
-        float, figure("files read again", Unit.FREE, "Reads of known files more than elsewhere, on average.")
+        float, figure("files read again", Unit.FREE, "Average number of additional reads of known files.")
     ]
 
 
 class ThresholdFacts(Struct, frozen=True, kw_only=True):
     """The best threshold of a group."""
 
-    tokens: Annotated[int, figure("compact at", Unit.TOKENS, "Tokens before which it is to fire.")]
-    compactions: Annotated[Count, figure("compactions", Unit.COUNT, "How many there would be.")]
+    tokens: Annotated[int, figure("compact at", Unit.TOKENS, "Threshold in tokens.")]
+    compactions: Annotated[Count, figure("compactions", Unit.COUNT, "Projected number of compactions.")]
     against_usd: Annotated[
-        float, figure("cost as it was", Unit.DOLLARS, "Dollars as they compacted, the summaries' requests included.")
+        float,
+        figure("recorded cost", Unit.DOLLARS, "Dollars with the recorded compactions, including summary requests."),
     ]
-    saved_usd: Annotated[float, figure("saved", Unit.DOLLARS, "Dollars saved against that.", saves=True)]
-    saved_percent: Annotated[float, figure("of the cost", Unit.PERCENT, "The same in percent.", saves=True)]
+    saved_usd: Annotated[float, figure("saved", Unit.DOLLARS, "Dollars saved against the recorded cost.", saves=True)]
+    saved_percent: Annotated[float, figure("of the cost", Unit.PERCENT, "Saving in percent of the cost.", saves=True)]
     low_percent: Annotated[
-        float, figure("at worst", Unit.PERCENT, "The 5th percentile over sessions drawn anew.", saves=True)
+        float, figure("5th percentile", Unit.PERCENT, "The 5th percentile over resampled sessions.", saves=True)
     ]
     high_percent: Annotated[
-        float, figure("at best", Unit.PERCENT, "The 95th percentile over sessions drawn anew.", saves=True)
+        float, figure("95th percentile", Unit.PERCENT, "The 95th percentile over resampled sessions.", saves=True)
     ]
     left_out_usd: Annotated[
         float,
-        figure("chosen without looking", Unit.DOLLARS, "Dollars saved by thresholds all others chose.", saves=True),
+        figure(
+            "cross-validated",
+            Unit.DOLLARS,
+            "Dollars saved on each session by the threshold that the others chose.",
+            saves=True,
+        ),
     ]
-    targets: Annotated[list[str], about("Agents whose configuration can say it.")]
-    configuration: Annotated[Configuration | None, about("The agent's own configuration; null where it has none.")]
+    targets: Annotated[list[str], about("Agents with a setting for it.")]
+    configuration: Annotated[Configuration | None, about("The agent's own configuration; null if it has none.")]
     known: Known
 
 
@@ -124,31 +134,34 @@ class ThresholdPoint(Struct, frozen=True, kw_only=True):
 
     tokens: Annotated[int, figure("compact at", Unit.TOKENS, "The threshold.")]
     cost_usd: Annotated[
-        float | None, figure("cost", Unit.DOLLARS, "Dollars over all sessions; null where what is left has no room.")
+        float | None,
+        figure("cost", Unit.DOLLARS, "Dollars over all sessions; null if the remaining context does not fit."),
     ]
-    per_session_usd: Annotated[float | None, figure("a session", Unit.DOLLARS, "The same for one, on average.")]
-    compactions: Annotated[Count, figure("compactions", Unit.COUNT, "How many there would be.")]
-    summaries_usd: Annotated[float, figure("summaries", Unit.DOLLARS, "Of it, requests that write summaries.")]
+    per_session_usd: Annotated[float | None, figure("per session", Unit.DOLLARS, "Average dollars per session.")]
+    compactions: Annotated[Count, figure("compactions", Unit.COUNT, "Projected number of compactions.")]
+    summaries_usd: Annotated[float, figure("summaries", Unit.DOLLARS, "The part of it for summary requests.")]
     recovery_usd: Annotated[
-        float, figure("re-reads", Unit.DOLLARS, "Of it, reading files again, more or less than was recorded.")
+        float, figure("re-reads", Unit.DOLLARS, "The part of it for repeated file reads, relative to the recording.")
     ]
-    is_chosen: Annotated[bool, about("It is the best one.")]
-    is_effective: Annotated[bool, about("It is where compactions fired.")]
+    is_chosen: Annotated[bool, about("True for the best threshold.")]
+    is_effective: Annotated[bool, about("True for the threshold at which compactions fired.")]
     known: Known
 
 
 class CompactedRow(Struct, frozen=True, kw_only=True):
     """One session."""
 
-    path: Annotated[str, about("Its file, with the home folder as `~`.")]
-    model: Annotated[str, about("The model of most of its calls.")]
-    calls: Annotated[Count, figure("calls", Unit.CALLS, "Its calls.")]
-    cost_usd: Annotated[float, figure("cost", Unit.DOLLARS, "Dollars of its calls as they were recorded.")]
-    saved_usd: Annotated[float | None, figure("saved", Unit.DOLLARS, "Against compactions as they were.", saves=True)]
-    compactions: Annotated[Count, figure("compactions", Unit.COUNT, "Recorded ones, those asked for included.")]
-    configured: Annotated[int | None, figure("configured", Unit.TOKENS, "At how many tokens they were to fire.")]
-    effective: Annotated[EffectiveFacts | None, about("Where those fired that nobody asked for.")]
-    is_late: Annotated[bool, about("They fired well above what was configured.")]
+    path: Annotated[str, about("File of the session, with the home folder as `~`.")]
+    model: Annotated[str, about("Model of most of its calls.")]
+    calls: Annotated[Count, figure("calls", Unit.CALLS, "Calls of the session.")]
+    cost_usd: Annotated[float, figure("cost", Unit.DOLLARS, "Dollars of its calls as recorded.")]
+    saved_usd: Annotated[
+        float | None, figure("saved", Unit.DOLLARS, "Saving against the recorded compactions.", saves=True)
+    ]
+    compactions: Annotated[Count, figure("compactions", Unit.COUNT, "Recorded compactions, including requested ones.")]
+    configured: Annotated[int | None, figure("configured", Unit.TOKENS, "Configured threshold in tokens.")]
+    effective: Annotated[EffectiveFacts | None, about("Sizes at which automatic compactions fired.")]
+    is_late: Annotated[bool, about("True if they fired well above the configured threshold.")]
     known: Known
 
 
@@ -238,20 +251,20 @@ def _answer(choice: ThresholdChoice, group: FleetGroup, table: ThresholdTable | 
             lacks = (
                 (LEAST_SESSIONS - len(group.sessions), "session"),
                 (LEAST_CALLS - calls, "call"),
-                (LEAST_COMPACTIONS - count, "compaction that nobody asked for"),
+                (LEAST_COMPACTIONS - count, "automatic compaction"),
             )
             more = " and ".join(_plural(number, what) for number, what in lacks if number > 0)
-            return f"too little to tell when to compact: {more} more would do"
+            return f"not enough data to recommend a threshold: {more} more needed"
         case Verdict.UNTRIED:
-            return "nothing was tried: what compactions leave is nearly as large as where they fire"
+            return "nothing was tried: compactions leave nearly as many tokens as the size at which they fire"
         case Verdict.NOTHING_SAVES:
             is_latest = table is not None and table.best == len(table.thresholds) - 1
-            why = "compacting sooner does not pay" if is_latest else "no other threshold saves 1 % of the cost"
-            return f"{why}; leave it as it is"
+            why = "compacting earlier does not pay off" if is_latest else "no other threshold saves 1 % of the cost"
+            return f"{why}; leave it unchanged"
         case Verdict.UNSURE:
-            return "another threshold saves on these sessions, and might cost more on others: not recommended"
+            return "another threshold saves on these sessions, but might cost more on others: not recommended"
         case Verdict.RECOMMENDED:
-            return "another threshold saves, and is likely to on the next session"
+            return "another threshold saves, and probably will on the next session"
 
 
 def _plural(number: int, what: str) -> str:

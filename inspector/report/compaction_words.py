@@ -17,7 +17,7 @@ def compactions_words(found: CompactionTotalsFacts, numbers: NumberFormat) -> st
     parts = []
     if found.removed_tokens is not None:
         how = found.known["removed_tokens"]
-        fitted = " (fitted)" if how == HowKnown.CALIBRATED.value else ""
+        fitted = " (calibrated)" if how == HowKnown.CALIBRATED.value else ""
         removed = numbers.marked(numbers.whole(found.removed_tokens), how)
         parts.append(f"{_which(found, numbers)} removed {removed} tokens{fitted}")
     if found.misses:
@@ -41,7 +41,7 @@ def compactions_in_short(found: CompactionTotalsFacts, numbers: NumberFormat) ->
         removed = numbers.marked(numbers.short(found.removed_tokens), found.known["removed_tokens"])
         phrases.append(f"{which} {removed} tokens")
     if found.misses and found.recached_usd is not None:
-        phrases.append(f"re-cached for {_dollars(found, 'recached_usd', numbers)}")
+        phrases.append(f"cache rewrites {_dollars(found, 'recached_usd', numbers)}")
     if found.summaries_usd is not None:
         phrases.append(f"summaries {_dollars(found, 'summaries_usd', numbers)}")
     return tuple(phrases)

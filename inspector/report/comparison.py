@@ -12,7 +12,7 @@ from inspector.report.catalogue import FigureSet, NeededLaterFacts, PlanFacts, S
 from inspector.report.export import NONE_THAT_SAVES_NET, answer_for
 from inspector.report.layout import LABEL, LEFT, LOSS, RIGHT, WIDTH, Page
 from inspector.report.monthly_saving import saving_row
-from inspector.report.numbers import IN_TEXT, NOTHING
+from inspector.report.numbers import ABOUT, IN_TEXT, NOTHING
 from inspector.report.recovery_words import amount_words
 from inspector.report.text import heading, next_calls_rows, uncertainty_rows, write_caveats
 from inspector.report.totals import marks_used
@@ -70,7 +70,9 @@ def comparison_text(report: Report, width: int = WIDTH, *, color: bool = False, 
         "",
         *(quantity(FigureSet, name).short_label for name in ("prompt_tokens", "cost_usd")),
         quantity(PlanFacts, "saved.usd").short_label,
-        *(quantity(NeededLaterFacts, name).short_label for name in ("saved_at_least_usd", "calls")),
+        # The mark is in the title, because `about` before every negative amount would not fit.
+        f"{ABOUT}{quantity(NeededLaterFacts, 'saved_at_least_usd').short_label}",
+        quantity(NeededLaterFacts, "calls").short_label,
         "risks",
         *([quantity(PlanFacts, ON_REQUEST[sort]).short_label] if sort in ON_REQUEST else []),
     ]
@@ -95,7 +97,7 @@ def _applicable(report: Report) -> list[tuple[str, str]]:
     label, can = known[0][1].can, [plan for plan, answer in known if answer.is_whole]
     best = max(can, key=_net, default=None)
     if best is None or _net(best) <= 0:
-        return [(label, f"of these, {NONE_THAT_SAVES_NET}; inspector export writes a plan as code")]
+        return [(label, f"{NONE_THAT_SAVES_NET} among these; inspector export writes a plan as code")]
     amount = amount_words(best.saved, best.needed_later, IN_TEXT)
     return [(label, f"{best.name} saves {amount}; inspector export writes it")]
 
@@ -114,14 +116,14 @@ def _ahead(plans: Sequence[PlanFacts]) -> list[tuple[str, str]]:
 def _words(sort: str, *, priced: bool) -> list[tuple[str, str]]:
     applied = quantity(PlanFacts, "first_firing")
     return [
-        ("saved", "in dollars against the baseline" if priced else "of the baseline's prompt tokens"),
+        ("saved", "dollars saved against the baseline" if priced else "share of the baseline's prompt tokens saved"),
         (
             quantity(NeededLaterFacts, "saved_at_least_usd").short_label,
-            "saved, less what getting needed text back would cost",
+            "saved, minus the cost of recovering needed text",
         ),
         (quantity(NeededLaterFacts, "calls").short_label, quantity(NeededLaterFacts, "calls").label),
-        ("risks", "how often something may go wrong, or a strategy is never applied; a report on the plan names them"),
-        *([(applied.short_label, "the first call at which the plan changes something")] if sort == "applied" else []),
+        ("risks", "number of possible problems, or of strategies that never apply; a report on the plan lists them"),
+        *([(applied.short_label, "first call at which the plan changes something")] if sort == "applied" else []),
     ]
 
 
@@ -167,6 +169,4 @@ def _plan(plan: PlanFacts, before: float | None, sort: str) -> list[str | Text]:
 
 def _net_cell(usd: float | None) -> Text:
     entry = quantity(NeededLaterFacts, "saved_at_least_usd")
-    return Text(
-        NOTHING if usd is None else IN_TEXT.marked(entry.written(usd), "estimated"), LOSS if entry.is_loss(usd) else ""
-    )
+    return Text(NOTHING if usd is None else entry.written(usd), LOSS if entry.is_loss(usd) else "")

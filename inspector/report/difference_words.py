@@ -39,12 +39,12 @@ def answer(found: SetDifference, unit: str, effect: float) -> str:
     before, after = found.sessions
     match found.told:
         case Told.TOO_FEW if min(before, after) >= LEAST_SESSIONS:
-            return "nothing to compare: there is none in one of the sets"
+            return "nothing to compare: one of the sets has none"
         case Told.TOO_FEW:
             kind = "sessions with a price" if unit == "$" else "sessions"
             return (
-                f"too few {kind} to tell, {before:,} before and {after:,} after: with fewer than {LEAST_SESSIONS} of "
-                f"each a difference says more of chance than of what was changed; {_more_of_each(before, after)}"
+                f"too few {kind} to compare, {before:,} before and {after:,} after: with fewer than {LEAST_SESSIONS} "
+                f"in each set, chance dominates; {_more_of_each(before, after)}"
             )
         case Told.LESS | Told.MORE:
             low, middle, high = _sizes(found, unit)
@@ -55,26 +55,26 @@ def answer(found: SetDifference, unit: str, effect: float) -> str:
         case _:
             low, _, high = _sizes(found, unit)
             if low == high:
-                return "the same in both sets"
+                return "equal in both sets"
             between = f"{_signed(low, unit, found)} to {_signed(high, unit, found)}"
             if found.told is Told.SMALL:
-                return f"no difference can be told, and there is none of {wanted}: {between}"
-            return f"no difference can be told, {between}: {_needed(found, wanted)}"
+                return f"no difference of {wanted} or more: {between}"
+            return f"no significant difference, {between}: {_needed(found, wanted)}"
 
 
 def _more_of_each(before: int, after: int) -> str:
     lacks = ((LEAST_SESSIONS - before, "before"), (LEAST_SESSIONS - after, "after"))
-    return " and ".join(f"{count:,} more {name}" for count, name in lacks if count > 0) + " would do"
+    return " and ".join(f"{count:,} more {name}" for count, name in lacks if count > 0) + " needed"
 
 
 def _needed(found: SetDifference, wanted: str) -> str:
     """Describe how many more sessions would detect a difference of a given size."""
     if not isfinite(found.more):
-        return f"no number of sessions would tell one of {wanted}"
+        return f"no number of sessions would detect a difference of {wanted}"
     if not found.more:
-        return f"these sessions are enough to tell one of {wanted}, four times of five"
-    alone = f", or {found.more_after:,.0f} after alone," if isfinite(found.more_after) else ""
-    return f"about {found.more:,.0f} more sessions of each set{alone} are needed to tell one of {wanted}"
+        return f"these sessions would detect a difference of {wanted} four times in five"
+    alone = f" (or {found.more_after:,.0f} more after only)" if isfinite(found.more_after) else ""
+    return f"about {found.more:,.0f} more sessions per set{alone} are needed to detect a difference of {wanted}"
 
 
 def _sizes(found: SetDifference, unit: str) -> tuple[float, float, float]:

@@ -46,61 +46,60 @@ class Report(Struct, frozen=True, kw_only=True):
     inspector: Annotated[str, about("Version of the program that wrote it.")]
     session: SessionFacts
     tokens: TokenFacts
-    recorded: Annotated[FigureSet | None, about("What the provider reported; null when the file has no usage.")]
+    recorded: Annotated[FigureSet | None, about("Figures reported by the provider; null if the file has no usage.")]
     baseline: Annotated[FigureSet, about("The session replayed with an empty plan.")]
-    plans: Annotated[list[PlanFacts], about("In the order they were asked for.")]
-    warnings: Annotated[list[str], about("What to know before believing the figures, each in a sentence.")]
+    plans: Annotated[list[PlanFacts], about("Plans in the given order.")]
+    warnings: Annotated[list[str], about("Caveats on the figures, one sentence each.")]
     beside: Annotated[
         list[SideCallFacts],
-        about("Requests that are not the conversation's, by what they were for: billed, and in no figure above."),
+        about("Requests outside the conversation, by purpose: billed, but not included in any figure above."),
     ] = field(default_factory=list)
     altogether_usd: Annotated[
-        float | None, about("Dollars recorded, those requests included; null without a price or without usage.")
+        float | None, about("Recorded dollars including those requests; null without a price or without usage.")
     ] = None
-    belief: Annotated[str, about("How far savings can be believed, in a sentence.")] = REPLAY_CAVEAT
-    prices: Annotated[PriceFacts | None, about("What calls were priced with.")] = None
-    carried: Annotated[list[CarriedFacts], about("What fills the prompts without a plan, most first.")] = field(
+    belief: Annotated[str, about("Uncertainty of savings, in a sentence.")] = REPLAY_CAVEAT
+    prices: Annotated[PriceFacts | None, about("Prices of the calls.")] = None
+    carried: Annotated[list[CarriedFacts], about("Content of the prompts without a plan, largest first.")] = field(
         default_factory=list
     )
-    heaviest: Annotated[list[CarriedBlockFacts], about("Tool results that cost most to resend, without a plan.")] = (
-        field(default_factory=list)
-    )
+    heaviest: Annotated[
+        list[CarriedBlockFacts], about("Tool results with the highest resend cost, without a plan.")
+    ] = field(default_factory=list)
     explain: Annotated[
-        dict[str, ExplanationFacts] | None, about("How the baseline's figures are calculated; null unless asked for.")
+        dict[str, ExplanationFacts] | None, about("Calculation of the baseline's figures; null unless requested.")
     ] = None
-    comparison: Annotated[list[PlanFacts], about("Every strategy alone; empty unless asked for.")] = field(
+    comparison: Annotated[list[PlanFacts], about("Every strategy alone; empty unless requested.")] = field(
         default_factory=list
     )
     masked: Annotated[
-        dict[str, Count] | None, about("Secrets and users' names masked in texts, by kind; null unless asked for.")
+        dict[str, Count] | None,
+        about("Number of masked secrets and user names in texts, by kind; null unless requested."),
     ] = None
-    ledger: Annotated[Ledger | None, about("A row for every call and block; null unless asked for.")] = None
-    cost: Annotated[CostParts | None, about("What the baseline's cost is made of; null unless details are wanted.")] = (
-        None
-    )
+    ledger: Annotated[Ledger | None, about("A row for every call and block; null unless requested.")] = None
+    cost: Annotated[CostParts | None, about("Components of the baseline's cost; null without details.")] = None
     model_costs: Annotated[
-        list[ModelCostFacts], about("What each model's calls cost, the most first; empty unless details are wanted.")
+        list[ModelCostFacts], about("Cost of each model's calls, largest first; empty without details.")
     ] = field(default_factory=list)
     cache_misses: Annotated[
         CacheMissesFacts | None,
-        about("What the baseline's prompt cache missed, and why; null unless details are wanted."),
+        about("Cache misses of the baseline with causes; null without details."),
     ] = None
     compacted: Annotated[
         CompactionTotalsFacts | None,
-        about("What all compactions came to together; null where there was none, and unless details are wanted."),
+        about("Totals of all compactions; null if there are none, or without details."),
     ] = None
-    best_plan: Annotated[BestPlanFacts | None, about("The plan that saves most here; null unless asked for.")] = None
-    hours: Annotated[
-        list[HourFacts], about("What every hour with calls cost, in order; empty unless details are wanted.")
-    ] = field(default_factory=list)
+    best_plan: Annotated[BestPlanFacts | None, about("Result of trying every plan; null unless requested.")] = None
+    hours: Annotated[list[HourFacts], about("Cost of every hour with calls, in order; empty without details.")] = field(
+        default_factory=list
+    )
     model_switches: Annotated[
-        list[ModelSwitchFacts], about("With other models from some call on, one each; empty unless asked for.")
+        list[ModelSwitchFacts], about("Projections with other models from some call on; empty unless requested.")
     ] = field(default_factory=list)
     cache_marks: Annotated[
         list[CacheMarksFacts],
         about(
-            "What each rule's cache control marks would hold without a plan, first those that recorded requests had, "
-            "where one has any; empty unless asked for and a provider takes marks."
+            "Projected cache use under the breakpoints of each rule without a plan, the recorded breakpoints "
+            "first if there are any; empty unless requested and supported by a provider."
         ),
     ] = field(default_factory=list)
 
@@ -108,10 +107,10 @@ class Report(Struct, frozen=True, kw_only=True):
 class SideCallFacts(Struct, frozen=True, kw_only=True):
     """Requests of one purpose outside the conversation."""
 
-    purpose: Annotated[str, about("What they were for: a condenser, a compaction, a title, a side question.")]
-    calls: Annotated[Count, about("How many.")]
+    purpose: Annotated[str, about("Purpose: a condenser, a compaction, a title, a side question.")]
+    calls: Annotated[Count, about("Number of requests.")]
     prompt_tokens: Annotated[Count, about("Tokens of their prompts.")]
-    cache_read_tokens: Annotated[Count, about("Of these, those read from the prompt cache.")]
+    cache_read_tokens: Annotated[Count, about("The part of them read from the prompt cache.")]
     output_tokens: Annotated[Count, about("Response tokens, reasoning included.")]
     cost_usd: Annotated[float | None, about("Dollars at list price; null without one.")]
 
@@ -119,20 +118,21 @@ class SideCallFacts(Struct, frozen=True, kw_only=True):
 class CompactionTotalsFacts(Struct, frozen=True, kw_only=True):
     """Totals of all compactions of a session, except those that cleared only a few results."""
 
-    compactions: Annotated[Count, about("How many the agent recorded.")]
-    measured: Annotated[Count, about("How many of these have calls around them: what they took out is known.")]
+    compactions: Annotated[Count, about("Compactions recorded by the agent.")]
+    measured: Annotated[Count, about("Compactions with calls on both sides, for which the removed tokens are known.")]
     removed_tokens: Annotated[
-        int | None, figure("tokens removed", Unit.TOKENS, "Tokens that those took out of the prompt.", source="removed")
+        int | None,
+        figure("tokens removed", Unit.TOKENS, "Tokens these compactions removed from the prompt.", source="removed"),
     ]
-    misses: Annotated[Count, figure("cache misses", Unit.CALLS, "Calls that missed the cache for a compaction.")]
-    recached_tokens: Annotated[Count, figure("tokens re-cached", Unit.TOKENS, "Tokens they did not read.")]
+    misses: Annotated[Count, figure("cache misses", Unit.CALLS, "Calls that missed the cache because of a compaction.")]
+    recached_tokens: Annotated[Count, figure("tokens rewritten", Unit.TOKENS, "Tokens these calls did not read.")]
     recached_usd: Annotated[
-        float | None, figure("cost of re-caching", Unit.DOLLARS, "Dollars of these; null without a price.")
+        float | None, figure("cost of rewrites", Unit.DOLLARS, "Dollars of these tokens; null without a price.")
     ]
-    summaries: Annotated[Count, about("Requests that wrote summaries, beside the conversation.")]
+    summaries: Annotated[Count, about("Summary requests outside the conversation.")]
     summaries_usd: Annotated[
         float | None,
-        figure("cost of summaries", Unit.DOLLARS, "Dollars of these; null where the file does not tell of them."),
+        figure("cost of summaries", Unit.DOLLARS, "Dollars of these requests; null if the file does not record them."),
     ]
     known: Known
 
@@ -142,16 +142,18 @@ class BestPlanFacts(Struct, frozen=True, kw_only=True):
 
     best: Annotated[
         SavingPlanFacts | None,
-        about("The plan that saves most after recoveries; null where none of them saves."),
+        about("The plan with the largest saving after recoveries; null if none saves."),
     ]
-    most: Annotated[SavingPlanFacts | None, about("The plan that saves most whatever it cuts; null where none saves.")]
-    tried: Annotated[Count, about("How many were tried.")]
-    is_complete: Annotated[bool, about("All of them were; otherwise it would have taken too long.")]
+    most: Annotated[
+        SavingPlanFacts | None, about("The plan with the largest saving, regardless of recoveries; null if none saves.")
+    ]
+    tried: Annotated[Count, about("Number of plans tried.")]
+    is_complete: Annotated[bool, about("True if every plan was tried; otherwise it would have taken too long.")]
     applicable: Annotated[
         SavingPlanFacts | None,
         about(
-            "The best of what the session's agent can apply by itself, parts of plans among it; null where none saves, "
-            "or nobody knows what it can."
+            "The best plan, or part of one, that the session's agent can apply natively; null if none saves, or "
+            "its abilities are unknown."
         ),
     ] = None
 
@@ -159,7 +161,7 @@ class BestPlanFacts(Struct, frozen=True, kw_only=True):
 class SavingPlanFacts(Struct, frozen=True, kw_only=True):
     """A plan that saves."""
 
-    name: Annotated[str, about("The plan's own name; empty where it has none.")]
+    name: Annotated[str, about("Name of the plan; empty if it has none.")]
     strategies: Annotated[list[str], about("Its strategies in order, in their one-line form.")]
     saved: Saving
     needed_later: NeededLaterFacts
@@ -168,14 +170,14 @@ class SavingPlanFacts(Struct, frozen=True, kw_only=True):
 class SessionFacts(Struct, frozen=True, kw_only=True):
     """The session that was read."""
 
-    path: Annotated[str, about("The file or folder, with the home folder as `~`, secrets and the user's name masked.")]
-    format: Annotated[str, about("Name of the format it was read as; `inspector formats` lists them.")]
-    id: Annotated[str, about("The agent's own id of the session, or the file's stem.")]
+    path: Annotated[str, about("The file or folder, with the home folder as `~`, secrets and user names masked.")]
+    format: Annotated[str, about("Detected format; `inspector formats` lists them.")]
+    id: Annotated[str, about("The agent's session id, or the file's stem.")]
     title: Annotated[
-        str, about("What the agent calls the session, else its first prompt; empty where texts were not asked for.")
+        str, about("Title given by the agent, otherwise the first prompt; empty unless texts were requested.")
     ]
-    agent: Annotated[str, about("The program that recorded it; empty when unknown.")]
-    model: Annotated[str | None, about("The model of the newest call, or null when no call names one.")]
+    agent: Annotated[str, about("The program that recorded it; empty if unknown.")]
+    model: Annotated[str | None, about("Model of the newest call; null if no call names one.")]
     models: Annotated[list[str], about("Every model that answered a call, in order of first use.")]
     messages: Annotated[Count, figure("messages", Unit.COUNT, "Entries of the conversation.")]
     blocks: Annotated[
@@ -183,58 +185,58 @@ class SessionFacts(Struct, frozen=True, kw_only=True):
     ]
     tool_results: Annotated[Count, figure("tool results", Unit.COUNT, "Blocks that are tool results.")]
     calls: Annotated[Count, figure("calls", Unit.COUNT, "Requests to a model.")]
-    copied_calls: Annotated[Count, about("Calls copied from an earlier session, which was billed for them.")] = 0
+    copied_calls: Annotated[Count, about("Calls copied from an earlier session and billed there.")] = 0
     compactions: Annotated[
-        Count, figure("compactions", Unit.COUNT, "Compactions the agent itself recorded; results it cleared are none.")
+        Count, figure("compactions", Unit.COUNT, "Compactions recorded by the agent, not including cleared results.")
     ]
-    skipped_records: Annotated[
-        Count, figure("records that could not be read", Unit.COUNT, "Records that could not be read.")
-    ]
-    window: Annotated[int | None, about("The model's context window in tokens; null where nothing says.")] = None
-    window_source: Annotated[str, about("What says so.")] = ""
-    window_known: Annotated[How | None, about("How `window` is known; null where it is not.")] = None
-    started: Annotated[str, about("When its first call was answered, ISO 8601 in UTC; empty when unknown.")] = ""
-    ended: Annotated[str, about("When its last call was answered; empty when unknown.")] = ""
+    skipped_records: Annotated[Count, figure("unreadable records", Unit.COUNT, "Records that could not be read.")]
+    window: Annotated[int | None, about("The model's context window in tokens; null if unknown.")] = None
+    window_source: Annotated[str, about("Source of `window`.")] = ""
+    window_known: Annotated[How | None, about("Certainty of `window`; null without one.")] = None
+    started: Annotated[str, about("Time of the first response, ISO 8601 in UTC; empty if unknown.")] = ""
+    ended: Annotated[str, about("Time of the last response; empty if unknown.")] = ""
 
 
 class TokenFacts(Struct, frozen=True, kw_only=True):
     """Method of token counting."""
 
     method: Annotated[str, about("Name of the tokenizer's vocabulary, or `estimate` for counts from lengths.")]
-    calibration: Annotated[CalibrationFacts | None, about("Null where the session reports too little usage.")]
+    calibration: Annotated[CalibrationFacts | None, about("Null if the session reports too little usage.")]
     borrowed: Annotated[
         str,
-        about("Whose fit prompts are measured by where it does: of which calls in which session; empty for none."),
+        about("Source of a borrowed calibration: its calls and session; empty for none."),
     ] = ""
 
 
 class CalibrationFacts(Struct, frozen=True, kw_only=True):
     """Calibration of local token counts to the usage the provider reported for this session."""
 
-    ratio: Annotated[float, about("Provider's tokens for each of ours.")]
-    overhead: Annotated[float, about("Tokens of the system prompt and the tools in every prompt, not recorded.")]
+    ratio: Annotated[float, about("Provider's tokens per local token.")]
+    overhead: Annotated[
+        float, about("Tokens of the system prompt and the tools in every prompt, which are not recorded.")
+    ]
     residual: Annotated[
         float | None, about("Median error of a call's prompt, as a share of the prompt: 0.004 is 0.4 %.")
     ]
-    calls: Annotated[Count, about("How many calls the residual is of.")]
+    calls: Annotated[Count, about("Calls used for the residual.")]
 
 
 class PriceFacts(Struct, frozen=True, kw_only=True):
     """Prices of the calls, in dollars."""
 
-    source: Annotated[str, about("The price table or file and how recent it is.")]
-    factor: Annotated[float, about("What every price was multiplied by.")]
+    source: Annotated[str, about("The price table or file and its date.")]
+    factor: Annotated[float, about("Factor applied to every price.")]
     priced_as: Annotated[
-        dict[str, str], about("Models whose name in the prices is another, and that name: `gpt-5-codex` as `gpt-5`.")
+        dict[str, str], about("Models priced under another name, with that name: `gpt-5-codex` as `gpt-5`.")
     ] = field(default_factory=dict)
     caches: Annotated[dict[str, str], about("The prompt cache assumed for every model of the session.")]
-    cache: Annotated[str | None, about("Name of the prompt cache that was asked for; null for each model's own.")]
+    cache: Annotated[str | None, about("Requested prompt cache; null for each model's own.")]
 
 
 class Ledger(Struct, frozen=True, kw_only=True):
     """A row for every call and every block."""
 
-    window: Annotated[int | None, about("Tokens the model's context holds, where that is known.")]
+    window: Annotated[int | None, about("Context window of the model in tokens, if known.")]
     calls: Annotated[list[CallFacts], about("In the order they were made.")]
     blocks: Annotated[list[BlockFacts], about("In the order of the file.")]
 
@@ -242,12 +244,12 @@ class Ledger(Struct, frozen=True, kw_only=True):
 class CallFacts(Struct, frozen=True, kw_only=True):
     """One request to a model."""
 
-    call: Annotated[int, about("Counted from 1.")]
-    message: Annotated[int, about("The message that answered, counted from 1.")]
-    time: Annotated[str, about("When its response began, ISO 8601 in UTC; empty when unknown.")]
-    model: Annotated[str, about("As recorded; empty when unknown.")]
-    compacted: Annotated[bool, about("The first call after a compaction the agent itself made.")]
-    recorded: Annotated[CallFigures | None, about("What the provider reported; null where it reported nothing.")]
+    call: Annotated[int, about("Call number, from 1.")]
+    message: Annotated[int, about("Message with the response, counted from 1.")]
+    time: Annotated[str, about("Start of its response, ISO 8601 in UTC; empty if unknown.")]
+    model: Annotated[str, about("As recorded; empty if unknown.")]
+    compacted: Annotated[bool, about("True for the first call after a compaction by the agent.")]
+    recorded: Annotated[CallFigures | None, about("Usage reported by the provider; null if none.")]
     baseline: Annotated[BaselineCall, about("Replayed with an empty plan.")]
     plans: Annotated[list[PlannedCall], about("Replayed under every plan, in the report's order.")]
 
@@ -256,54 +258,56 @@ class CallFigures(Struct, frozen=True, kw_only=True):
     """Figures of one call, reported or replayed."""
 
     prompt_tokens: Annotated[int, about("Tokens of the prompt.")]
-    cache_read_tokens: Annotated[int, about("Those read from the prompt cache.")]
-    cache_write_tokens: Annotated[int, about("Those written to the prompt cache.")]
-    uncached_tokens: Annotated[int, about("Those neither read nor written.")]
+    cache_read_tokens: Annotated[int, about("Tokens read from the prompt cache.")]
+    cache_write_tokens: Annotated[int, about("Tokens written to the prompt cache.")]
+    uncached_tokens: Annotated[int, about("Tokens neither read nor written.")]
     output_tokens: Annotated[int, about("Tokens of the response.")]
     cost_usd: Annotated[float | None, about("Dollars at list price; null without one.")]
-    known: Annotated[How, about("How the prompt's size is known; for the others the totals' `known` holds.")]
+    known: Annotated[How, about("Certainty of the prompt's size; the totals' `known` covers the others.")]
 
 
 class BaselineCall(CallFigures, frozen=True, kw_only=True):
     """One call with an empty plan: cost components, and its cache miss if there is one."""
 
     cache_read_usd: Annotated[float | None, about("Dollars of the tokens read from the cache; null without a price.")]
-    cache_write_usd: Annotated[float | None, about("Dollars of the tokens written to it.")]
-    uncached_usd: Annotated[float | None, about("Dollars of those neither read nor written.")]
+    cache_write_usd: Annotated[float | None, about("Dollars of the tokens written to the cache.")]
+    uncached_usd: Annotated[float | None, about("Dollars of the tokens neither read nor written.")]
     output_usd: Annotated[float | None, about("Dollars of the response.")]
-    miss_cause: Annotated[
-        str, about("Why it read less from the cache than it could have, as `cache_misses` names it; empty for no miss.")
+    miss_cause: Annotated[str, about("Cause of its cache miss, as in `cache_misses`; empty for none.")]
+    recached_tokens: Annotated[
+        Count, about("Tokens it could have read but did not; for a first request, tokens written.")
     ]
-    recached_tokens: Annotated[Count, about("Tokens it did not read though it could have; of a first request, wrote.")]
-    extra_usd: Annotated[float | None, about("What these cost beyond reading; null without a price.")]
+    extra_usd: Annotated[
+        float | None, about("Cost of these tokens above the price of cache reads; null without a price.")
+    ]
 
 
 class PlannedCall(CallFigures, frozen=True, kw_only=True):
     """One call under a plan."""
 
-    cut_tokens: Annotated[int, about("Tokens left out of the prompt; negative where the plan adds.")]
+    cut_tokens: Annotated[int, about("Tokens removed from the prompt; negative if the plan adds tokens.")]
     edits: Annotated[Count, about("Blocks whose rendition changed at this call.")]
-    breaks: Annotated[bool, about("The prompt differs from the previous one before its end.")]
+    breaks: Annotated[bool, about("True if the prompt differs from the previous one before its end.")]
     results_needed: Annotated[
-        Count, about("Results that the plan had cut and this call was the first to need; estimated, as their price is.")
+        Count, about("Cut results that this call was the first to need; estimated, like their cost.")
     ]
     recoveries_usd: Annotated[
-        float | None, about("Dollars of getting them back, the extra call included; null without a price.")
+        float | None, about("Cost of recovering them, including the additional call; null without a price.")
     ]
 
 
 class BlockFacts(Struct, frozen=True, kw_only=True):
     """One block, and the cost of resending it without a plan."""
 
-    block: Annotated[int, about("Counted from 1.")]
-    message: Annotated[int, about("Its message, counted from 1.")]
-    kind: Annotated[str, about("What it is.")]
-    tool: Annotated[str, about("The tool, of calls and results; empty for others.")]
-    tokens: Annotated[int, about("Its tokens, whole.")]
-    calls: Annotated[Count, about("Prompts that held it.")]
-    sent_tokens: Annotated[int, about("Its tokens in all of them together.")]
-    usd: Annotated[float | None, about("Dollars of these; null without a price.")]
-    known: Annotated[How, about("How its figures are known.")]
+    block: Annotated[int, about("Block number, from 1.")]
+    message: Annotated[int, about("Message of the block, counted from 1.")]
+    kind: Annotated[str, about("Kind of block.")]
+    tool: Annotated[str, about("Tool of a call or result; empty for other kinds.")]
+    tokens: Annotated[int, about("Original tokens.")]
+    calls: Annotated[Count, about("Prompts that contained the block.")]
+    sent_tokens: Annotated[int, about("Sum of its tokens over these prompts.")]
+    usd: Annotated[float | None, about("Dollars of these tokens; null without a price.")]
+    known: Annotated[How, about("Certainty of the figures.")]
     plans: Annotated[list[PlannedBlock], about("Under every plan, in the report's order.")]
 
 
@@ -311,8 +315,8 @@ class PlannedBlock(Struct, frozen=True, kw_only=True):
     """One block under a plan."""
 
     action: Annotated[str, about("`whole`, `cut`, `replaced` or `removed`, in the newest prompt.")]
-    strategy: Annotated[str, about("What decided so; empty where it is whole.")]
-    tier: Annotated[str, about("The part of the strategy; empty where it has none.")]
-    from_call: Annotated[int | None, about("Sent so from this call on, counted from 1; null where it is whole.")]
-    cut_tokens: Annotated[int, about("Tokens left out of it in all prompts together; negative where it adds.")]
-    saved_usd: Annotated[float | None, about("Dollars saved on them; negative where it costs more.")]
+    strategy: Annotated[str, about("Strategy that decided the rendition; empty for `whole`.")]
+    tier: Annotated[str, about("Tier of the strategy; empty if it has none.")]
+    from_call: Annotated[int | None, about("Call, counted from 1, from which it is sent this way; null for `whole`.")]
+    cut_tokens: Annotated[int, about("Tokens removed over all prompts; negative if the plan adds tokens.")]
+    saved_usd: Annotated[float | None, about("Dollars saved on these tokens; negative if it costs more.")]

@@ -28,13 +28,13 @@ _SPECIAL_IN_MARKDOWN = str.maketrans({character: f"\\{character}" for character 
 def gap_line(gap: Gap) -> str:
     """Return the line that represents unknown lines."""
     if gap.size is None:
-        return f"⋯ not known from line {gap.first:,} on, if there are any ⋯"
+        return f"⋯ unknown from line {gap.first:,} on, if there are more lines ⋯"
     if gap.size == 1:
-        return f"⋯ line {gap.first:,} is not known ⋯"
-    return f"⋯ lines {gap.first:,} to {gap.first + gap.size - 1:,} are not known ⋯"
+        return f"⋯ line {gap.first:,} is unknown ⋯"
+    return f"⋯ lines {gap.first:,} to {gap.first + gap.size - 1:,} are unknown ⋯"
 
 
-LOOSE_LINE = "⋯ somewhere in it ⋯"
+LOOSE_LINE = "⋯ at an unknown position ⋯"
 
 
 def state_text(content: FileContent) -> str:
@@ -69,10 +69,10 @@ def state_notes(state: KnownFile) -> list[str]:
     """Return notes on a state in addition to its text, a sentence each; recorded texts in them are not sanitized."""
     notes = [f"{state.path} at turn {state.turn:,}: {known_in_words(state.content)}"]
     if state.event is None:
-        return [f"{state.path} at turn {state.turn:,}: nothing was done to it yet"]
+        return [f"{state.path} at turn {state.turn:,}: not read or changed yet"]
     notes[0] += f"; known since turn {state.known_since:,}" if state.known_since else ""
     if state.content.is_whole and state.content.ends_with_newline is None and state.content.total:
-        notes.append("whether its last line ends in a newline is not recorded: it is given one")
+        notes.append("it is not recorded whether the last line ends with a newline; one was added")
     return notes + state_doubts(state)
 
 
@@ -177,7 +177,7 @@ def _file_rows(history: FileHistory) -> list[tuple[str, ...]]:
 def files_text(history: FileHistory) -> str:
     """Format the files of a session in columns."""
     if not history.events:
-        return "no file was read, edited or written by a tool whose records tell which\n"
+        return "no tool recorded reading, editing or writing a file\n"
     rows = _file_rows(history)
     shown = [(cut_middle(name, PATH_WIDTH), *rest) for name, *rest in rows]
     return _columns(_FILE_HEAD, shown, numbers=(1, 2, 3)) + _said_of_unread(history)
@@ -193,7 +193,7 @@ def files_markdown(history: FileHistory) -> str:
 def _said_of_unread(history: FileHistory) -> str:
     if not history.unread:
         return ""
-    return f"\n{IN_TEXT.plural(history.unread, 'tool call')} could not be read again: the file no longer holds them\n"
+    return f"\n{IN_TEXT.plural(history.unread, 'tool call')} could not be read because the file no longer holds them\n"
 
 
 def events_text(history: FileHistory, path: str) -> str:
@@ -204,7 +204,7 @@ def events_text(history: FileHistory, path: str) -> str:
         said = event.intent or ""
         note = "; ".join(part for part in (one_line(said), one_line(event.problem)) if part)
         rows.append((f"{event.turn:,}", what, one_line(event.tool), known_in_words(content), note))
-    return _columns(("turn", "done", "tool", "known then", ""), rows, numbers=(0,))
+    return _columns(("turn", "done", "tool", "known", ""), rows, numbers=(0,))
 
 
 def events_document(history: FileHistory, path: str) -> dict[str, Any]:

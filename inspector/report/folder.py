@@ -56,38 +56,40 @@ class FolderReport(Struct, frozen=True, kw_only=True):
     inspector: Annotated[str, about("Version of the program that wrote it.")]
     path: Annotated[str, about("The folder, with the home folder as `~`.")]
     baseline: Annotated[FigureSet, about("Sums over all sessions with an empty plan.")]
-    plans: Annotated[list[FolderPlan], about("In the order they were asked for.")]
+    plans: Annotated[list[FolderPlan], about("Plans in the given order.")]
     sessions: Annotated[list[SessionRow], about("By path.")]
-    cache_misses: Annotated[FolderMissesFacts, about("What all sessions missed of the prompt cache, and why.")]
+    cache_misses: Annotated[FolderMissesFacts, about("Cache misses of all sessions with causes.")]
     compactions: Annotated[
-        FolderCompactionsFacts | None, about("What followed recorded compactions; null where there are none.")
+        FolderCompactionsFacts | None, about("Calls after recorded compactions; null if there are none.")
     ]
-    unread: Annotated[list[UnreadSession], about("What could not be read, by path; part of no figure.")]
-    warnings: Annotated[list[str], about("What to know before believing the figures, each in a sentence.")]
-    belief: Annotated[str, about("How far savings can be believed, in a sentence.")] = REPLAY_CAVEAT
+    unread: Annotated[list[UnreadSession], about("Unreadable files, by path; not part of any figure.")]
+    warnings: Annotated[list[str], about("Caveats on the figures, one sentence each.")]
+    belief: Annotated[str, about("Uncertainty of savings, in a sentence.")] = REPLAY_CAVEAT
     beside: Annotated[
         list[SideCallFacts],
-        about("Requests of all sessions that are not a conversation's, by what they were for: in no figure above."),
+        about("Requests outside the conversations of all sessions, by purpose: not included in any figure above."),
     ] = []
 
 
 class FolderPlan(Struct, frozen=True, kw_only=True):
     """All sessions under one plan."""
 
-    name: Annotated[str, about("The plan's own name, or its strategies as they were asked for.")]
-    figures: Annotated[FigureSet, about("Sums over all sessions; the largest of all largest prompts.")]
-    saved: Annotated[Saving, about("Sums over all sessions. Negative where the plan costs more.")]
-    helped: Annotated[Count, figure("sessions it helps", Unit.COUNT, "Sessions it saves something on.")]
-    unchanged: Annotated[Count, figure("sessions it leaves alone", Unit.COUNT, "Sessions it makes no difference to.")]
-    worse: Annotated[Count, figure("sessions it costs more on", Unit.COUNT, "Sessions it costs more on.")]
+    name: Annotated[str, about("Name of the plan, or its strategies as given.")]
+    figures: Annotated[FigureSet, about("Sums over all sessions; the largest prompt of any session.")]
+    saved: Annotated[Saving, about("Sums over all sessions. Negative if the plan costs more.")]
+    helped: Annotated[Count, figure("sessions it helps", Unit.COUNT, "Sessions on which the plan saves.")]
+    unchanged: Annotated[
+        Count, figure("sessions without a difference", Unit.COUNT, "Sessions on which the plan makes no difference.")
+    ]
+    worse: Annotated[Count, figure("sessions that cost more", Unit.COUNT, "Sessions that cost more with the plan.")]
     needed_later: Annotated[
         NeededLaterFacts | None,
-        about("Sums over all sessions; dollars of those with a price. Null where it was not looked for."),
+        about("Sums over all sessions; dollars only of sessions with a price. Null if not determined."),
     ]
-    percent: Annotated[Distribution | None, about("Null where no session has a figure.")]
-    order: Annotated[list[int], about("Indices of sessions, those it helps most first.")]
+    percent: Annotated[Distribution | None, about("Null if no session has a figure.")]
+    order: Annotated[list[int], about("Indices of sessions, largest saving first.")]
     uncertainty: Annotated[
-        UncertainSaving | None, about("What it saves if a model answers otherwise; null unless asked for.")
+        UncertainSaving | None, about("Saving if the model answers differently; null unless requested.")
     ] = None
 
 
@@ -96,13 +98,11 @@ class Distribution(Struct, frozen=True, kw_only=True):
 
     least: Annotated[float, figure("least", Unit.PERCENT, "", saves=True)]
     quarter: Annotated[
-        float, figure("a quarter saves less than", Unit.PERCENT, "A quarter of the sessions save less.", saves=True)
+        float, figure("first quartile", Unit.PERCENT, "A quarter of the sessions save less.", saves=True)
     ]
-    middle: Annotated[
-        float, figure("half save less than", Unit.PERCENT, "The median: half of them save less.", saves=True)
-    ]
+    middle: Annotated[float, figure("median", Unit.PERCENT, "Half of the sessions save less.", saves=True)]
     three_quarters: Annotated[
-        float, figure("a quarter saves more than", Unit.PERCENT, "A quarter of them save more.", saves=True)
+        float, figure("third quartile", Unit.PERCENT, "A quarter of the sessions save more.", saves=True)
     ]
     most: Annotated[float, figure("most", Unit.PERCENT, "", saves=True)]
 
@@ -110,23 +110,23 @@ class Distribution(Struct, frozen=True, kw_only=True):
 class SessionRow(Struct, frozen=True, kw_only=True):
     """One session."""
 
-    path: Annotated[str, about("Its file, with the home folder as `~`.")]
-    format: Annotated[str, about("Name of its format.")]
-    id: Annotated[str, about("Its id.")]
-    model: Annotated[str | None, about("The model of its newest call, or null when no call names one.")]
+    path: Annotated[str, about("File of the session, with the home folder as `~`.")]
+    format: Annotated[str, about("Detected format.")]
+    id: Annotated[str, about("Session id.")]
+    model: Annotated[str | None, about("Model of its newest call; null if no call names one.")]
     messages: Annotated[Count, about("Entries of the conversation.")]
     calls: Annotated[Count, about("Requests to a model.")]
-    recorded: Annotated[FigureSet | None, about("What the provider reported; null when the file has no usage.")]
+    recorded: Annotated[FigureSet | None, about("Figures reported by the provider; null if the file has no usage.")]
     baseline: Annotated[FigureSet, about("The session replayed with an empty plan.")]
-    plans: Annotated[list[SessionUnderPlan], about("In the order they were asked for.")]
-    misses: Annotated[
-        list[SessionMissFacts], about("Every call of it that missed the prompt cache, expected ones included.")
-    ]
+    plans: Annotated[list[SessionUnderPlan], about("Plans in the given order.")]
+    misses: Annotated[list[SessionMissFacts], about("All calls with a cache miss, including expected ones.")]
     lifetime: Annotated[
-        LifetimeFacts | None, about("The session with the cache's other lifetime; null where there is no choice.")
+        LifetimeFacts | None, about("Projection with the cache's other lifetime; null if there is no choice.")
     ]
-    compactions: Annotated[list[AftermathFacts], about("What followed its compactions, of those that count with it.")]
-    beside: Annotated[list[SideCallFacts], about("Its requests that are not the conversation's, in no figure.")] = []
+    compactions: Annotated[
+        list[AftermathFacts], about("Calls after the compactions that are counted for this session.")
+    ]
+    beside: Annotated[list[SideCallFacts], about("Requests outside the conversation, not included in any figure.")] = []
 
 
 class SessionUnderPlan(Struct, frozen=True, kw_only=True):
@@ -134,8 +134,8 @@ class SessionUnderPlan(Struct, frozen=True, kw_only=True):
 
     figures: FigureSet
     saved: Saving
-    edits: Annotated[Count | None, about("How often a block's rendition changed, over all calls.")]
-    hazards: Annotated[Count, about("How often something may go wrong; the report on the session names what.")]
+    edits: Annotated[Count | None, about("Changes of a block's rendition, over all calls.")]
+    hazards: Annotated[Count, about("Number of possible problems; the report on the session lists them.")]
     needed_later: NeededLaterFacts | None
 
 
@@ -143,7 +143,7 @@ class UnreadSession(Struct, frozen=True, kw_only=True):
     """A file that could not be read."""
 
     path: Annotated[str, about("The file, with the home folder as `~`.")]
-    problem: Annotated[str, about("Why, in a line.")]
+    problem: Annotated[str, about("Reason, in one line.")]
 
 
 def session_row(report: Report, whole: Replay, counted: Collection[int]) -> SessionRow:
@@ -337,8 +337,8 @@ def _warnings(rows: Sequence[SessionRow], unread: Sequence[UnreadSession]) -> li
     silent = sum(row.recorded is None and row.calls > 0 for row in rows)
     empty = sum(not row.calls for row in rows)
     said = (
-        (len(unread), "that could not be read: part of no figure"),
-        (unpriced, "without a price: the tokens are in the totals, the dollars are not"),
+        (len(unread), "could not be read, not included in any figure"),
+        (unpriced, "without a price: included in tokens, but not in dollars"),
         (silent, "without reported usage: prompts are local estimates, and the prompt cache is simulated"),
         (empty, "without a call to a model"),
     )

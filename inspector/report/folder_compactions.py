@@ -43,28 +43,28 @@ class AftermathFacts(Struct, frozen=True, kw_only=True):
     """Calls around one compaction."""
 
     call: Annotated[Count, about("The first call after it, counted from 1.")]
-    calls: Annotated[Count, figure("calls", Unit.CALLS, f"Calls {_UNTIL}, that one included.")]
-    reached: Annotated[bool, about("One came before the session, or the next compaction, ended the count.")]
+    calls: Annotated[Count, figure("calls", Unit.CALLS, f"Calls {_UNTIL}, inclusive.")]
+    reached: Annotated[
+        bool, about("True if an edit or finished step came before the end of the session or the next compaction.")
+    ]
     reads: Annotated[Count, figure("reads", Unit.COUNT, "Reads of files in these calls.")]
-    after: Annotated[StretchFacts, about("These calls.")]
-    windows: Annotated[Count, figure("windows", Unit.COUNT, "Windows of as many calls elsewhere in the session.")]
-    elsewhere: Annotated[StretchFacts | None, about("Medians of these; null where there is none.")]
+    after: Annotated[StretchFacts, about("Figures of these calls.")]
+    windows: Annotated[Count, figure("windows", Unit.COUNT, "Windows of equal length elsewhere in the session.")]
+    elsewhere: Annotated[StretchFacts | None, about("Medians of these windows; null if there are none.")]
 
 
 class FolderCompactionsFacts(Struct, frozen=True, kw_only=True):
     """Calls around all compactions. One that appears in several sessions is counted once."""
 
-    compactions: Annotated[Count, figure("compactions", Unit.COUNT, "Compactions that a call followed.")]
+    compactions: Annotated[Count, figure("compactions", Unit.COUNT, "Compactions followed by a call.")]
     compared: Annotated[
-        Count, figure("compared", Unit.COUNT, "Of these, set beside windows of equal length in their session.")
+        Count, figure("compared", Unit.COUNT, "Compactions compared with windows of equal length in their session.")
     ]
-    windows: Annotated[Count, figure("windows", Unit.COUNT, "All of these windows.")]
+    windows: Annotated[Count, figure("windows", Unit.COUNT, "Number of these windows.")]
     reads: Annotated[Count, figure("reads", Unit.COUNT, "Reads of files after all compactions.")]
-    rereads: Annotated[
-        Count, figure("re-reads", Unit.COUNT, "Of these, of files that had been read or written before.")
-    ]
-    after: Annotated[StretchFacts | None, about("Medians over those compared; null where none is.")]
-    elsewhere: Annotated[StretchFacts | None, about("Medians over them of what their windows come to at the median.")]
+    rereads: Annotated[Count, figure("re-reads", Unit.COUNT, "Reads of files that were read or written before.")]
+    after: Annotated[StretchFacts | None, about("Medians over the compared compactions; null if there are none.")]
+    elsewhere: Annotated[StretchFacts | None, about("Medians over them of the median of their windows.")]
 
 
 def session_aftermaths(whole: Replay, counted: Collection[int]) -> list[AftermathFacts]:

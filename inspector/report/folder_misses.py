@@ -34,23 +34,25 @@ FIVE_MINUTES, HOUR = 300.0, 3600.0
 GAPS = ("under 5 minutes", "5 to 60 minutes", "over an hour")
 """Time since the previous call of a miss."""
 
-NOT_KNOWN = "not known"
+NOT_KNOWN = "unknown"
 
 
 class SessionMissFacts(Struct, frozen=True, kw_only=True):
     """A call of a session that read clearly less from the prompt cache than it could have."""
 
-    call: Annotated[Count, about("Counted from 1.")]
-    time: Annotated[str, about("When its response began, ISO 8601 in UTC; empty when unknown.")]
-    model: Annotated[str, about("As recorded; empty when unknown.")]
-    cause: Annotated[str, about("Why, as the report on the session alone has it.")]
-    expected: Annotated[bool, about("The cache had to be written: it is not counted as a cache miss.")]
-    shown_by: Annotated[str, about("What shows the cause, in a line.")]
-    gap_seconds: Annotated[float | None, about("Time since the call before; null where a time is missing.")]
-    tokens: Annotated[int, figure("tokens re-cached", Unit.TOKENS, "Tokens it did not read though it could have.")]
-    usd: Annotated[float | None, figure("cost of re-caching", Unit.DOLLARS, "Dollars of these.")]
+    call: Annotated[Count, about("Call number, from 1.")]
+    time: Annotated[str, about("Start of its response, ISO 8601 in UTC; empty if unknown.")]
+    model: Annotated[str, about("As recorded; empty if unknown.")]
+    cause: Annotated[str, about("Cause, as in the session's own report.")]
+    expected: Annotated[bool, about("True if the cache had to be written: not counted as a cache miss.")]
+    shown_by: Annotated[str, about("Evidence for the cause in one line.")]
+    gap_seconds: Annotated[float | None, about("Seconds since the previous call; null if a time is missing.")]
+    tokens: Annotated[
+        int, figure("tokens rewritten", Unit.TOKENS, "Tokens it could have read from the cache but did not.")
+    ]
+    usd: Annotated[float | None, figure("cost of rewrites", Unit.DOLLARS, "Dollars of these tokens.")]
     extra_usd: Annotated[
-        float | None, figure("extra cost", Unit.DOLLARS, "Of these, what is more than reading them would have cost.")
+        float | None, figure("extra cost", Unit.DOLLARS, "The part of it above the price of cache reads.")
     ]
     known: Known
 
@@ -59,21 +61,21 @@ class FolderMissesFacts(Struct, frozen=True, kw_only=True):
     """Cache misses of all sessions. A call that appears in several sessions is counted once."""
 
     calls: Annotated[
-        Count, figure("cache misses", Unit.CALLS, "Calls that read less from the cache than they could have.")
+        Count, figure("cache misses", Unit.CALLS, "Calls that read clearly less from the cache than they could have.")
     ]
-    tokens: Annotated[int, figure("tokens re-cached", Unit.TOKENS, "Tokens they did not read.")]
-    usd: Annotated[float | None, figure("cost of re-caching", Unit.DOLLARS, "Dollars of these.")]
+    tokens: Annotated[int, figure("tokens rewritten", Unit.TOKENS, "Tokens these calls did not read.")]
+    usd: Annotated[float | None, figure("cost of rewrites", Unit.DOLLARS, "Dollars of these tokens.")]
     extra_usd: Annotated[
-        float | None, figure("extra cost", Unit.DOLLARS, "Of these, what is more than reading them would have cost.")
+        float | None, figure("extra cost", Unit.DOLLARS, "The part of it above the price of cache reads.")
     ]
     share: Annotated[float | None, figure("of the bill", Unit.SHARE, "`extra_usd` as a share of all sessions' cost.")]
-    causes: Annotated[list[MissCauseFacts], about("The causes there are, the costliest first, expected ones last.")]
-    models: Annotated[list[MissGroupFacts], about("By the model of the call, the costliest first.")]
+    causes: Annotated[list[MissCauseFacts], about("Causes, costliest first, expected ones last.")]
+    models: Annotated[list[MissGroupFacts], about("By the model of the call, costliest first.")]
     hours: Annotated[list[MissGroupFacts], about("By the hour of the day in UTC, from `00`.")]
-    gaps: Annotated[list[MissGroupFacts], about("By the time since the call before, the shortest first.")]
-    dearest: Annotated[list[DearMissFacts], about("Those that cost most.")]
+    gaps: Annotated[list[MissGroupFacts], about("By the time since the previous call, shortest first.")]
+    dearest: Annotated[list[DearMissFacts], about("The costliest misses.")]
     lifetimes: Annotated[
-        list[FolderLifetimeFacts], about("All sessions of one lifetime with the other one, by what is projected.")
+        list[FolderLifetimeFacts], about("Projection of all sessions that used one cache lifetime with the other one.")
     ]
     known: Known
 
@@ -81,12 +83,12 @@ class FolderMissesFacts(Struct, frozen=True, kw_only=True):
 class MissGroupFacts(Struct, frozen=True, kw_only=True):
     """Cache misses with a common property."""
 
-    name: Annotated[str, about("What they have in common.")]
-    calls: Annotated[Count, figure("cache misses", Unit.CALLS, "How many.", short="misses")]
-    tokens: Annotated[int, figure("tokens re-cached", Unit.TOKENS, "Tokens they did not read.")]
-    usd: Annotated[float | None, figure("cost of re-caching", Unit.DOLLARS, "Dollars of these.")]
+    name: Annotated[str, about("Common property of the misses.")]
+    calls: Annotated[Count, figure("cache misses", Unit.CALLS, "Number of misses.", short="misses")]
+    tokens: Annotated[int, figure("tokens rewritten", Unit.TOKENS, "Tokens these calls did not read.")]
+    usd: Annotated[float | None, figure("cost of rewrites", Unit.DOLLARS, "Dollars of these tokens.")]
     extra_usd: Annotated[
-        float | None, figure("extra cost", Unit.DOLLARS, "Of these, what is more than reading them would have cost.")
+        float | None, figure("extra cost", Unit.DOLLARS, "The part of it above the price of cache reads.")
     ]
     known: Known
 
@@ -94,18 +96,18 @@ class MissGroupFacts(Struct, frozen=True, kw_only=True):
 class DearMissFacts(Struct, frozen=True, kw_only=True):
     """Location of an expensive miss."""
 
-    session: Annotated[Count, about("Index among `sessions`.")]
-    miss: Annotated[Count, about("Index among that session's `misses`.")]
+    session: Annotated[Count, about("Index into `sessions`.")]
+    miss: Annotated[Count, about("Index into that session's `misses`.")]
 
 
 class FolderLifetimeFacts(Struct, frozen=True, kw_only=True):
     """Projection: all sessions that mostly used one cache lifetime, with everything cached for the other."""
 
-    seconds: Annotated[int, about("How long everything is kept: 300 or 3600.")]
-    sessions: Annotated[Count, figure("sessions", Unit.COUNT, "How many.")]
-    helped: Annotated[Count, figure("sessions it helps", Unit.COUNT, "Those it saves something on.")]
+    seconds: Annotated[int, about("Cache lifetime of everything in seconds: 300 or 3600.")]
+    sessions: Annotated[Count, figure("sessions", Unit.COUNT, "Number of sessions.")]
+    helped: Annotated[Count, figure("sessions it helps", Unit.COUNT, "Sessions that would cost less.")]
     saved_usd: Annotated[
-        float | None, figure("saved", Unit.DOLLARS, "Dollars saved in all; negative where it costs more.", saves=True)
+        float | None, figure("saved", Unit.DOLLARS, "Total dollars saved; negative if it costs more.", saves=True)
     ]
     write_usd: Annotated[float | None, WRITES_COST_MORE]
     misses: Annotated[int, FEWER_MISSES]

@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 MOST_AND_LEAST = 10
 """Sessions listed at each end."""
 
-ABOUT = "What these agent sessions cost, and what a plan would change. Every session was replayed by itself."
+ABOUT = "Cost of these agent sessions, and the effect of a plan. Every session was replayed separately."
 
 TEXT_NAME_WIDTH = 26
 """Cells of a session's name in text, so that a plan's effect fits into 80 columns."""
@@ -89,7 +89,7 @@ def folder_content(report: FolderReport) -> PageContent:
 def _lead(report: FolderReport, figures: FigureCells) -> tuple[Line, ...]:
     if not report.plans:
         cost = figures.cell("baseline", "cost_usd")
-        return (Line((Cell("These sessions cost "), cost, Cell(". No plan was tried on them."))),)
+        return (Line((Cell("These sessions cost "), cost, Cell(". No plan was tried."))),)
     lines = []
     for index, plan in enumerate(report.plans):
         steps = ("plans", index, "saved")
@@ -195,7 +195,7 @@ def _beside(report: FolderReport) -> list[Section]:
         for each in report.beside
     )
     head = ("purpose", "calls", "prompt tokens", "output", "cost")
-    return [Section("beside", "Beside the conversations", (Table("In no other figure", head, rows),))]
+    return [Section("beside", "Side requests", (Table("Not included in any other figure", head, rows),))]
 
 
 def _misses(report: FolderReport, figures: FigureCells) -> list[Section]:
@@ -209,12 +209,12 @@ def _misses(report: FolderReport, figures: FigureCells) -> list[Section]:
     parts.append(Table("Causes", ("cause", *labels), tuple(rows)))
     parts += note_line(found.extra_usd, (row.extra_usd for row in found.causes if not row.expected))
     prevented = (row for row in found.causes if row.prevention)
-    parts += [Line((Cell(f"Against {row.short}: {row.prevention}."),), is_item=True) for row in prevented]
+    parts += [Line((Cell(f"To prevent {row.short}: {row.prevention}."),), is_item=True) for row in prevented]
     parts += [Line((Cell(_lifetime(each)),), is_item=True) for each in found.lifetimes]
     labels = [quantity(MissGroupFacts, name).short_label for name in GROUP_COLUMNS]
     for name, title, by, groups in (
         ("models", "model", "model", found.models),
-        ("gaps", "pause before", "time since the call before", found.gaps),
+        ("gaps", "pause before", "time since the previous call", found.gaps),
         ("hours", "hour", "hour of the day, in UTC", found.hours),
     ):
         if groups:
@@ -226,15 +226,20 @@ def _misses(report: FolderReport, figures: FigureCells) -> list[Section]:
             parts += note_line(found.extra_usd, (row.extra_usd for row in groups))
     if found.dearest:
         parts.append(_dearest_misses(report, figures))
-    return [Section("cache-misses", "Why the prompt cache missed", tuple(parts))]
+    return [Section("cache-misses", "Causes of cache misses", tuple(parts))]
 
 
 def _all_misses(report: FolderReport, figures: FigureCells) -> Line:
     found, at = report.cache_misses, "cache_misses"
     words = "cache miss" if found.calls == 1 else "cache misses"
-    told = [figures.cell(at, "calls"), Cell(f" {words}: "), figures.cell(at, "tokens"), Cell(" tokens re-cached")]
+    told = [
+        figures.cell(at, "calls"),
+        Cell(f" {words}: "),
+        figures.cell(at, "tokens"),
+        Cell(" tokens rewritten to cache"),
+    ]
     if found.extra_usd is not None:
-        told += [Cell(" for "), figures.cell(at, "extra_usd"), Cell(" more than reading them would have cost")]
+        told += [Cell(" for "), figures.cell(at, "extra_usd"), Cell(" more than cache reads")]
     if found.share is not None:
         told += [Cell(", "), figures.cell(at, "share"), Cell(" of the bill")]
     return Line((*told, Cell(".")))
@@ -263,11 +268,11 @@ def _lifetime(each: FolderLifetimeFacts) -> str:
     """Describe the effect of the other lifetime on the sessions that used one."""
     who = f"With the {lifetime_label(each)}, {IN_TEXT.plural(each.sessions, 'session')}"
     if each.saved_usd is None:
-        return f"{who} would have cost what no price tells."
+        return f"{who} would have cost an unknown amount, because there is no price."
     word = "saved" if each.saved_usd >= 0 else "cost"
     more = "" if each.saved_usd >= 0 else " more"
     amount = dollars(abs(each.saved_usd), each.known, "saved_usd")
-    return f"{who} would have {word} {amount}{more} in all; it helps {each.helped:,} of them."
+    return f"{who} would have {word} {amount}{more} in total; it helps {each.helped:,} of them."
 
 
 def _compactions(report: FolderReport, figures: FigureCells) -> list[Section]:
@@ -300,11 +305,11 @@ def _compactions(report: FolderReport, figures: FigureCells) -> list[Section]:
             Line(
                 (
                     *(Cell("Medians over "), compared, Cell(" compactions, and over "), windows),
-                    Cell(" windows of as many calls in the same sessions; actions are those to the next edit."),
+                    Cell(" windows of equal length in the same sessions; actions are counted until the next edit."),
                 )
             )
         )
-    return [Section("compactions", "What recorded compactions did", tuple(parts))]
+    return [Section("compactions", "Effect of recorded compactions", tuple(parts))]
 
 
 def _plan_sections(report: FolderReport, figures: FigureCells, index: int) -> list[Section]:
@@ -319,30 +324,30 @@ def _plan_sections(report: FolderReport, figures: FigureCells, index: int) -> li
             for each in (spread.least, spread.quarter, spread.middle, spread.three_quarters, spread.most)
         )
         alternative = (
-            f"Bars: how many sessions save how much. Half of them save more than {middle}, a quarter more than "
-            f"{most_quarter}, a quarter less than {quarter}; the least is {least}, the most {most}."
+            f"Bars: number of sessions by saving. Half of them save more than {middle}, a quarter more than "
+            f"{most_quarter}, a quarter less than {quarter}; the smallest saving is {least}, the largest {most}."
         )
         parts.append(Chart(f"spread-{index + 1}", alternative))
         rows = tuple(
             (Cell(each.label), figures.cell("plans", index, "percent", name))
             for name, each in quantities(Distribution).items()
         )
-        parts.append(Table("How savings are spread", ("", "saved"), rows))
+        parts.append(Table("Distribution of savings", ("", "saved"), rows))
     if len(plan.order) <= 2 * MOST_AND_LEAST:
-        parts.append(_listed(figures, report, index, plan.order, "Sessions, those it helps most first"))
+        parts.append(_listed(figures, report, index, plan.order, "Sessions, largest saving first"))
     else:
         last = plan.order[: -MOST_AND_LEAST - 1 : -1]
-        parts.append(_listed(figures, report, index, plan.order[:MOST_AND_LEAST], "Sessions it helps most"))
-        parts.append(_listed(figures, report, index, last, "Sessions it helps least, or costs more on"))
+        parts.append(_listed(figures, report, index, plan.order[:MOST_AND_LEAST], "Sessions with the largest saving"))
+        parts.append(_listed(figures, report, index, last, "Sessions with the smallest saving"))
     return [Section(f"plan-{index + 1}", f"Plan {plan_letter(index)}", tuple(parts))]
 
 
 def _listed(figures: FigureCells, report: FolderReport, index: int, order: list[int], caption: str) -> Table:
     paths: tuple[tuple[str, tuple[Step, ...]], ...] = (
         (quantity(Saving, "usd").label, ("plans", index, "saved", "usd")),
-        ("of it", ("plans", index, "saved", "percent")),
+        ("share", ("plans", index, "saved", "percent")),
         (quantity(Saving, "tokens").label, ("plans", index, "saved", "tokens")),
-        ("cost without", ("baseline", "cost_usd")),
+        ("cost without plan", ("baseline", "cost_usd")),
         ("calls", ("calls",)),
         ("risks", ("plans", index, "hazards")),
     )
@@ -387,7 +392,7 @@ def _notes(report: FolderReport) -> list[Section]:
     parts: list[Part] = [Line((Cell(f"Worth knowing: {warning}."),)) for warning in report.warnings]
     if report.unread:
         rows = tuple((name_cell(each.path), word(each.problem)) for each in report.unread)
-        parts.append(Table("What could not be read", ("file", "why"), rows, words=2))
+        parts.append(Table("Unreadable files", ("file", "why"), rows, words=2))
     plans = (part for plan in report.plans for part in (plan.figures, plan.saved, plan.needed_later))
     marks = legend(marks_in(report.baseline, report.cache_misses, *plans))
     parts.append(Line((Cell(f"{REPLAY_CAVEAT}.{f' {marks}.' if marks else ''}"),)))
@@ -395,15 +400,17 @@ def _notes(report: FolderReport) -> list[Section]:
         Line(
             (
                 Cell(
-                    "Every figure of a session is that of the report on it alone: inspector report FILE. Calls that "
-                    "several sessions hold, copied by a resume or a fork, count once, with the one that ended first. "
-                    "A total is known as well as the least known of what it is made of. "
-                    f"Written by inspector {report.inspector}, schema {report.schema}."
+                    (
+                        "Every figure of a session matches its own report (inspector report FILE). Calls in several "
+                        "sessions, copied by a resume or a fork, are counted once, in the session that ended first. "
+                        f"A total has the weakest certainty of its parts. Written by inspector {report.inspector}, "
+                        f"schema {report.schema}."
+                    )
                 ),
             )
         )
     )
-    return [Section("method", "How this is calculated", tuple(parts))]
+    return [Section("method", "Methods", tuple(parts))]
 
 
 def folder_text(report: FolderReport, width: int = WIDTH, *, color: bool = False) -> str:

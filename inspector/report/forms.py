@@ -16,9 +16,9 @@ if TYPE_CHECKING:
 FORMS = {
     "text": "for people",
     "json": "for programs",
-    "html": "a page that loads nothing",
+    "html": "a self-contained page",
     "md": "Markdown for pull requests and wikis",
-    "csv": "for sheets, a row a call or a block",
+    "csv": "for spreadsheets, one row per call or block",
 }
 """Formats with their purpose."""
 

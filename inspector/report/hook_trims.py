@@ -86,5 +86,5 @@ def trim_in_words(kept: KeptTrim, recall: str) -> str:
         recall: The command that prints the original.
     """
     before, after = (ON_SCREEN.whole(estimated_tokens(each)) for each in (kept.trim.original, kept.trim.trimmed))
-    original = f"original: {recall}" if kept.is_kept else "its original is not kept any more"
+    original = f"original: {recall}" if kept.is_kept else "its original is no longer stored"
     return f"trimmed by the hook: {before} → {after} tokens (est.), {original}"

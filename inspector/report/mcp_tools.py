@@ -53,7 +53,7 @@ NO_INDEX = "INSPECTOR_NO_INDEX"
 class MemoryQueryError(InspectorError):
     """A query that cannot be answered; the message explains the reason and the alternatives."""
 
-    advice = "ask again with other arguments"
+    advice = "repeat the call with other arguments"
 
 
 class SessionMemory:
@@ -142,7 +142,7 @@ class SessionMemory:
         _check(path=path, time=time, session_id=session_id)
         _check_page(1, offset)
         if sum(moment is not None for moment in (turn, call, time)) > 1:
-            raise MemoryQueryError("give one of turn, call and time")
+            raise MemoryQueryError("pass only one of turn, call and time")
         history = self._history(session_id)
         if call is not None:
             turn = history.turn_of_call(call)
@@ -260,7 +260,7 @@ class SessionMemory:
             lines = (f"{number}:{line}" for number, line in enumerate(whole.split("\n"), 1) if wanted in line.lower())
             whole = "\n".join(lines)
             if not whole:
-                raise MemoryQueryError(f"no line of {execution_id} holds {text!r}: leave out text to have all of it")
+                raise MemoryQueryError(f"no line of {execution_id} contains {text!r}: omit text to get all of it")
         return {**self._entry(place), **self._text_page(whole, offset)}
 
     def _found(self, headers: Sequence[Header], tool: str | None, text: str, limit: int, offset: int) -> dict[str, Any]:
@@ -302,7 +302,7 @@ class SessionMemory:
     def _text_page(self, text: str, offset: int) -> dict[str, Any]:
         """Return a page of a text; secrets across its edges are masked too."""
         if offset and offset >= len(text):
-            raise MemoryQueryError(f"the text has {len(text):,} characters: an offset has to be less")
+            raise MemoryQueryError(f"the text has {len(text):,} characters: offset must be smaller")
         end = min(len(text), offset + PAGE_CHARACTERS)
         return {
             "text": self._part(text, offset, end),
@@ -354,7 +354,7 @@ class SessionMemory:
         headers = sessions_at(self.paths) if self.paths else self._of_folder()
         if not headers:
             where = ", ".join(map(str, self.paths)) if self.paths else str(self.folder)
-            raise MemoryQueryError(f"no session of {where} was found: name one where the server is started")
+            raise MemoryQueryError(f"no session of {where} was found: pass one when starting the server")
         if not session_id:
             return headers
         wanted = session_id.lower()
@@ -366,7 +366,7 @@ class SessionMemory:
         if len(named) == 1:
             return named
         known = ", ".join(self._open(header).identifier for header in (named or headers)[:5])
-        what = "is part of several ids" if named else "is no session that may be asked about"
+        what = "matches several ids" if named else "is not an available session"
         raise MemoryQueryError(f"{session_id} {what}: {known}")
 
     def _of_folder(self) -> list[Header]:
@@ -416,34 +416,34 @@ def _only(search: RecallSearch, asked: str) -> RecalledText:
         return search.found[0]
     if search.found:
         places = ", ".join(place.reference for place in search.found[:5])
-        raise MemoryQueryError(f"{asked} is several: ask for one of {places}")
+        raise MemoryQueryError(f"{asked} is ambiguous: use one of {places}")
     if search.without_result is not None:
         turn = search.without_result.message
-        raise MemoryQueryError(f"{asked}: its call is recorded at turn {turn:,}, and no result of it")
-    near = f"; much like it are {', '.join(search.near)}" if search.near else ""
-    raise MemoryQueryError(f"no tool result is called {asked}{near}")
+        raise MemoryQueryError(f"{asked}: its call is recorded at turn {turn:,}, but without a result")
+    near = f"; similar ids: {', '.join(search.near)}" if search.near else ""
+    raise MemoryQueryError(f"no tool result has the id {asked}{near}")
 
 
 def _check(**texts: str | None) -> None:
     for name, text in texts.items():
         if text is not None and len(text) > LONGEST_ARGUMENT:
-            raise MemoryQueryError(f"{name} has {len(text):,} characters; at most {LONGEST_ARGUMENT:,} are taken")
+            raise MemoryQueryError(f"{name} has {len(text):,} characters; the limit is {LONGEST_ARGUMENT:,}")
         if text is not None and "\x00" in text:
-            raise MemoryQueryError(f"{name} holds a zero byte")
+            raise MemoryQueryError(f"{name} contains a null byte")
 
 
 def _check_page(limit: int, offset: int) -> None:
     if not 1 <= limit <= MOST_ENTRIES:
-        raise MemoryQueryError(f"limit is {limit:,}; it has to be 1 to {MOST_ENTRIES}")
+        raise MemoryQueryError(f"limit is {limit:,}; it must be 1 to {MOST_ENTRIES}")
     if offset < 0:
-        raise MemoryQueryError(f"offset is {offset:,}; it has to be 0 or more")
+        raise MemoryQueryError(f"offset is {offset:,}; it must be 0 or more")
 
 
 def _seconds(time: str) -> float:
     try:
         return datetime.fromisoformat(time).timestamp()
     except (ValueError, OverflowError, OSError):
-        raise MemoryQueryError(f"{time!r} is no time; give one as 2026-11-23T14:05") from None
+        raise MemoryQueryError(f"{time!r} is not a time; use the form 2026-11-23T14:05") from None
 
 
 def _rounded(tokens: dict[str, float]) -> dict[str, int]:

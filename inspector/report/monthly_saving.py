@@ -83,7 +83,7 @@ def monthly_saving(month: Band, numbers: NumberFormat, *, is_most: bool = False)
     if month.middle < 0 < month.high:
         # A negative amount of extra cost would be hard to read.
         worst, best = (rounded_to(end, shown, numbers, math.ceil) for end in (-month.low, month.high))
-        spread = f"{worst} more to {best} less"
+        spread = f"between {worst} more and {best} less"
     middle = about(shown, numbers)
     nearness = _nearness(is_most=is_most and not more)
     return f"{nearness} {middle}{more} a month{'' if spread == middle else f', {spread}'}"

@@ -67,6 +67,8 @@ class NumberFormat(Struct, frozen=True):
     def marked(self, text: str, known: str, *, is_lower_bound: bool = False) -> str:
         """Add the mark of certainty: `~$14.32` for an estimate or a projection, `≥ $14.32` for a lower bound.
 
+        A negative estimate gets `about` in place of `~`, which is hard to read before a minus sign.
+
         Args:
             text: The number as written; words and empty text get no mark.
             known: Certainty: `exact`, `calibrated`, `estimated` or `projected`; empty for words.
@@ -76,7 +78,9 @@ class NumberFormat(Struct, frozen=True):
             return text
         if is_lower_bound:
             return f"{AT_LEAST} {text}"
-        return f"{ABOUT}{text}" if known in INEXACT else text
+        if known not in INEXACT:
+            return text
+        return f"about {text}" if text.startswith(MINUS) else f"{ABOUT}{text}"
 
     def whole(self, value: float | None) -> str:
         """Format a count in full: `1,234,567`, with a minus sign if negative, or `-` if missing."""
@@ -196,13 +200,14 @@ class NumberFormat(Struct, frozen=True):
 
     def plural(self, count: int, noun: str) -> str:
         """Format a count with its noun: `1 call`, `218 calls`, `37 cache misses`."""
-        ending = "" if count == 1 else "es" if noun.endswith("s") else "s"
-        return f"{self.whole(count)} {noun}{ending}"
+        if count != 1:
+            noun = f"{noun[:-1]}ies" if noun.endswith("ry") else f"{noun}es" if noun.endswith("s") else f"{noun}s"
+        return f"{self.whole(count)} {noun}"
 
     def quantity(self, value: float | str | None, unit: str) -> str:
         """Format a number with its unit for explanations; words are only sanitized."""
         if value is None:
-            return "not known, or never"
+            return "unknown, or never"
         if isinstance(value, str):
             return one_line(value)
         if unit == "share":

@@ -65,7 +65,7 @@ def recovery_words(
 ) -> str:
     """Return the full description of recoveries.
 
-    `12 later calls needed cut text, ~$0.15 each to get back: saves $12.41, net ~$8.36; 83 such calls cancel the saving`
+    `12 later calls needed cut text, ~$0.15 each to recover: saves $12.41, net ~$8.36; break-even: 83 recoveries`
 
     Args:
         calls: Calls that needed text a plan had cut.
@@ -78,9 +78,8 @@ def recovery_words(
     if not calls:
         return said
     each, saves = each_words(cost_each, numbers), saved_words(*saving, numbers)
-    said += f", {each} to get back" if each else ""
+    said += f", {each} to recover" if each else ""
     said += f": {saves}" if saves else ""
     if not break_even:
         return said
-    cancel = "cancels" if break_even == 1 else "cancel"
-    return f"{said}; {numbers.plural(break_even, 'such call')} {cancel} the saving"
+    return f"{said}; break-even: {numbers.plural(break_even, 'recovery')}"

@@ -30,9 +30,9 @@ def formats_text(formats: Iterable[Format], width: int = WIDTH, *, color: bool =
         page.line(f"{each.name}: {each.title}", HEADING)
         page.pairs(
             (
-                ("where", each.where or "anywhere; name the file"),
-                *(("looked in", f"{home} ({'there' if exists(home) else 'not there'})") for home in each.homes()),
-                ("live", "followed while it grows" if each.is_live else "read as it is"),
+                ("where", each.where or "anywhere; pass the file"),
+                *(("searched", f"{home} ({'there' if exists(home) else 'missing'})") for home in each.homes()),
+                ("live", "followed while it grows" if each.is_live else "read once"),
                 ("exact", each.exact),
             )
         )
@@ -46,11 +46,11 @@ def reading_text(detection: Detection, session: Session, width: int = WIDTH, *, 
     page.pairs(
         (
             ("format", f"{detection.format.name}: {detection.format.title}"),
-            ("because", detection.reason),
+            ("reason", detection.reason),
             ("agent", session.agent or "not named in the file"),
             ("models", ", ".join(session.models) or "not named in the file"),
             (
-                "holds",
+                "content",
                 f"{IN_TEXT.plural(len(session.messages), 'message')}, {IN_TEXT.plural(len(session.calls), 'call')}",
             ),
             ("usage", _usage(session)),
@@ -62,7 +62,7 @@ def reading_text(detection: Detection, session: Session, width: int = WIDTH, *, 
     counts = sorted(session.record_counts.items(), key=lambda item: (-item[1], item[0]))
     ignored = detection.format.is_bookkeeping
     rows = [
-        (f"{count:,}", kind or "without a kind", "ignored on purpose" if ignored(kind) else "")
+        (f"{count:,}", kind or "without a kind", "ignored intentionally" if ignored(kind) else "")
         for kind, count in counts
     ]
     page.table(None, rows, RIGHT + LEFT + WRAPPED)
@@ -75,9 +75,9 @@ def _usage(session: Session) -> str:
     """Count calls with reported usage; usage that the file repeats is counted once."""
     reported = sum(call.usage is not None for call in session.calls)
     if not reported:
-        return "reported for no call; tokens are counted here, and estimated"
+        return "not reported for any call; tokens are counted locally and estimated"
     calls = IN_TEXT.plural(len(session.calls), "call")
-    return f"reported for {reported:,} of {calls}, counted once a call where it is repeated"
+    return f"reported for {reported:,} of {calls}; repeated reports are counted once per call"
 
 
 def _others(detection: Detection, session: Session) -> list[tuple[str, str]]:
@@ -93,29 +93,29 @@ def _others(detection: Detection, session: Session) -> list[tuple[str, str]]:
     if len(inside) < 2:
         return []
     others = [one.identifier for one in inside if one.identifier != session.identifier]
-    return [("one of", f"{len(inside):,} sessions; another is opened as {file.name}#{others[0]}")]
+    return [("one of", f"{len(inside):,} sessions; open another one with {file.name}#{others[0]}")]
 
 
 def _diagnostics(page: Page, session: Session) -> None:
     if not session.diagnostics and not session.skipped_records:
-        page.line("Everything could be read.")
+        page.line("Everything was read.")
         return
-    page.line(f"Not read as it should be ({IN_TEXT.plural(session.skipped_records, 'record')} left out)", WARNING)
+    page.line(f"Problems ({IN_TEXT.plural(session.skipped_records, 'record')} skipped)", WARNING)
     page.table(
-        ("line", "byte", "", "what is wrong"),
+        ("line", "byte", "", "problem"),
         [_diagnostic(each) for each in session.diagnostics],
         RIGHT + RIGHT + LEFT + WRAPPED,
     )
     further = session.skipped_records - sum(each.skipped for each in session.diagnostics)
     if further > 0:
-        page.line(f"and {IN_TEXT.plural(further, 'more record')} left out", indent=2)
+        page.line(f"and {IN_TEXT.plural(further, 'more record')} skipped", indent=2)
 
 
 def _diagnostic(diagnostic: Diagnostic) -> tuple[str, str, str, str]:
     return (
         f"{diagnostic.line:,}" if diagnostic.line else "",
         f"{diagnostic.offset:,}",
-        "left out" if diagnostic.skipped else "read in part",
+        "skipped" if diagnostic.skipped else "partly read",
         diagnostic.reason,
     )
 

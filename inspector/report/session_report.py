@@ -224,7 +224,9 @@ def _heaviest(carried: Breakdown, redactor: SecretRedactor | None) -> list[Carri
 def _about_masks(redactor: SecretRedactor) -> str:
     kinds = ", ".join(f"{kind} {count:,}" for kind, count in sorted(redactor.masked.items()))
     found = f"secrets masked in {IN_TEXT.plural(redactor.masked.total(), 'place')}" + (f" ({kinds})" if kinds else "")
-    return f"this report holds texts of the session: {found}; no detector finds all, so read them first"
+    return (
+        f"this report contains texts of the session: {found}; no detector finds every secret, so read it before sharing"
+    )
 
 
 def _explained(baseline: Replay) -> dict[str, ExplanationFacts]:
@@ -250,7 +252,7 @@ def caveats(inputs: ReplayInputs) -> list[str]:
 def _no_calls(session: Session) -> str:
     if session.calls:
         return ""
-    return "the session holds no call to a model: there is nothing to replay"
+    return "the session contains no call to a model: there is nothing to replay"
 
 
 def _inherited(session: Session) -> str:
@@ -258,7 +260,7 @@ def _inherited(session: Session) -> str:
     if not inherited:
         return ""
     total = IN_TEXT.plural(len(session.calls), "call")
-    return f"{inherited:,} of {total} were copied from an earlier session, which was billed for them"
+    return f"{inherited:,} of {total} were copied from an earlier session and billed there"
 
 
 def _skipped(session: Session) -> str:
@@ -267,8 +269,8 @@ def _skipped(session: Session) -> str:
         [f"{IN_TEXT.plural(session.skipped_records, 'record')} could not be read"] if session.skipped_records else []
     )
     some = " or more" if len(session.diagnostics) >= LISTED_DIAGNOSTICS else ""
-    parts += [f"{IN_TEXT.plural(read_in_part, 'record')}{some} could be read only in part"] if read_in_part else []
-    return f"{' and '.join(parts)}; where: inspector formats {shown_path(session.path)}" if parts else ""
+    parts += [f"{IN_TEXT.plural(read_in_part, 'record')}{some} could only be read in part"] if read_in_part else []
+    return f"{' and '.join(parts)}; details: inspector formats {shown_path(session.path)}" if parts else ""
 
 
 def _usage_caveat(inputs: ReplayInputs) -> str:
@@ -277,12 +279,12 @@ def _usage_caveat(inputs: ReplayInputs) -> str:
         return ""
     if missing == len(inputs.reported):
         return (
-            "the file reports no usage: prompts are local estimates of what it shows, without tools and hidden system "
+            "the file reports no usage: prompts are local estimates of its content, without tools and hidden system "
             "prompts, and the prompt cache is simulated"
         )
     total = IN_TEXT.plural(len(inputs.reported), "call")
     return (
-        f"nothing was reported for {missing:,} of {total}: their prompts are local estimates, their cache is simulated"
+        f"no usage was reported for {missing:,} of {total}: their prompts are local estimates, their cache is simulated"
     )
 
 
@@ -297,7 +299,7 @@ def _billing(inputs: ReplayInputs) -> str:
     if not priced:
         return ""
     said = "; ".join(f"{IN_TEXT.plural(count, 'call')}: {terms}" for terms, count in priced.items())
-    lacks = f"; nothing here has a price for {', '.join(unpriced)}: name it below [terms] of the price file"
+    lacks = f"; no price is available for {', '.join(unpriced)}: add it below [terms] in the price file"
     return f"billed by more than model and tokens: {said}{lacks if unpriced else ''}"
 
 
@@ -309,11 +311,5 @@ def _output(inputs: ReplayInputs) -> str:
         return ""
     calls = IN_TEXT.plural(placeholders, "call")
     unknown = int(inputs.output_is_least.sum())
-    rest = (
-        f"; {unknown:,} of them hold nothing to estimate by: output and cost are at least what is said"
-        if unknown
-        else ""
-    )
-    return (
-        f"a stream's placeholder stands for the output of {calls}: estimated from the recorded text and thinking{rest}"
-    )
+    rest = f"; {unknown:,} of them have no text to estimate from: output and cost are lower bounds" if unknown else ""
+    return f"the output of {calls} is only a stream's placeholder: estimated from the recorded text and thinking{rest}"

@@ -31,28 +31,32 @@ SetName = Literal["before", "after"]
 class SetSession(Struct, frozen=True, kw_only=True):
     """One session of a set. A call in several sessions is counted for one of them."""
 
-    path: Annotated[str, about("Its file, with the home folder as `~`.")]
-    set: Annotated[SetName, about("Which set it is in.")]
-    agent: Annotated[str, about("The kind of agent.")]
-    version: Annotated[str, about("The program that recorded it, with its version; empty when unknown.")]
-    began: Annotated[str, about("When it began, ISO 8601 in UTC; empty when unknown.")]
-    subagents: Annotated[Count, about("Other sessions that it started, whose calls are not counted here.")]
-    figures: Annotated[FigureSet, about("As the report on it alone has them.")]
-    parts: Annotated[list[SessionPart], about("Its calls by model.")]
+    path: Annotated[str, about("File of the session, with the home folder as `~`.")]
+    set: Annotated[SetName, about("The set it is in.")]
+    agent: Annotated[str, about("The agent.")]
+    version: Annotated[str, about("The program that recorded it, with its version; empty if unknown.")]
+    began: Annotated[str, about("Start, ISO 8601 in UTC; empty if unknown.")]
+    subagents: Annotated[Count, about("Other sessions that it started; their calls are not counted here.")]
+    figures: Annotated[FigureSet, about("Figures as in its own report.")]
+    parts: Annotated[list[SessionPart], about("Calls of the session by model.")]
 
 
 class SessionPart(Struct, frozen=True, kw_only=True):
     """The calls of one model in a session."""
 
-    model: Annotated[str, about("As recorded; empty when unknown.")]
-    calls: Annotated[Count, figure("calls", Unit.CALLS, "How many.")]
+    model: Annotated[str, about("As recorded; empty if unknown.")]
+    calls: Annotated[Count, figure("calls", Unit.CALLS, "Number of calls.")]
     cost_usd: Annotated[float | None, figure("cost", Unit.DOLLARS, "Dollars; null without a price.")]
-    prompt_tokens: Annotated[Count, figure("prompt tokens", Unit.TOKENS, "Tokens of their prompts.")]
-    cache_read_tokens: Annotated[Count, figure("cache reads", Unit.TOKENS, "Of these, read from the prompt cache.")]
+    prompt_tokens: Annotated[Count, figure("prompt tokens", Unit.TOKENS, "Tokens of the prompts.")]
+    cache_read_tokens: Annotated[
+        Count, figure("cache reads", Unit.TOKENS, "The part of them read from the prompt cache.")
+    ]
     output_tokens: Annotated[Count, figure("output", Unit.TOKENS, "Response tokens.")]
-    misses: Annotated[Count, figure("cache misses", Unit.CALLS, "Calls that read less than they could have.")]
-    compactions: Annotated[Count, figure("compactions", Unit.COUNT, "Compactions that a call of it followed.")]
-    rereads: Annotated[Count, figure("re-reads", Unit.COUNT, "Reads of files that had been read or written before.")]
+    misses: Annotated[
+        Count, figure("cache misses", Unit.CALLS, "Calls that read clearly less from the cache than they could have.")
+    ]
+    compactions: Annotated[Count, figure("compactions", Unit.COUNT, "Compactions followed by one of these calls.")]
+    rereads: Annotated[Count, figure("re-reads", Unit.COUNT, "Reads of files that were read or written before.")]
 
 
 def set_session(path: Path, baseline: Replay, whole: Replay, name: SetName = "before") -> SetSession:

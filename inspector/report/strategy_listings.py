@@ -33,9 +33,9 @@ def strategies_text(strategies: Iterable[StrategyType], width: int = WIDTH, *, c
         page.line(strategy.summary, indent=2)
         page.line(f"Source: {strategy.source}", LABEL, indent=2)
     page.line()
-    page.line("plans that are ready", HEADING)
+    page.line("built-in plans", HEADING)
     page.line(", ".join(PRESETS), indent=2)
-    page.line("Use one with --plan NAME; 'inspector strategies --plans' says what each is.", LABEL, indent=2)
+    page.line("Use one with --plan NAME; 'inspector strategies --plans' describes them.", LABEL, indent=2)
     return page.text()
 
 
@@ -57,7 +57,7 @@ def strategy_text(strategy: StrategyType, width: int = WIDTH, *, color: bool = F
         ]
     page.table(None, rows, LEFT + WRAPPED)
     page.line()
-    page.line("in one line", HEADING)
+    page.line("one-line form", HEADING)
     page.line(_example(strategy), indent=2)
     return page.text()
 
@@ -190,17 +190,15 @@ def tools_text(session: Session, width: int = WIDTH, *, color: bool = False) -> 
         page.line("The session calls no tools.")
         return page.text()
     rows = [(tool.name, tool.meaning.value, tool.tier, f"{tool.calls:,}", f"{tool.results:,}") for tool in tools]
-    page.table(("tool", "taken to", "tier", "calls", "results"), rows, LEFT + LEFT + LEFT + RIGHT + RIGHT)
+    page.table(("tool", "class", "tier", "calls", "results"), rows, LEFT + LEFT + LEFT + RIGHT + RIGHT)
     unknown = [tool.name for tool in tools if tool.meaning is ToolKind.OTHER]
     page.line()
     if unknown:
-        page.line(f"{IN_TEXT.plural(len(unknown), 'tool')} not known: {', '.join(unknown)}", HEADING)
-        page.line(
-            "Strategies treat them as their documents treat an unknown tool. To class one, name it in a plan:", LABEL
-        )
+        page.line(f"{IN_TEXT.plural(len(unknown), 'unknown tool')}: {', '.join(unknown)}", HEADING)
+        page.line("Strategies treat these as unknown tools. To classify one, name it in a plan:", LABEL)
         page.line(f"tiered-stale:data-tools={unknown[0]}", indent=2)
     else:
-        page.line("Every tool is known.")
+        page.line("All tools are classified.")
     return page.text()
 
 

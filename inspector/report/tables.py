@@ -169,7 +169,7 @@ def rounding_note(total: float | None, parts: Iterable[float | None]) -> str:
     if total is None or together is None or IN_TEXT.dollars(together) == IN_TEXT.dollars(total):
         return ""
     return (
-        f"Each amount is rounded by itself: as written they add up to {IN_TEXT.dollars(together)}, and unrounded to "
+        f"Amounts are rounded separately: as written they add up to {IN_TEXT.dollars(together)}, unrounded to "
         f"{IN_TEXT.dollars(total)}."
     )
 

@@ -100,7 +100,7 @@ NAME_WIDTH = 33
 """Cells of a row's name; a tool's name may have any length."""
 
 
-ABOUT_CARRIED = "token-calls: tokens, once a call that sent them; newest: in the newest prompt"
+ABOUT_CARRIED = "token-calls: tokens, once per sending call; newest: in the newest prompt"
 
 
 def report_text(report: Report, width: int = WIDTH, *, color: bool = False) -> str:
@@ -127,9 +127,9 @@ def report_text(report: Report, width: int = WIDTH, *, color: bool = False) -> s
         _plan(page, plan_letter(index), plan)
     cache_misses_table(page, report)
     carried_table(page, report)
-    explanations(page, "How the baseline's figures are calculated", report.explain)
+    explanations(page, "Calculation of the baseline's figures", report.explain)
     for index, plan in enumerate(report.plans):
-        explanations(page, f"How the figures of plan {plan_letter(index)} are calculated", plan.explain)
+        explanations(page, f"Calculation of the figures of plan {plan_letter(index)}", plan.explain)
     write_caveats(page, report)
     return page.text()
 
@@ -145,7 +145,7 @@ def heading(page: Page, report: Report) -> None:
         ("format", session.format + recorded_by),
         ("model", models_named(report)),
         (
-            "holds",
+            "content",
             ", ".join(
                 (
                     IN_TEXT.plural(session.messages, "message"),
@@ -175,7 +175,7 @@ def model_costs_table(page: Page, report: Report) -> None:
     if len(report.model_costs) < 2:
         return
     page.line()
-    rows = [(clip_cells(plain(each.model or "not named"), NAME_WIDTH), each) for each in report.model_costs]
+    rows = [(clip_cells(plain(each.model or "unnamed"), NAME_WIDTH), each) for each in report.model_costs]
     written = IN_TEXT.dollars_of_parts(report.baseline.cost_usd, [each.usd for each in report.model_costs])
     shares = IN_TEXT.shares_of_parts([each.share for each in report.model_costs])
     _figure_table(
@@ -217,10 +217,10 @@ def side_requests_table(page: Page, beside: Sequence[SideCallFacts], recorded: f
         for each in beside
     ]
     page.line()
-    page.table(["Beside the conversation", "calls", "prompt tokens", "output", "cost"], rows, LEFT + RIGHT * 4)
+    page.table(["Side requests", "calls", "prompt tokens", "output", "cost"], rows, LEFT + RIGHT * 4)
     together = IN_TEXT.sum_of_dollars([recorded, *(each.cost_usd for each in beside)])
-    said = "" if together is None else f"; with the calls as recorded, {IN_TEXT.dollars(together)}"
-    page.line(f"In no other figure{said}.", LABEL, indent=2)
+    said = "" if together is None else f"; with the recorded calls, {IN_TEXT.dollars(together)}"
+    page.line(f"Not included in any other figure{said}.", LABEL, indent=2)
 
 
 def _totals_line(row: TotalsRow) -> list[str | Text]:
@@ -233,7 +233,7 @@ def _prices(report: Report) -> list[tuple[str, str]]:
     prices = report.prices
     if prices is None:
         return []
-    asked = " (asked for)" if prices.cache else ""
+    asked = " (as requested)" if prices.cache else ""
     caches = "; ".join(dict.fromkeys(prices.caches.values()))
     return [("prices", prices.source), *([("prompt cache", caches + asked)] if caches else [])]
 
@@ -245,12 +245,12 @@ def _window(session: SessionFacts) -> str:
 def _tokens(tokens: TokenFacts) -> str:
     fit = tokens.calibration
     if fit is None and tokens.borrowed:
-        return f"{tokens.method}, {tokens.borrowed}: too little usage is reported here"
+        return f"{tokens.method}, {tokens.borrowed}: this session reports too little usage"
     if fit is None:
-        return f"{tokens.method}, not fitted to reported usage"
-    formula = f"x {fit.ratio:.3f} + {IN_TEXT.whole(fit.overhead)} a call"
+        return f"{tokens.method}, not calibrated to reported usage"
+    formula = f"x {fit.ratio:.3f} + {IN_TEXT.whole(fit.overhead)} per call"
     error = "" if fit.residual is None else f", half of them within {100 * fit.residual:.2f} %"
-    return f"{tokens.method}, fitted to reported usage of {IN_TEXT.plural(fit.calls, 'call')}: {formula}{error}"
+    return f"{tokens.method}, calibrated to the usage of {IN_TEXT.plural(fit.calls, 'call')}: {formula}{error}"
 
 
 def _plan(page: Page, letter: str, plan: PlanFacts) -> None:
@@ -272,7 +272,7 @@ def _plan(page: Page, letter: str, plan: PlanFacts) -> None:
     _figure_table(
         page,
         "tool",
-        [(clip_cells(plain(row.tool or "not known"), NAME_WIDTH), row) for row in plan.tools[:MOST_ROWS]],
+        [(clip_cells(plain(row.tool or "unknown"), NAME_WIDTH), row) for row in plan.tools[:MOST_ROWS]],
         ToolCutFacts,
         ("results", "original_tokens", "sent_tokens", "saved_tokens"),
     )
@@ -346,7 +346,7 @@ def needed_rows(plan: PlanFacts) -> list[tuple[str, str]]:
         return [("needed later", f"none ({by_kind})" if by_kind else "none")]
     saving = (plan.saved.usd, needed.saved_at_least_usd)
     said = recovery_words(needed.calls, needed.cost_each_usd, saving, needed.break_even_recoveries, IN_TEXT)
-    return [("needed later", said), ("", f"results by how it is told: {by_kind} (inspector help evidence)")]
+    return [("needed later", said), ("", f"by evidence: {by_kind} (inspector help evidence)")]
 
 
 def _told(known: str) -> str:
@@ -359,7 +359,7 @@ def notice_rows(plan: PlanFacts) -> list[tuple[str, str]]:
     notices = plan.notices
     rows = [(f"prints at call {each.call:,}", plain(each.text)) for each in notices[:MOST_NOTICES]]
     more = len(notices) - len(rows)
-    return [*rows, ("", f"and {more:,} more like it")] if more else rows
+    return [*rows, ("", f"and {more:,} more like this")] if more else rows
 
 
 def cache_rows(plan: PlanFacts) -> list[tuple[str, str]]:
@@ -368,7 +368,7 @@ def cache_rows(plan: PlanFacts) -> list[tuple[str, str]]:
     if outcome is None or not outcome.plan_breaks or not outcome.resent_tokens:
         return []
     known = outcome.known.get("break_usd", outcome.known.get("resent_tokens", ""))
-    taken = f"{IN_TEXT.whole(outcome.resent_tokens)} tokens re-cached"
+    taken = f"{IN_TEXT.whole(outcome.resent_tokens)} tokens rewritten to cache"
     cost = "" if outcome.rebuild_usd is None else f" for {IN_TEXT.dollars(outcome.rebuild_usd)}"
     more = "" if outcome.break_usd is None else f", {IN_TEXT.dollars(outcome.break_usd)} more than cache reads"
     changed = IN_TEXT.whole(outcome.plan_breaks)
@@ -387,15 +387,15 @@ def _compaction(each: CompactionFacts) -> str:
     size = f"{IN_TEXT.whole(each.trigger_tokens)} tokens"
     size += " by the agent's own count" if each.noted_by_agent else ""
     if each.asked_for:
-        return f"at {size}, asked for: it would have happened anyway"
+        return f"at {size}, requested: it would have happened anyway"
     if each.reached_call == each.call:
-        return f"at {size}: the prompt would have come to that all the same (projected)"
+        return f"at {size}: the prompt would have reached that size anyway (projected)"
     if each.reached_call is not None:
-        when = f"come to that at call {each.reached_call:,}"
+        when = f"reached that at call {each.reached_call:,}"
     elif each.until_call is not None:
-        when = f"not have come to that before call {each.until_call:,}"
+        when = f"not reached that before call {each.until_call:,}"
     else:
-        when = "never have come to that in this session"
+        when = "never reached that in this session"
     saved = _saved_or_costs(each)
     return f"at {size}: the prompt would have been {IN_TEXT.whole(each.prompt_tokens)} and {when}{saved} (projected)"
 
@@ -403,8 +403,8 @@ def _compaction(each: CompactionFacts) -> str:
 def _saved_or_costs(each: CompactionFacts) -> str:
     if each.saved_usd is None:
         return ""
-    longer = "its longer prompts cost" if each.saved_usd < 0 else "that saves"
-    return f"; {longer} {IN_TEXT.dollars(abs(each.saved_usd))} till then"
+    longer = "the longer prompts cost" if each.saved_usd < 0 else "saving"
+    return f"; {longer} {IN_TEXT.dollars(abs(each.saved_usd))} until then"
 
 
 def next_calls_rows(plan: PlanFacts) -> list[tuple[str, str]]:
@@ -417,7 +417,7 @@ def next_calls_rows(plan: PlanFacts) -> list[tuple[str, str]]:
         f"; the last prompt about {IN_TEXT.short(projected.plan_prompt_tokens.middle)} tokens instead of "
         f"{IN_TEXT.short(projected.baseline_prompt_tokens.middle)}"
     )
-    window = "; without the plan prompts reach the window" if projected.reaches_window else ""
+    window = "; without the plan, prompts reach the window" if projected.reaches_window else ""
     return [(f"next {IN_TEXT.plural(projected.calls, 'call')}", saved + prompts + window)]
 
 
@@ -439,7 +439,7 @@ def cache_misses_table(page: Page, report: Report) -> None:
     pairs = [("of the bill", bill_share(found))] if found.calls and found.share is not None else []
     texts = zip(shown, miss_texts(shown), strict=True)
     pairs += [(f"call {miss.call:,}", f"{_extra(miss)}{text}") for miss, text in texts]
-    pairs += [("to prevent" if not at else "", words) for at, words in enumerate(preventions(shown))]
+    pairs += [("prevention" if not at else "", words) for at, words in enumerate(preventions(shown))]
     pairs += [("not read", accounting_text(found))] if found.unread_tokens else []
     together = "" if report.compacted is None else compactions_words(report.compacted, IN_TEXT)
     pairs += [("compactions", together)] if together else []
@@ -474,7 +474,7 @@ def carried_table(page: Page, report: Report) -> None:
     page.line(ABOUT_CARRIED, LABEL, indent=2)
     if report.heaviest:
         page.line()
-        page.line("Results that cost most to resend", HEADING)
+        page.line("Results with the highest resend cost", HEADING)
         page.table(None, [_heavy(row) for row in report.heaviest], LEFT + WRAPPED)
         for row in report.heaviest:
             if row.text:
@@ -501,12 +501,12 @@ def explanations(page: Page, title: str, explained: Mapping[str, ExplanationFact
         page.line(f"{name} = {IN_TEXT.quantity(each.value, each.unit)}, {each.known}", indent=2)
         page.line(f"{each.formula}.", indent=4)
         page.pairs([(plain(given.label), input_text(given)) for given in each.inputs], indent=6)
-        page.line(f"From: {each.source}.", LABEL, indent=4)
+        page.line(f"Source: {each.source}.", LABEL, indent=4)
 
 
 def input_text(given: InputFacts) -> str:
     """Format an input of a figure."""
-    return "not known" if given.value is None or given.value == "" else IN_TEXT.quantity(given.value, given.unit)
+    return "unknown" if given.value is None or given.value == "" else IN_TEXT.quantity(given.value, given.unit)
 
 
 def write_caveats(page: Page, report: Report) -> None:

@@ -70,12 +70,12 @@ def session_heading(session: SessionFacts) -> str:
 
 def carried_title(report: Report) -> str:
     """Return the title of the prompt content; it mentions plans only if there are some."""
-    return f"What fills the prompts, over all calls{_without(report)}"
+    return f"Content of the prompts, over all calls{_without(report)}"
 
 
 def misses_title(report: Report) -> str:
     """Return the title of the cache misses; it mentions plans only if there are some."""
-    return f"Why the prompt cache missed{_without(report)}"
+    return f"Causes of cache misses{_without(report)}"
 
 
 def _without(report: Report) -> str:
@@ -162,7 +162,7 @@ def _read_share(figures: FigureCells, columns: list[Column]) -> TotalsRow:
         read, prompt = (figures.cell(*column.figures, name) for name in ("cache_read_tokens", "prompt_tokens"))
         share = None if read.value is None or not prompt.value else read.value / prompt.value
         cells.append(Cell("" if share is None else IN_TEXT.share(share), known=read.known))
-    return TotalsRow("cache read, of the prompt", tuple(cells), PARTS_OF["prompt_tokens"])
+    return TotalsRow("cache reads, share of prompts", tuple(cells), PARTS_OF["prompt_tokens"])
 
 
 def cost_parts(report: Report) -> list[tuple[str, str]]:

@@ -48,52 +48,55 @@ class TuneReport(Struct, frozen=True, kw_only=True):
 
     schema: Annotated[Literal[1], about("Version of this contract.")]
     inspector: Annotated[str, about("Version of the program that wrote it.")]
-    paths: Annotated[list[str], about("What was asked about, with the home folder as `~`; empty for the agents' own.")]
-    asked: Annotated[TuningTerms, about("What plans were held to.")]
-    groups: Annotated[list[TunedGroupFacts], about("Sessions of one agent and model each, the costliest first.")]
-    unread: Annotated[list[UnreadSession], about("What could not be read, by path; part of no figure.")]
-    warnings: Annotated[list[str], about("What to know before believing the figures, each in a sentence.")]
-    belief: Annotated[str, about("How far savings can be believed, in a sentence.")] = REPLAY_CAVEAT
+    paths: Annotated[
+        list[str], about("Paths as given, with the home folder as `~`; empty for the agents' own folders.")
+    ]
+    asked: Annotated[TuningTerms, about("Constraints on the plans.")]
+    groups: Annotated[list[TunedGroupFacts], about("Sessions of one agent and model each, costliest first.")]
+    unread: Annotated[list[UnreadSession], about("Unreadable files, by path; not part of any figure.")]
+    warnings: Annotated[list[str], about("Caveats on the figures, one sentence each.")]
+    belief: Annotated[str, about("Uncertainty of savings, in a sentence.")] = REPLAY_CAVEAT
     compaction: Annotated[
-        list[CompactionGroup], about("When each group had best compact, the costliest first; empty unless asked for.")
+        list[CompactionGroup],
+        about("Best compaction threshold of each group, costliest first; empty unless requested."),
     ] = field(default_factory=list)
 
 
 class TuningTerms(Struct, frozen=True, kw_only=True):
     """Constraints on the plans; null for none."""
 
-    max_needed: Annotated[float | None, about("How often in 100 calls what was cut may be needed.")]
-    max_risk: Annotated[float | None, about("What recoveries may cost, in percent of what the plan saves.")]
-    budget_calls: Annotated[float | None, about("Calls in 100 that a plan may add.")]
-    keep: Annotated[list[str], about("Tools whose results stay as they are.")]
-    may_forget: Annotated[bool, about("Plans may leave out what people and the model said.")]
-    model_uncertainty: Annotated[bool, about("Bands hold that a model may answer otherwise than it was recorded.")] = (
-        False
-    )
+    max_needed: Annotated[float | None, about("Maximum recoveries per 100 calls.")]
+    max_risk: Annotated[float | None, about("Maximum cost of recoveries, in percent of the saving.")]
+    budget_calls: Annotated[float | None, about("Maximum additional calls per 100.")]
+    keep: Annotated[list[str], about("Tools with unchanged results.")]
+    may_forget: Annotated[bool, about("True if plans may cut user and assistant texts.")]
+    model_uncertainty: Annotated[bool, about("True if bands include the uncertainty of the model's answers.")] = False
 
 
 class TunedGroupFacts(Struct, frozen=True, kw_only=True):
     """Sessions of one kind of agent and one model, or of several models that have too few sessions each."""
 
-    name: Annotated[str, about("What sessions they are.")]
-    agent: Annotated[str, about("The kind of agent.")]
-    models: Annotated[list[str], about("Their models.")]
-    sessions: Annotated[Count, figure("sessions", Unit.COUNT, "Sessions that were tuned together.")]
-    calls: Annotated[Count, figure("calls", Unit.CALLS, "Their calls.")]
+    name: Annotated[str, about("Description of the sessions.")]
+    agent: Annotated[str, about("The agent.")]
+    models: Annotated[list[str], about("Models of the sessions.")]
+    sessions: Annotated[Count, figure("sessions", Unit.COUNT, "Sessions of the group.")]
+    calls: Annotated[Count, figure("calls", Unit.CALLS, "Calls of the sessions.")]
     cost_usd: Annotated[float, figure("cost", Unit.DOLLARS, "Dollars with nothing cut.")]
     verdict: Annotated[
         Literal["recommended", "unsure", "nothing saves", "too few", "untried"],
-        about("What can be said to these sessions."),
+        about("Verdict on these sessions."),
     ]
-    answer: Annotated[str, about("The same in a sentence.")]
-    tried: Annotated[Count, figure("plans tried", Unit.COUNT, "Plans that were replayed on every session.")]
-    searched: Annotated[Count, figure("plans searched", Unit.COUNT, "Plans that were tried to find these.")]
-    sampled: Annotated[Count, figure("sessions searched", Unit.COUNT, "On so many of the sessions.")]
-    is_complete: Annotated[bool, about("The search went to its end.")]
-    left: Annotated[list[str], about("What it did not come to before it was ended; empty where it went to its end.")]
-    plan: Annotated[TunedPlan | None, about("The best plan; null where none saves anything, or there is too little.")]
-    front: Annotated[list[FrontPoint], about("Plans of which no other saves more and is needed less.")]
-    curves: Annotated[list[CurveFacts], about("What each limit of the plan decides, what decides most first.")]
+    answer: Annotated[str, about("Verdict in a sentence.")]
+    tried: Annotated[Count, figure("plans tried", Unit.COUNT, "Plans replayed on every session.")]
+    searched: Annotated[Count, figure("plans searched", Unit.COUNT, "Plans tried in the search for these.")]
+    sampled: Annotated[Count, figure("sessions searched", Unit.COUNT, "Sessions used in the search.")]
+    is_complete: Annotated[bool, about("True if the search was complete.")]
+    left: Annotated[list[str], about("Parts of the search that were not reached; empty if it was complete.")]
+    plan: Annotated[TunedPlan | None, about("The best plan; null if none saves, or with too little data.")]
+    front: Annotated[
+        list[FrontPoint], about("Plans on the Pareto front: no other saves more and is needed later less often.")
+    ]
+    curves: Annotated[list[CurveFacts], about("Effect of each limit of the plan, largest first.")]
     rows: Annotated[list[TunedSession], about("The sessions, by path.")]
     known: Known
 
@@ -102,46 +105,52 @@ class TunedPlan(Struct, frozen=True, kw_only=True):
     """The best plan of a group."""
 
     strategies: Annotated[list[str], about("Its strategies in their one-line form, in order.")]
-    saved_usd: Annotated[
-        float, figure("saved", Unit.DOLLARS, "Dollars saved, if nothing that was cut is fetched again.", saves=True)
-    ]
-    needed: Annotated[Count, figure("needed later", Unit.COUNT, "How often a later call needed what was cut.")]
-    needed_per_100: Annotated[float, about("The same in 100 calls.")]
-    recovery_usd: Annotated[float, figure("cost of recoveries", Unit.DOLLARS, "Dollars of getting all of it back.")]
+    saved_usd: Annotated[float, figure("saved", Unit.DOLLARS, "Dollars saved without recoveries.", saves=True)]
+    needed: Annotated[Count, figure("needed later", Unit.COUNT, "Later calls that needed cut text.")]
+    needed_per_100: Annotated[float, about("Later calls that needed cut text, per 100 calls.")]
+    recovery_usd: Annotated[float, figure("cost of recoveries", Unit.DOLLARS, "Dollars of recovering all of it.")]
     recovery_each_usd: Annotated[
-        float | None, figure("one recovery", Unit.DOLLARS, "Dollars of getting one of them back; null where none was.")
+        float | None, figure("one recovery", Unit.DOLLARS, "Dollars per recovery; null if there is none.")
     ]
     break_even: Annotated[
         Count | None,
         figure(
-            "gone after",
+            "break-even",
             Unit.COUNT,
-            "The fewest recoveries that cost as much as it saves; null where none was needed.",
+            "Smallest number of recoveries that cost as much as the plan saves; null if none was needed.",
         ),
     ]
-    requests: Annotated[Count, figure("calls added", Unit.CALLS, "Its own requests, and one a recovery.")]
+    requests: Annotated[Count, figure("calls added", Unit.CALLS, "Requests by the plan, and one call per recovery.")]
     net_usd: Annotated[
-        float, figure("saved after recoveries", Unit.DOLLARS, "Dollars saved less those of recoveries.", saves=True)
+        float, figure("saved after recoveries", Unit.DOLLARS, "Dollars saved minus the cost of recoveries.", saves=True)
     ]
     net_percent: Annotated[
-        float, figure("of the cost", Unit.PERCENT, "The same in percent of the cost with nothing cut.", saves=True)
+        float, figure("of the cost", Unit.PERCENT, "Net saving in percent of the cost with nothing cut.", saves=True)
     ]
     low_percent: Annotated[
         float,
-        figure("at worst", Unit.PERCENT, "The 5th percentile of that over sessions drawn anew.", saves=True),
+        figure(
+            "5th percentile", Unit.PERCENT, "The 5th percentile of the net saving over resampled sessions.", saves=True
+        ),
     ]
     high_percent: Annotated[
-        float, figure("at best", Unit.PERCENT, "The 95th percentile of that over sessions drawn anew.", saves=True)
+        float,
+        figure(
+            "95th percentile",
+            Unit.PERCENT,
+            "The 95th percentile of the net saving over resampled sessions.",
+            saves=True,
+        ),
     ]
     chosen_again_percent: Annotated[
-        float, figure("best again", Unit.PERCENT, "In how many of these draws no other plan was better.")
+        float, figure("best in resamples", Unit.PERCENT, "Share of resamples in which no other plan is better.")
     ]
     left_out_usd: Annotated[
         float,
         figure(
-            "chosen without looking",
+            "cross-validated",
             Unit.DOLLARS,
-            "Dollars that the plans chosen without each session save on it, after recoveries, over all sessions.",
+            "Net dollars saved on each session by the plan chosen from the other sessions, summed over all.",
             saves=True,
         ),
     ]
@@ -153,14 +162,14 @@ class TunedPlan(Struct, frozen=True, kw_only=True):
         figure(
             "regret",
             Unit.DOLLARS,
-            "Dollars more that every session's own best plan saves, known only in hindsight.",
+            "Additional dollars saved by each session's own best plan, in hindsight.",
         ),
     ]
     regret_percent: Annotated[float, figure("of the cost", Unit.PERCENT, "The same in percent of the cost.")]
-    helped: Annotated[Count, figure("sessions it helps", Unit.COUNT, "After recoveries.")]
-    worse: Annotated[Count, figure("sessions it costs more on", Unit.COUNT, "After recoveries.")]
-    targets: Annotated[list[str], about("Systems whose configuration can say it: names for `inspector export`.")]
-    configuration: Annotated[Configuration | None, about("The system's own configuration, where one was asked for.")]
+    helped: Annotated[Count, figure("sessions it helps", Unit.COUNT, "Sessions with a net saving.")]
+    worse: Annotated[Count, figure("sessions that cost more", Unit.COUNT, "Sessions with a net loss.")]
+    targets: Annotated[list[str], about("Systems with a configuration for it: names for `inspector export`.")]
+    configuration: Annotated[Configuration | None, about("The system's own configuration, if requested.")]
     known: Known
 
 
@@ -168,34 +177,34 @@ class FrontPoint(Struct, frozen=True, kw_only=True):
     """A plan on the Pareto front: every plan that saves more is also needed later more often."""
 
     strategies: Annotated[list[str], about("Its strategies in their one-line form, in order.")]
-    saved_usd: Annotated[float, figure("saved", Unit.DOLLARS, "Dollars saved, recoveries not counted.", saves=True)]
-    needed: Annotated[Count, figure("needed later", Unit.COUNT, "How often a later call needed what it cut.")]
+    saved_usd: Annotated[float, figure("saved", Unit.DOLLARS, "Dollars saved without recoveries.", saves=True)]
+    needed: Annotated[Count, figure("needed later", Unit.COUNT, "Later calls that needed cut text.")]
     net_usd: Annotated[
-        float, figure("after recoveries", Unit.DOLLARS, "Dollars saved less those of recoveries.", saves=True)
+        float, figure("after recoveries", Unit.DOLLARS, "Dollars saved minus the cost of recoveries.", saves=True)
     ]
-    is_chosen: Annotated[bool, about("It is the plan that is recommended.")]
+    is_chosen: Annotated[bool, about("True for the recommended plan.")]
     known: Known
 
 
 class CurveFacts(Struct, frozen=True, kw_only=True):
     """Effect of one limit of the plan, with everything else unchanged."""
 
-    strategy: Annotated[str, about("Whose limit it is.")]
-    limit: Annotated[str, about("Its name.")]
-    unit: Annotated[str, about("What it counts; empty for a plain number.")]
-    value: Annotated[float, about("What the plan sets it to.")]
-    points: Annotated[list[CurvePoint], about("Values that were tried, rising.")]
+    strategy: Annotated[str, about("Strategy of the limit.")]
+    limit: Annotated[str, about("Name of the limit.")]
+    unit: Annotated[str, about("Unit; empty for a plain number.")]
+    value: Annotated[float, about("Value in the plan.")]
+    points: Annotated[list[CurvePoint], about("Values tried, ascending.")]
 
 
 class CurvePoint(Struct, frozen=True, kw_only=True):
     """The plan at one value of a limit."""
 
-    is_allowed: Annotated[bool, about("The plan at this value is held to what was asked.")]
+    is_allowed: Annotated[bool, about("True if the plan meets the constraints at this value.")]
     value: Annotated[float, figure("value", Unit.FREE, "The limit's value.")]
-    saved_usd: Annotated[float, figure("saved", Unit.DOLLARS, "Dollars saved, recoveries not counted.", saves=True)]
-    needed: Annotated[Count, figure("needed later", Unit.COUNT, "How often a later call needed what it cut.")]
+    saved_usd: Annotated[float, figure("saved", Unit.DOLLARS, "Dollars saved without recoveries.", saves=True)]
+    needed: Annotated[Count, figure("needed later", Unit.COUNT, "Later calls that needed cut text.")]
     net_usd: Annotated[
-        float, figure("after recoveries", Unit.DOLLARS, "Dollars saved less those of recoveries.", saves=True)
+        float, figure("after recoveries", Unit.DOLLARS, "Dollars saved minus the cost of recoveries.", saves=True)
     ]
     known: Known
 
@@ -203,22 +212,22 @@ class CurvePoint(Struct, frozen=True, kw_only=True):
 class TunedSession(Struct, frozen=True, kw_only=True):
     """One session under the plan of its group."""
 
-    path: Annotated[str, about("Its file, with the home folder as `~`.")]
-    model: Annotated[str, about("The model of most of its calls.")]
-    calls: Annotated[Count, figure("calls", Unit.CALLS, "Its calls.")]
+    path: Annotated[str, about("File of the session, with the home folder as `~`.")]
+    model: Annotated[str, about("Model of most of its calls.")]
+    calls: Annotated[Count, figure("calls", Unit.CALLS, "Calls of the session.")]
     cost_usd: Annotated[float, figure("cost", Unit.DOLLARS, "Dollars with nothing cut.")]
     net_usd: Annotated[
-        float | None, figure("saved", Unit.DOLLARS, "What the plan saves on it, after recoveries.", saves=True)
+        float | None, figure("saved", Unit.DOLLARS, "Net saving of the plan on this session.", saves=True)
     ]
-    needed: Annotated[Count | None, figure("needed later", Unit.COUNT, "How often it needed what the plan cut.")]
+    needed: Annotated[Count | None, figure("needed later", Unit.COUNT, "Later calls that needed text cut by the plan.")]
     left_out_usd: Annotated[
         float,
-        figure("chosen without it", Unit.DOLLARS, "What the plan chosen by all others saves on it.", saves=True),
+        figure("cross-validated", Unit.DOLLARS, "Net saving of the plan chosen from the other sessions.", saves=True),
     ]
     best_usd: Annotated[
-        float, figure("its own best", Unit.DOLLARS, "What its own best plan saves, known only in hindsight.")
+        float, figure("own best plan", Unit.DOLLARS, "Net saving of the session's own best plan, in hindsight.")
     ]
-    best: Annotated[list[str], about("That plan's strategies; empty for none.")]
+    best: Annotated[list[str], about("Strategies of that plan; empty for none.")]
     known: Known
 
 
@@ -267,7 +276,7 @@ def agent_name(agent: str) -> str:
 
 def group_name(agent: str, models: Sequence[str], sessions: int) -> str:
     """Name a group by its sessions: `8 sessions of Claude Code with claude-opus-4-6`."""
-    names = [name or "a model that is not named" for name in models]
+    names = [name or "an unnamed model" for name in models]
     named = f"{len(names)} models" if len(names) > MODELS_NAMED else " and ".join(names)
     return f"{IN_TEXT.plural(sessions, 'session')} of {agent_name(agent)} with {named}"
 
@@ -317,24 +326,19 @@ def _answer(tuned: TunedGroup) -> str:
         case Verdict.TOO_FEW:
             lacks = lacking(len(group.sessions), int(tuned.table.calls.sum()))
             return (
-                f"too little to tell what the next session needs: {lacks} more would do. "
-                "For one session: inspector compare FILE"
+                f"not enough data for a recommendation: {lacks} more needed. "
+                "For a single session: inspector compare FILE"
             )
         case Verdict.UNTRIED:
-            return "no plan was tried on all sessions before the search ended; --minutes gives it more time"
+            return "no plan was tried on all sessions before the time limit; raise it with --minutes"
         case Verdict.NOTHING_SAVES if tuned.left:
-            return "nothing that was tried saves 1 % of the cost after recoveries, and not everything was tried"
+            return "no plan tried so far saves 1 % of the cost after recoveries, but the search is incomplete"
         case Verdict.NOTHING_SAVES:
-            return (
-                "nothing saves here: no plan that is allowed saves 1 % of the cost after recoveries; leave it as it is"
-            )
+            return "no permitted plan saves 1 % of the cost after recoveries; leave the settings unchanged"
         case Verdict.UNSURE:
-            return (
-                "a plan saves on these sessions, and might save nothing on others: not recommended. "
-                "More sessions may tell"
-            )
+            return "a plan saves on these sessions, but might not on others: not recommended. More sessions may help"
         case Verdict.RECOMMENDED:
-            return "the plan below saves, and is likely to on the next session"
+            return "the plan below saves, and probably will on the next session"
 
 
 def _plan(tuned: TunedGroup, asked: TuningTerms, chosen: int, target: str) -> TunedPlan:
@@ -400,7 +404,7 @@ def _configuration(plan: Plan, target: str) -> Configuration:
         exported: Exported = export_plan(plan, target)
     except ExportError as error:
         return Configuration(target=target, text="", language="", notes=[str(error)])
-    return Configuration.of(target, exported, left_out="left out: ")
+    return Configuration.of(target, exported, left_out="omitted: ")
 
 
 def _front(tuned: TunedGroup, asked: TuningTerms) -> list[FrontPoint]:

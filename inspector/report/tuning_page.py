@@ -30,7 +30,7 @@ from inspector.report.layout import (
     capitalized,
     plain,
 )
-from inspector.report.numbers import ABOUT, IN_TEXT
+from inspector.report.numbers import IN_TEXT
 from inspector.report.pages.model import Chart, Code, Line, PageContent, Section, Tile, note_line
 from inspector.report.tables import Cell, FigureCells, Table, name_cell, word
 from inspector.report.tuning import CurvePoint, FrontPoint, TunedSession, lacking
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from inspector.report.tuning import CurveFacts, TunedGroupFacts, TunedPlan, TuneReport
 
 TITLE = "The best limits for your sessions"
-ABOUT_PAGE = "What to set for the sessions of each agent and model, what it saves, how sure that is, and what it risks."
+ABOUT_PAGE = "Settings for the sessions of each agent and model: saving, confidence, and risk."
 
 FRONT_IN_TEXT = 5
 """Plans of the front that fit on a terminal."""
@@ -54,14 +54,14 @@ FRONT_WIDTH = 58
 VALUES_IN_TEXT = 5
 """Values of a curve on one line."""
 
-NOT_TRIED = "Not tried before the search ended"
+NOT_TRIED = "Not reached before the time limit"
 
 SPEC_WIDTH = 120
 """Characters of a plan's one-line form in a row; a longer plan is shown by its strategies' names."""
 
 RECOVERIES = (
-    "Recoveries are what getting back what was cut would cost, every time a later call needed it; they are estimated, "
-    "and what no detector sees is not in them."
+    "Recoveries are the estimated cost of getting back cut text whenever a later call needed it; needs that no "
+    "detector finds are not included."
 )
 
 
@@ -105,7 +105,7 @@ def _lead(report: TuneReport, figures: FigureCells, at: int) -> tuple[Cell, ...]
         figures.cell(*steps, "net_percent"),
         Cell(") after recoveries; "),
         figures.cell(*steps, "needed"),
-        Cell(" later calls needed what it cuts."),
+        Cell(" later calls needed text that it cuts."),
     )
 
 
@@ -123,10 +123,10 @@ def _tiles(report: TuneReport, figures: FigureCells) -> tuple[Tile, ...]:
             figures.cell(*steps, "net_usd"),
             note=(
                 figures.cell(*steps, "net_percent"),
-                Cell(" of the cost: less what getting back what was cut and needed would cost"),
+                Cell(" of the cost: minus the cost of recovering text that was cut and needed"),
             ),
         ),
-        Tile("needed later", figures.cell(*steps, "needed"), "calls", (Cell("that used text the plan cuts"),)),
+        Tile("needed later", figures.cell(*steps, "needed"), "calls", (Cell("that used text cut by the plan"),)),
     )
 
 
@@ -139,7 +139,7 @@ def _group_sections(report: TuneReport, figures: FigureCells, at: int, plan_file
         parts += [Line((Cell(plain(spec), is_code=True),), is_item=True) for spec in group.plan.strategies]
         parts.append(_plan_table(group.plan, figures, at))
         if report.asked.model_uncertainty:
-            parts.append(Line((Cell(f"At worst and at best are {_drawn(report)}."),)))
+            parts.append(Line((Cell(f"The percentiles are taken {_drawn(report)}."),)))
         parts += [Line((Cell(plain(line)),), is_item=True) for line in _to_use(group.plan, plan_file)]
         configuration = group.plan.configuration
         if configuration is not None:
@@ -156,23 +156,23 @@ def _group_sections(report: TuneReport, figures: FigureCells, at: int, plan_file
 
 
 PLAN_FIGURES = (
-    ("saved_usd", "saved, if nothing is fetched again"),
+    ("saved_usd", "saved, without recoveries"),
     ("needed", "needed later"),
-    ("recovery_each_usd", "cost of getting one back"),
-    ("recovery_usd", "cost of getting all back"),
-    ("break_even", "such calls that cancel the saving"),
+    ("recovery_each_usd", "cost of one recovery"),
+    ("recovery_usd", "cost of all recoveries"),
+    ("break_even", "break-even recoveries"),
     ("net_usd", "saved after recoveries"),
-    ("net_percent", "the same, of the cost"),
-    ("low_percent", "over sessions drawn anew, less only in 1 of 20 draws"),
-    ("high_percent", "and more only in 1 of 20 draws"),
-    ("chosen_again_percent", "draws in which no plan is better"),
-    ("left_out_usd", "saved by plans chosen without looking at the session"),
-    ("left_out_percent", "saved so, of the cost"),
-    ("regret_usd", "more with every session's own best, in hindsight"),
-    ("regret_percent", "more with these, of the cost"),
+    ("net_percent", "saved after recoveries, of the cost"),
+    ("low_percent", "5th percentile over resampled sessions"),
+    ("high_percent", "95th percentile"),
+    ("chosen_again_percent", "resamples in which no plan is better"),
+    ("left_out_usd", "saved in cross-validation"),
+    ("left_out_percent", "saved in cross-validation, of the cost"),
+    ("regret_usd", "additional saving of each session's own best plan, in hindsight"),
+    ("regret_percent", "additional saving in hindsight, of the cost"),
     ("helped", "sessions it helps"),
-    ("worse", "sessions it costs more on"),
-    ("requests", "calls it adds"),
+    ("worse", "sessions that cost more"),
+    ("requests", "calls added"),
 )
 """Rows of a plan on the page: fields of `TunedPlan` with their labels."""
 
@@ -184,7 +184,7 @@ def _plan_table(plan: TunedPlan, figures: FigureCells, at: int) -> Table:
     cells["recovery_usd"] = figures.cost_with_plan(plan.saved_usd, *steps, "recovery_usd")
     rows = [(Cell(label), cells[name]) for name, label in PLAN_FIGURES]
     rows = [row for row in rows if row[1].value is not None]
-    return Table("What it saves, how sure that is, and what it risks", ("what", ""), tuple(rows))
+    return Table("Saving, confidence, and risk", ("figure", ""), tuple(rows))
 
 
 def _front_section(group: TunedGroupFacts, figures: FigureCells, at: int) -> Section:
@@ -201,11 +201,11 @@ def _front_section(group: TunedGroupFacts, figures: FigureCells, at: int) -> Sec
     head = ("plan", "", *(quantity(FrontPoint, name).label for name in names))
     most = group.front[-1]
     alternative = (
-        f"A line of {IN_TEXT.plural(len(group.front), 'plan')}: what they save against how often what they cut was "
-        f"needed, from {IN_TEXT.dollars(group.front[0].saved_usd)} at {group.front[0].needed:,} needs to "
+        f"A line of {IN_TEXT.plural(len(group.front), 'plan')}: saving against recoveries, from "
+        f"{IN_TEXT.dollars(group.front[0].saved_usd)} at {group.front[0].needed:,} recoveries to "
         f"{IN_TEXT.dollars(most.saved_usd)} at {most.needed:,}."
     )
-    said = "Every plan here saves more than all others that are needed as rarely."
+    said = "Each plan here saves more than all others with as few recoveries."
     is_recommended = group.verdict == "recommended" and any(point.is_chosen for point in group.front)
     about = Line((Cell(f"{said}{' The large point is the recommended one.' if is_recommended else ''}"),))
     table = Table("Saving against needed later", head, rows, words=2)
@@ -224,13 +224,13 @@ def _curve_section(group: TunedGroupFacts, figures: FigureCells, at: int) -> Sec
             for each, point in enumerate(curve.points)
         )
         alternative = (
-            f"Two lines: what the plan saves at each {curve.limit}, before and after recoveries; it is set to "
+            f"Two lines: saving at each {curve.limit}, before and after recoveries; the plan sets it to "
             f"{_value(curve.value)}."
         )
         title = plain(f"{curve.strategy}: {curve.limit}")
         head = (curve.limit, *(quantity(CurvePoint, name).label for name in names))
         parts += [Chart(f"curve-{at + 1}-{index + 1}", alternative), Table(title, head, rows)]
-    return Section(f"curves-{at + 1}", "What its limits decide", tuple(parts), level=3)
+    return Section(f"curves-{at + 1}", "Effect of the limits", tuple(parts), level=3)
 
 
 def _sessions_section(group: TunedGroupFacts, figures: FigureCells, at: int) -> Section:
@@ -255,11 +255,11 @@ def _method(report: TuneReport) -> Section:
     parts: list[Part] = [Line((Cell(f"Worth knowing: {warning}."),)) for warning in report.warnings]
     if report.unread:
         rows = tuple((name_cell(each.path), word(each.problem)) for each in report.unread)
-        parts.append(Table("What could not be read", ("file", "why"), rows, words=2))
+        parts.append(Table("Unreadable files", ("file", "why"), rows, words=2))
     parts.append(Line((Cell(f"{REPLAY_CAVEAT}. {EXPERIMENTS}"),)))
     parts += [Line((Cell(RECOVERIES),))] if report.groups else []
     parts.append(Line((Cell(f"Written by inspector {report.inspector}, schema {report.schema}."),)))
-    return Section("method", "How far to believe it", tuple(parts))
+    return Section("method", "How reliable this is", tuple(parts))
 
 
 def tune_text(report: TuneReport, width: int = WIDTH, *, color: bool = False, plan_file: str = "") -> str:
@@ -283,7 +283,7 @@ def tune_text(report: TuneReport, width: int = WIDTH, *, color: bool = False, pl
             continue
         if group.verdict != "recommended":
             page.line(f"{capitalized(group.answer)}.", WARNING, indent=2)
-        to_use = [("to use it", line) for line in _to_use(group.plan, plan_file)[:1]]
+        to_use = [("to apply", line) for line in _to_use(group.plan, plan_file)[:1]]
         page.pairs([*_pairs(report, group, group.plan, figures, at), *to_use])
         _front_text(page, group, figures, at)
         _configuration_text(page, group.plan)
@@ -298,11 +298,11 @@ def tune_text(report: TuneReport, width: int = WIDTH, *, color: bool = False, pl
 def _gathered_text(page: Page, groups: Sequence[TunedGroupFacts], costs: Sequence[str]) -> None:
     """Write groups with too few sessions or calls, and how many more they need."""
     page.line()
-    page.line("Too little to tell what the next session needs", HEADING)
+    page.line("Not enough data for a recommendation", HEADING)
     for group, cost in zip(groups, costs, strict=True):
         more = lacking(group.sessions, group.calls)
-        page.line(f"{plain(group.name)}: {IN_TEXT.plural(group.calls, 'call')}, {cost}; {more} more would do", indent=2)
-    page.line("For one session: inspector compare FILE.", indent=2)
+        page.line(f"{plain(group.name)}: {IN_TEXT.plural(group.calls, 'call')}, {cost}; {more} more needed", indent=2)
+    page.line("For a single session: inspector compare FILE.", indent=2)
 
 
 def _tried(group: TunedGroupFacts) -> str:
@@ -321,7 +321,7 @@ def _left(group: TunedGroupFacts) -> str:
 def _drawn(report: TuneReport) -> str:
     """Describe the population of the saving's band."""
     others = f", and {UNCERTAIN}: {describe_turn_range()} turns" if report.asked.model_uncertainty else ""
-    return f"over sessions drawn anew{others}"
+    return f"over resampled sessions{others}"
 
 
 def _pairs(
@@ -334,9 +334,9 @@ def _pairs(
     saved = f"{shown('net_usd')} ({shown('net_percent')}) after recoveries, {shown('saved_usd')} before"
     pairs.append(("saves", saved))
     pairs += [
-        ("how sure", f"{shown('low_percent')} to {shown('high_percent')} of the cost, {_drawn(report)}"),
-        ("", f"{shown('left_out_usd')} ({shown('left_out_percent')}) chosen without looking at each session"),
-        ("", f"{shown('regret_usd')} more with each session's own best, in hindsight"),
+        ("confidence", f"{shown('low_percent')} to {shown('high_percent')} of the cost, {_drawn(report)}"),
+        ("", f"{shown('left_out_usd')} ({shown('left_out_percent')}) in cross-validation"),
+        ("", f"{shown('regret_usd')} more with each session's own best plan, in hindsight"),
         *(("risks" if not index else "", line) for index, line in enumerate(_risks(plan, shown))),
     ]
     if group.curves:
@@ -347,12 +347,12 @@ def _pairs(
 
 
 def _risks(plan: TunedPlan, shown: Callable[[str], str]) -> list[str]:
-    costs_more = f"it costs more on {plan.worse:,} of {IN_TEXT.plural(plan.worse + plan.helped, 'session')} it changes"
+    costs_more = f"costs more on {plan.worse:,} of {IN_TEXT.plural(plan.worse + plan.helped, 'session')} it changes"
     if not plan.needed:
-        return ["no later call needed what it cuts", costs_more]
-    rate = f"{plan.needed_per_100:.1f} in 100"
-    each = f"{shown('recovery_each_usd')} each, gone after {shown('break_even')}"
-    return [f"{IN_TEXT.plural(plan.needed, 'later call')} needed what it cuts ({rate}), {each}", costs_more]
+        return ["no later call needed text that it cuts", costs_more]
+    rate = f"{plan.needed_per_100:.1f} per 100"
+    each = f"{shown('recovery_each_usd')} each, break-even: {shown('break_even')}"
+    return [f"{IN_TEXT.plural(plan.needed, 'later call')} needed text that it cuts ({rate}), {each}", costs_more]
 
 
 def _curve_text(curve: CurveFacts) -> str:
@@ -361,7 +361,10 @@ def _curve_text(curve: CurveFacts) -> str:
     chosen = next((at for at, point in enumerate(points) if point.value == curve.value), 0)
     step = max(len(points) // VALUES_IN_TEXT, 1)
     places = sorted({*range(chosen % step, len(points), step), chosen})
-    told = [f"{_value(points[at].value)} {ABOUT}{IN_TEXT.dollars(points[at].net_usd)}" for at in places]
+    told = [
+        f"{_value(points[at].value)} {IN_TEXT.marked(IN_TEXT.dollars(points[at].net_usd), 'estimated')}"
+        for at in places
+    ]
     unit = f" ({curve.unit})" if curve.unit else ""
     return f"{curve.limit}{unit}: {', '.join(told)}"
 
@@ -373,7 +376,7 @@ def _front_text(page: Page, group: TunedGroupFacts, figures: FigureCells, at: in
         return
     step = max(len(others) / FRONT_IN_TEXT, 1)
     chosen = sorted({others[min(int(at * step), len(others) - 1)] for at in range(FRONT_IN_TEXT)})
-    page.line("other plans: what they save before recoveries, and how often that was needed", LABEL, indent=2)
+    page.line("other plans: saving before recoveries, and number of recoveries", LABEL, indent=2)
     rows: list[list[str | Text]] = []
     for index in chosen:
         saved = figures.cell("groups", at, "front", index, "saved_usd")
@@ -393,7 +396,7 @@ def _configuration_text(page: Page, plan: TunedPlan) -> None:
     configuration = plan.configuration
     if configuration is None:
         return
-    page.line(f"as {configuration.target} has it", LABEL, indent=2)
+    page.line(f"configuration for {configuration.target}", LABEL, indent=2)
     for line in configuration.text.splitlines():
         page.line(line, indent=4)
     for note in configuration.notes:
@@ -408,11 +411,11 @@ def _short(strategies: Sequence[str]) -> str:
 
 def _to_use(plan: TunedPlan, plan_file: str) -> list[str]:
     """Return the commands to run next."""
-    said = f"{plan_file} holds the plan" if plan_file else "inspector tune … -o tuned.toml writes the plan"
+    said = f"the plan is in {plan_file}" if plan_file else "write the plan with inspector tune … -o tuned.toml"
     lines = [said]
     if plan.targets:
         file = plan_file or "tuned.toml"
-        lines[0] += f"; inspector export --plan {file} --to {plan.targets[0]} its configuration"
+        lines[0] += f"; write its configuration with inspector export --plan {file} --to {plan.targets[0]}"
     return lines
 
 
@@ -421,9 +424,9 @@ def _footer(page: Page, report: TuneReport) -> None:
     for warning in report.warnings:
         page.line(f"{capitalized(warning)}.", indent=2)
     for each in report.unread[:3]:
-        page.line(f"Not read: {each.path}: {each.problem}", indent=2)
+        page.line(f"Unreadable: {each.path}: {each.problem}", indent=2)
     if len(report.unread) > 3:
-        page.line(f"Not read either: {len(report.unread) - 3:,} more.", indent=2)
+        page.line(f"Unreadable: {len(report.unread) - 3:,} more.", indent=2)
     marks = legend({"estimated"} if report.groups else {"projected"})
     page.line(f"{REPLAY_CAVEAT}; {marks}", LABEL, indent=2)
 

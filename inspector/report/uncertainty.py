@@ -7,7 +7,7 @@ from typing import Final
 from inspector.replay.analysis.model_uncertainty import MASKING, TURNS_OF_A_MODEL, widened
 from inspector.replay.figure import Band, HowKnown
 from inspector.report.catalogue import UncertainSaving
-from inspector.report.numbers import ABOUT, DOLLAR_DIGITS, IN_TEXT, PERCENT_DIGITS, with_minus_sign
+from inspector.report.numbers import DOLLAR_DIGITS, IN_TEXT, PERCENT_DIGITS, with_minus_sign
 
 
 def _signed(share: float, decimals: int = 0) -> str:
@@ -21,19 +21,19 @@ def describe_turn_range() -> str:
 
 HOLDS: Final = "savings hold on average, not always"
 
-REPLAY_CAVEAT: Final = f"Answers stay as recorded: {HOLDS}"
+REPLAY_CAVEAT: Final = f"Assumes unchanged answers: {HOLDS}"
 """One line of 80 columns with a left margin of two."""
 
 EXPERIMENTS: Final = (
     f"In public experiments with {MASKING.pairs:,} pairs of the same task, with and without masked tool results, "
     f"turns changed by {_signed(MASKING.turns.middle, 1)} ({_signed(MASKING.turns.low, 1)} to "
     f"{_signed(MASKING.turns.high, 1)}); "
-    f"{MASKING.lost} tasks were lost and {MASKING.won} won. With a model that was not among them, turns may change by "
-    f"{describe_turn_range()}: docs/evidence.md."
+    f"{MASKING.lost} tasks were lost and {MASKING.won} won. With a model outside these experiments, turns may change "
+    f"by {describe_turn_range()}: inspector help evidence."
 )
 """Evidence behind the line, for places with more room."""
 
-UNCERTAIN: Final = "other answers"
+UNCERTAIN: Final = "different answers"
 """Name of the range of a saving if the model answers differently from the recording."""
 
 
@@ -58,5 +58,5 @@ def uncertain_saving(saved: float | None, planned: float | None) -> UncertainSav
 
 def describe_uncertain_saving(found: UncertainSaving) -> str:
     """Format the range in a few words: `~$1.20 to ~$8.30 saved, if turns change by` so many percent."""
-    low, high = (IN_TEXT.dollars(each) for each in (found.low_usd, found.high_usd))
-    return f"{ABOUT}{low} to {ABOUT}{high} saved, if turns change by {describe_turn_range()}"
+    low, high = (IN_TEXT.marked(IN_TEXT.dollars(each), "projected") for each in (found.low_usd, found.high_usd))
+    return f"{low} to {high} saved, if turns change by {describe_turn_range()}"

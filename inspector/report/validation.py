@@ -44,81 +44,85 @@ class ValidationReport(Struct, frozen=True, kw_only=True):
     passed: Annotated[
         bool,
         about(
-            "No session is beyond the thresholds, every baseline costs what was recorded, and no invariant is broken."
+            "True if no session exceeds the thresholds, every baseline matches the recorded cost, and no invariant "
+            "is violated."
         ),
     ]
     sessions: Annotated[list[SessionValidation], about("In the order they were checked.")]
-    providers: Annotated[list[ProviderFacts], about("How they are met, by format and provider.")] = []
+    providers: Annotated[list[ProviderFacts], about("Errors by format and provider.")] = []
 
 
 class Thresholds(Struct, frozen=True, kw_only=True):
     """Tolerances for predicted prompts, as shares of them."""
 
-    median: Annotated[float, about("By half of the calls.")]
-    p90: Annotated[float, about("By nine of ten.")]
+    median: Annotated[float, about("Maximum median error.")]
+    p90: Annotated[float, about("Maximum error of nine in ten calls.")]
 
 
 class SessionValidation(Struct, frozen=True, kw_only=True):
     """One session."""
 
-    path: Annotated[str, about("The file, as it was named or found.")]
-    format: Annotated[str, about("Name of its format.")]
+    path: Annotated[str, about("The file as given or found.")]
+    format: Annotated[str, about("Detected format.")]
     models: Annotated[list[str], about("Every model that answered a call.")]
-    calls: Annotated[Count, about("Calls whose usage was reported.")]
+    calls: Annotated[Count, about("Calls with reported usage.")]
     verdict: Annotated[
         Literal["within", "beyond", "too few calls", "no usage"],
-        about("Whether prompts are met within the thresholds and the baseline costs what was recorded."),
+        about("Verdict on the prompts, and on the cost of the baseline."),
     ]
-    judged_calls: Annotated[Count, about("Calls by which prompts are judged.")] = 0
-    prompt_median: Annotated[float | None, about("Half of the prompts are met within this share.")] = None
-    prompt_p90: Annotated[float | None, about("Nine of ten prompts are met within this share.")] = None
-    held_out_median: Annotated[float | None, about("The same for calls the fit did not see: half.")] = None
-    held_out_p90: Annotated[float | None, about("The same for calls the fit did not see: nine of ten.")] = None
-    beyond: Annotated[Count, about("Calls whose prompt is off by more than one percent.")] = 0
-    outliers: Annotated[list[OutlierFacts], about("The furthest off of them.")] = []
-    shifts: Annotated[list[ShiftFacts], about("Where the overhead shifted.")] = []
+    judged_calls: Annotated[Count, about("Calls used to judge prompts.")] = 0
+    prompt_median: Annotated[float | None, about("Median error of prompts, as a share.")] = None
+    prompt_p90: Annotated[float | None, about("90th percentile error of prompts, as a share.")] = None
+    held_out_median: Annotated[float | None, about("Median error of calls held out from the calibration.")] = None
+    held_out_p90: Annotated[float | None, about("90th percentile error of calls held out from the calibration.")] = None
+    beyond: Annotated[Count, about("Calls with a prompt error above one percent.")] = 0
+    outliers: Annotated[list[OutlierFacts], about("Largest of these errors.")] = []
+    shifts: Annotated[list[ShiftFacts], about("Shifts of the overhead.")] = []
     counted_twice: Annotated[
-        Count, about("Calls whose report counts what is new in their prompts twice; judged by it once.")
+        Count, about("Calls whose report counts new prompt text twice; judged by a single count.")
     ] = 0
-    readings: Annotated[dict[str, str], about("By model, what stands for responses in later prompts.")] = {}
+    readings: Annotated[dict[str, str], about("By model, the placeholder of responses in later prompts.")] = {}
     borrowed: Annotated[
-        str, about("With too few calls, whose fit is used: of which calls in which session; empty for none.")
+        str,
+        about("Source of a borrowed calibration if there are too few calls: its calls and session; empty for none."),
     ] = ""
-    results: Annotated[ResultFacts | None, about("Null where no two reports tell the size of a result.")] = None
-    caches: Annotated[list[str], about("The prompt caches that were simulated.")] = []
+    results: Annotated[ResultFacts | None, about("Null if no two reports determine the size of a result.")] = None
+    caches: Annotated[list[str], about("Simulated prompt caches.")] = []
     cache_read: Annotated[ComparedFacts | None, about("Tokens read from the cache.")] = None
     cache_write: Annotated[ComparedFacts | None, about("Tokens written to the cache.")] = None
-    read_elsewhere: Annotated[Count, about("Tokens first calls read from what other sessions had left.")] = 0
-    read_missed: Annotated[Count, about("Tokens not read though by the rules the cache still held them.")] = 0
-    read_found: Annotated[Count, about("Tokens read though by the rules the cache held them no more.")] = 0
-    reads_met: Annotated[float | None, about("Share of calls whose read is met within two percent.")] = None
+    read_elsewhere: Annotated[Count, about("Tokens that first calls read from other sessions' cache entries.")] = 0
+    read_missed: Annotated[Count, about("Tokens not read although the cache still held them by the rules.")] = 0
+    read_found: Annotated[Count, about("Tokens read although the cache no longer held them by the rules.")] = 0
+    reads_met: Annotated[
+        float | None, about("Share of calls with a cache read within two percent of the prediction.")
+    ] = None
     cost: Annotated[ComparedFacts | None, about("Dollars.")] = None
     learned: Annotated[
         LearnedFacts | None,
-        about("Caches of each half of the calls, by what the other half shows; null where a half has no call."),
+        about("Cache predictions for each half of the calls learned from the other half; null if a half has no call."),
     ] = None
     baseline_cost: Annotated[
-        ComparedFacts | None, about("Dollars of the replay without a plan, which starts from the report.")
+        ComparedFacts | None, about("Cost of the replay without a plan, which starts from the report.")
     ] = None
-    cuts: Annotated[list[CutFacts], about("What the agent itself cut.")] = []
-    unknown_prompts: Annotated[Count, about("Prompts that were reported and of which the file shows nothing.")] = 0
-    broken: Annotated[list[BrokenFacts], about("What does not hold of it and has to hold of every session.")] = []
+    cuts: Annotated[list[CutFacts], about("Cuts by the agent itself.")] = []
+    unknown_prompts: Annotated[Count, about("Reported prompts of which the file holds nothing.")] = 0
+    broken: Annotated[list[BrokenFacts], about("Violated invariants.")] = []
 
 
 class BrokenFacts(Struct, frozen=True, kw_only=True):
     """A violated invariant of a session."""
 
-    invariant: Annotated[str, about("What has to hold.")]
-    call: Annotated[Count | None, about("The call it does not hold at, counted from 1; null where it is of no call.")]
-    detail: Annotated[str, about("How far it does not.")]
+    invariant: Annotated[str, about("The invariant.")]
+    call: Annotated[Count | None, about("The call that violates it, counted from 1; null if it is not about a call.")]
+    detail: Annotated[str, about("Size of the violation.")]
 
 
 class ComparedFacts(Struct, frozen=True, kw_only=True):
     """One total, recorded and predicted."""
 
-    recorded: Annotated[float | None, about("By the session's own report.")]
-    predicted: Annotated[float | None, about("Without it.")]
-    off: Annotated[float | None, about("How far the prediction is off, as a share: 0.01 is one percent too much.")]
+    recorded: Annotated[float | None, about("Recorded by the session.")]
+    predicted: Annotated[float | None, about("Predicted without that report.")]
+    off: Annotated[float | None, about("Relative error of the prediction: 0.01 is one percent too much.")]
 
 
 class LearnedFacts(Struct, frozen=True, kw_only=True):
@@ -127,19 +131,19 @@ class LearnedFacts(Struct, frozen=True, kw_only=True):
     cache_read: Annotated[ComparedFacts, about("Tokens read from the cache.")]
     cache_write: Annotated[ComparedFacts, about("Tokens written to the cache.")]
     cost: Annotated[ComparedFacts, about("Dollars.")]
-    later_cost: Annotated[ComparedFacts, about("Dollars of all calls but the first of every conversation.")]
-    low: Annotated[float | None, about("Dollars that nine of ten such sessions would cost at least.")]
-    high: Annotated[float | None, about("Dollars that they would cost at most.")]
-    within: Annotated[bool | None, about("Whether what was recorded lies between.")]
+    later_cost: Annotated[ComparedFacts, about("Dollars of all calls except the first of every conversation.")]
+    low: Annotated[float | None, about("Lower end of the 90 % interval, in dollars.")]
+    high: Annotated[float | None, about("Upper end of the 90 % interval, in dollars.")]
+    within: Annotated[bool | None, about("True if the recorded cost is in the interval.")]
 
 
 class CostErrors(Struct, frozen=True, kw_only=True):
     """Relative errors of predicted costs; 0.01 is one percent."""
 
     sessions: Annotated[Count, about("Sessions with a price.")]
-    median: Annotated[float, about("Half of the sessions are met within this.")]
-    p90: Annotated[float, about("Nine of ten are.")]
-    together: Annotated[float, about("How far all of them together are off; positive is too much.")]
+    median: Annotated[float, about("Median error.")]
+    p90: Annotated[float, about("90th percentile error.")]
+    together: Annotated[float, about("Error of the sum; positive is too much.")]
 
 
 class ProviderFacts(Struct, frozen=True, kw_only=True):
@@ -147,53 +151,53 @@ class ProviderFacts(Struct, frozen=True, kw_only=True):
 
     format: str
     provider: str
-    sessions: Annotated[Count, about("Sessions that report usage.")]
+    sessions: Annotated[Count, about("Sessions with reported usage.")]
     prompt_p90: Annotated[
-        float | None, about("Nine of ten prompts of the middle session are met within this share; null for too few.")
+        float | None, about("Median over sessions of the 90th percentile prompt error; null for too few sessions.")
     ]
-    by_rules: Annotated[CostErrors | None, about("Costs by the rules of the provider's cache alone.")]
-    learned: Annotated[CostErrors | None, about("Costs of each half of the calls by what the other half shows.")]
-    later: Annotated[CostErrors | None, about("The same without the first call of every conversation.")]
-    in_band: Annotated[Count, about("Sessions whose cost lies between those that nine of ten are said to have.")]
+    by_rules: Annotated[CostErrors | None, about("Errors by the provider's cache rules only.")]
+    learned: Annotated[CostErrors | None, about("Errors of each half of the calls learned from the other half.")]
+    later: Annotated[CostErrors | None, about("The same errors without the first call of every conversation.")]
+    in_band: Annotated[Count, about("Sessions with a cost in the 90 % interval.")]
 
 
 class OutlierFacts(Struct, frozen=True, kw_only=True):
     """A call with a prompt that is off by more than one percent."""
 
-    call: Annotated[Count, about("Counted from 1.")]
+    call: Annotated[Count, about("Call number, from 1.")]
     reported: Annotated[Count, about("Prompt tokens reported.")]
     predicted: Annotated[int, about("Prompt tokens predicted.")]
-    off: Annotated[float, about("How far the prediction is off, as a share.")]
-    brought: Annotated[str, about("What came into the context with it.")]
+    off: Annotated[float, about("Relative error of the prediction.")]
+    brought: Annotated[str, about("Content that entered the context with it.")]
 
 
 class ShiftFacts(Struct, frozen=True, kw_only=True):
     """A call at which content appeared or disappeared that the file does not show."""
 
-    call: Annotated[Count, about("Counted from 1.")]
-    tokens: Annotated[int, about("How many tokens more, or fewer.")]
+    call: Annotated[Count, about("Call number, from 1.")]
+    tokens: Annotated[int, about("Tokens added, or removed if negative.")]
 
 
 class CutFacts(Struct, frozen=True, kw_only=True):
     """A cut by the agent itself, compared with its replay."""
 
     call: Annotated[Count, about("The first call after it, counted from 1.")]
-    what: Annotated[str, about("What is compared.")]
-    results: Annotated[Count, about("Results that were blanked; 0 for a full compaction.")]
-    missing: Annotated[Count, about("Of these, how many are not in the file.")]
-    recorded: Annotated[int, about("Tokens by the agent's own figure; of blanked results, how many.")]
-    replayed: Annotated[int, about("The same by our replay of it, by the agent's own rule where it has one.")]
-    measured: Annotated[int | None, about("Tokens on the provider's scale, where the agent's rule is another.")]
-    off: Annotated[float | None, about("How far the replay is off, as a share.")]
-    alike: Annotated[int | None, about("Of blanked results, how many both blank.")] = None
+    what: Annotated[str, about("Compared quantity.")]
+    results: Annotated[Count, about("Cleared results; 0 for a full compaction.")]
+    missing: Annotated[Count, about("Number of these that the file does not hold.")]
+    recorded: Annotated[int, about("Tokens by the agent's own count; for cleared results, their number.")]
+    replayed: Annotated[int, about("The same by our replay, with the agent's own rule if it has one.")]
+    measured: Annotated[int | None, about("Tokens on the provider's scale, if the agent's rule uses another.")]
+    off: Annotated[float | None, about("Relative error of the replay.")]
+    alike: Annotated[int | None, about("Results cleared by both.")] = None
 
 
 class ResultFacts(Struct, frozen=True, kw_only=True):
     """Local estimates of single tool results, compared with the difference of two reported prompts."""
 
-    results: Annotated[Count, about("Results of 300 tokens and more whose size two reports tell.")]
-    median: Annotated[float, about("Half of them are met within this share.")]
-    p90: Annotated[float, about("Nine of ten are met within this share.")]
+    results: Annotated[Count, about("Results of 300 tokens and more with a size determined by two reports.")]
+    median: Annotated[float, about("Median error.")]
+    p90: Annotated[float, about("90th percentile error.")]
 
 
 def session_validation(

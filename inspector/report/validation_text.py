@@ -39,37 +39,41 @@ def _write_session(page: Page, session: SessionValidation) -> None:
         (
             "session",
             ", ".join(
-                (session.format, ", ".join(session.models) or "model not named", IN_TEXT.plural(session.calls, "call"))
+                (session.format, ", ".join(session.models) or "unnamed model", IN_TEXT.plural(session.calls, "call"))
             ),
         )
     ]
     if session.verdict == "no usage":
-        said = f"{session.format}: it reports no usage, so there is nothing to check against"
+        said = f"{session.format}: reports no usage, so there is nothing to compare"
         page.pairs([("session", said), *_broken_rows(session)])
         return
     rows += [("prompts", _prompts(session))]
     if session.prompt_median is not None:
         rows += [
-            ("  held out", f"{_within(session.held_out_median, session.held_out_p90)}, of calls the fit did not see")
+            (
+                "  held out",
+                f"{_within(session.held_out_median, session.held_out_p90)}, for calls held out from the calibration",
+            )
         ]
     if session.prompt_median is not None:
         rows.append(("  responses", "; ".join(dict.fromkeys(session.readings.values()))))
     rows += [(f"  call {each.call:,}", _outlier(each.off, each.reported, each.brought)) for each in session.outliers]
     if session.counted_twice:
         prompts = IN_TEXT.plural(session.counted_twice, "prompt")
-        rows.append(("  twice", f"{prompts} reported with what is new in them counted twice: judged by it once"))
+        rows.append(("  twice", f"{prompts} reported with new text counted twice: judged by a single count"))
     if session.shifts:
         shown = session.shifts[:_MOST_SHIFTS]
         named = ", ".join(f"{with_minus_sign(format(each.tokens, '+,'))} at call {each.call:,}" for each in shown)
         more = f" and {len(session.shifts) - _MOST_SHIFTS} more" if len(session.shifts) > _MOST_SHIFTS else ""
-        rows.append(("  unseen", f"what the file does not show came or went: {named}{more} (tokens)"))
+        rows.append(("  unseen", f"content outside the file appeared or disappeared: {named}{more} (tokens)"))
     if session.results is not None:
         met = _within(session.results.median, session.results.p90)
-        rows.append(
-            ("results", f"{met}, of {IN_TEXT.plural(session.results.results, 'result')} two reports tell the size of")
-        )
+        rows.append(("results", f"{met}, for {IN_TEXT.plural(session.results.results, 'result')} sized by two reports"))
     rows += [
-        ("cache", f"{'; '.join(session.caches)}: {_percent(session.reads_met)} of calls read what was predicted"),
+        (
+            "cache",
+            f"{'; '.join(session.caches)}: cache reads of {_percent(session.reads_met)} of calls match the prediction",
+        ),
         ("  read", _tokens(session.cache_read)),
         *_gaps(session),
         ("  written", _tokens(session.cache_write)),
@@ -79,14 +83,14 @@ def _write_session(page: Page, session: SessionValidation) -> None:
     rows += [(f"compaction, call {cut.call:,}", _cut_words(cut)) for cut in session.cuts]
     if session.unknown_prompts:
         prompts = IN_TEXT.plural(session.unknown_prompts, "prompt")
-        rows.append(("  unknown", f"{prompts} reported of which the file shows nothing"))
+        rows.append(("  unknown", f"{prompts} reported of which the file holds nothing"))
     page.pairs([*rows, *_broken_rows(session)])
 
 
 def _broken_rows(session: SessionValidation) -> list[tuple[str, str]]:
     """Describe the first few violated invariants."""
     rows = [
-        ("does not hold", f"{each.invariant}{'' if each.call is None else f', call {each.call:,}'}: {each.detail}")
+        ("violated", f"{each.invariant}{'' if each.call is None else f', call {each.call:,}'}: {each.detail}")
         for each in session.broken[:_MOST_SHIFTS]
     ]
     left = len(session.broken) - len(rows)
@@ -95,13 +99,13 @@ def _broken_rows(session: SessionValidation) -> list[tuple[str, str]]:
 
 def _prompts(session: SessionValidation) -> str:
     if session.prompt_median is None:
-        scale = f"a scale {session.borrowed}" if session.borrowed else "typical ratios of the model's family"
-        return f"too few calls to fit local estimates to: {scale} {'is' if session.borrowed else 'are'} used"
+        scale = f"a calibration {session.borrowed}" if session.borrowed else "typical ratios of the model's family"
+        return f"too few calls to calibrate local estimates: {scale} {'is' if session.borrowed else 'are'} used"
     met = _within(session.prompt_median, session.prompt_p90)
     judged = f"{met} ({IN_TEXT.plural(session.judged_calls, 'call')})"
     if session.verdict == "within":
         return judged
-    return f"{judged}: beyond the threshold; {IN_TEXT.plural(session.beyond, 'prompt')} off by more than 1 %"
+    return f"{judged}: exceeds the threshold; {IN_TEXT.plural(session.beyond, 'prompt')} off by more than 1 %"
 
 
 def _within(median: float | None, nine_of_ten: float | None) -> str:
@@ -109,7 +113,7 @@ def _within(median: float | None, nine_of_ten: float | None) -> str:
 
 
 def _outlier(off: float, reported: int, brought: str) -> str:
-    came = f", which brought {brought}" if brought else ""
+    came = f", which added {brought}" if brought else ""
     return f"{_signed(off)} of {reported:,}{came}"
 
 
@@ -121,9 +125,9 @@ def _tokens(compared: ComparedFacts | None) -> str:
 
 def _gaps(session: SessionValidation) -> list[tuple[str, str]]:
     gaps = (
-        (session.read_elsewhere, "read from what other sessions had left"),
-        (session.read_missed, "missed though still held by the rules"),
-        (session.read_found, "read though held no more by the rules"),
+        (session.read_elsewhere, "read from other sessions' cache entries"),
+        (session.read_missed, "missed although cached by the rules"),
+        (session.read_found, "read although no longer cached by the rules"),
     )
     named = "; ".join(f"{tokens:,} {what}" for tokens, what in gaps if tokens)
     return [("  of these", named)] if named else []
@@ -133,7 +137,7 @@ def _cost(session: SessionValidation) -> str:
     cost, baseline = session.cost, session.baseline_cost
     if cost is None or baseline is None or cost.recorded is None:
         return UNKNOWN
-    same = f"{IN_TEXT.dollars(cost.recorded)} recorded, {IN_TEXT.dollars(baseline.predicted)} as the baseline has it"
+    same = f"{IN_TEXT.dollars(cost.recorded)} recorded, {IN_TEXT.dollars(baseline.predicted)} in the baseline"
     return f"{same}, {IN_TEXT.dollars(cost.predicted)} predicted{_off(cost)}"
 
 
@@ -143,8 +147,8 @@ def _learned_rows(session: SessionValidation) -> list[tuple[str, str]]:
     if learned is None or learned.cost.recorded is None:
         return []
     between = f"{IN_TEXT.dollars(learned.low)} to {IN_TEXT.dollars(learned.high)}"
-    said = f"{IN_TEXT.dollars(learned.cost.predicted)} predicted{_off(learned.cost)}, {between} nine times of ten"
-    return [("  learned", f"{said}, each half of the calls by the caches of the other")]
+    said = f"{IN_TEXT.dollars(learned.cost.predicted)} predicted{_off(learned.cost)}, {between} nine times in ten"
+    return [("  learned", f"{said}, each half of the calls learned from the other")]
 
 
 def _cut_words(cut: CutFacts) -> str:
@@ -153,22 +157,22 @@ def _cut_words(cut: CutFacts) -> str:
         absent = f", {cut.missing} of them not recorded" if cut.missing else ""
         own = f"{cut.recorded:,} tokens saved by the agent's own estimate, {cut.replayed:,} by the same rule here{off}"
         results, measured = IN_TEXT.plural(cut.results, "result"), IN_TEXT.whole(cut.measured)
-        return f"{results} blanked{absent}: {own}; {measured} on the provider's scale"
+        return f"{results} cleared{absent}: {own}; {measured} on the provider's scale"
     if cut.what == "results blanked":
-        named = f"{IN_TEXT.plural(cut.recorded, 'result')} blanked, {cut.replayed:,} by the same rule here"
+        named = f"{IN_TEXT.plural(cut.recorded, 'result')} cleared, {cut.replayed:,} by the same rule here"
         return f"{named}; the same {IN_TEXT.plural(cut.alike or 0, 'result')} in both"
     if cut.what == "context after":
         left = f"{cut.recorded:,} tokens left by the provider's report of the next call"
-        return f"{left}; by what the file shows of them {cut.replayed:,}{off}"
-    return f"at {cut.recorded:,} tokens as the agent has it; our replay of the longer prompt {cut.replayed:,}{off}"
+        return f"{left}; {cut.replayed:,} by the file's content{off}"
+    return f"at {cut.recorded:,} tokens by the agent's count; {cut.replayed:,} in our replay of the longer prompt{off}"
 
 
 def _write_providers(page: Page, providers: list[ProviderFacts]) -> None:
     """Write the cost errors without recorded reads and writes, by format and provider."""
     if not providers:
         return
-    page.line("Nine of ten prompts of the middle session, and by what costs are off without")
-    page.line("recorded reads, in percent: half of the sessions, nine of ten, all together")
+    page.line("90th percentile of prompt errors in the median session; cost errors without")
+    page.line("recorded reads, in percent: median, 90th percentile, and total")
     page.table(
         ("", "prompts", "learned", "no first calls", "in band"),
         [
@@ -201,7 +205,7 @@ def _summary(page: Page, check: ValidationReport) -> None:
     page.line(f"Prompts within {limits}: {_counted(counts)}", HEADING)
     not_held = sum(bool(session.broken) for session in check.sessions)
     if not_held:
-        page.line(f"What has to hold of every session does not of {not_held}", HEADING)
+        page.line(f"Violated invariants in {not_held}", HEADING)
     for session in check.sessions:
         if session.verdict == "beyond" or session.broken:
             page.table(None, [(Text("!", WARNING), session.path)], "<~", gap=1)

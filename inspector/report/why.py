@@ -65,7 +65,7 @@ def why_text(report: Report, width: int = WIDTH, *, color: bool = False) -> str:
     written = quantity(FigureSet, "cost_usd").written(cost.cost_usd)
     amount = IN_TEXT.marked(written, cost.known.get("cost_usd", ""), is_lower_bound="cost_usd" in cost.at_least)
     name = session.title or session.id
-    page.line(f"Why {name} cost {amount}" if cost.cost_usd is not None else f"Why {name} cost what it cost", HEADING)
+    page.line(f"Why {name} cost {amount}" if cost.cost_usd is not None else f"Cost of {name}", HEADING)
     calls, when = f"{IN_TEXT.plural(session.calls, 'call')} of {models_named(report)}", when_text(session)
     both = f"{calls} · {when}"
     for line in [both] if when and cell_len(both) + 2 <= width else filter(None, [calls, when]):
@@ -107,7 +107,7 @@ def _bill(report: Report) -> list[Row]:
             )
             for name in names
         ]
-        return [("cost", UNKNOWN, "there is no price for its model: sizes alone"), *sizes]
+        return [("cost", UNKNOWN, "its model has no price: sizes only"), *sizes]
     parts = [(name, value) for name in PARTS if (value := getattr(found, name)) is not None]
     written = IN_TEXT.dollars_of_parts(total.cost_usd, [value for _, value in parts])
     shares = IN_TEXT.shares_of_parts([value / total.cost_usd if total.cost_usd else None for _, value in parts])
@@ -127,7 +127,7 @@ def _by_model(report: Report) -> list[Row]:
     shares = IN_TEXT.shares_of_parts([each.share for each in found])
     rows: list[Row] = []
     for each, text, share in zip(found, written, shares, strict=True):
-        name = clip_cells(plain(each.model or "model not named"), NAME_WIDTH)
+        name = clip_cells(plain(each.model or "unnamed model"), NAME_WIDTH)
         marked = IN_TEXT.marked(text, each.known.get("usd", ""), is_lower_bound="usd" in each.at_least)
         said = f"{share}{'' if rows else ' of the bill'}: {name}, {IN_TEXT.plural(each.calls, 'call')}"
         rows.append(("" if rows else "by model", marked, said))
@@ -144,11 +144,11 @@ def _misses(report: Report) -> list[Row]:
     if found is None or not found.calls:
         return [("cache misses", "", no_misses_text(report))]
     shown = dearest(found, DEAREST)
-    extra = "more than reading would have cost, " if found.extra_usd is not None else ""
+    extra = "more than cache reads, " if found.extra_usd is not None else ""
     rows = [("cache misses", _priced(found.extra_usd, found.known), extra + misses_text(found))]
     for miss, text in zip(shown, miss_texts(shown), strict=True):
         rows.append((f"  call {miss.call:,}", _priced(miss.extra_usd, miss.known), text))
-    rows += [("  to prevent" if not at else "", "", words) for at, words in enumerate(preventions(shown))]
+    rows += [("  prevention" if not at else "", "", words) for at, words in enumerate(preventions(shown))]
     return rows
 
 
@@ -206,11 +206,11 @@ def _best(found: BestPlanFacts) -> tuple[str, str]:
     if found.best is not None:
         return (label, f"{_name(found.best)} saves {_saved(found.best)}, {_needed(found.best)}")
     if not found.is_complete:
-        return ("best plan", "it would take too long to try every plan here: inspector compare does")
+        return ("best plan", "trying every plan would take too long here: use inspector compare")
     if found.most is None:
         return ("best plan", "no plan saves anything here")
     most = f"{_name(found.most)} {_saved(found.most)}, {_needed(found.most)}"
-    return ("best plan", f"none saves for sure: {most}")
+    return ("best plan", f"none saves reliably: {most}")
 
 
 def _applicable(report: Report, found: BestPlanFacts) -> list[tuple[str, str]]:

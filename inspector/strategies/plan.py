@@ -49,7 +49,7 @@ class PlanError(InspectorError, ValueError):
         message: One line: the position, the problem, and the allowed values.
     """
 
-    advice = "`inspector strategies --plans` lists the plans there are"
+    advice = "`inspector strategies --plans` lists the available plans"
 
 
 class Trigger(NamedTuple):
@@ -161,7 +161,7 @@ class Plan:
         try:
             document = tomllib.loads(text)
         except tomllib.TOMLDecodeError as error:
-            raise PlanError(f"the plan is not TOML: {error}") from None
+            raise PlanError(f"the plan is not valid TOML: {error}") from None
         for key in document:
             if key not in ("name", "strategies"):
                 raise PlanError(f"a plan has no key {key!r}{registry.suggestion(key, ('name', 'strategies'))}")

@@ -37,10 +37,11 @@ _TRIMMED = r'marker="\n\n[... {removed:,} chars trimmed from {tool} output, all 
 _PROCESSED = r'marker="\n...[truncated, already processed; all of it: {recall}]"'
 
 _ALL = (
-    Preset("none", "Nothing is cut.", ()),
+    Preset("none", "No cuts: everything is sent as recorded.", ()),
     Preset(
         "careful",
-        "Ours: large results keep both ends from the start, stale ones shrink in batches of at least 20,000 tokens.",
+        "Our own: large results keep both ends from insertion on, stale ones shrink in batches of 20,000 tokens or "
+        "more.",
         (
             f"trim-at-insertion:threshold=24000,head=8000,tail=8000,{_TRIMMED}",
             (
@@ -52,106 +53,154 @@ _ALL = (
     ),
     Preset(
         "aggressive",
-        "Ours: large results keep both ends from the start, stale ones a few lines, cut as soon as they are stale.",
+        "Our own: large results keep both ends from insertion on, stale ones a few lines, cut as soon as they are "
+        "stale.",
         (
             f"trim-at-insertion:per-tool=true,{_TRIMMED}",
             f"tiered-stale:confirmation=100,action=200,data=300,search=400,default=400,never-longer=true,{_PROCESSED}",
         ),
         fits_session=True,
     ),
-    Preset("hynous", "Tiered truncation as its design document has it.", ("tiered-stale",)),
-    Preset("hynous-shipped", "Tiered truncation as the program ships it.", ("tiered-stale:variant=shipped",)),
+    Preset("hynous", "Tiered limits, as in Hynous' design document.", ("tiered-stale",)),
+    Preset("hynous-shipped", "Tiered limits, as Hynous ships them.", ("tiered-stale:variant=shipped",)),
     Preset(
         "micro-x",
-        "The micro-x agent loop: a cap at insertion, and a token budget.",
+        "Cap at insertion, then a token budget, as the micro-x agent loop had them.",
         ("cap-at-insertion", "token-budget:variant=shipped"),
     ),
     Preset(
         "micro-x-summary",
-        "The micro-x agent loop as it is now: a cap at insertion, and a summary at a threshold.",
+        "Cap at insertion, then a summary at a threshold, as in today's micro-x agent loop.",
         ("cap-at-insertion", "summarize"),
         fits_session=True,
     ),
-    Preset("smart-retention", "The focus agent's projection.", ("smart-retention:variant=shipped",)),
-    Preset("keep-recent", "The projection smart retention took the place of.", ("keep-recent",)),
-    Preset("odincode", "OdinCode: the newest three results.", ("clear-old:variant=shipped",)),
     Preset(
-        "hermes-proposal", "Hermes' proposal: trimming at insertion, by tool.", ("trim-at-insertion:per-tool=true",)
+        "smart-retention", "Smart retention by tool, as the focus agent ships it.", ("smart-retention:variant=shipped",)
     ),
-    Preset("utah", "Utah: prune old results in two tiers.", ("prune-old",)),
-    Preset("anthropic", "The Anthropic API's clearing of tool uses.", ("anthropic-clear-tool-uses",)),
+    Preset("keep-recent", "Newest 30 results only, the focus agent's rule before smart retention.", ("keep-recent",)),
+    Preset(
+        "odincode", "Newest three results whole, older ones cleared, as in OdinCode.", ("clear-old:variant=shipped",)
+    ),
+    Preset(
+        "hermes-proposal",
+        "Trimming at insertion by tool, as proposed for Hermes.",
+        ("trim-at-insertion:per-tool=true",),
+    ),
+    Preset("utah", "Old results pruned in two tiers, as in Utah.", ("prune-old",)),
+    Preset("anthropic", "Old tool uses cleared, as in the Anthropic API.", ("anthropic-clear-tool-uses",)),
     Preset(
         "claude-code",
-        "Claude Code's microcompact as its builds around 2.0.76 were read; not confirmed by its makers.",
+        "Old tool uses cleared, as read from Claude Code builds around 2.0.76 (microcompact); not confirmed by its "
+        "makers.",
         ("anthropic-clear-tool-uses:trigger=40000,clear-at-least=20000",),
     ),
-    Preset("langchain", "LangChain's context editing.", ("langchain-clear-tool-uses",)),
-    Preset("langchain-summary", "LangChain's summarization.", ("langchain-summarization",), fits_session=True),
+    Preset("langchain", "Old tool results cleared, as in LangChain's context editing.", ("langchain-clear-tool-uses",)),
+    Preset(
+        "langchain-summary",
+        "Older messages summarized, as in LangChain.",
+        ("langchain-summarization",),
+        fits_session=True,
+    ),
     Preset(
         "deepagents",
-        "deepagents: eviction to files, then summarization.",
+        "Large results moved to files, older messages summarized, as in deepagents.",
         ("deepagents-evict", "langchain-summarization"),
         fits_session=True,
     ),
-    Preset("opencode", "OpenCode with pruning switched on.", ("opencode-truncate", "opencode-prune")),
-    Preset("opencode-dcp", "OpenCode's pruning plug-in.", ("dcp-dedupe", "dcp-purge-errors")),
-    Preset("codex", "Codex: truncation at insertion.", ("codex-truncate",)),
+    Preset(
+        "opencode",
+        "Truncation at insertion, old output pruned, as in OpenCode with pruning on.",
+        ("opencode-truncate", "opencode-prune"),
+    ),
+    Preset(
+        "opencode-dcp",
+        "Repeated and failed calls pruned, as in OpenCode's DCP plug-in.",
+        ("dcp-dedupe", "dcp-purge-errors"),
+    ),
+    Preset("codex", "Truncation at insertion, as in Codex.", ("codex-truncate",)),
     Preset(
         "gemini-cli",
-        "Gemini CLI: truncation at insertion, then compression and masking.",
+        "Truncation at insertion, then compression and masking, as in Gemini CLI.",
         ("gemini-truncate", "gemini-compress", "gemini-mask"),
         fits_session=True,
     ),
-    Preset("cline", "Cline: duplicate reads and truncation.", ("cline-truncate",)),
-    Preset("cline-4", "Cline since version 4: compaction.", ("cline-compaction",), fits_session=True),
-    Preset("roo", "Roo Code: the sliding window.", ("roo-truncate",)),
-    Preset("swe-agent", "SWE-agent: the last five observations.", ("last-observations",)),
-    Preset("openhands", "OpenHands: its condenser.", ("openhands-condenser",), fits_session=True),
-    Preset("openhands-masking", "OpenHands 0.x: observation masking.", ("mask-observations",)),
-    Preset("openclaw", "OpenClaw: pruning once the provider's cache has run out.", ("openclaw-prune",)),
+    Preset(
+        "cline",
+        "Duplicate reads dropped, then half of the messages, as in Cline before version 4.",
+        ("cline-truncate",),
+    ),
+    Preset(
+        "cline-4",
+        "Compaction near the end of the window, as in Cline since version 4.",
+        ("cline-compaction",),
+        fits_session=True,
+    ),
+    Preset("roo", "Oldest half of the messages hidden near the end of the window, as in Roo Code.", ("roo-truncate",)),
+    Preset("swe-agent", "Newest five observations only, as in SWE-agent.", ("last-observations",)),
+    Preset(
+        "openhands",
+        "Middle of the conversation summarized, as in OpenHands.",
+        ("openhands-condenser",),
+        fits_session=True,
+    ),
+    Preset("openhands-masking", "Old observations masked, as in OpenHands 0.x.", ("mask-observations",)),
+    Preset("openclaw", "Old results pruned once the cache has expired, as in OpenClaw.", ("openclaw-prune",)),
     Preset(
         "openclaw-2026.9",
-        "OpenClaw 2026.9: what was pruned once the cache has run out stays so.",
+        "Old results pruned permanently once the cache has expired, as in OpenClaw 2026.9.",
         ("openclaw-prune:variant=2026.9",),
     ),
     Preset(
         "openclaw-server",
-        "OpenClaw 2026.9 with an Anthropic key: what it asks the API to clear, in a window of 200,000 tokens.",
+        "Tool uses cleared by the API, as OpenClaw 2026.9 requests it with an Anthropic key and a 200,000-token "
+        "window.",
         ("anthropic-clear-tool-uses:trigger=60000,clear-at-least=12500",),
     ),
-    Preset("hermes", "Hermes: large results in files, and the pre-pass.", ("store-large", "hermes-prepass")),
+    Preset(
+        "hermes",
+        "Large results in files, old ones pruned before compression, as in Hermes.",
+        ("store-large", "hermes-prepass"),
+    ),
     Preset(
         "hermes-pruning",
-        "Hermes with its proactive prune switched on.",
+        "Large results in files, old ones pruned early and before compression, as in Hermes with proactive pruning on.",
         ("store-large", "hermes-proactive-prune", "hermes-prepass"),
     ),
     Preset(
         "hermes-0.21",
-        "Hermes 0.21: large results in files, those of MCP servers sooner, and a pre-pass that spares less.",
+        "Large results in files, MCP results sooner, and a pre-pass that spares less, as in Hermes 0.21.",
         ("store-large:mcp-limit=50000", "hermes-prepass:version=0.21"),
     ),
     Preset(
         "hermes-0.22",
-        "Hermes 0.22: large results in files, and a pre-pass that leaves calls whole.",
+        "Large results in files, and a pre-pass that leaves calls whole, as in Hermes 0.22.",
         ("store-large:mcp-limit=50000", "hermes-prepass:version=0.22"),
     ),
-    Preset("headroom", "Headroom: reads of files that were changed since.", ("headroom-stale-reads",)),
+    Preset("headroom", "Reads of changed files replaced, as in Headroom.", ("headroom-stale-reads",)),
     Preset(
         "cozempic",
-        "Cozempic: what its standard prescription does to results.",
+        "Results trimmed and aged, stale reads replaced, as in Cozempic's standard prescription.",
         ("cozempic-trim", "cozempic-age", "cozempic-stale-reads"),
     ),
-    Preset("pi", "pi: truncation at insertion, then compaction.", ("pi-truncate", "pi-compaction"), fits_session=True),
+    Preset(
+        "pi", "Truncation at insertion, then compaction, as in pi.", ("pi-truncate", "pi-compaction"), fits_session=True
+    ),
     Preset(
         "pi-1.5",
-        "pi 1.5: truncation at insertion, then compaction, within a run too.",
+        "Truncation at insertion, then compaction, also during a run, as in pi 1.5.",
         ("pi-truncate:version=1.5", "pi-compaction:version=1.5"),
         fits_session=True,
     ),
-    Preset("strands", "Strands: the sliding window.", ("strands-window",)),
-    Preset("agent-framework", "Microsoft's agent framework: its context window strategy.", ("maf-context-window",)),
-    Preset("adk", "Google's ADK: the context filter.", ("adk-filter",)),
-    Preset("vercel", "Vercel's AI SDK: pruneMessages as its documentation calls it.", ("vercel-prune",)),
+    Preset("strands", "Sliding window of messages, as in Strands.", ("strands-window",)),
+    Preset(
+        "agent-framework",
+        "Conversation fitted to the context window, as in Microsoft's agent framework.",
+        ("maf-context-window",),
+    ),
+    Preset("adk", "Newest runs only, as in the context filter of Google's ADK.", ("adk-filter",)),
+    Preset(
+        "vercel", "Reasoning and old tool uses pruned, as in the documentation of Vercel's AI SDK.", ("vercel-prune",)
+    ),
 )
 
 PRESETS = {preset.name: preset for preset in _ALL}

@@ -225,4 +225,4 @@ def suggestion(name: str, known: Iterable[str]) -> str:
     """Return `; did you mean 'x'?` for the nearest known name, or a list of all names if none is close."""
     names = list(known)
     near = get_close_matches(name, names, n=1, cutoff=0.5)
-    return f"; did you mean {near[0]!r}?" if near else f"; there is {', '.join(names)}"
+    return f"; did you mean {near[0]!r}?" if near else f"; available: {', '.join(names)}"

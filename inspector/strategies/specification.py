@@ -48,7 +48,7 @@ def read_specification(line: str) -> tuple[str, dict[str, list[SpecifiedValue]]]
         key, equals, value = item.partition("=")
         key = key.strip()
         if not equals or not key:
-            raise SpecificationError(f"{name}: {item.strip()!r} is not parameter=value")
+            raise SpecificationError(f"{name}: {item.strip()!r} is not of the form parameter=value")
         if key in items:
             raise SpecificationError(f"{name}: {key} is given twice")
         items[key] = [_part(name, key, part) for part in _split(value, "+")]

@@ -76,7 +76,7 @@ class AnalysisScreen(SessionScreen[CloseResult | None], SingleResultScreen[Close
         """The newest outcome. If the file was rewritten, the previous one until it is replayed again."""
         self._known = self.controller.outcome or self._known
         if self._known is None:
-            raise AssertionError("opened before anything was replayed")
+            raise AssertionError("opened before the first replay")
         return self._known
 
     def show_outcome(self) -> None:

@@ -125,7 +125,7 @@ class InspectorApp(ThemedApp, EndingApp, GatedApp, DraggingApp, CollectingApp, P
         self._process = process
         self.settings = settings or load_settings()
         if not self._use_theme(self.settings.theme):
-            problem = f"there is no theme {self.settings.theme!r}; using dark. There are {', '.join(THEMES)}"
+            problem = f"unknown theme {self.settings.theme!r}; using dark. Available: {', '.join(THEMES)}"
             self.settings = self.settings._replace(problems=(*self.settings.problems, problem))
             self._use_theme("dark")
 
@@ -372,7 +372,7 @@ class InspectorApp(ThemedApp, EndingApp, GatedApp, DraggingApp, CollectingApp, P
         try:
             self.settings = save_setting(self.settings, name, value)
         except OSError as error:
-            self.notify(f"the setting could not be kept: {error.strerror}", severity="warning", markup=False)
+            self.notify(f"cannot save the setting: {error.strerror}", severity="warning", markup=False)
 
     @on(InspectScreen.SettingChanged)
     def _setting_changed(self, event: InspectScreen.SettingChanged) -> None:
@@ -410,7 +410,7 @@ class InspectorApp(ThemedApp, EndingApp, GatedApp, DraggingApp, CollectingApp, P
         except OSError as error:
             told = ""
             reason = error.strerror or str(error)
-            self.notify(f"the picture could not be saved: {reason}", severity="error", markup=False)
+            self.notify(f"cannot save the picture: {reason}", severity="error", markup=False)
         if told:
             self.notify(one_line(told), markup=False)
 
@@ -436,5 +436,7 @@ class InspectorApp(ThemedApp, EndingApp, GatedApp, DraggingApp, CollectingApp, P
                 yield PaletteCommand(
                     f"Use the {name} theme", words, partial(self.action_use_theme, name), also="colour color"
                 )
-        yield PaletteCommand("Use the other themes", "Any of Textual's", self.action_change_theme, also="colour color")
+        yield PaletteCommand(
+            "Use the other themes", "All Textual themes", self.action_change_theme, also="colour color"
+        )
         yield from app_commands(screen)

@@ -72,4 +72,4 @@ async def settled(pilot: Pilot[None]) -> None:
         if is_newest and is_assessed:
             await pilot.pause(5 * SECONDS_BETWEEN_LOOKS)
             return
-    raise TimeoutError("the session was not ready in time")
+    raise TimeoutError("timed out: the session was not fully counted and replayed in time")

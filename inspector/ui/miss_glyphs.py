@@ -67,7 +67,7 @@ def dollars(figure: Figure) -> str:
 
 def recached(miss: CacheMiss) -> str:
     """Format the tokens that were not read from the cache."""
-    return f"{ON_SCREEN.short(miss.tokens)} tokens re-cached"
+    return f"{ON_SCREEN.short(miss.tokens)} tokens rewritten"
 
 
 def costs(miss: CacheMiss) -> str:
@@ -89,4 +89,4 @@ def miss_notes(miss: CacheMiss) -> tuple[str, ...]:
 
 def none_missed(found: CacheMisses) -> str:
     """Return the text to show if there are no cache misses."""
-    return "no cache misses" if found.has_cache else "this session reports no cache usage"
+    return "no cache misses" if found.has_cache else "no cache usage reported for this session"

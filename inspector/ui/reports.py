@@ -58,11 +58,11 @@ KEYS_TO_OPEN = "w b"
 """Keys that open a saved page."""
 
 REPORT_FORMS = (
-    ReportForm(PAGE, "page", "A page with charts that any browser opens; it loads nothing.", ".html", "text/html"),
+    ReportForm(PAGE, "page", "An HTML page with charts. It loads nothing from the network.", ".html", "text/html"),
     ReportForm("md", "Markdown", "For pull requests and wikis.", ".md", "text/markdown"),
-    ReportForm("text", "text", "What inspector report prints.", ".txt", "text/plain"),
-    ReportForm("csv", "CSV", "For spreadsheets, a row a call.", ".csv", "text/csv"),
-    ReportForm("json", "JSON", "Every figure, for programs.", ".json", "application/json"),
+    ReportForm("text", "text", "The output of inspector report.", ".txt", "text/plain"),
+    ReportForm("csv", "CSV", "For spreadsheets, one row per call.", ".csv", "text/csv"),
+    ReportForm("json", "JSON", "Every figure, as input for programs.", ".json", "application/json"),
 )
 GROUP = "report"
 """Worker group: one report is computed at a time."""
@@ -75,7 +75,7 @@ SECONDS_OF_PATH = 15.0
 """Long enough to copy the path of the report."""
 SHARE_OF_NOTICE, CELLS_AROUND_NOTICE = 0.9, 6
 """Maximum share of the screen width for a notice, and the cells its frame takes."""
-NO_TEXTS = "It holds figures, names of tools and the session's id and path, none of its texts."
+NO_TEXTS = "Contains figures, tool names, and the session's id and path, but no session text."
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -209,12 +209,12 @@ class ReportDialog(SaveDialog):  # its bindings have their own names in keymaps
             for form in REPORT_FORMS
         ]
         problem = partial(problem_with_report, session=session)
-        super().__init__("Save a report to send", "as", forms, problem, turns="tab changes the form")
+        super().__init__("Save a report", "as", forms, problem, turns="tab changes the format")
 
 
 def problem_with_report(text: str, session: Path) -> str:
     """Return why the report cannot be saved at this path, or an empty string."""
-    return problem_with_target(expanded(text), session) if text.strip() else "is no name"
+    return problem_with_target(expanded(text), session) if text.strip() else "is not a valid file name"
 
 
 class ReportWriter:
@@ -244,7 +244,7 @@ class ReportWriter:
         """
         controller, outcome = self._controller, self._controller.outcome
         if outcome is None:
-            controller.host.tell("there is nothing to report on yet")
+            controller.host.tell("nothing to report yet")
             return
         plans, about = _reported_plans(outcome)
         dialog = ReportDialog(controller.path, about, datetime.now().astimezone())
@@ -298,12 +298,12 @@ class ReportWriter:
                 path.parent.mkdir(parents=True, exist_ok=True)
                 write_user_file(path, found.text.encode())
             except OSError as error:
-                tell(f"{display_path(path)} could not be written: {error.strerror}", is_problem=True)
+                tell(f"cannot write {display_path(path)}: {error.strerror}", is_problem=True)
             else:
                 hint = ""
                 if form.name == PAGE:
                     self.page = path
-                    hint = f"{KEYS_TO_OPEN} {'copies its path' if why_not_shown(os.environ) else 'opens it'}"
+                    hint = f"{KEYS_TO_OPEN} {'copies the path' if why_not_shown(os.environ) else 'opens it'}"
                 tell(f"report saved{f', {hint},' if hint else ''} in {display_path(path.parent)}: {path.name}")
                 # The path may not fit in one line, and the user may want to copy it.
                 where = "\n".join(filter(None, (_in_lines(display_path(path), self._app.size.width), hint)))
@@ -313,9 +313,9 @@ class ReportWriter:
         """Open the last saved page in the browser, or copy its path if there is no browser."""
         page, host = self.page, self._controller.host
         if page is None:
-            host.tell("no page was saved here yet: w w saves one")
+            host.tell("no saved page yet: w w saves one")
         elif not is_file(page):
-            host.tell(f"{display_path(page)} is not there any more: w w saves it again", is_problem=True)
+            host.tell(f"{display_path(page)} no longer exists: w w saves it again", is_problem=True)
         else:
 
             def work(post: Post[str], is_cancelled: IsCancelled) -> None:  # noqa: ARG001  soon done
@@ -342,5 +342,5 @@ def _in_lines(path: str, width: int) -> str:
 def _reported_plans(outcome: Outcome) -> tuple[list[Plan], str]:
     """Return the plans to report on (empty for the best plan) and a sentence about them."""
     if outcome.plan.strategies:
-        return [outcome.plan], "It shows the session with and without your plan."
-    return [], "No strategy is on: it says what the session cost, and suggests the best plan, found first."
+        return [outcome.plan], "It compares the session with and without your plan."
+    return [], "No strategy is on. It reports the cost of the session and suggests the best plan."

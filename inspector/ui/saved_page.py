@@ -34,10 +34,10 @@ def why_not_shown(environment: Mapping[str, str], platform: str = sys.platform) 
         platform: Value of `sys.platform`.
     """
     if any(environment.get(name) for name in ("SSH_CONNECTION", "SSH_TTY", "SSH_CLIENT")):
-        return "over SSH no browser can be opened"
+        return "cannot open a browser over SSH"
     has_display = environment.get("DISPLAY") or environment.get("WAYLAND_DISPLAY")
     if platform not in _HAS_NO_DISPLAY_SERVER and not has_display:
-        return "without a display no browser can be opened"
+        return "cannot open a browser without a display"
     return ""
 
 
@@ -69,7 +69,7 @@ def open_in_browser(page: Path) -> str:
                 command, stdin=nowhere, stdout=nowhere, stderr=nowhere, start_new_session=True
             )
         except OSError as error:
-            return f"no browser could be started ({error.strerror})"
+            return f"cannot start a browser ({error.strerror})"
         if started.wait(SECONDS_TO_START):
-            return "the browser could not be opened"
+            return "cannot open the browser"
     return ""

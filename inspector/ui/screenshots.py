@@ -150,7 +150,7 @@ def picture_of_chart(chart: ContextChart, size: tuple[int, int] = CHART_SIZE, ti
     from inspector.ui.toolkit.line_view import strip_of
 
     if chart.series is None:
-        raise ValueError("a chart without a series has nothing on it")
+        raise ValueError("cannot draw a chart without data")
     width, height = size
     console = Console(
         width=width,
@@ -200,14 +200,12 @@ def suggested_path(session: Path, subject: PictureSubject, now: datetime, folder
 
 
 WORDS = {
-    PictureSubject.SCREEN: "the screen, masked",
-    PictureSubject.CHART: "the context chart alone",
-    PictureSubject.SCREEN_AS_IT_IS: "the screen as it is",
+    PictureSubject.SCREEN: "the screen, secrets masked",
+    PictureSubject.CHART: "the context chart only",
+    PictureSubject.SCREEN_AS_IT_IS: "the screen, unmasked",
 }
 
-HELP = (
-    "An SVG picture for any browser. Masked: the secrets and names of users that are found, so look before you send it."
-)
+HELP = "An SVG picture for any browser. Masking hides detected secrets and user names; check it before you share it."
 
 
 class PictureDialog(SaveDialog):  # its bindings have their own names in keymaps
@@ -222,16 +220,16 @@ class PictureDialog(SaveDialog):  # its bindings have their own names in keymaps
             paths: Available subjects, each with its suggested path.
         """
         subjects = [SaveChoice(WORDS[subject], HELP, path) for subject, path in paths.items()]
-        super().__init__("Save a picture", "of", subjects, problem_with_picture, turns="tab changes")
+        super().__init__("Save a picture", "of", subjects, problem_with_picture, turns="tab switches")
 
 
 def problem_with_picture(text: str) -> str:
     """Return why the picture cannot be saved at this path, or an empty string."""
     if not text.strip():
-        return "is no name"
+        return "is not a valid file name"
     path = expanded(text)
     if path.suffix.lower() not in ("", SUFFIX):
-        return f"is no {SUFFIX} file; name one"
+        return f"is not a {SUFFIX} file"
     return problem_with_target(path)
 
 

@@ -130,7 +130,7 @@ class SessionScreen(Screen[Left]):
         if items:
             open_over(self, MenuScreen(key, self.MENU_TITLES[key], items))
         else:
-            self.tell("there is nothing to choose from here")
+            self.tell("nothing to choose from here")
 
     def run_dialog(self, dialog: Coroutine[Any, Any, None], description: str) -> None:
         """Run a dialog, one at a time.
@@ -211,15 +211,19 @@ def how_tokens_are_known(controller: SessionController) -> str:
         return f"tokens {table.counter.name}"
     scale = outcome.inputs.scale
     if scale.borrowed:
-        return f"prompts by the {_whose_fit(scale)}"
+        return f"prompts {_whose_fit(scale)}"
     if scale.known.value != "calibrated" or isnan(scale.calibration.residual):
         return f"tokens {scale.known.value}"
-    return f"prompts fitted ±{ON_SCREEN.share(max(scale.calibration.residual, LEAST_RESIDUAL))}"
+    return f"prompts calibrated ±{ON_SCREEN.share(max(scale.calibration.residual, LEAST_RESIDUAL))}"
 
 
 def _whose_fit(scale: TokenScale) -> str:
     """Name the source of a borrowed fit in two or three words. The explanation of a figure has the details."""
-    return "parent's fit" if scale.lender is None or scale.lender.is_parent else "earlier session's fit"
+    return (
+        "calibrated by parent session"
+        if scale.lender is None or scale.lender.is_parent
+        else "calibrated by earlier session"
+    )
 
 
 def scale_words(scale: TokenScale, call: int | None = None) -> str:
@@ -229,6 +233,6 @@ def scale_words(scale: TokenScale, call: int | None = None) -> str:
         scale: Scale from local counts to the provider's counts.
         call: The call of the prompt; None for several calls.
     """
-    known = "fitted" if scale.known.value == "calibrated" else _whose_fit(scale) if scale.borrowed else "estimated"
+    known = "calibrated" if scale.known.value == "calibrated" else _whose_fit(scale) if scale.borrowed else "estimated"
     ratio = "" if call is None else f", local × {scale.ratio[call]:.2f}"  # noqa: RUF001  a multiplication is meant
     return f"{'tokens' if call is None else 'in prompt'}: {known}{ratio}"

@@ -62,43 +62,42 @@ SETTINGS = {
             "theme",
             '"dark"',
             "`dark`, `light`, `contrast`, `colour-blind`, `ansi`, or the name of any Textual theme",
-            "The colours; `ansi` are the terminal's own. With `NO_COLOR` in the environment there are none.",
+            "Color theme; `ansi` uses the terminal's colors. With `NO_COLOR` in the environment there are none.",
             _is_name,
         ),
         Described(
             "runs_per_day",
             f"{ASSUMED_RUNS.number:g}",
             f"a number above 0, at most {MOST_RUNS:,}",
-            "How many such sessions run in a day: what a saving is projected with.",
+            "Number of such sessions per day, used to project savings.",
             _is_runs,
         ),
         Described(
             "log_scale",
             "false",
             "`true` or `false`",
-            "Whether the timeline's bars are drawn in ratios, so that short rows are seen beside long ones.",
+            "Draw the timeline's bars on a logarithmic scale, so that short rows are visible next to long ones.",
             _is_switch,
         ),
         Described(
             "keep_list",
             "true",
             "`true` or `false`",
-            "Whether what the list says of each session is kept in the cache folder: long lists are there at once.",
+            "Cache the session list in the cache folder, so that long lists open at once.",
             _is_switch,
         ),
         Described(
             "keep_results",
             "true",
             "`true` or `false`",
-            "Whether `tune` and reports keep each session's results in the cache folder: a second run reads only what "
-            "is new.",
+            "Cache the results of `tune` and reports in the cache folder, so that a second run only reads new data.",
             _is_switch,
         ),
         Described(
             "keymap",
             "empty",
             "a table of keys by name",
-            "Other keys for anything, by the names in docs/keys.md; several stand with commas between them.",
+            "Custom keys, by the names in docs/keys.md. Separate several keys with commas.",
             _is_table_of_keys,
         ),
     )
@@ -196,8 +195,8 @@ def _problem(name: str, value: object) -> str:
     described = SETTINGS.get(name)
     if described is None:
         near = get_close_matches(name, SETTINGS, n=1)
-        meant = f"did you mean {near[0]}?" if near else f"there are {', '.join(SETTINGS)}"
-        return f"{name} is no setting; {meant}"
+        meant = f"did you mean {near[0]}?" if near else f"available: {', '.join(SETTINGS)}"
+        return f"unknown setting {name}; {meant}"
     if not described.accepts(value):
         shown = repr(value) if len(repr(value)) < LONGEST_SHOWN else "that"
         return f"{name} takes {described.takes.replace('`', '')}, not {shown}; using {described.default}"
@@ -249,5 +248,5 @@ def problem_with_runs(text: str) -> str:
     try:
         runs = float(text.replace(",", ""))
     except ValueError:
-        return f"{text!r} is no number"
+        return f"{text!r} is not a number"
     return "" if 0 < runs <= MOST_RUNS else f"a number above 0, at most {MOST_RUNS:,}"

@@ -122,5 +122,5 @@ def watch_terminal(terminal: int, loop: asyncio.AbstractEventLoop, leave: Callab
 
 def told_of(error: BaseException, path: Path | None) -> str:
     """Describe a crash in one line."""
-    where = f"its traceback is in {path}" if path is not None else "its traceback could not be kept"
-    return f"inspector: this is a bug: {reason_of(error)}; {where}"
+    where = f"traceback in {path}" if path is not None else "the traceback could not be saved"
+    return f"inspector crashed: {reason_of(error)}; {where}"

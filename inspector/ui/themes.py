@@ -228,8 +228,8 @@ _BY_NAME: Final = {theme.name: theme for theme in THEMES.values()}
 THEME_WORDS: Final = {
     "dark": "dark background",
     "light": "light background",
-    "contrast": "black background, all text as bright as can be",
-    "colour-blind": "blue for what is good, orange and yellow for the rest",
-    "ansi": "the terminal's own colours",
+    "contrast": "black background, all text at full brightness",
+    "colour-blind": "blue for good values, orange and yellow for the rest",
+    "ansi": "the terminal's colors",
 }
 """Descriptions of the themes."""

@@ -75,7 +75,7 @@ MOST_PATIENCE: Final = 12.0
 LONG_PATIENCE: Final = 25.0
 """Timeout for comparing all plans, on which the end of the tour depends."""
 
-LAST_WORD: Final = "The keys are yours. `?` says what they do here, `w s` saves the plan, `w e` exports it, `q` leaves."
+LAST_WORD: Final = "You have control now. `?` lists the keys, `w s` saves the plan, `w e` exports it, `q` quits."
 SECONDS_OF_LAST_WORD: Final = 12.0
 
 LEAVING: Final = ("q", "ctrl+q", "ctrl+c")
@@ -353,16 +353,20 @@ async def _leave_tune(tour: Tour) -> None:
 
 STEPS: Sequence[TourStep] = (
     TourStep(
-        "An agent at work. Each row is a part of its context, each bar how many tokens that part takes.", 3, _follow
+        "An agent at work. Each row is a part of its context, each bar shows how many tokens it takes.", 3, _follow
     ),
-    TourStep("Every call sends all of it again. The context fills up, until it is compacted (▲).", 1.5, _watch),
-    TourStep("`[` and `]` go to another call: everything is shown as the model saw it then.", 2.5, _look_back),
-    TourStep("`M` says why it cost so much: calls that missed the prompt cache, and what prevents it.", 4, _ask_why),
-    TourStep("`1` switches a strategy on: results are cut once the model has answered them. ░ is cut.", 4, _switch_on),
-    TourStep("`p` goes to the plan. Drag a limit: every call is replayed, cache misses included.", 3, _drag),
-    TourStep("`g x` goes to what was cut: what is left of it, what is gone, and by which rule.", 3, _see_a_cut),
-    TourStep("`t` opens the limit that matters most here: cost over its whole range, and the knee.", 4, _tune),
-    TourStep("`c` replays every strategy and preset. `*` goes to the one that saves most net.", 6, _leave_tune),
-    TourStep("`⏎` uses it. Below: what it saves in this session, and in a month of such sessions.", 6, _take),
+    TourStep("Every call sends the whole context again. It fills up until it is compacted (▲).", 1.5, _watch),
+    TourStep("`[` and `]` go to another call and show the context as the model saw it then.", 2.5, _look_back),
+    TourStep("`M` explains the cost: calls that missed the prompt cache, and how to avoid that.", 4, _ask_why),
+    TourStep(
+        "`1` switches a strategy on. It cuts results that the model has already answered. ░ is cut.", 4, _switch_on
+    ),
+    TourStep("`p` goes to the plan. Drag a limit, and every call is replayed, including cache misses.", 3, _drag),
+    TourStep("`g x` goes to a cut: the text that is left, the text that is gone, and the rule.", 3, _see_a_cut),
+    TourStep("`t` opens the limit with the largest effect: the cost over its whole range, and the knee.", 4, _tune),
+    TourStep(
+        "`c` replays every strategy and built-in plan. `*` goes to the one with the largest net saving.", 6, _leave_tune
+    ),
+    TourStep("`⏎` uses it. Below are the savings for this session and for a month of such sessions.", 6, _take),
 )
 """Steps in order, with reading times in seconds at speed 1. The whole tour takes less than 90 seconds."""

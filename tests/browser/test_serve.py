@@ -168,7 +168,7 @@ def test_a_window_beyond_the_last_says_so_and_one_that_is_loaded_again_is_none(c
         page.reload()
         until(page, lambda: len(terminal.sockets) == 2)
         until_it_takes_keys(page, terminal)
-        ended = page.get_by_text("The screen was left.")
+        ended = page.get_by_text("The screen was closed.")
 
         def has_ended() -> bool:
             # A page that is just loaded again may be shown a moment before its keys are sent.

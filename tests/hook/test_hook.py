@@ -215,7 +215,7 @@ def test_an_id_kept_of_two_sessions_is_answered_with_both_and_recalled_of_the_on
     outcome = run_program("recall", "toolu_twice")
     assert (outcome.code, outcome.out) == (2, "")
     for session in ("s-1", "s-2", "s-3"):
-        assert f"{session}:toolu_twice (original of Bash, kept by the hook, 4 characters)" in outcome.complaint
+        assert f"{session}:toolu_twice (original of Bash, stored by the hook, 4 characters)" in outcome.complaint
     assert run_program("recall", "s-1:toolu_twice").out == "one\n"
     assert run_program("recall", "s-2:toolu_twice", "--lines", "1").out == "two\n"
     assert run_program("recall", "s-4:toolu_twice").code == 1

@@ -127,7 +127,7 @@ def test_settings_that_are_not_understood_are_left_alone(plan: Path, settings: P
 
 def test_what_a_hook_cannot_do_is_said_with_where_it_can_run(tmp_path: Path, settings: Path) -> None:
     outcome = install("careful", "--yes")
-    assert "tiered-stale is not applied by the hook: it changes results the model has already seen" in outcome.err
+    assert "the hook does not apply tiered-stale: it changes results the model has already seen" in outcome.err
     assert "inspector help adapters" in outcome.err
     retroactive = tmp_path / "stale.toml"
     retroactive.write_text('[[strategies]]\nname = "tiered-stale"\n')
@@ -199,5 +199,5 @@ def test_what_a_hook_does_of_a_strategy_in_part_is_said(tmp_path: Path, settings
     outcome = install(storing, "--yes")
     assert outcome.code == 0
     assert settings.exists()
-    assert "store-large is applied by the hook in part: its batch budget" in outcome.err
-    assert "pi-truncate is not applied by the hook: it depends on the file and lines" in outcome.err
+    assert "the hook applies store-large in part: its batch budget" in outcome.err
+    assert "the hook does not apply pi-truncate: it depends on the file and lines" in outcome.err

@@ -115,7 +115,7 @@ def test_a_result_without_an_id_of_its_own_is_named_by_its_place() -> None:
 
 def test_an_id_that_begins_like_an_option_is_taken_for_an_id() -> None:
     outcome = run_program("recall", "--", "-dash", SAMPLE)
-    assert "no tool result is called -dash" in outcome.complaint
+    assert "no tool result has the id -dash" in outcome.complaint
 
 
 def test_the_markers_of_described_systems_say_nothing_more_than_they_did() -> None:

@@ -230,7 +230,7 @@ def test_a_cost_with_a_part_nobody_has_a_price_for_is_at_least_so_much_and_a_rep
     assert figure.is_lower_bound
     notes = " ".join(caveats(inputs))
     assert "1 call: turbo" in notes
-    assert "nothing here has a price for turbo" in notes
+    assert "no price is available for turbo" in notes
     (less := tmp_path / "less").mkdir()
     assert not replay(inputs_of(less, [{"service_tier": "flex"}]), Plan()).figures.cost_usd.is_lower_bound
 

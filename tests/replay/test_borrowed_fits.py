@@ -303,7 +303,7 @@ def test_a_fork_of_codex_whose_copied_calls_are_none_of_its_own_borrows_from_its
 
     assert len(inputs.history.session.calls) == 4
     assert scale_words(inputs.scale) == "tokens: earlier session's fit"
-    assert inputs.scale.borrowed == f"fitted to 30 calls of gpt-5.4 in the session that this one goes on from, {PARENT}"
+    assert inputs.scale.borrowed == f"fitted to 30 calls of gpt-5.4 in the session that this one continues, {PARENT}"
     assert np.abs(inputs.scale.prompt[:-1] / inputs.recorded.prompt - 1).max() < 0.005
 
 

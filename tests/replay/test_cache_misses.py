@@ -277,7 +277,7 @@ def test_what_the_provider_says_counts_and_is_exact(reason: str) -> None:
     miss = misses_of(session).misses[0]
 
     assert (miss.cause, miss.derived, miss.known) == (REPORTED[reason], MissCause.TTL_EXPIRED_5M, HowKnown.EXACT)
-    assert f"the provider says {reason}, 8,000 tokens missed" in told(miss, session)
+    assert f"the provider reports {reason}, 8,000 tokens missed" in told(miss, session)
 
 
 @pytest.mark.parametrize("reason", ["unavailable", "previous_message_not_found", "a reason to come"])
@@ -346,7 +346,7 @@ def test_a_model_whose_cache_nobody_knows_misses_what_its_provider_reports_other
 
     assert [(miss.call, miss.cause) for miss in found.misses] == [(2, MissCause.LIKELY_SERVER_SIDE)]
     assert told(found.misses[0], session) == (
-        "same model, same beginning: the provider promises no hit; 1 h 6 min after call 2"
+        "same model, same prefix: a hit is not guaranteed; 1 h 6 min after call 2"
     )
     assert found.misses[0].usd.value is None
 
@@ -438,7 +438,7 @@ def test_the_four_rewrites_of_a_long_session_are_a_model_an_effort_and_two_pause
     assert [miss.derived for miss in found.misses] == [miss.cause for miss in found.misses]
     assert found.misses[0].reported == ReportedMiss("model_changed", 117_962)
     assert found.misses[0].evidence.models == ("claude-fable-5", "claude-opus-4-8")
-    assert told(found.misses[1], session) == "high before, xhigh now; the provider could not say"
+    assert told(found.misses[1], session) == "high before, xhigh now; the provider could not determine the cause"
 
 
 def by_hand(session: Session, *, to_hour: bool) -> float:

@@ -86,8 +86,8 @@ def test_all_of_it_is_said_in_a_sentence_and_in_phrases_with_how_it_is_known() -
     said = said_of(found)
 
     assert said == (
-        f"the only compaction removed {found.removed.value:,.0f} tokens (fitted); cache misses after it: "
-        f"{found.recached.tokens:,} tokens re-cached, cost of re-caching ${found.recached.usd.value:.3f}; "
+        f"the only compaction removed {found.removed.value:,.0f} tokens (calibrated); cache misses after it: "
+        f"{found.recached.tokens:,} tokens rewritten, cost of rewrites ${found.recached.usd.value:.3f}; "
         "1 request for summaries cost $0.30"
     )
     estimated = found._replace(compactions=3, removed=dataclasses.replace(found.removed, known=HowKnown.ESTIMATED))

@@ -85,7 +85,7 @@ def test_what_goes_into_a_figure_makes_it(inputs: ReplayInputs, spec: str):
     outcome = plan_outcome(baseline, planned)
     explained = outcome_explanations(baseline, planned, outcome, None)
 
-    whole, left_out = numbers(explained["prompt_tokens"], "prompts with nothing cut", "left out by the plan")
+    whole, left_out = numbers(explained["prompt_tokens"], "prompts with nothing cut", "removed by the plan")
     assert whole - left_out == explained["prompt_tokens"].value
     for replayed in (baseline, planned):
         cost = replay_explanations(replayed)["cost_usd"]
@@ -98,7 +98,7 @@ def test_what_goes_into_a_figure_makes_it(inputs: ReplayInputs, spec: str):
     read, prompts = numbers(explained["cache_read_share"], "cache reads", "prompt tokens")
     assert read / prompts == pytest.approx(explained["cache_read_share"].value)
     by_change, otherwise = numbers(
-        explained["cache_breaks"], "by what is sent otherwise than before", "by a compaction or a rewind"
+        explained["cache_breaks"], "by changes to text already sent", "by a compaction or a rewind"
     )
     assert by_change + otherwise == explained["cache_breaks"].value
 
@@ -114,7 +114,7 @@ def test_figures_as_reported_say_so_and_those_of_a_plan_say_how_they_were_fitted
     assert "reported" in reported.source
     assert fitted.known is HowKnown.CALIBRATED
     assert "fitted" in fitted.source
-    (ratio,) = numbers(fitted, "tokens for one counted token")
+    (ratio,) = numbers(fitted, "provider tokens per counted token")
     assert ratio == inputs.scale.calibration.ratio
     assert overhead_explanation(inputs).value == round(inputs.scale.calibration.overhead)
 
@@ -146,9 +146,9 @@ def test_responses_of_which_a_placeholder_was_recorded_are_measured_by_their_tex
     assert (cost.known, cost.is_lower_bound) == (HowKnown.ESTIMATED, False)
     explained = replay_explanations(baseline)["output_tokens"]
     assert explained.known is HowKnown.ESTIMATED
-    assert numbers(explained, "responses reported with the placeholder of a stream") == [168]
-    assert numbers(explained, "  tokens reported for them") == [reported]
-    assert numbers(explained, "  tokens their recorded texts and thinking measure") == [measured]
+    assert numbers(explained, "responses with a placeholder count from the stream") == [168]
+    assert numbers(explained, "  reported tokens") == [reported]
+    assert numbers(explained, "  tokens measured from recorded texts and thinking") == [measured]
 
 
 def test_a_session_without_placeholders_has_nothing_to_say_of_them(corpus: Path):

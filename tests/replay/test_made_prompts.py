@@ -155,8 +155,8 @@ def test_an_image_whose_size_the_file_does_not_tell_says_how_far_it_may_be_off(t
     explained = {block: block_explanation(baseline, state, block, {}) for block in (unsized, sized)}
 
     told = {given.label: given.value for given in explained[unsized].inputs}
-    assert told["images whose size the file does not tell"] == 1
-    assert (told["such an image may take, at least"], told["such an image may take, at most"]) == (64, 1560)
+    assert told["images of unknown size"] == 1
+    assert (told["minimum tokens of such an image"], told["maximum tokens of such an image"]) == (64, 1560)
     assert explained[unsized].known is HowKnown.ESTIMATED
     assert explained[sized].known is HowKnown.CALIBRATED
     assert not any("such an image" in given.label for given in explained[sized].inputs)
@@ -175,9 +175,9 @@ def test_a_pdf_says_what_it_may_take_by_what_is_on_its_pages(tmp_path: Path) -> 
         {given.label: given.value for given in block_explanation(baseline, baseline.state(0), block, {}).inputs}
         for block in (0, 1)
     ]
-    least, most = (f"by what is on them they may take, at {which}" for which in ("least", "most"))
+    least, most = (f"{which} tokens, depending on their content" for which in ("minimum", "maximum"))
     assert (told[0]["pages of its documents"], told[0][least], told[0][most]) == (3, 4_770, 13_770)
-    assert (told[1]["documents whose pages the file does not tell"], told[1][least], told[1][most]) == (
+    assert (told[1]["documents with unknown page count"], told[1][least], told[1][most]) == (
         1,
         1_590,
         459_000,

@@ -83,10 +83,10 @@ def test_strategies_say_what_apis_refuse_of_their_lists_and_others_have_nothing_
 
 
 NO_MESSAGES = [
-    ("hello", "messages[0] is no chat message: it is of type str"),
-    ([{"role": "user", "content": "hello"}, 5], "messages[1] is no chat message: it is of type int"),
+    ("hello", "messages[0] is not a chat message: it is of type str"),
+    ([{"role": "user", "content": "hello"}, 5], "messages[1] is not a chat message: it is of type int"),
     ([None], "of type NoneType"),
-    ([{"role": "user", "content": "a"}] * 9 + [{"content": "b"}], "messages[9] is no chat message: it has no role"),
+    ([{"role": "user", "content": "a"}] * 9 + [{"content": "b"}], "messages[9] is not a chat message: it has no role"),
     ([{"role": "robot", "content": "a"}], "its role is 'robot'"),
     ([{"role": "user"}], "it has no content"),
     ([{}], "it has no role"),

@@ -49,7 +49,7 @@ def test_why_and_report_say_what_each_of_several_models_cost(corpus: Path, capsy
     assert "by model $29.55 83.2 % of the bill: claude-opus-4-8, 133 calls" in why
     assert "$5.97 16.8 %: claude-fable-5, 26 calls" in why
     assert "claude-fable-5      26" in text
-    assert "The cost by model" in page
+    assert "Cost by model" in page
 
 
 def test_a_model_priced_under_anothers_name_says_so_wherever_it_is_named(corpus: Path, capsys) -> None:

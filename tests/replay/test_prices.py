@@ -157,7 +157,7 @@ def test_advice_names_the_model_the_nearest_known_and_what_to_do():
     pricing = Pricing(today=NOW)
     advice = pricing.advice(["gpt-5", "gpt-5.3-codex-spark", "gpt-5.3-codex-spark"])
     assert "\n" not in advice
-    assert "gpt-5.3-codex-spark (nearest known: gpt-5.3-codex)" in advice
+    assert "gpt-5.3-codex-spark (closest known: gpt-5.3-codex)" in advice
     assert "--model" in advice
     assert str(default_price_file()) in advice
     assert pricing.advice(["gpt-5", "claude-opus-5"]) == ""
@@ -167,7 +167,7 @@ def test_advice_names_the_model_the_nearest_known_and_what_to_do():
 def test_the_nearest_name_is_one_that_has_a_price():
     pricing = Pricing(today=NOW)
     for unknown in ("gemini-3.1-pro", "qwen3-coder", "glm-4.6", "gpt-5.3-codex-spark"):
-        nearest = pricing.advice([unknown]).partition("nearest known: ")[2].partition(")")[0]
+        nearest = pricing.advice([unknown]).partition("closest known: ")[2].partition(")")[0]
         assert pricing.rates(nearest) is not None, nearest
 
 
@@ -305,17 +305,17 @@ def test_no_price_file_is_no_error_unless_one_was_named(tmp_path: Path):
 @pytest.mark.parametrize(
     ("text", "part"),
     [
-        ("models = [", "not TOML"),
-        ("factor = -1", "factor = -1 is not allowed; it takes a number of 0 or more"),
+        ("models = [", "not valid TOML"),
+        ("factor = -1", "factor = -1 is not allowed; expected a number of at least 0"),
         ("factor = nan", "factor = nan is not allowed"),
-        ("[model.x]\ninput = 1", "has no `model`; it takes factor, aliases, models"),
+        ("[model.x]\ninput = 1", "has no `model`; valid keys: factor, aliases, models"),
         ("[models.x]\ninput = 1", "models.x: `output` is missing"),
         ("[models.x]\ninput = 1\noutput = '2'", "models.x.output = '2' is not allowed"),
         ("[models.x]\ninput = true\noutput = 2", "models.x.input = True is not allowed"),
         ("[models.x]\ninput = 1\noutput = 2\ncached = 3", "models.x has no `cached`"),
         ("[models.x]\ninput = 1\noutput = 2\n[[models.x.tiers]]\nabove = 0", "tiers[0].above = 0 is not allowed"),
         ("[models.x]\ninput = 1\noutput = 2\ntiers = 3", "models.x.tiers = 3 is not allowed"),
-        ("models = 3", "models = 3 is not allowed; it takes a table"),
+        ("models = 3", "models = 3 is not allowed; expected a table"),
         ("[aliases]\nx = 3", "aliases.x = 3 is not allowed"),
         ("[models.x]\ninput = 1\noutput = 2\nfrom = 3", "models.x.from = 3 is not allowed"),
         ("[models.x]\ninput = 1\noutput = 2\n[[models.x.from]]\ninput = 2", "models.x.from[0].date = None is not"),

@@ -66,7 +66,7 @@ def test_the_figures_of_the_conversation_are_the_same_with_and_without_them() ->
 
 def test_they_are_told_under_their_own_names() -> None:
     words = " ".join(report_text(report_of(replay_inputs(session(*CALLS)))).split())
-    assert "Beside the conversation calls prompt tokens output cost" in words
+    assert "Side requests calls prompt tokens output cost" in words
     assert "condenser 2 2,000,000 100,000" in words
 
 
@@ -110,4 +110,4 @@ def test_a_call_without_a_price_leaves_the_sum_unknown() -> None:
     report = report_of(replay_inputs(session(unpriced)))
     assert report.beside[0].cost_usd is None
     assert report.altogether_usd is None
-    assert "with the calls as recorded" not in report_text(report)
+    assert "with the recorded calls" not in report_text(report)

@@ -130,4 +130,4 @@ def test_amounts_that_do_not_add_up_as_they_are_written_say_so() -> None:
     assert rounding_note(0.30, [0.10, 0.20]) == rounding_note(None, [0.1]) == ""
     # $0.36, $0.72 and $1.37 are $2.45 as written; $2.44 is what they are.
     said = rounding_note(2.4420, [0.3560, 0.7170, 1.3690, None])
-    assert said == "Each amount is rounded by itself: as written they add up to $2.45, and unrounded to $2.44."
+    assert said == "Amounts are rounded separately: as written they add up to $2.45, unrounded to $2.44."

@@ -140,8 +140,8 @@ def hold_together(report: Report) -> None:
         assert hours == pytest.approx(report.baseline.cost_usd, abs=1e-6 * len(report.hours) + 1e-6)
     if found.calls and found.extra_usd is not None:
         extra = IN_TEXT.marked(IN_TEXT.dollars(found.extra_usd), found.known["extra_usd"])
-        assert f"cache misses {extra} more than reading would have cost" in why
-        assert f"{extra} more than reading them would have cost".replace("$", "\\$").replace("~", "\\~") in markdown
+        assert f"cache misses {extra} more than cache reads" in why
+        assert f"{extra} more than cache reads".replace("$", "\\$").replace("~", "\\~") in markdown
         share = IN_TEXT.marked(IN_TEXT.share(found.share), found.known["share"])
         assert f"{share} of the bill; " in why
         assert f"of the bill {share} " in text
@@ -224,8 +224,8 @@ def test_without_a_price_a_report_says_tokens_and_draws_no_bill(tmp_path: Path) 
     assert found.tokens == pytest.approx(20_500, abs=10)
     assert "bill" not in report_charts(report, PAGE)
     said = squeezed(why_text(report))
-    assert "cost unknown there is no price for its model" in said
-    assert f"1 call, {IN_TEXT.marked(f'{found.tokens:,}', found.known['tokens'])} tokens re-cached" in said
+    assert "cost unknown its model has no price" in said
+    assert f"1 call, {IN_TEXT.marked(f'{found.tokens:,}', found.known['tokens'])} tokens rewritten" in said
 
 
 def test_of_a_model_whose_cache_nobody_knows_what_its_provider_reports_counts(tmp_path: Path) -> None:
@@ -252,7 +252,7 @@ def test_a_session_without_a_call_has_nothing_to_tell(tmp_path: Path) -> None:
 
     hold_together(report)
     assert misses_of(report).misses == []
-    assert "the session holds no call to a model" in squeezed(why_text(report))
+    assert "the session contains no call to a model" in squeezed(why_text(report))
 
 
 @pytest.mark.parametrize("model", [HOSTILE.replace("\ud800", ""), ""])
@@ -314,4 +314,4 @@ def test_marks_that_requests_had_come_first_with_the_calls_whose_requests_are_re
     facts = cache_marks_facts(cache_marks(replay_session(replace(session, calls=calls), Plan())))
     assert [each.rule for each in facts] == [rule.value for rule in BreakpointRule]
     assert [each.calls for each in facts[:2]] == [len(calls) - 1, len(calls)]
-    assert facts[0].label == "recorded in the requests"
+    assert facts[0].label == "as recorded"

@@ -127,11 +127,14 @@ def test_the_list_in_the_documents_is_the_catalogue() -> None:
     assert catalogue.markdown_list() in written, "run: python -m inspector.report.catalogue, and put it there"
 
 
-def test_breaking_even_is_said_of_calls_alone() -> None:
-    said = {
-        name
+def test_labels_of_breaking_even_name_calls_or_recoveries() -> None:
+    labels = {
+        name: entry.label
         for kind in (PlanFacts, NeededLaterFacts)
         for name, entry in quantities(kind).items()
         if "even" in f"{entry.label} {entry.short_label}"
     }
-    assert said == {"break_even_call"}
+    assert labels == {
+        "break_even_call": "breaks even at call",
+        "break_even_recoveries": "break-even recoveries",
+    }

@@ -102,9 +102,9 @@ def test_compactions_that_fired_late_are_told_apart() -> None:
 def test_too_few_are_refused_with_how_many_more_would_do() -> None:
     few = group_of([Agent(100, 3_000)] * 3, 40_000)
     assert (few.verdict, few.threshold, few.curve) == ("too few", None, [])
-    assert few.answer == "too little to tell when to compact: 2 sessions more would do"
+    assert few.answer == "not enough data to recommend a threshold: 2 sessions more needed"
     none = group_of([Agent(60, 3_000)] * 6, 1e9)
-    assert none.answer.endswith("3 compactions that nobody asked for more would do")
+    assert none.answer.endswith("3 automatic compactions more needed")
     assert none.effective is None
 
 
@@ -139,7 +139,7 @@ def test_what_an_agent_cannot_be_told_is_said() -> None:
         export_compaction("claude-code", 190_000, 200_000)
     with pytest.raises(ExportError, match="--window"):
         export_compaction("pi", 100_000, None)
-    with pytest.raises(ExportError, match="there are: claude-code"):
+    with pytest.raises(ExportError, match="supported: claude-code"):
         export_compaction("nobody", 100_000, None)
 
 

@@ -96,7 +96,7 @@ def test_a_converted_session_says_the_same(corpus: Path, tmp_path: Path, name: s
             added = said(again, everything(again)) - expected
             assert not missing, (form, part)
             # Images are told in words where a form has no place for them, and then the loss is counted.
-            assert sum(added.values()) == losses.get("images written as a text", 0), (form, part)
+            assert sum(added.values()) == losses.get("images written as text", 0), (form, part)
             if form == "atif":
                 Trajectory.model_validate(document)
 
@@ -146,7 +146,7 @@ def test_results_without_a_call_keep_their_ids_in_every_form(tmp_path: Path) -> 
         assert len(again.calls) == 1
         if form == "atif":
             Trajectory.model_validate(document)
-            assert losses == {"tool results without a call, written on steps of their own": 2}
+            assert losses == {"tool results without a call written as separate steps": 2}
 
 
 def test_calls_that_were_copied_from_another_session_are_still_calls_in_a_trajectory(tmp_path: Path) -> None:
@@ -213,7 +213,7 @@ def test_any_conversation_says_the_same_in_any_form(tmp_path: Path, messages: li
     assert sorted(pairs[0]) == sorted(pairs[1])
     if form == "atif":
         Trajectory.model_validate(document)
-    assert set(losses) <= {"calls' usage and times left out"}
+    assert set(losses) <= {"usage and times of calls left out"}
 
 
 def test_the_command_prints_a_document_and_says_what_is_missing(
@@ -224,7 +224,7 @@ def test_the_command_prints_a_document_and_says_what_is_missing(
     assert printed.code == 0
     assert json.loads(printed.out)["schema_version"] == "ATIF-v1.7"
     assert "compactions not marked as such: 1" in printed.err
-    assert "images written as a text" in printed.err
+    assert "images written as text" in printed.err
     target = tmp_path / "out.json"
     saved = run_here(capsys, "convert", path, "--to", "openai", "-o", target)
     assert (saved.code, saved.out) == (0, "")

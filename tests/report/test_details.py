@@ -123,7 +123,7 @@ def test_a_recorded_compaction_that_a_plan_puts_off_is_told_apart_from_the_total
     assert set(compaction.known.values()) == {"exact", "projected"}
     size = IN_TEXT.whole(compaction.trigger_tokens)
     assert f"at {size} tokens by the agent's own count: the prompt would have been" in text
-    assert "never have come to that in this session" in text
+    assert "never reached that in this session" in text
 
 
 def test_a_price_file_and_a_factor_change_what_calls_cost(corpus: Path, tmp_path: Path, capsys):

@@ -138,21 +138,21 @@ def test_a_hook_is_written_with_the_plan_it_installs_and_what_it_leaves_out(tmp_
 
 
 def test_a_plan_that_changes_what_was_seen_is_nothing_for_a_hook():
-    with pytest.raises(ExportError, match="cuts results as they arrive"):
+    with pytest.raises(ExportError, match="cuts results on arrival"):
         export_plan(plan(strategy("tiered-stale")), "hook")
 
 
 @pytest.mark.parametrize(
     ("agent", "strategies", "said", "names"),
     [
-        ("claude-code", ["trim-at-insertion"], "Claude Code can apply it. By a hook", ("hook",)),
-        ("claude-code", ["trim-at-insertion", "tiered-stale"], "Claude Code can apply a part of it. By", ("hook",)),
-        ("claude-code", ["tiered-stale"], "Claude Code cannot apply it. It can be given strategies", ("python",)),
+        ("claude-code", ["trim-at-insertion"], "Claude Code can apply it. Through a hook", ("hook",)),
+        ("claude-code", ["trim-at-insertion", "tiered-stale"], "Claude Code can apply part of it. Through", ("hook",)),
+        ("claude-code", ["tiered-stale"], "Claude Code cannot apply it. Supported: strategies", ("python",)),
         ("hermes", ["trim-at-insertion"], "Hermes can apply it", ("hook", "hermes")),
-        ("codex", ["codex-truncate"], "Codex can apply it. By Codex", ("codex",)),
-        ("codex", ["tiered-stale"], "Codex cannot apply it. It can be given codex-truncate. Code of", ("python",)),
-        ("pi", ["tiered-stale"], "whether this agent can apply it is not known here. Code of", ("python",)),
-        ("nobodys", ["tiered-stale"], "whether this agent can apply it is not known", ("python",)),
+        ("codex", ["codex-truncate"], "Codex can apply it. Through Codex", ("codex",)),
+        ("codex", ["tiered-stale"], "Codex cannot apply it. Supported: codex-truncate. Your own", ("python",)),
+        ("pi", ["tiered-stale"], "unknown if this agent can apply it. Your own", ("python",)),
+        ("nobodys", ["tiered-stale"], "unknown if this agent can apply it", ("python",)),
     ],
 )
 def test_whether_the_agent_of_a_session_can_apply_a_plan_is_said_with_what_to_write(agent, strategies, said, names):

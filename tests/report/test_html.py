@@ -111,7 +111,7 @@ def test_the_page_shows_how_every_figure_is_known(sample_page: Callable[[], str]
     assert '<abbr class="mark" title="estimated">~</abbr>' in text
     assert '<abbr class="mark" title="projected">~</abbr>' in text
     assert 'title="calibrated"' not in text
-    assert "Figures without a mark are reported, or fitted to reported usage. ~ " in text
+    assert "Figures without a mark are reported, or calibrated to reported usage. ~ " in text
 
 
 def test_the_policy_names_the_digests_of_the_style_and_the_script_and_allows_nothing_else(
@@ -241,11 +241,11 @@ def test_without_what_draws_charts_they_are_drawn_plainly_and_the_page_says_so(
     assert tags.count("title") > 100  # of the page, and of what can be pointed at
     assert "script" not in tags
     assert "style" not in {name for _, attributes in page.elements for name in attributes}
-    assert "still pictures" in (tmp_path / "page.html").read_text(encoding="utf-8")
+    assert "charts are static" in (tmp_path / "page.html").read_text(encoding="utf-8")
 
 
 def test_a_page_whose_charts_answer_the_pointer_does_not_say_that_they_are_plain(sample_page: Callable[[], str]):
-    assert "still pictures" not in sample_page()
+    assert "charts are static" not in sample_page()
 
 
 def test_no_table_says_figure_in_every_row_of_a_small_screen(sample_page: Callable[[], str]):
@@ -318,7 +318,7 @@ def test_the_strategy_that_saves_most_is_named_with_its_risks() -> None:
 
     alternative = section.parts[0].alternative
     assert "best saves most, 33.0 %" in alternative
-    assert re.search(r"Its risks: .+ \(\d+\)", alternative)
+    assert re.search(r"Risks: .+ \(\d+\)", alternative)
 
 
 def test_the_page_names_the_best_plan_and_why_the_one_that_saves_most_is_not_it() -> None:
@@ -339,14 +339,16 @@ def test_the_page_names_the_best_plan_and_why_the_one_that_saves_most_is_not_it(
         content = page_content(structs.replace(report, best_plan=found))
         return next(each for each in content.sections if each.name == "strategies").parts[0].alternative
 
-    assert "results saves 33.0 %, the best plan: of those that keep every user and assistant message" in said(found)
+    assert "results saves 33.0 %, the best plan: the largest saving after recoveries among plans that retain" in said(
+        found
+    )
     assert "3 later calls needed cut text, net ~$1.50" in said(found)
     assert (
-        "window saves 50.0 %, more, but it leaves out user or assistant messages, or a provider would reject it."
+        "window saves 50.0 %, which is more, but it removes user or assistant messages, or a provider would reject it."
         in said(found)
     )
     less = structs.replace(most, needed_later=structs.replace(needed, saved_at_least_usd=1.0))
-    assert "more, but less net" in said(structs.replace(found, most=less))
+    assert "which is more, but its net saving is smaller" in said(structs.replace(found, most=less))
 
 
 def test_the_months_range_and_the_saving_stand_at_the_top() -> None:
@@ -357,15 +359,15 @@ def test_the_months_range_and_the_saving_stand_at_the_top() -> None:
     by_month = monthly_range(found.usd_per_month_low, found.usd_per_month_high, IN_TEXT)
     said = ["".join(cell.text for cell in line.cells) for line in content.lead]
     needed = report.plans[0].needed_later
-    assert said[1].startswith(f"Its risk, as far as can be told: {needed.calls} later calls needed text that it cuts;")
-    assert f" leave ~{IN_TEXT.dollars(needed.saved_at_least_usd)} of the saving, net; " in said[1]
-    assert said[1].endswith(" such calls cancel the saving.")
+    assert said[1].startswith(f"Known risk: {needed.calls} later calls needed text that it cuts;")
+    assert f" leave ~{IN_TEXT.dollars(needed.saved_at_least_usd)} of the saving (net); " in said[1]
+    assert said[1].endswith(" recoveries.")
     assert said[2] == (
         f"At 24 runs a day, as set, it {daily_saving(day, IN_TEXT)}, {monthly_saving(month, IN_TEXT)}: {HOLDS}. The "
-        f"best of it, {at_best(month, IN_TEXT)}, is if nothing that it cuts is needed; the middle and the worst are "
-        "net: less what getting back needed text costs."
+        f"best case, {at_best(month, IN_TEXT)}, assumes that nothing cut is needed; the middle and the worst case are "
+        "net of recovery costs."
     )
-    tile = next(tile for tile in content.tiles if tile.title == "saved a month at 24 runs a day, as set")
+    tile = next(tile for tile in content.tiles if tile.title == "saved per month at 24 runs a day, as set")
     assert tile.cell.text == by_month
     assert "".join(cell.shown for cell in tile.note).startswith(
         f"about {about(month, IN_TEXT)}; this and the lower end "
@@ -378,10 +380,10 @@ def test_a_month_of_runs_that_nobody_counted_is_said_to_be_one_wherever_it_stand
     projection = structs.replace(plan.projection, runs_are_assumed=True)
     content = page_content(structs.replace(report, plans=[structs.replace(plan, projection=projection)]))
 
-    assert any(tile.title == "saved a month at 24 runs a day, assumed" for tile in content.tiles)
+    assert any(tile.title == "saved per month at 24 runs a day, assumed" for tile in content.tiles)
     assert "At 24 runs a day, assumed, it saves" in "".join(cell.text for cell in content.lead[2].cells)
     below = next(section for section in content.sections if section.title == "Projection").parts[-1]
-    assert "24 are assumed" in "".join(cell.text for cell in below.cells)
+    assert "a day is assumed: 24" in "".join(cell.text for cell in below.cells)
 
 
 def test_what_was_recorded_is_a_column_of_its_own_and_explained_unless_the_baseline_says_the_same() -> None:
@@ -397,4 +399,4 @@ def test_what_was_recorded_is_a_column_of_its_own_and_explained_unless_the_basel
     other = structs.replace(report.recorded, prompt_tokens=1)
     said, head = totals(structs.replace(report, recorded=other))
     assert head == ("figure", "recorded", "baseline", "plan A")
-    assert "in which what was not reported is estimated. Plans are compared with it." in said[0]
+    assert "with estimates for unreported figures. Plans are compared with the baseline." in said[0]

@@ -118,4 +118,4 @@ def test_without_a_plan_no_heading_speaks_of_one_and_the_id_is_no_heading(capsys
 
 
 def test_with_plans_what_is_without_one_says_so(capsys):
-    assert "What fills the prompts, over all calls, without a plan" in printed(capsys, SAMPLE, *PLANS, "--format", "md")
+    assert "Content of the prompts, over all calls, without a plan" in printed(capsys, SAMPLE, *PLANS, "--format", "md")

@@ -58,7 +58,7 @@ def test_what_is_saved_stands_beside_its_share_and_what_is_left_net(planned: Rep
     plan = planned.plans[0]
     share, net = IN_TEXT.percent(plan.saved.percent), IN_TEXT.dollars(plan.needed_later.saved_at_least_usd)
     assert notes(planned)["saved with plan A (tiered-stale)"] == (
-        f"{share} of the cost; net ~{net} with needed text got back. Claude Code cannot apply it; code of your own can"
+        f"{share} of the cost; net ~{net} after recoveries. Claude Code cannot apply it; your own code can"
     )
 
 
@@ -68,19 +68,19 @@ def test_what_the_agent_can_apply_stands_beside_the_best_plan_that_it_cannot() -
     best, can = report.best_plan.best, report.best_plan.applicable
     note = notes(report)[f"the best plan ({best.name}) would save"]
     assert note.endswith(
-        f"Claude Code cannot apply it; code of your own can. By itself it can apply {can.name}: ${can.saved.usd:.2f}"
+        f"Claude Code cannot apply it; your own code can. On its own it can apply {can.name}: ${can.saved.usd:.2f}"
     )
 
 
 def test_the_ends_of_a_month_are_explained_where_they_stand(planned: Report) -> None:
-    note = notes(planned)["saved a month at 1 run a day, as set"]
+    note = notes(planned)["saved per month at 1 run a day, as set"]
     assert note.startswith("about $")
-    assert "this and the lower end are net, less what getting back needed text costs" in note
-    assert note.endswith("the upper end is if nothing cut is needed")
+    assert "this and the lower end are net of recovery costs" in note
+    assert note.endswith("the upper end assumes that nothing cut is needed")
     unneeded = structs.replace(planned.plans[0].needed_later, calls=0)
     plan = structs.replace(planned.plans[0], needed_later=unneeded)
     told = notes(structs.replace(planned, plans=[plan]))
-    assert told["saved a month at 1 run a day, as set"].endswith("; no later call needed what it cuts")
+    assert told["saved per month at 1 run a day, as set"].endswith("; no later call needed cut text")
 
 
 def test_a_plan_that_costs_more_is_said_to_and_its_amounts_have_no_sign(planned: Report) -> None:
@@ -92,9 +92,9 @@ def test_a_plan_that_costs_more_is_said_to_and_its_amounts_have_no_sign(planned:
     tiles = {tile.title: tile for tile in page_content(report).tiles}
     assert tiles["costs more with plan A (tiered-stale)"].cell.text == "$2.50"
     assert notes(report)["costs more with plan A (tiered-stale)"] == (
-        "12.0 % of the cost. Claude Code cannot apply it; code of your own can"
+        "12.0 % of the cost. Claude Code cannot apply it; your own code can"
     )
-    assert tiles["costs more a month at 1 run a day, as set"].cell.text == "$60 to $90"
+    assert tiles["costs more per month at 1 run a day, as set"].cell.text == "$60 to $90"
 
 
 def test_what_the_marks_at_the_top_mean_stands_below_the_tiles(planned: Report) -> None:
@@ -103,7 +103,7 @@ def test_what_the_marks_at_the_top_mean_stands_below_the_tiles(planned: Report) 
 
 def test_a_loss_that_may_be_a_saving_is_said_without_a_sign() -> None:
     month = Band(-170.0, -30.0, 190.0)
-    assert monthly_saving(month, IN_TEXT) == "about $30 more a month, $170 more to $190 less"
+    assert monthly_saving(month, IN_TEXT) == "about $30 more a month, between $170 more and $190 less"
     assert at_best(month, IN_TEXT) == "$190 less"
     assert at_best(Band(50.0, 260.0, 480.0), IN_TEXT) == "$480"
     assert at_best(Band(-90.0, -75.0, -60.0), IN_TEXT) == "$60 more"

@@ -105,7 +105,7 @@ def test_where_placeholders_were_recorded_the_recorded_cost_is_a_least_and_the_b
     text = capsys.readouterr().out
     assert f"{AT_LEAST} ${report.recorded.cost_usd:.2f}" in text
     assert f"~${report.baseline.cost_usd:.2f}" in text
-    assert f"~ estimated or projected, {AT_LEAST} at least" in text
+    assert f"~ estimated or projected, {AT_LEAST} lower bound" in text
 
 
 def test_a_report_counts_the_compactions_that_the_screen_goes_through_and_no_results_that_were_cleared(corpus, capsys):

@@ -24,9 +24,9 @@ def test_tools_are_listed_by_calls_with_what_they_are_taken_for():
 
 def test_unknown_tools_are_named_with_a_way_to_class_them():
     text = tools_text(session_with("Read", "frobnicate"))
-    assert "1 tool not known: frobnicate" in text
+    assert "1 unknown tool: frobnicate" in text
     assert "tiered-stale:data-tools=frobnicate" in text
-    assert "Every tool is known." in tools_text(session_with("Read"))
+    assert "All tools are classified." in tools_text(session_with("Read"))
 
 
 def test_names_of_tools_cannot_drive_a_terminal():

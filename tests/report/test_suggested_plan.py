@@ -39,29 +39,29 @@ def test_the_total_cost_and_why_come_first_and_the_best_plan_with_what_it_does_a
     total, part, plan, risk, verdict = said(suggested)
 
     assert total == (
-        "This session cost $1.75. 51.9 % of that is cache writes: what is sent for the first time, or again after the "
-        "provider forgot it. Its 34 calls to the model sent 1,425,050 prompt tokens in all, the largest prompt 76,938 "
-        "tokens, of the model's 200k window. 1 cache miss (the provider had to take in again what it had been sent "
-        "before) cost $0.30 more than cache reads would have."
+        "This session cost $1.75. 51.9 % of it is cache writes: text that is sent for the first time, or again after "
+        "it left the provider's cache. Its 34 calls to the model sent 1,425,050 prompt tokens in total, the largest "
+        "prompt 76,938 tokens, of the model's 200k window. 1 cache miss (text the provider had already received had "
+        "to be processed again) cost $0.30 more than cache reads."
     )
     costliest = max(suggested.carried, key=lambda row: row.usd or 0.0)
     named = f"{costliest.tool} results" if costliest.tool else part_label(costliest.kind, "")
-    assert part.startswith(f"What cost most to send again and again: {named}")
+    assert part.startswith(f"Most expensive to resend: {named}")
     assert " of all prompt tokens; then " in part
     assert plan == (
-        "The best plan found, plan A (cozempic-trim), saves $0.31 (17.6 % of the cost). What it does: keep head and "
+        "The best plan found, plan A (cozempic-trim), saves $0.31 (17.6 % of the cost). Effect: keep head and "
         "tail of results with too many lines or bytes."
     )
-    assert risk.startswith("Its risk, as far as can be told: 1 later call needed text that it cuts; to get that back ")
-    assert verdict == "Claude Code cannot apply it; code of your own can."
+    assert risk.startswith("Known risk: 1 later call needed text that it cuts; recovering it ")
+    assert verdict == "Claude Code cannot apply it; your own code can."
 
 
 @pytest.mark.parametrize(
     ("copied", "told"),
     [
-        (34, "$1.75, all of it billed in an earlier session that it was copied from. "),
-        (12, "$1.75, of which an earlier session was billed for 12 calls that it shares. "),
-        (1, "$1.75, of which an earlier session was billed for 1 call that it shares. "),
+        (34, "$1.75, all of it billed in an earlier session from which it was copied. "),
+        (12, "$1.75, including 12 calls already billed in an earlier session. "),
+        (1, "$1.75, including 1 call already billed in an earlier session. "),
     ],
 )
 def test_what_an_earlier_session_was_billed_for_is_said_with_the_cost(
@@ -96,7 +96,7 @@ def test_a_page_on_no_plan_names_the_best_one_that_was_found_and_what_it_risks()
     found = report_of(inputs, [], ReportOptions(best_plan=True))
 
     _, _, plan, risk = said(found)
-    assert plan.startswith("The best plan found, cozempic-trim, saves $0.31 (17.6 % of the cost). What it does: ")
-    assert " and leave ~$0.28 of the saving, net;" in risk
+    assert plan.startswith("The best plan found, cozempic-trim, saves $0.31 (17.6 % of the cost). Effect: ")
+    assert " and leave ~$0.28 of the saving (net);" in risk
     tiles = {tile.title: tile.cell.value for tile in page_content(found).tiles}
     assert tiles["the best plan (cozempic-trim) would save"] == found.best_plan.best.saved.usd

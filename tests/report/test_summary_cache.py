@@ -116,7 +116,7 @@ def test_only_sessions_that_changed_are_read_in_another_run(
         read.append(path)
         return summarize(path, *arguments, **options)  # type: ignore[arg-type]  # as they were given
 
-    monkeypatch.setattr("inspector.report.session_summary.summarise", watched)
+    monkeypatch.setattr("inspector.report.session_summary.summarize", watched)
     assert listed(tmp_path) == first
     assert read == []
     GROWING["codex"].write(paths[1], 4)
@@ -132,7 +132,7 @@ def test_what_could_not_be_read_is_tried_again(tmp_path: Path, monkeypatch: pyte
     sessions(tmp_path)
     with monkeypatch.context() as locked:
         locked.setattr(
-            "inspector.report.session_summary.summarise", lambda path, *_, **__: SessionSummary(path, problem="locked")
+            "inspector.report.session_summary.summarize", lambda path, *_, **__: SessionSummary(path, problem="locked")
         )
         assert {summary.problem for summary in listed(tmp_path).values()} == {"locked"}
     assert {summary.problem for summary in listed(tmp_path).values()} == {""}

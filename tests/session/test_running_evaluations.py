@@ -193,6 +193,6 @@ def test_rows_of_any_content_do_no_harm(tmp_path: Path, home: Path, data: str) -
 
 def test_a_database_without_samples_is_refused_in_one_line(home: Path) -> None:
     running = Running(home / "log.eval.1.db")
-    with pytest.raises(SessionError, match=r"no samples|not finished") as refused:
+    with pytest.raises(SessionError, match=r"no samples|incomplete archive") as refused:
         open_session(running.path)
     assert "\n" not in str(refused.value)

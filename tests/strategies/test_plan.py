@@ -99,11 +99,11 @@ def test_unnamed_values_take_the_defaults_that_fit_a_session():
         ),
         (
             "tiered-stale:confirmation=lots",
-            "tiered-stale: confirmation: 'lots' is no whole number; it takes 0 to 100,000 characters",
+            "tiered-stale: confirmation: 'lots' is not a whole number; it takes 0 to 100,000 characters",
         ),
         ("tiered-stale:variant=released", "one of document, shipped"),
-        ("tiered-stale:lists=maybe", "tiered-stale: lists: 'maybe' is no switch; it takes true or false"),
-        ("tiered-stale:data", "tiered-stale: 'data' is not parameter=value"),
+        ("tiered-stale:lists=maybe", "tiered-stale: lists: 'maybe' is not a switch; it takes true or false"),
+        ("tiered-stale:data", "tiered-stale: 'data' is not of the form parameter=value"),
         ("tiered-stale:data=1,data=2", "tiered-stale: data is given twice"),
         ("tiered-stale:enabled=perhaps", "tiered-stale: enabled: 'perhaps' is not allowed"),
         ('tiered-stale:marker="cut', 'tiered-stale: marker: "cut is not a quoted text'),
@@ -121,7 +121,7 @@ def test_a_bad_specification_says_what_is_wrong_and_what_is_allowed(spec, messag
 @pytest.mark.parametrize(
     ("toml", "message"),
     [
-        ("[[strategies]\n", "the plan is not TOML"),
+        ("[[strategies]\n", "the plan is not valid TOML"),
         (
             '[[strategies]]\nname = "tiered-stale"\ndata = "4"\n',
             "tiered-stale: data: '4' is not allowed; it takes 0 to",

@@ -118,7 +118,7 @@ def test_every_result_is_an_entry_and_arguments_are_no_text_of_one() -> None:
 
 
 def test_a_pattern_that_is_none_is_refused() -> None:
-    with pytest.raises(ParameterError, match="no regular expression"):
+    with pytest.raises(ParameterError, match="not a regular expression"):
         strategy("remove-regex", pattern="<diff>(")
 
 

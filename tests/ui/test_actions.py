@@ -164,7 +164,7 @@ def test_the_status_line_teaches_help_and_five_keys_and_the_help_has_five_groups
     assert [hint.label for hint in hints] == ["help", "x", "a", "b", "c", "d"]
 
     groups = help_groups([here, everywhere], "Rows and text")
-    assert [group.title for group in groups] == ["Here: Timeline", "Go to", "Plan", "Look closer", "Program"]
+    assert [group.title for group in groups] == ["Here: Timeline", "Go to", "Plan", "Analysis", "Program"]
     assert [row.keys for row in groups[0].rows] == ["x", "↑", "d"]
 
 
@@ -194,10 +194,10 @@ async def test_a_menu_is_shown_waits_for_a_letter_and_is_left(running, session_f
         assert not run.folds_everything
 
         await run.press("g", "y")
-        await run.until_shown("y is none of ")
+        await run.until_shown("y is not in this menu (")
         assert run.on_top == "menu"
         await run.tap("enter")
-        await run.until_shown("⏎ is none of ")
+        await run.until_shown("⏎ is not in this menu (")
         await run.tap("escape")
         await run.until_open("session")
         await run.press("home", "z", "p", "down", "down", "z", "p", "g", "p")
@@ -319,7 +319,7 @@ def test_a_row_added_to_the_table_is_a_key_a_hint_a_line_of_help_a_command_a_lin
     assert told in seen["help"]
     assert "Go five calls back" in seen["palette"]
     assert told in seen["documents"]
-    assert seen["keymap"] == [[], ["call.five-back: z did menu.view until now; give that another key"]]
+    assert seen["keymap"] == [[], ["call.five-back: z is already the key of menu.view; give that another key"]]
     assert re.match(r"call \d+ of \d+", seen["done"])
 
 

@@ -154,9 +154,9 @@ async def test_calls_are_looked_at_with_brackets_and_end_comes_back(running, ses
         assert f"call {count} of" in run.text()
 
         await run.press("end", "right_square_bracket")
-        assert run.notice == "no later call was made"
+        assert run.notice == "no later call"
         await run.press("home", *["shift+left"] * (count // 10 + 2))
-        assert run.notice == "no earlier call was made"
+        assert run.notice == "no earlier call"
         await run.press("end", "left_square_bracket")
 
         await run.press("shift+left", "right_square_bracket")
@@ -257,7 +257,7 @@ async def test_the_plan_is_there_again_the_next_time(running, session_file) -> N
 
     async with running(session_file.path) as run:
         assert run.plan == plan
-        assert "plan of last time is on" in run.text()
+        assert "restored plan is on" in run.text()
 
 
 async def test_rows_are_searched_and_filtered(running, session_file) -> None:
@@ -419,9 +419,9 @@ async def test_runs_a_day_say_where_they_come_from_wherever_they_are_told(runnin
         await run.tap("escape")
         run.focus_costs()
         await run.tap("E")
-        await run.until_shown("saved a day")
+        await run.until_shown("saved per day")
         await run.tap("end", "up", "up", "up", "up")
-        await run.until(lambda: "runs a day, assumed" in run.explanation)
+        await run.until(lambda: "runs per day, assumed" in run.explanation)
         await run.tap("escape", "z", "d")
         await run.pause()
         await run.press("2", "4", "enter")
@@ -456,7 +456,7 @@ async def test_a_session_that_is_being_written_is_opened_at_its_end(running, tmp
         session_file.turn()
         await run.until(lambda: run.standing.new > 0)
         await run.pause()
-        assert "new below: end follows" in run.text()
+        assert "new below (end follows)" in run.text()
         await run.press("end")
         assert run.standing.new == 0
 
@@ -489,7 +489,7 @@ async def test_what_may_go_wrong_is_listed_and_gone_to(running, session_file) ->
         await run.until(lambda: f"needed at call {asked}: router_key_4711" in run.status_line)
         block = run.session.blocks[run.timeline.cursor_block]
         assert block.preview.startswith("the secret is")
-        await run.until_shown(f"needed at call {asked} (citation), cut from call ")
+        await run.until_shown(f"needed at call {asked} (citation), cut since call ")
         await run.until_shown("«router_key_4711»")
         shown = run.text()
         assert "in the Read tool result:" in shown
@@ -552,4 +552,4 @@ async def test_the_detail_of_a_compaction_says_what_followed_it(running, size: t
         await run.press("enter")
         await run.until_shown("After it: 2 calls, 3 actions, ")
         await run.press("down", "down", "down")
-        await run.until_shown("To compare: 2 calls elsewhere in this session (median of ")
+        await run.until_shown("Elsewhere in this session, 2 calls (median of ")

@@ -69,7 +69,7 @@ async def test_folding_leaves_one_row_with_all_that_was_in_it(running, session_f
         assert timeline.row.message == message
         assert timeline.view.amount_at(timeline.cursor_row).recorded == whole
         assert "2 blocks · " in run.text()
-        assert "hidden 1" in run.text()
+        assert "1 hidden" in run.text()
         await run.press("right")
         assert timeline.count == count
         await run.press("left", "left")
@@ -100,7 +100,7 @@ async def test_enter_on_the_row_of_a_compaction_opens_what_it_says(running, comp
     async with running(compacted, size=(120, 36)) as run:
         await run.press("g", "c")
         assert "compaction 1/" in run.status_line
-        assert "⏎ what it removed" in run.status_line
+        assert "⏎ details" in run.status_line
         await run.press("enter")
         await run.until(lambda: run.focus is not None and run.focus.kind == "detail")
         assert "compaction 1/" not in run.status_line
@@ -152,7 +152,7 @@ async def test_r_goes_down_the_places_where_the_context_grew_most_and_says_how_m
         for _ in range(5):
             await run.press("g", "b")
             seen.append(timeline.cursor)
-            call, more = re.search(r"call (\d+) sent ([\d.k]+) tokens more than the one before", run.text()).groups()
+            call, more = re.search(r"call (\d+) sent ([\d.k]+) more tokens than the previous one", run.text()).groups()
             grown = int(prompts[int(call) - 1] - prompts[int(call) - 2])
             assert ON_SCREEN.short(grown) == more
             assert timeline.rows.history.enters[timeline.cursor_block] == int(call) - 1
@@ -217,7 +217,7 @@ async def test_one_key_folds_away_what_is_no_longer_sent_and_shows_it_again(runn
 
         await run.press("underscore")
         assert run.view.count == all_rows - len(gone)
-        assert "no longer sent folded away" in run.status_line
+        assert "no longer sent; _ shows all" in run.status_line
         assert all(
             run.view.amount_at(run.view.row_at(place)).in_prompt
             for place in range(run.view.count)
@@ -232,4 +232,4 @@ async def test_where_nothing_was_removed_the_key_says_so(running, session_file) 
         count = run.view.count
         await run.press("underscore")
         assert run.view.count == count
-        assert "no row was removed" in run.status_line
+        assert "no rows were removed" in run.status_line

@@ -123,8 +123,8 @@ def test_a_plan_that_is_not_recommended_is_marked_and_says_why_whatever_it_saves
     marks = {row.key: row.mark for row in compare_table(plans, "sound", passed_over).rows}
     assert {key for key, mark in marks.items() if mark == NOT_RECOMMENDED_MARK} == set(passed_over)
     told = about(window, BASELINE.found, passed_over=not_recommended_text(window, best))
-    assert told[0] == ("not best", "saves more net, but it leaves out user or assistant messages")
-    assert not_recommended_text(small, best) == f"{said}, and nothing tells whether that was needed"
+    assert told[0] == ("excluded", "saves more net, but it leaves out user or assistant messages")
+    assert not_recommended_text(small, best) == f"{said}, and it is unknown whether that was needed"
 
 
 def test_the_safest_plan_is_the_one_whose_cuts_were_needed_least_of_those_that_save_for_sure() -> None:
@@ -144,16 +144,18 @@ def test_the_safest_plan_is_the_one_whose_cuts_were_needed_least_of_those_that_s
     assert (marks["bold"], marks["careful"]) == (BEST_MARK, SAFEST_MARK)
     said = safest_line(best, safest, 0)
     assert said is not None
-    assert said.short == "◆ safer: careful $2.00, net ~$1.90; 1 needed, not 12"
+    assert said.short == "◆ safer: careful $2.00, net ~$1.90; 1 needed later (best: 12)"
     assert "saves $2.00" in said.said
-    assert said.said.endswith(", net ~$1.90, ~$1.90 less than the best; 1 later call needed cut text, 12 with the best")
+    assert said.said.endswith(
+        ", net ~$1.90, ~$1.90 less than the best; 1 later call needed cut text, 12 with the best plan"
+    )
     assert safest in front_of(plans, best, safest)
 
     alone = [BASELINE, contender("sound", 4.0, 0)]
     sound = safest_of(alone)
     assert sound is best_of(alone)
     assert safest_line(sound, sound, 0) is None
-    assert headline(alone, sound, 0, sound).said.startswith("★ best plan, none safer: sound saves $4.00")
+    assert headline(alone, sound, 0, sound).said.startswith("★ best plan, also the safest: sound saves $4.00")
 
 
 def test_the_safest_plan_saves_half_of_what_the_best_does_where_one_does_and_was_needed_less() -> None:
@@ -197,10 +199,10 @@ def test_without_a_plan_to_recommend_the_line_says_what_the_most_saving_one_woul
     assert best_of(plans) is None
     assert headline(plans, None, 0).said == (
         "no plan saves for sure: bold saves most, $5.00 (50 %), but 52 later "
-        "calls needed cut text: net ~\N{MINUS SIGN}$0.20"
+        "calls needed cut text: net about \N{MINUS SIGN}$0.20"
     )
-    assert headline([BASELINE], None, 0).said == "no plan saves anything on this session"
-    assert headline(plans, None, 2).said == "looking for the plan that saves most …"
+    assert headline([BASELINE], None, 0).said == "no plan saves anything in this session"
+    assert headline(plans, None, 2).said == "looking for the plan with the largest net saving …"
 
 
 def test_what_never_applied_is_one_row_below_all_others_and_can_be_unfolded() -> None:
@@ -211,7 +213,7 @@ def test_what_never_applied_is_one_row_below_all_others_and_can_be_unfolded() ->
 
     table = compare_table(plans).sorted(Sorting("saved"))
     assert [row.key for row in table.rows] == ["nothing cut", "sound", "failed", NEVER_APPLIED]
-    assert table.rows[-1].words.startswith("▸ 3 strategies never applied to this session")
+    assert table.rows[-1].words.startswith("▸ 3 strategies never applied in this session")
     preset = contender("idle preset", 0.0, 0, PlanKind.PRESET)
     assert "4 plans never" in compare_table([*plans, preset]).rows[-1].words
 
@@ -274,7 +276,7 @@ def test_the_best_plan_is_on_the_front_even_where_another_one_saves_more_and_is_
 
     assert best is cheap
     assert [each.key for each in front_of([BASELINE, cheap, dear], best)] == ["cheap", "dear"]
-    assert "less than fetching that again costs" in why(dear, best, (cheap, dear))
+    assert "less than the cost of recoveries" in why(dear, best, (cheap, dear))
 
 
 def test_why_a_plan_is_the_best_and_others_are_not_is_said_in_a_sentence() -> None:
@@ -283,14 +285,14 @@ def test_why_a_plan_is_the_best_and_others_are_not_is_said_in_a_sentence() -> No
     sound, bold, _ = others
 
     assert why(sound, best, others) == (
-        "saves most net of the plans that keep all user and assistant text; "
-        "trap saves more before recoveries, but 40 later calls needed cut text, so that it saves $6.00, net ~$2.00"
+        "largest net saving of the plans that keep all user and assistant text; "
+        "trap saves more before recoveries, but 40 later calls needed cut text: saves $6.00, net ~$2.00"
     )
     assert why(bold, best, others) == (
-        "12 later calls needed cut text, so that it saves $5.00, net ~$3.80: what it saves beyond ★ sound is less than "
-        "fetching that again costs"
+        "12 later calls needed cut text: saves $5.00, net ~$3.80; its extra saving over ★ sound is less than "
+        "the cost of recoveries"
     )
     least = contender("careful", 1.0, 0)
     risky = contender("risky", 5.0, 9)
-    assert "9 calls fewer needed cut text than with ★ risky" in why(least, risky, (least, risky))
+    assert "9 fewer calls needed cut text than with ★ risky" in why(least, risky, (least, risky))
     assert why(least, None, (least,)) == ""

@@ -21,7 +21,7 @@ def test_what_is_kept_says_how_much_was_recorded_once_more_and_that_a_summary_is
 
     assert first.effect is not None
     assert not len(first.effect.added)
-    assert heading.endswith("kept 10 blocks, 9 of them recorded once more · the file does not hold the summary")
+    assert heading.endswith("kept 10 blocks, 9 of them recorded again · the summary is not in the file")
     assert " tokens (local estimate) · " in heading
 
 
@@ -37,10 +37,10 @@ def test_what_is_removed_and_new_leads_from_the_one_reported_prompt_to_the_other
     assert re.fullmatch(r"prompt 76,938 \+ \S+ last answer − \S+ removed \+ \S+ new − \S+ other = 19,880", line)  # noqa: RUF001
     before, answer, removed, new, other, after = _numbers(line)
     assert before + answer - removed + new - other == after
-    assert why == "Other is what stands around texts, and what the file does not hold."
+    assert why == "Other: message framing, and content that is not in the file."
     assert _numbers(heading)[1] == removed == sum(_numbers(part)[1] for part in parts[: parts.index("")])
-    assert "(fitted)" in heading
-    assert heading.endswith(f" · prompt {before - after:,} less (reported)")
+    assert "(calibrated)" in heading
+    assert heading.endswith(f" · prompt \N{MINUS SIGN}{before - after:,} (reported)")
     assert stayed == "kept 0 blocks · new 3 blocks"
     assert " · ".join((heading, stayed)).count(" tokens") == 1
 
@@ -57,5 +57,5 @@ def test_a_size_that_the_agent_noted_is_said_to_be_its_own() -> None:
 
     lines = effect_lines(boundary, TokenTable.estimated(history.session))
 
-    said = "The agent noted 77,010 tokens when it compacted; the prompt before it was reported as 76,938."
+    said = "The agent recorded 77,010 tokens when it compacted; the previous prompt was reported as 76,938."
     assert said in lines

@@ -215,11 +215,11 @@ def test_the_legend_explains_the_glyphs_there_are() -> None:
         "█ with the plan",
         "░ recorded",
         "▲ compaction",
-        f"plan's misses: {REWRITTEN.glyph} plan's edit",
+        f"plan misses: {REWRITTEN.glyph} plan edit",
     ):
         assert word in legend
     roomy = art(series([10, 20], [5, 10], compactions=(1,), misses=missed(1)), 120, 6)[-1]
-    assert f"cache misses with the plan: {REWRITTEN.glyph} plan's edit" in roomy
+    assert f"cache misses with the plan: {REWRITTEN.glyph} plan edit" in roomy
     assert "added" not in legend
     expired, changed = (missed(0, cause=cause) for cause in (MissCause.TTL_EXPIRED_5M, MissCause.MODEL_CHANGED))
     for_one = art(series([10, 20], misses=(*expired, *changed)), 120, 6)[-1]

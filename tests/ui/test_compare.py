@@ -128,9 +128,9 @@ async def test_a_plan_taken_here_is_not_offered_to_be_switched_on_and_switching_
         compare.table.go_to("keep-recent")
         await run.tap("enter")
         await run.until_open("session")
-        await run.until_shown("keep-recent is on; Claude Code cannot apply it: w e; ctrl+z undoes")
+        await run.until_shown("keep-recent is active; Claude Code cannot apply it: w e; ctrl+z to undo")
         await run.press("1")
-        await run.until_shown("keep-recent off: ctrl+z takes it back")
+        await run.until_shown("keep-recent off; ctrl+z undoes it")
         assert "keep-recent is on;" not in run.text()
         await run.press("1")
         await run.until_shown("keep-recent on")
@@ -188,14 +188,14 @@ async def test_a_small_screen_shows_kinds_and_risk_the_best_plan_and_what_never_
         await run.tap("end", "enter")
         assert idle <= set(compare.table.row_of)
         assert compare.table.row_here == NEVER_APPLIED
-        assert "keep-recent" in dict(compare.facts)["which"]
+        assert "keep-recent" in dict(compare.facts)["plans"]
 
 
 @few_plans
 async def test_the_front_is_shown_by_a_key_says_why_and_enter_takes_any_plan_of_it(running, session_file) -> None:
     async with running(session_file.path, size=(120, 36)) as run:
         compare = await Compare.opened(run, "asterisk", "F")
-        await run.until_shown("Saving against needed later")
+        await run.until_shown("Pareto front, saving vs. needed later")
         rows = compare.table.rows
         assert [row.mark for row in rows].count("★") == 1
         needed = [row.cells["needed"].order for row in rows]
@@ -243,7 +243,7 @@ async def test_what_the_agent_can_apply_of_a_plan_is_said_with_what_that_part_sa
         compare.table.go_to("aggressive")
         await run.pause()
         said = dict(compare.facts)["use it"]
-        assert said.startswith("Claude Code can apply a part of it: trim-at-insertion, which saves $")
+        assert said.startswith("Claude Code can apply part of it: trim-at-insertion, which saves $")
         part = compare.plan("part of aggressive")
         assert [strategy.name for strategy in part.strategies] == ["trim-at-insertion"]
         alone = replay(run.inputs, part)
@@ -251,14 +251,14 @@ async def test_what_the_agent_can_apply_of_a_plan_is_said_with_what_that_part_sa
         assert f"which saves ${saved:,.2f}" in said
         compare.table.go_to("tiered-stale")
         await run.pause()
-        assert dict(compare.facts)["use it"] == "Claude Code cannot apply it; code of your own can (w e)"
+        assert dict(compare.facts)["use it"] == "Claude Code cannot apply it; your own code can (w e)"
 
 
 async def test_of_an_agent_that_nothing_is_known_of_no_plan_is_marked_as_one_it_can_apply(running) -> None:
     async with running(ROOT / "sample_sessions" / "local-agent.json", size=(120, 36)) as run:
         compare = await Compare.opened(run)
         assert all(row.mark != "✓" for row in compare.table.rows)
-        assert "can apply" not in run.text().replace("whether this agent can apply it is not known here", "")
+        assert "can apply" not in run.text().replace("unknown if this agent can apply it", "")
 
 
 async def test_what_is_not_another_plan_is_not_taken(running, session_file) -> None:
@@ -409,7 +409,7 @@ async def test_at_the_smallest_usual_size_the_best_plan_stands_above_the_others_
         assert "↓ " in run.text()
         assert " more" in run.text()
         facts = dict(compare.facts)
-        assert all(words in run.text() for words in (facts["comes to"], facts["what"].split(".")[0]))
+        assert all(words in run.text() for words in (facts["result"], facts["about"].split(".")[0]))
 
         await run.tap("end")
         await run.until(lambda: "↑ " in run.text())
@@ -428,7 +428,7 @@ def test_names_that_begin_alike_are_told_apart_where_there_is_little_room() -> N
 async def test_all_that_is_said_of_a_plan_can_be_read_at_the_smallest_usual_size(running, session_file) -> None:
     async with running(session_file.path, size=(80, 24)) as run:
         compare = await Compare.opened(run)
-        first = dict(compare.facts)["comes to"]
+        first = dict(compare.facts)["result"]
         await run.until_shown(first)
         assert "↓" in run.lines()[-2]
         seen = ""

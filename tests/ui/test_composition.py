@@ -59,12 +59,12 @@ async def test_a_row_s_tokens_there_and_in_the_timeline_differ_by_the_factor_tha
         block = run.timeline.cursor_block
         screen = await studies.Composition.opened(run)
         factor = run.inputs.scale.ratio[-1]
-        await run.until_shown(f"in prompt: fitted, local × {factor:.2f}")  # noqa: RUF001  as it is shown
+        await run.until_shown(f"in prompt: calibrated, local × {factor:.2f}")  # noqa: RUF001  as it is shown
         there = screen.blocks.row_of[block].cells["tokens"].order
         assert there == pytest.approx(local * factor, abs=1)
         await run.tap("e")
         await screen.shown()
-        await run.until_shown("tokens: fitted ─")
+        await run.until_shown("tokens: calibrated ─")
 
 
 async def test_the_largest_prompt_is_named_and_a_key_goes_there(running, session_file) -> None:
@@ -72,13 +72,13 @@ async def test_the_largest_prompt_is_named_and_a_key_goes_there(running, session
         prompts = run.replay.ledger.prompt_tokens
         largest = int(prompts.argmax())
         screen = await studies.Composition.opened(run)
-        await run.until_shown(f"largest sent: {prompts[largest]:,} at call {largest + 1} (P)")
+        await run.until_shown(f"largest prompt: {prompts[largest]:,} at call {largest + 1} (P)")
         await run.tap("P")
         await screen.shown()
         assert run.call == largest
         assert screen.found.context.prompt.value == prompts[largest]
         await run.until_shown(f"at call {largest + 1} of")
-        assert "largest sent: " not in run.text()
+        assert "largest prompt: " not in run.text()
 
 
 async def test_the_blocks_below_are_those_of_the_part_under_the_cursor(running, session_file) -> None:
@@ -270,7 +270,7 @@ def drawn(table, width: int) -> list[str]:
 
 def test_parts_of_a_window_are_drawn_with_what_is_sent_and_what_was_cut() -> None:
     assert drawn(part_table(a_composition()), 94) == [
-        "                       blocks  in prompt   of it █ sent        cut token-calls cost, all calls",
+        "                       blocks  in prompt   share █ sent        cut token-calls cost, all calls",
         "  everything                3      8,000   100 %              -12k         98k               ·",
         "  Bash                      2      4,000    50 % ██░░░░░░     -12k         90k           $0.50",
         "  system and tools                 3,000    38 % █▌              ·           ·               ·",
@@ -281,7 +281,7 @@ def test_parts_of_a_window_are_drawn_with_what_is_sent_and_what_was_cut() -> Non
 
 def test_parts_of_a_session_are_drawn_by_token_calls() -> None:
     assert drawn(part_table(a_composition(Scope.SESSION)), 70) == [
-        "                        blocks  of all █         token-calls      cost",
+        "                        blocks   share █         token-calls      cost",
         "  everything                 3   100 %                  128k         ·",
         "  Bash                       2    70 % █████████         90k     $0.50",
         "  system and tools                23 % ███               30k         ·",

@@ -72,7 +72,7 @@ def test_where_nothing_tells_how_long_responses_were_the_cost_is_at_least_what_i
 def test_the_best_plan_is_looked_for_then_told_with_what_it_saves() -> None:
     assert said(None, is_searching=True)[1] == SEARCHING
     assert said(best())[1] == (
-        "best plan saves $0.31 (18 %), net ~$0.28: cozempic-trim · * takes it, c says why   "
+        "best plan saves $0.31 (18 %), net ~$0.28: cozempic-trim · * uses it, c explains   "
         "Claude Code can apply trim-at-insertion: net ~$0.24"
     )
 
@@ -81,7 +81,7 @@ def test_that_the_agent_can_apply_nothing_that_saves_is_told_once_all_was_tried(
     known = best()
     assert known is not None
     none = replace(known, applicable=None)
-    assert "Claude Code can apply none that saves" in said(none)[1]
+    assert "Claude Code can apply no plan that saves" in said(none)[1]
     assert "Claude Code" not in said(replace(none, is_complete=False), is_searching=True)[1]
     assert known.applicable is not None
     assert "Claude Code" not in said(replace(known, best=known.applicable))[1]
@@ -89,7 +89,7 @@ def test_that_the_agent_can_apply_nothing_that_saves_is_told_once_all_was_tried(
 
 def test_where_nothing_is_saved_that_is_said() -> None:
     assert said(BestPlan(None, None, 69, is_complete=True))[1].startswith("no plan saves anything here")
-    assert said(BestPlan(None, None, 12, is_complete=False))[1].startswith("too long to try every plan here")
+    assert said(BestPlan(None, None, 12, is_complete=False))[1].startswith("session too long to try every plan")
 
 
 def test_where_every_saving_cuts_what_was_needed_that_is_said_with_the_most_there_is_to_save() -> None:
@@ -102,7 +102,7 @@ def test_where_every_saving_cuts_what_was_needed_that_is_said_with_the_most_ther
 
 
 def test_cache_misses_are_told_with_their_cost_and_their_causes_the_costliest_first() -> None:
-    assert said(None)[1] == "1 cache miss, expired (5 min) $0.30 extra   52k tokens re-cached   M says why"
+    assert said(None)[1] == "1 cache miss, expired (5 min) $0.30 extra   52k tokens rewritten   M cost drivers"
 
     dear, cheap = (Figure(dollars, HowKnown.EXACT) for dollars in (0.5, 0.1))
     other = replace(misses().misses[0], cause=MissCause.MODEL_CHANGED, usd=dear, read_usd=cheap)
@@ -110,7 +110,7 @@ def test_cache_misses_are_told_with_their_cost_and_their_causes_the_costliest_fi
     told = answer_lines(spending(), both, None, (4, 116), is_searching=False)[1]
     line = "   ".join("".join(text for text, _ in piece.said) for piece in told)
     assert line.startswith(
-        "2 cache misses $0.70 extra   model changed $0.40   expired (5 min) $0.30   105k tokens re-cached"
+        "2 cache misses $0.70 extra   model changed $0.40   expired (5 min) $0.30   105k tokens rewritten"
     )
 
 
@@ -129,7 +129,7 @@ def test_a_session_without_a_cache_is_told_nothing_of_misses() -> None:
 def test_what_cost_most_to_carry_is_told_with_the_key_that_goes_there() -> None:
     line = said(best())[3]
 
-    assert line.startswith("resent most: Bash results $0.63 36 % of the cost ")
+    assert line.startswith("largest resends: Bash results $0.63 36 % of the cost ")
     assert line.endswith("v e lists all, g $ the largest result")
 
 
@@ -146,7 +146,7 @@ def test_three_short_lines_still_say_the_cost_the_saving_what_was_lost_and_what_
     assert second.startswith(
         "best plan saves $0.31, net ~$0.28 (* c)   Claude Code can save net ~$0.24   1 miss $0.30 extra (M)"
     )
-    assert third.startswith("resent most (v e): Bash results $0.63 36 %")
+    assert third.startswith("largest resends (v e): Bash results $0.63 36 %")
 
 
 def test_without_a_price_shares_of_tokens_are_told_and_what_to_do() -> None:
@@ -155,7 +155,7 @@ def test_without_a_price_shares_of_tokens_are_told_and_what_to_do() -> None:
     )
     lines = ["   ".join("".join(text for text, _ in piece.said) for piece in line) for line in told]
 
-    assert lines[0].startswith("cost unknown   resent most: file_read results 42 % of the tokens")
+    assert lines[0].startswith("cost unknown   largest resends: file_read results 42 % of the tokens")
     assert lines[1] == "name a price"
     assert lines[2].startswith("best plan saves 27 % of the tokens")
 
@@ -179,7 +179,7 @@ async def test_the_key_goes_to_the_costliest_result_and_on_around_the_end(runnin
         for _ in range(len(heaviest) + 1):
             before = run.text()
             await run.press("g", "dollar_sign")
-            await run.until(lambda before=before: "most to resend" in run.status_line and run.text() != before)
+            await run.until(lambda before=before: "resend cost" in run.status_line and run.text() != before)
             gone_to.append(run.timeline.cursor_block)
 
         assert gone_to == [*heaviest, heaviest[0]]
@@ -190,7 +190,7 @@ async def test_the_first_screen_says_what_cost_most_to_resend_and_the_plan_what_
     running, session_file, size
 ) -> None:
     async with running(session_file.path, size=size) as run:
-        for said in ("cache reads", "best plan saves", "resent most (v e): ", "cache miss"):
+        for said in ("cache reads", "best plan saves", "largest resends (v e): ", "cache miss"):
             await run.until_shown(said)
         await run.press("1")
         await run.until_shown("with plan A")
@@ -205,7 +205,7 @@ async def test_the_key_goes_to_the_costliest_of_the_rows_shown(running, session_
         tool = next(name for name in tools if name != tools[0])
         await run.press("f", *f"tool:{tool}", "enter")
         await run.press("g", "dollar_sign")
-        await run.until(lambda: "most to resend" in run.notice)
+        await run.until(lambda: "resend cost" in run.notice)
         assert run.timeline.cursor_block == heaviest[tools.index(tool)]
 
 

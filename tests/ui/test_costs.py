@@ -46,7 +46,7 @@ async def test_without_a_strategy_figures_are_of_the_session_as_recorded(running
         for letter, section in zip(SECTION_LETTERS, CostSection, strict=True):
             await run.press("g", letter)
             await costs.shown()
-            table, _, _ = run.text().partition("How this is calculated")
+            table, _, _ = run.text().partition("Calculation")
             if section in (CostSection.TOTALS, CostSection.PARTS, CostSection.FORECAST):
                 assert "nothing cut" in table
                 assert not [said for said in ("with the plan", "under the plan", "without") if said in table]
@@ -60,7 +60,7 @@ async def test_without_a_strategy_figures_are_of_the_session_as_recorded(running
 
 
 async def test_where_a_calculation_has_no_room_its_frame_says_how_to_see_all_of_it(running, session_file: Recording):
-    more = "E shows all of it"
+    more = "E explains in full"
     async with running(session_file.path, size=(80, 24)) as run:
         await run.until(lambda: run.has_answers)
         await Costs.opened(run)
@@ -85,7 +85,7 @@ async def test_a_month_of_a_plan_is_its_net_saving_which_has_a_row_of_its_own(ru
         assert run.costs.per_day.middle == pytest.approx(recoveries.band_low)
         costs = await Costs.opened(run)
         await run.press("g", SECTION_LETTERS[list(CostSection).index(CostSection.FORECAST)])
-        await run.until_shown("net, with needed text got back")
+        await run.until_shown("net of recoveries")
         assert costs.explained[NET].value == pytest.approx(recoveries.band_low)
         assert costs.table.row_of[NET].cells["saved"].text == f"~{ON_SCREEN.dollars(recoveries.band_low)}"
 
@@ -159,7 +159,7 @@ async def test_the_explain_key_explains_the_row_under_the_cursor(running, sessio
         await run.press("E")
         await run.until_open("explain")
         await run.until_shown("tokens of this row, local estimate")
-        await run.until_shown("in the prompt, fitted to reported usage")
+        await run.until_shown("in the prompt, calibrated to reported usage")
         await run.until_shown("o200k_base")
         await run.press("down", "down")
         assert "what every call paid" in run.explanation.lower()
@@ -211,7 +211,7 @@ async def test_the_explain_key_explains_costs_where_the_cost_bar_has_the_cursor(
         run.focus_costs()
         await run.press("E")
         await run.until_open("explain")
-        for name in ("cost without the plan", "saved", "breaks even at call", "saved a month"):
+        for name in ("cost without the plan", "saved", "breaks even at call", "saved per month"):
             assert name in run.text()
 
 
@@ -219,9 +219,9 @@ async def test_an_explanation_is_as_wide_as_its_own_screen_says(running, session
     async with running(session_file.path, size=(160, 40)) as run:
         await run.settled()
         await run.tap("E")
-        await run.until_shown("How this is calculated")
-        frame = next(line for line in run.lines() if "How this is calculated" in line)
-        left = frame.index("╭─ How this is calculated")
+        await run.until_shown("Calculation")
+        frame = next(line for line in run.lines() if "Calculation" in line)
+        left = frame.index("╭─ Calculation")
         assert frame.index("╮", left) - left + 1 == 110
 
 
@@ -244,7 +244,7 @@ async def test_a_session_without_a_price_says_what_is_missing(running, tmp_path:
         assert costs.table.text("cost_usd", "after") == "unknown"
         await run.press("g", "f")
         await costs.shown()
-        assert "nothing can be projected without a price" in run.text()
+        assert "no projection without a price" in run.text()
         await run.press("g", "a")
         assert "no price" in run.text()
 
@@ -277,7 +277,7 @@ def test_nothing_typed_means_as_recorded(name: str):
 
 
 @pytest.mark.parametrize(
-    ("key", "said"), [("c", "cost without the plan"), ("t", "saved a month"), ("v", "the next prompt")]
+    ("key", "said"), [("c", "cost without the plan"), ("t", "saved per month"), ("v", "the next prompt")]
 )
 async def test_the_explain_key_works_on_every_screen_that_studies_the_session(
     running, session_file: Recording, key: str, said: str
@@ -346,10 +346,10 @@ async def test_a_section_without_figures_says_so_and_the_next_one_has_the_keys(r
         for letter in SECTION_LETTERS:
             await run.press("g", letter)
             await costs.shown()
-            table, _, below = run.text().partition("How this is calculated")
+            table, _, below = run.text().partition("Calculation")
             assert (not costs.table.rows) == (letter in said)
             assert said.get(letter, "") in table
-            assert ("there is no figure here to explain" in below) == (letter in said)
+            assert ("no figure to explain here" in below) == (letter in said)
         await run.press("g", "t")
         await costs.shown()
         await run.tap("down")

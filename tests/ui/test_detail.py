@@ -188,7 +188,7 @@ async def test_without_a_text_it_says_why() -> None:
         (None, NOTHING_CHOSEN),
         (DetailContent("empty", "", lambda: ""), EMPTY),
         (DetailContent("gone", "", gone), "unavailable: the file was replaced␛[31m"),
-        (DetailContent("broken", "", broken), "This text could not be shown: RuntimeError."),
+        (DetailContent("broken", "", broken), "Cannot show this text: RuntimeError."),
     ]
     app = DetailApp(None)
     async with app.run_test(size=(80, 10)) as pilot:

@@ -27,15 +27,15 @@ def test_pages_stand_below_their_names_and_only_their_texts_are_searched_and_cop
 
 
 def test_what_is_said_of_a_name_below_a_text_goes_on_below_its_own_beginning() -> None:
-    said = ("Cache miss at call 3", "cause  expired", "known  worked out from the file; tokens estimated", "x" * 50)
+    said = ("Cache miss at call 3", "cause  expired", "source  inferred from the file; tokens estimated", "x" * 50)
     joined = Joined.around((), page("hay"), said, 30)
     rows = ["".join(text for text, _ in joined.shown(row).pieces).rstrip() for row in range(len(joined))]
 
     assert [row.removeprefix(" ") for row in rows[2:]] == [
         "Cache miss at call 3",
         "cause  expired",
-        "known  worked out from the",
-        "       file; tokens estimated",
+        "source  inferred from the",
+        "        file; tokens estimated",
         "x" * 30,
         "x" * 20,
     ]

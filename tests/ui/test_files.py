@@ -158,11 +158,11 @@ async def test_what_is_not_known_of_a_file_is_said_where_it_is_missing(running, 
         assert [(line.number, line.is_note) for line in lines] == [("", True), ("", True), ("5", False), ("", True)]
         assert lines[0].text.startswith("⋯ a command may have changed it at turn 9: sed -i s/one/1/ b.py")
         assert [line.text for line in lines[1:]] == [
-            "⋯ lines 1 to 4 are not known ⋯",
+            "⋯ lines 1 to 4 are unknown ⋯",
             "five",
-            "⋯ not known from line 6 on, if there are any ⋯",
+            "⋯ unknown from line 6 on, if there are more lines ⋯",
         ]
-        await run.until_shown("lines 1 to 4 are not known")
+        await run.until_shown("lines 1 to 4 are unknown")
 
 
 async def test_a_plan_that_cuts_a_result_leaves_less_of_its_file_in_the_context(running, tmp_path: Path) -> None:
@@ -226,7 +226,7 @@ async def test_a_session_without_files_says_so(running, tmp_path: Path) -> None:
     async with running(path) as run:
         study = await Files.opened(run)
         assert study.has_placeholder
-        assert "no tool touched a file" in run.text()
+        assert "no tool accessed a file" in run.text()
         await run.press("tab", "enter", "[", "shift+tab", "E")
         await run.until(lambda: run.on_top == "explain")
         await run.press("escape")

@@ -254,7 +254,7 @@ async def test_a_study_asked_for_before_the_first_replay_opens_after_it_unless_a
         try:
             await run.until(lambda: run.has_rows_pane)
             await run.tap("c")
-            await run.until(lambda: "this opens once it is" in run.notice)
+            await run.until(lambda: "this opens when done" in run.notice)
             if key:
                 await run.tap(key)
         finally:

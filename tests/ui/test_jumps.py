@@ -39,7 +39,7 @@ def test_it_says_where_one_is_and_goes_around_the_ends() -> None:
     wanted = rows(10, 20, 30)
 
     down = [each.sentence("failure") for each in round_trip(VIEW, wanted, 1)]
-    assert down == ["failure 1/3", "failure 2/3", "failure 3/3", "failure 1/3, again from the top"]
+    assert down == ["failure 1/3", "failure 2/3", "failure 3/3", "failure 1/3, wrapped to the top"]
     up = [each.position for each in round_trip(VIEW, wanted, -1, 15)]
     assert up == [10, 30, 20, 10]
 
@@ -51,7 +51,7 @@ def test_the_first_jump_from_below_all_places_says_nothing_of_going_around_and_m
     nearest = landing(VIEW, wanted, 1, 40, is_nearest_first=True)
     assert (nearest.position, nearest.sentence("compaction")) == (30, "compaction 3/3")
     again = landing(VIEW, wanted, 1, 30, nearest, is_nearest_first=True)
-    assert again.sentence("compaction") == "compaction 1/3, again from the top"
+    assert again.sentence("compaction") == "compaction 1/3, wrapped to the top"
 
 
 def test_there_is_nowhere_to_go_without_places_or_rows() -> None:
@@ -79,10 +79,10 @@ def test_every_place_is_come_to_once_in_every_order_and_filter(wanted: set[int],
 def test_what_is_filtered_out_is_told_and_still_gone_to() -> None:
     view = shown_as(Arrangement(), rows(0, 5, 50))
 
-    assert landing(view, rows(5, 7, 9), 1, 0).sentence("failure") == "failure 1/1, 2 more not shown"
+    assert landing(view, rows(5, 7, 9), 1, 0).sentence("failure") == "failure 1/1, 2 more hidden"
     first, second, _ = round_trip(view, rows(6, 45), 1)
     assert (first.position, second.position) == (1, 2)
-    assert second.sentence("failure") == "failure 2/2, its row is not shown, this is the nearest"
+    assert second.sentence("failure") == "failure 2/2, its row is hidden, this is the nearest one"
 
 
 def test_places_of_a_folded_message_are_at_the_row_that_stands_for_it() -> None:
@@ -109,7 +109,7 @@ async def test_cuts_are_gone_through_where_rows_are_ordered_by_size(running, ses
             said += [run.notice]
         assert places[-1] == places[0]
         assert len(set(places)) == cuts
-        assert f"cut 1/{cuts}, again from the top" in said
+        assert f"cut 1/{cuts}, wrapped to the top" in said
 
 
 async def test_misses_the_chart_marks_are_gone_to_behind_a_filter(running) -> None:

@@ -37,7 +37,7 @@ async def test_the_marks_of_the_rule_under_the_cursor_stand_below_with_the_entry
 ) -> None:
     async with running(SAMPLE, size=size) as run:
         study = await Marks.opened(run)
-        assert "marks are not recorded" in run.text()
+        assert "no recorded breakpoints" in run.text()
         study.rules.go_to(BreakpointRule.HERMES_19)
         await run.until_shown("Hermes 0.19 at call 34 of 34: reads 33k, writes 427 of 34k")
         assert [row.key for row in study.places.rows] == [1, ENTRY, 2, 3, 4]
@@ -48,8 +48,8 @@ async def test_the_marks_of_the_rule_under_the_cursor_stand_below_with_the_entry
             "written",
             "written",
         ]
-        assert "earlier mark" in run.text()
-        assert "~ projected · behind: system prompt, last 3 messages" in run.text()
+        assert "earlier entry" in run.text()
+        assert "~ projected · after: system prompt, last 3 messages" in run.text()
         rule = next(each for each in study.found.rules if each.rule is BreakpointRule.HERMES_19)
         for number, mark in enumerate(study.found.breakpoints_at(rule, 33), start=1):
             assert study.places.text(number, "tokens") == f"{mark.tokens:,}"
@@ -74,7 +74,7 @@ async def test_enter_goes_to_the_marks_and_from_there_to_the_row_before_one(runn
     async with running(SAMPLE) as run:
         study = await Marks.opened(run)
         await run.press("enter")
-        await run.until_shown("no mark is known here")
+        await run.until_shown("no breakpoints here")
         study.rules.go_to(BreakpointRule.SWE_AGENT)
         await run.press("enter")
         assert study.places.has_focus
@@ -97,7 +97,7 @@ async def test_what_the_file_does_not_show_has_no_row_to_go_to(running) -> None:
         await run.press("enter")
         study.places.go_to(1)
         await run.press("enter")
-        await run.until_shown("the file does not show the system prompt and the tools")
+        await run.until_shown("the file does not contain the system prompt and the tools")
 
 
 async def test_with_a_plan_marks_are_placed_in_what_it_sends(running) -> None:
@@ -134,29 +134,29 @@ async def test_marks_that_requests_had_are_a_row_of_their_own(running, tmp_path:
     async with running(log(tmp_path / "log.jsonl", HOUR, HOUR), size=size) as run:
         study = await Marks.opened(run)
         assert [row.key for row in study.rules.rows] == [REPLAYED, *BreakpointRule]
-        await run.until_shown("the requests' marks are the next row")
+        await run.until_shown("see the next row for the recorded breakpoints")
         recorded = study.found.rules[0]
         assert study.rules.text(BreakpointRule.RECORDED, "read") == f"~{int(recorded.read.sum()):,}"
         study.rules.go_to(BreakpointRule.RECORDED)
-        await run.until_shown("a request without marks")
+        await run.until_shown("request without breakpoints")
         await run.press("left_square_bracket", "left_square_bracket")
-        await run.until_shown("recorded in the requests at call 2 of 3: reads ")
-        assert study.places.text(1, "mark") == "mark 1 1h"
+        await run.until_shown("as recorded at call 2 of 3: reads ")
+        assert study.places.text(1, "mark") == "breakpoint 1 1h"
         assert study.places.text(1, "kept") == "written"
 
 
 async def test_requests_that_are_recorded_and_have_no_mark_say_so(running, tmp_path: Path) -> None:
     async with running(log(tmp_path / "log.jsonl")) as run:
         study = await Marks.opened(run)
-        await run.until_shown("requests without marks")
+        await run.until_shown("requests without breakpoints")
         assert BreakpointRule.RECORDED not in [row.key for row in study.rules.rows]
 
 
 async def test_a_session_whose_provider_takes_no_marks_says_so(running) -> None:
     async with running(ROOT / "sample_sessions" / "local-agent.json", size=(80, 24)) as run:
         await Marks.opened(run)
-        await run.until_shown("caches without marks")
-        assert "keep what they choose, or nothing" in run.text()
+        await run.until_shown("caches without breakpoints")
+        assert "decide which prefixes to cache" in run.text()
 
 
 async def test_a_session_without_a_call_says_so(running, tmp_path: Path) -> None:
@@ -164,18 +164,18 @@ async def test_a_session_without_a_call_says_so(running, tmp_path: Path) -> None
     path.write_text('{"type":"user","message":{"role":"user","content":"Begin."}}\n')
     async with running(path) as run:
         await Marks.opened(run)
-        await run.until_shown("no call was made yet")
+        await run.until_shown("no calls yet")
 
 
 async def test_it_opens_from_the_palette_over_another_study_and_goes_back_to_it(running) -> None:
     async with running(SAMPLE) as run:
         await run.press("v")
         await run.until_open("composition")
-        assert "Show the cache marks" in run.commands()
+        assert "Show the cache breakpoints" in run.commands()
         await run.press("ctrl+p")
         await run.until_open("palette")
         await run.tap(*"breakpoint")
-        await run.until_shown("Show the cache marks")
+        await run.until_shown("Show the cache breakpoints")
         await run.press("enter")
         await run.until_open("marks")
         await run.press("escape")

@@ -57,7 +57,7 @@ async def test_the_chart_marks_misses_by_their_cause_and_its_legend_says_which(r
         causes = {miss.cause for miss in run.chart.series.misses}
         assert causes == {miss.cause for miss in run.cache.misses.misses}
         assert MissCause.PLAN_EDIT in causes
-        assert "plan's edit" in run.text()
+        assert "plan edit" in run.text()
 
 
 async def test_with_a_plan_on_misses_are_said_to_be_its_wherever_they_are_marked(running, paused: Path) -> None:
@@ -68,7 +68,7 @@ async def test_with_a_plan_on_misses_are_said_to_be_its_wherever_they_are_marked
         assert ", with the plan: " in run.notice
         await run.until_shown(" cache miss with the plan: ")
         await run.until_shown("misses")
-        assert "plan's misses: " in run.text() or "cache misses with the plan: " in run.text()
+        assert "plan misses: " in run.text() or "cache misses with the plan: " in run.text()
 
         await run.press("1")
         await explained(run)
@@ -96,7 +96,7 @@ async def test_the_row_of_a_call_that_missed_says_why_and_what_it_cost(running, 
         (miss,) = run.cache.misses.misses
         assert run.timeline.cursor_block == next(iter(run.cache.by_block))
         whole, *shorter = miss_notes(miss)
-        assert whole == f"{EXPIRED.glyph} cache miss: expired (5 min), 52k tokens re-cached, $0.30"
+        assert whole == f"{EXPIRED.glyph} cache miss: expired (5 min), 52k tokens rewritten, $0.30"
         assert whole in run.line_with("▶")
 
         await run.resize(80, 24)
@@ -112,7 +112,7 @@ async def test_the_screen_begins_with_what_most_was_spent_on_whether_anything_mi
     async with running(paused, size=(80, 24)) as run:
         await explained(run)
         await run.press("M")
-        await run.until_shown("is cache writes: text that was new")
+        await run.until_shown("is cache writes: new text")
         figures = run.replay.figures
         assert (
             f"{ON_SCREEN.share(largest_part(run.replay).share)} of {ON_SCREEN.dollars(figures.cost_usd.value)}"
@@ -123,10 +123,10 @@ async def test_the_screen_begins_with_what_most_was_spent_on_whether_anything_mi
 @pytest.mark.parametrize(
     ("part", "said"),
     [
-        ("cache_read_usd", "65 % of ~$8.09 is cache reads: each of 120 calls sent 89k tokens again"),
-        ("cache_write_usd", "65 % of ~$8.09 is cache writes: text that was new, or missed the cache"),
+        ("cache_read_usd", "65 % of ~$8.09 is cache reads: each of 120 calls resent 89k tokens"),
+        ("cache_write_usd", "65 % of ~$8.09 is cache writes: new text, or text that missed the cache"),
         ("uncached_usd", "65 % of ~$8.09 is uncached input: 353k of 11M tokens sent were not cached"),
-        ("output_usd", "65 % of ~$8.09 is output: what the model wrote itself"),
+        ("output_usd", "65 % of ~$8.09 is output: text the model wrote"),
     ],
 )
 def test_what_most_was_spent_on_is_said_in_a_line_of_a_small_screen(part: str, said: str) -> None:
@@ -144,12 +144,12 @@ async def test_jumps_go_through_the_misses_around_the_end_and_say_why(running, p
         gone_to, causes = [], []
         for place in range(1, len(misses) + 1):
             await run.press("g", "m")
-            hint = "" if gone_to else " (n next, N before)"
+            hint = "" if gone_to else " (n next, N previous)"
             assert run.notice.startswith(f"miss {place}/{len(misses)}{hint}, with the plan: ")
             gone_to.append(run.timeline.cursor_block)
             causes.append(run.notice.partition(": ")[2])
         await run.press("n")
-        assert run.notice.startswith(f"miss 1/{len(misses)}, again from the top, with the plan: ")
+        assert run.notice.startswith(f"miss 1/{len(misses)}, wrapped to the top, with the plan: ")
         assert gone_to == sorted(run.cache.by_block)
         assert causes == [
             f"{miss.cause.label}, {ON_SCREEN.dollars(miss.extra_usd.value)}"
@@ -163,16 +163,16 @@ async def test_the_text_of_a_response_says_in_full_why_its_call_missed(running, 
         await run.press("g", "m")
         miss = run.cache.by_block[run.timeline.cursor_block]
         content = run.detail.content
-        assert content.lead == (f"{EXPIRED.glyph} cache miss: expired (5 min), 52k tokens re-cached, $0.30",)
+        assert content.lead == (f"{EXPIRED.glyph} cache miss: expired (5 min), 52k tokens rewritten, $0.30",)
         told = dict(line.split("  ", 1) for line in content.tail[1:])
         said = {name.strip(): text.strip() for name, text in told.items()}
         assert content.tail[0] == "Cache miss at call 18"
         assert said["cause"] == miss.cause.label
-        assert said["shown by"] == "11 min 3 s after call 17"
-        assert said["cache held"] == f"{miss.could_read:,} tokens of the prompt, {miss.read:,} read"
-        assert said["re-cached"] == f"{miss.tokens:,} tokens, for $0.33"
+        assert said["evidence"] == "11 min 3 s after call 17"
+        assert said["in cache"] == f"{miss.could_read:,} tokens of the prompt, {miss.read:,} read"
+        assert said["rewritten"] == f"{miss.tokens:,} tokens, for $0.33"
         assert said["extra cost"] == "$0.30"
-        assert said["prevented by"] == miss.cause.prevention
+        assert said["prevention"] == miss.cause.prevention
         assert "cache miss" not in run.detail.text
         run.focus_part("detail")
         await run.press("z", "z")
@@ -227,7 +227,7 @@ async def test_what_could_have_been_is_projected_line_by_line(running, paused: P
         for amount in (change.usd, ahead.warm_usd, ahead.cold_usd, ahead.fresh_usd, ahead.compact_first_usd):
             assert f"~{ON_SCREEN.dollars(amount.value)}" in run.text()
         assert "costs ~$0.10 more; " in run.text()
-        assert f"pays after {ahead.compact_pays_after} calls" in run.text()
+        assert f"pays off after {ahead.compact_pays_after} calls" in run.text()
         assert all(len(line) <= 76 for line in what_ifs(run.cache, 76))
 
 
@@ -238,10 +238,10 @@ async def test_the_bill_over_calls_shows_where_it_grew_and_names_the_misses(runn
         study = await Misses.opened(run)
         (miss,) = run.cache.misses.misses
         if size[1] < 32:
-            assert "The bill over calls" not in run.text()
+            assert "Cost per call" not in run.text()
             await run.press("B")
-            assert "the costliest first" not in run.text()
-        await run.until_shown("The bill over calls")
+            assert "costliest first" not in run.text()
+        await run.until_shown("Cost per call")
         await run.until_shown(f"{EXPIRED.glyph} {miss.call + 1} {ON_SCREEN.dollars(miss.extra_usd.value)}")
         assert "reads" in run.text()
         assert f"{EXPIRED.glyph} expired (5 min)" in run.text()
@@ -249,8 +249,8 @@ async def test_the_bill_over_calls_shows_where_it_grew_and_names_the_misses(runn
         cost = float(run.baseline.ledger.cost[miss.call])
         await run.until_shown(f"call {miss.call + 1}: {ON_SCREEN.dollars(cost)}")
         await run.press("B")
-        assert "The bill over calls" not in run.text()
-        assert "the costliest first" in run.text()
+        assert "Cost per call" not in run.text()
+        assert "costliest first" in run.text()
         assert study.is_on_top
 
 
@@ -262,22 +262,22 @@ async def test_other_models_are_priced_from_the_call_under_the_cursor_and_may_be
         call = found.misses[0].call
         sonnet, opus = (model_switch(found, call, name) for name in ("claude-sonnet-4-6", "claude-opus-4-1"))
         saved = f"~{ON_SCREEN.dollars(sonnet.saved_usd.value)}"
-        await run.until_shown("another model throughout, if it answers alike: ")
+        await run.until_shown("another model throughout, same answers:  ")
         await run.press("tab")
-        await run.until_shown(f"another model from call {call + 1} on, if it answers alike: ")
+        await run.until_shown(f"another model from call {call + 1} on, same answers:  ")
         await run.until_shown(f"claude-sonnet-4-6 saves {saved}")
 
         await run.press("S")
         await run.until_open("value")
         await run.press("ctrl+u", *"nobody")
-        await run.until_shown("no price for nobody; there are claude-sonnet-4-6, claude-haiku-4-5")
+        await run.until_shown("no price for nobody; known models: claude-sonnet-4-6, claude-haiku-4-5")
         await run.press("ctrl+u", *"claude-opus-4-1 at 99")
-        await run.until_shown("no call 99 in the main conversation: 1 to 34")
+        await run.until_shown("no call 99 in the main conversation; enter 1 to 34")
         await run.press("ctrl+u", *f"claude-opus-4-1 at {call + 1}")
         more = f"claude-opus-4-1 costs ~{ON_SCREEN.dollars(-opus.saved_usd.value)} more"
         await run.until_shown(more)
         await run.press("enter")
-        await run.until_shown(f"another model from call {call + 1} on, if it answers alike: {more}")
+        await run.until_shown(f"another model from call {call + 1} on, same answers:  {more}")
 
 
 async def test_the_screen_follows_a_plan_that_is_taken_back(running, paused: Path) -> None:
@@ -294,7 +294,7 @@ async def test_the_screen_follows_a_plan_that_is_taken_back(running, paused: Pat
 
 @pytest.mark.parametrize(
     ("name", "said"),
-    [("terminal-agent.jsonl", "no cache misses"), ("mail-and-jobs.jsonl", "this session reports no cache usage")],
+    [("terminal-agent.jsonl", "no cache misses"), ("mail-and-jobs.jsonl", "no cache usage reported for this session")],
 )
 async def test_a_session_without_misses_says_so(running, tmp_path: Path, name: str, said: str) -> None:
     path = tmp_path / name
@@ -354,14 +354,14 @@ def test_a_note_gets_shorter_word_by_word() -> None:
     notes = miss_notes(replace(miss, cause=MissCause.LIKELY_SERVER_SIDE))
 
     assert notes == (
-        "? cache miss: evicted (likely), 52k tokens re-cached, $0.30",
+        "? cache miss: evicted (likely), 52k tokens rewritten, $0.30",
         "? miss: evicted (likely) $0.30",
         "? evicted (likely) $0.30",
         "? evicted $0.30",
         "? $0.30",
     )
     unpriced = replace(miss, usd=Figure(None, HowKnown.EXACT), read_usd=Figure(None, HowKnown.EXACT))
-    assert miss_notes(unpriced)[0] == f"{EXPIRED.glyph} cache miss: expired (5 min), 52k tokens re-cached"
+    assert miss_notes(unpriced)[0] == f"{EXPIRED.glyph} cache miss: expired (5 min), 52k tokens rewritten"
     assert miss_notes(unpriced)[-1] == f"{EXPIRED.glyph} 52k"
 
 
@@ -399,8 +399,8 @@ async def test_a_small_screen_of_a_session_without_misses_shows_its_bill(running
     async with running(path, size=(80, 24)) as run:
         await explained(run)
         await Misses.opened(run)
-        await run.until_shown("The bill over calls")
-        await run.until_shown("another model throughout, if it answers alike: ")
+        await run.until_shown("Cost per call")
+        await run.until_shown("another model throughout, same answers:  ")
         await run.press("B", "tab", "enter")
         await run.until_shown("╭─ Timeline")
 
@@ -410,7 +410,7 @@ async def test_a_click_on_the_bill_goes_to_the_call(running, paused: Path) -> No
         await explained(run)
         await Misses.opened(run)
         (miss,) = run.cache.misses.misses
-        await run.until_shown("The bill over calls")
+        await run.until_shown("Cost per call")
         line = next(row for row, text in enumerate(run.lines()) if "$0 ─" in text)
         await run.click_at(run.lines()[line].index("◆"), line - 3)
         await run.until_shown("╭─ Timeline")

@@ -62,13 +62,13 @@ async def test_what_the_last_line_says_can_be_clicked(running, session_file) -> 
         await run.click(" call 30 of 30 ", after="? help")
         await run.until(lambda: run.call is None)
         await run.press("z", "f")
-        await run.click("hidden ")
+        await run.click(" hidden")
         await run.until(lambda: not run.hidden)
         run.detail.focus()
         await run.pause()
         await run.click("read as", after="? help")
-        await run.until_shown("record in the file")
-        await run.click("record in the file")
+        await run.until_shown("file record")
+        await run.click("file record")
         await run.until(lambda: run.detail.shown == "record")
 
 
@@ -96,7 +96,7 @@ async def test_a_dialog_is_answered_by_a_click_on_its_frame(running, session_fil
         await run.press("z", "d")
         await run.until_open("value")
         await run.tap(*"77")
-        await run.click("enter sets")
+        await run.click("enter applies")
         await run.until(lambda: run.settings.runs_per_day == 77)
 
 

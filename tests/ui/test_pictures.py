@@ -78,9 +78,9 @@ async def test_a_file_that_would_be_replaced_is_told_whatever_is_saved(running, 
             await run.tap("w", key)
             await run.until(lambda: run.has_line)
             run.line = str(tmp_path / name)
-            await run.until_shown("replaces ")
+            await run.until_shown("overwrites ")
             run.line = ""
-            await run.until_shown("that is no name")
+            await run.until_shown("that is not a valid file name")
             await run.tap("escape")
             await run.until_open("session")
 

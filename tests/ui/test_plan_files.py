@@ -100,7 +100,7 @@ async def test_an_export_is_previewed_then_saved(running, session_file, tmp_path
         await run.press("1")
         await run.tap("w", "e")
         await run.until_open("export")
-        await run.until_shown("Claude Code cannot apply it. It can be given")
+        await run.until_shown("Claude Code cannot apply it. Supported:")
         await run.until_shown("compact(messages, PLAN)")
         await run.tap("down")
         await run.until_shown("_STALE_TRUNCATION")
@@ -116,4 +116,4 @@ async def test_an_export_is_previewed_then_saved(running, session_file, tmp_path
 async def test_a_plan_that_does_nothing_has_nothing_to_export(running, session_file) -> None:
     async with running(session_file.path) as run:
         await run.tap("w", "e")
-        await run.until_shown("nothing to use")
+        await run.until_shown("nothing to export")

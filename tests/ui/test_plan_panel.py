@@ -297,7 +297,7 @@ async def test_what_the_other_plan_would_come_to_is_on_the_screen(running, sessi
         await run.until_shown("switch to A: +$")
         await run.tap("w", "d")
         await run.until_open("difference")
-        assert "by taking A" in run.text()
+        assert "change to A" in run.text()
         await run.tap("a")
         await run.settled()
         await run.until_shown("switch to B: −$")  # noqa: RUF001  numbers have a minus sign

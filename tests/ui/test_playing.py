@@ -28,7 +28,7 @@ async def test_what_is_played_to_the_end_is_the_present_again(running, session_f
         await run.press(*["g", "greater_than_sign"] * len(SPEEDS), "g", "space")
         await run.until(lambda: not run.is_playing)
         assert run.call is None
-        assert f"next prompt, after {session_file.turns} calls" in run.text()
+        assert f"next prompt after {session_file.turns} calls" in run.text()
 
 
 async def test_while_it_is_played_the_file_is_followed_and_the_plan_can_be_changed(running, session_file) -> None:

@@ -64,8 +64,8 @@ async def test_the_best_plan_taken_by_its_key_saves_to_the_cent_what_was_promise
     async with running(session_path, size=(200, 60)) as run:
         await run.until(lambda: run.best is not None)
         promised = run.best
-        await run.until_shown("takes it")
-        line = run.line_with("takes it")
+        await run.until_shown("uses it")
+        line = run.line_with("uses it")
         least = promised.recoveries.band_low
         assert promised.plan.name in line
         assert ON_SCREEN.dollars(promised.savings.usd.value) in line
@@ -124,10 +124,10 @@ async def test_once_it_is_taken_the_key_says_so_and_undo_brings_the_other_plan_b
         await run.until(lambda: run.best is not None)
         before = run.plan
         await run.press("asterisk")
-        await run.until_shown("ctrl+z undoes")
+        await run.until_shown("ctrl+z to undo")
         assert run.plan.strategies == run.best.plan.strategies
         await run.press("asterisk")
-        await run.until_shown("the current one already")
+        await run.until_shown("already the best plan")
         await run.press("ctrl+z")
         assert run.plan == before
 
@@ -147,7 +147,7 @@ async def test_of_a_session_that_grows_the_best_plan_is_told_as_it_is_now_and_ne
         await run.until(lambda: run.replay.history.call_count == calls)
         await run.settled()
         await run.until(lambda: run.newest_best is not None and run.newest_best.savings.usd.value != before)
-        await run.until(lambda: ON_SCREEN.dollars(run.best.savings.usd.value) in run.line_with("takes it"))
+        await run.until(lambda: ON_SCREEN.dollars(run.best.savings.usd.value) in run.line_with("uses it"))
         promised = run.best
         await run.press("asterisk")
         await run.settled()

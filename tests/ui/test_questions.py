@@ -210,7 +210,7 @@ async def test_what_of_the_cost_is_reading_again_and_what_the_provider_counted(r
         await shows(run, f"reported for {len(usage)} of {len(session.calls)} calls, counted once a call")
         await run.tap("escape")
         await run.press("E")
-        await shows(run, "How this is calculated")
+        await shows(run, "Calculation")
         await run.tap("down")
         await shows(run, "calibrated: fitted to reported usage")
 
@@ -239,7 +239,7 @@ async def test_what_another_limit_saves_when_it_acts_and_which_plan_is_better(ru
         await shows(run, f"saves ${saved(cut_more):.2f}")
         await run.until(lambda: run.has_other_plan)
         await run.tap("w", "d")
-        await shows(run, "plan B  plan A  by taking A")
+        await shows(run, "plan B  plan A  change to A")
         costs = [f"${replayed(plan).figures.cost_usd.value:.2f}" for plan in (cut_more, tiered)]
         assert re.search(r"cost +" + " +".join(map(re.escape, costs)), run.text())
         assert re.search(r"action +0 characters +300 characters", run.text())
@@ -290,7 +290,7 @@ async def test_what_was_cut_why_and_what_the_record_is(running, sample, tiered, 
         since = next(
             call for call in range(end) if replay.text(block, call) != recorded and block_in(replay, block, call)
         )
-        await shows(run, f"~{cut:,} tokens cut from call {since + 1} on · tiered-stale: stale, tier ")
+        await shows(run, f"~{cut:,} tokens cut since call {since + 1} · tiered-stale: stale, tier ")
         await shows(run, "▶", f"\N{MINUS SIGN}{cut:,}")
         await run.tap("tab", "r", "R")
         await shows(run, '"parentUuid": "')
@@ -365,7 +365,7 @@ async def test_a_session_shows_rows_while_it_is_counted_follows_what_is_added_an
         recorded = run.costs.recorded.value
         await run.press("home")
         session_file.turn()
-        await run.until(lambda: "new below: end follows" in run.text() or "+3" in run.text())
+        await run.until(lambda: "new below (end follows)" in run.text() or "+3" in run.text())
         await run.press("end")
         await shows(run, "FOLLOW")
         await run.until(lambda: run.costs.recorded.value > recorded)
@@ -384,14 +384,14 @@ async def test_a_session_shows_rows_while_it_is_counted_follows_what_is_added_an
         await run.tap("g", "space")
 
 
-@answers("Where is a subagent's work")
+@answers("How do I open a subagent")
 async def test_what_a_subagent_did_and_who_started_it(running, tmp_path: Path) -> None:
     path = claude_parent(tmp_path)
     child = claude_child(tmp_path / SESSION / "subagents" / "agent-a1b2.jsonl")
     said = [sample.text(block) for sample in (open_session(child),) for block in sample.blocks]
     async with running(path, size=NARROW) as run:
         await run.press("home", "g", "a")
-        await shows(run, "▸ subagent: Look for it · → unfolds it")
+        await shows(run, "▸ subagent: Look for it · → unfolds")
         await run.press("right")
         for text in said:
             await shows(run, "┆", text)

@@ -62,18 +62,18 @@ async def test_a_text_is_searched_and_the_places_are_counted(running, session_fi
         await run.press("slash", "backspace", *"x", "enter")
         await run.until_shown("not in this text")
         await run.press("slash", "escape", "n")
-        assert "nothing was gone to or searched for yet" in run.notice
+        assert "nothing to repeat" in run.notice
 
 
 async def test_a_key_that_goes_on_is_for_the_rows_where_nothing_is_searched_for_in_the_text(running, session_file):
     async with running(session_file.path) as run:
         await run.press("g", "b")
-        await run.until(lambda: run.notice.startswith("rise "))
+        await run.until(lambda: run.notice.startswith("increase "))
         block = run.timeline.cursor_block
         await run.press("tab")
         assert run.detail.has_focus
         await run.press("n")
-        await run.until(lambda: run.notice.startswith("rise "))
+        await run.until(lambda: run.notice.startswith("increase "))
         assert run.timeline.cursor_block != block
 
 
@@ -131,7 +131,7 @@ async def test_without_a_terminal_to_give_away_the_pager_says_so(running, sessio
     monkeypatch.setenv("PAGER", "cat")
     async with running(session_file.path) as run:
         await run.press("end", "tab", "r", "p")
-        assert "a pager cannot be opened here" in run.text()
+        assert "cannot open a pager here" in run.text()
 
 
 def test_a_pager_that_is_not_there_is_told(monkeypatch: pytest.MonkeyPatch, tmp_path) -> None:
@@ -142,5 +142,5 @@ def test_a_pager_that_is_not_there_is_told(monkeypatch: pytest.MonkeyPatch, tmp_
     monkeypatch.setenv("PATH", os.fspath(tmp_path))
     with pytest.raises(PagerError, match="set \\$PAGER"):
         pager_command()
-    with pytest.raises(PagerError, match="cannot be started"):
+    with pytest.raises(PagerError, match="cannot start"):
         show_in_pager("x", [os.fspath(tmp_path / "absent")])

@@ -48,10 +48,10 @@ class Started:
     [
         ({"DISPLAY": ":0"}, "linux", ""),
         ({"WAYLAND_DISPLAY": "wayland-0"}, "linux", ""),
-        ({}, "linux", "without a display no browser can be opened"),
+        ({}, "linux", "cannot open a browser without a display"),
         ({}, "darwin", ""),
-        ({"SSH_TTY": "/dev/pts/1", "DISPLAY": "localhost:10.0"}, "linux", "over SSH no browser can be opened"),
-        ({"SSH_CONNECTION": "10.0.0.1 1 10.0.0.2 22"}, "darwin", "over SSH no browser can be opened"),
+        ({"SSH_TTY": "/dev/pts/1", "DISPLAY": "localhost:10.0"}, "linux", "cannot open a browser over SSH"),
+        ({"SSH_CONNECTION": "10.0.0.1 1 10.0.0.2 22"}, "darwin", "cannot open a browser over SSH"),
     ],
 )
 def test_a_browser_is_opened_only_where_it_would_be_seen(
@@ -75,7 +75,7 @@ def test_a_page_is_opened_as_a_file_without_the_terminal(monkeypatch: pytest.Mon
 
 
 @pytest.mark.usefixtures("desk")
-@pytest.mark.parametrize(("code", "reason"), [(None, ""), (1, "the browser could not be opened")])
+@pytest.mark.parametrize(("code", "reason"), [(None, ""), (1, "cannot open the browser")])
 def test_a_browser_that_stays_was_opened_and_one_that_fails_was_not(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, code: int | None, reason: str
 ) -> None:
@@ -128,7 +128,7 @@ async def test_the_message_names_the_key_and_the_key_opens_the_page(
     monkeypatch.setattr("inspector.ui.reports.open_in_browser", lambda page: opened.append(page) or "")
     async with running(session_file.path) as run:
         await run.tap("w", "b")
-        await run.until_shown("no page was saved here yet: w w saves one")
+        await run.until_shown("no saved page yet: w w saves one")
         await _save(run, tmp_path / "mine.html")
         await run.until_shown("report saved, w b opens it, in")
         await run.until(lambda: any(toast.endswith("mine.html\nw b opens it") for toast in run.toasts))
@@ -137,7 +137,7 @@ async def test_the_message_names_the_key_and_the_key_opens_the_page(
         assert opened == [tmp_path / "mine.html"]
         (tmp_path / "mine.html").unlink()
         await run.tap("w", "b")
-        await run.until_shown("is not there any more")
+        await run.until_shown("no longer exists")
         assert len(opened) == 1
 
 
@@ -148,7 +148,7 @@ async def test_over_ssh_the_path_is_told_and_copied(
     monkeypatch.setattr(saved_page.subprocess, "Popen", lambda *_, **__: pytest.fail("a browser was started"))
     async with running(session_file.path, size=(200, 40)) as run:
         await _save(run, tmp_path / "mine.html")
-        await run.until_shown("report saved, w b copies its path, in")
+        await run.until_shown("report saved, w b copies the path, in")
         await run.tap("w", "b")
-        await run.until_shown("over SSH no browser can be opened; copied, if the terminal allows it: ")
+        await run.until_shown("cannot open a browser over SSH; copied, if the terminal allows it: ")
         assert run.clipboard == os.fspath(tmp_path / "mine.html")

@@ -72,9 +72,9 @@ async def test_a_plan_of_the_last_time_is_announced_with_the_key_that_takes_it_o
         await run.press("1")
 
     async with running(old_session) as run:
-        await run.until_shown("plan of last time is on: tiered-stale; 1 takes it off")
+        await run.until_shown("restored plan is on: tiered-stale; 1 turns it off")
         await run.press("asterisk")
-        await run.until_shown("a plan is on, so no better one is looked for")
+        await run.until_shown("no search for a better plan while one is on")
         await run.press("1")
         assert not run.plan.strategies
 
@@ -88,7 +88,7 @@ async def test_a_plan_that_was_undone_is_kept_as_undone_before_the_program_ends(
 
     async with running(old_session) as run:
         assert not run.plan.strategies
-        assert "plan of last time" not in run.text()
+        assert "restored plan" not in run.text()
 
 
 async def test_filter_order_view_and_focus_are_there_again_the_next_time(running, old_session: Path) -> None:

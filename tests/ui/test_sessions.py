@@ -53,11 +53,11 @@ async def test_what_was_read_is_said_in_its_line_and_found_by_the_filter(
         await run.until_shown("unreadable")
         await run.until_shown("2 read so far")
         await run.tap(*"fence")
-        await run.until_shown("1 shown of 4 sessions")
+        await run.until_shown("1 of 4 sessions shown")
         await run.tap(*"zzz")
-        await run.until_shown("nothing among 4 sessions matches")
+        await run.until_shown("none of 4 sessions matches")
         await run.tap("escape")
-        await run.until_shown("4 shown of 4 sessions")
+        await run.until_shown("4 of 4 sessions shown")
 
 
 async def test_the_list_follows_its_folder_while_it_is_open(
@@ -67,8 +67,8 @@ async def test_the_list_follows_its_folder_while_it_is_open(
     codex, folder = GROWING["codex"], tmp_path / "sessions"
     folder.mkdir()
     async with running((), folders=[folder], size=(240, 30), listing=True) as run:
-        await run.until_shown("To try it without one: inspector demo")
-        assert "No sessions found in the folders named · ctrl+l shows where it looked" in run.text()
+        await run.until_shown("To try it without an agent: inspector demo")
+        assert "No sessions found in the folders named · ctrl+l shows the searched folders" in run.text()
         assert "Or open a file: inspector FILE" in run.text()
         await run.tap("ctrl+l")
         await run.until_shown(f"there      {folder}")
@@ -76,13 +76,13 @@ async def test_the_list_follows_its_folder_while_it_is_open(
         codex.write(tmp_path / "rollout.jsonl", 2)
         written = re.sub(r"\d{4}-\d\d-\d\dT\d\d", this_hour(), (tmp_path / "rollout.jsonl").read_text(encoding="utf-8"))
         (folder / "rollout-1.jsonl").write_text(written, encoding="utf-8")
-        await run.until_shown("1 shown of 1 session")
+        await run.until_shown("1 of 1 session shown")
         assert "●" in run.text(), "it is being written"
         codex.write(folder / "rollout-2.jsonl", 2)
         os.utime(folder / "rollout-2.jsonl", (1_700_000_000, 1_700_000_000))
-        await run.until_shown("2 shown of 2 sessions")
+        await run.until_shown("2 of 2 sessions shown")
         (folder / "rollout-1.jsonl").unlink()
-        await run.until_shown("1 shown of 1 session")
+        await run.until_shown("1 of 1 session shown")
         assert "●" not in run.text()
         (folder / "rollout-2.jsonl").unlink()
         folder.rmdir()
@@ -130,7 +130,7 @@ async def test_a_binary_file_named_like_a_session_is_listed_with_what_is_wrong(r
     (folder / "damaged.jsonl").write_bytes(b"\x00\x01\x02" * 200)
     (folder / "rollout-2026-01-01T00-00-00-damaged.jsonl").write_bytes(b"\x00\x01\x02" * 200)
     async with running((), folders=[folder], size=(80, 24), listing=True) as run:
-        await run.until_shown("2 shown of 2 sessions")
+        await run.until_shown("2 of 2 sessions shown")
         await run.until(lambda: run.text().count("unreadable") == 2)
         await run.until_shown("an unknown binary file")
 
@@ -179,6 +179,6 @@ async def test_its_keys_are_explained_on_a_key_that_is_no_letter_of_the_filter(r
         assert run.on_top == "sessions"
         await run.tap("f1")
         await run.until(lambda: run.on_top == "help")
-        await run.until_shown("Show where sessions were looked for")
+        await run.until_shown("Show the searched folders")
         await run.tap("escape")
         await run.until(lambda: run.on_top == "sessions")

@@ -197,11 +197,11 @@ async def test_saving_is_taught_with_a_plan_and_without_among_a_few_keys(running
         await run.until(lambda: run.key_hints[-1].label == "best")
         assert run.status_line.split("  ")[0].strip() == "? help"
         labels = [hint.label for hint in run.key_hints]
-        assert labels == ["help", "window", "why it cost", "report", "best"]
+        assert labels == ["help", "window", "cost drivers", "report", "best"]
         await run.press("1")
         assert [hint.label for hint in run.key_hints] == ["help", "plan", "go to", "report", "compare"]
         await run.tap("w")
-        await run.until_shown("report to send")
+        await run.until_shown("save report")
 
 
 async def test_a_file_that_was_rewritten_is_shown_anew(running, session_file) -> None:

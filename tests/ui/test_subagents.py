@@ -38,7 +38,7 @@ def test_a_row_below_the_call_stands_for_the_subagent(family) -> None:
     row = int(np.flatnonzero(rows.is_subagent)[0])
 
     assert rows.row(row - 1).tool == "Task"
-    assert rows.row(row).heading == "subagent: Look for it · → unfolds it"
+    assert rows.row(row).heading == "subagent: Look for it · → unfolds"
     assert [int(rows.index_of(block)) for block in range(len(rows.history.kind))] == rows.own.tolist()
     assert rows.block[rows.own].tolist() == list(range(len(rows.history.kind)))
 
@@ -64,10 +64,10 @@ def test_unfolded_rows_stand_below_it_and_leave_those_of_the_session_as_they_wer
 def test_a_subagent_that_is_gone_says_why_in_its_row(family) -> None:
     rows = rows_of(family[0])
 
-    shown = unfolded(rows, {}, {rows.subagent_rows[0].key: "its file is not there"})
+    shown = unfolded(rows, {}, {rows.subagent_rows[0].key: "file not found"})
 
     heading = shown.row(int(np.flatnonzero(shown.is_subagent)[0])).heading
-    assert heading == "subagent: Look for it · its file is not there"
+    assert heading == "subagent: Look for it · file not found"
 
 
 def test_what_keeps_a_subagent_from_being_shown_is_made_safe(family) -> None:
@@ -107,7 +107,7 @@ async def test_right_unfolds_and_left_folds_the_subagent_and_no_figure_of_the_se
         await run.press("right")
         await run.until(lambda: timeline.count > own)
         await run.until_shown("2 messages")
-        assert "tokens of its own" in run.text()
+        assert "2 messages · " in run.text()
         await run.press("down")
         assert timeline.rows.inner_of(timeline.cursor_row) is not None
         await run.until(lambda: run.detail.recorded == "find it")
@@ -143,7 +143,7 @@ async def test_a_subagent_whose_file_is_gone_stays_folded_and_says_so(running, f
     family[1].unlink()
     async with running(family[0]) as run:
         await run.press("home", "g", "a", "right")
-        await run.until_shown("its file is not there")
+        await run.until_shown("file not found")
         timeline = run.timeline
         assert not timeline.rows.opened
 
@@ -253,4 +253,4 @@ async def test_a_subagents_subagent_that_is_gone_says_so_in_its_row(running, gen
         await run.press("home", "g", "a", "right")
         await run.until(lambda: any("subagent: Read the logs" in line for line in timeline.all_lines()))
         await run.press("g", "a", "right")
-        await run.until_shown("subagent: Read the logs · its file is not there")
+        await run.until_shown("subagent: Read the logs · file not found")

@@ -87,7 +87,7 @@ def terminal(corpus: Path) -> Iterator[Terminal]:
         pytest.skip("the session is not in the corpus")
     opened = Terminal(str(path))
     try:
-        opened.until(lambda text: "cache reads" in text and "prompts fitted" in text, "the session is shown")
+        opened.until(lambda text: "cache reads" in text and "prompts calibrated" in text, "the session is shown")
         yield opened
     finally:
         kill(opened.child)
@@ -103,10 +103,10 @@ def lacks(word: str) -> Callable[[str], bool]:
 
 def moved(before: str) -> Callable[[str], bool]:
     """The cursor is on another row, or another call is looked at, or it is told why neither is so."""
-    told = re.compile("/1[ ,]|nothing was compacted|no cache miss|no tool result|no row is pinned|! ")
+    told = re.compile("/1[ ,]|no compactions|no cache miss|no failed|no pinned|no subagents|no cut|! ")
 
     def fact(text: str) -> bool:
-        places = [re.findall("▶.*|next prompt, after [^─]*|call \\d+ of [^─]*", each) for each in (before, text)]
+        places = [re.findall("▶.*|next prompt after [^─]*|call \\d+ of [^─]*", each) for each in (before, text)]
         return places[0] != places[1] or bool(told.search(text.splitlines()[-1]))
 
     return fact
@@ -115,25 +115,25 @@ def moved(before: str) -> Callable[[str], bool]:
 AT_CALL = r"call \d+ of \d+"
 
 STEPS: list[tuple[str, Callable[[str], object] | None]] = [
-    ("?", has("Here: Timeline", "Signs and words")),
+    ("?", has("Here: Timeline", "Signs and terms")),
     ("escape", lacks("Here: Timeline")),
     ("1", has(r"\[x\] tiered-stale", "with plan A")),
     ("ctrl+z", has(r"\[ \] tiered-stale")),
     ("ctrl+y", has(r"\[x\] tiered-stale")),
     ("p", has("▸ ")),
     ("escape", lacks("▸ ")),
-    ("g", has("Go to", "cache miss", "esc leaves")),
-    ("escape", lacks("esc leaves")),
+    ("g", has("Go to", "cache miss", "esc closes")),
+    ("escape", lacks("esc closes")),
     ("g x", has("tiered-stale: stale", "▶")),
     ("g X", None),
     ("[", has(AT_CALL)),
-    ("]", has(f"next prompt, after|{AT_CALL}")),
-    ("g h", has(f"{AT_CALL}|no call made so far")),
+    ("]", has(f"next prompt after|{AT_CALL}")),
+    ("g h", has(f"{AT_CALL}|no call has sent")),
     ("shift+left", has(AT_CALL)),
-    ("shift+right", has(f"next prompt, after|{AT_CALL}")),
-    ("end", has("next prompt, after", "FOLLOW")),
+    ("shift+right", has(f"next prompt after|{AT_CALL}")),
+    ("end", has("next prompt after", "FOLLOW")),
     ("[", has(AT_CALL)),
-    ("end", has("next prompt, after")),
+    ("end", has("next prompt after")),
     ("g t", has("Go to call")),
     ("escape", lacks("Go to call")),
     ("z t", has(r"0:00")),
@@ -147,9 +147,9 @@ STEPS: list[tuple[str, Callable[[str], object] | None]] = [
     ("g B", None),
     ("g m", None),
     ("g M", None),
-    ("g $", has(r"most to resend 1/10: \w+ result, ")),
-    ("_", has("no row was removed|no longer sent folded away")),
-    ("_", has("no row was removed|shown again")),
+    ("g $", has(r"resend cost 1/10: \w+ result, ")),
+    ("_", has("no rows were removed|no longer sent; _ shows")),
+    ("_", has("no rows were removed|showing rows")),
     ("g p", has("pin")),
     ("g P", has("pin")),
     ("/", has("find ")),
@@ -159,28 +159,28 @@ STEPS: list[tuple[str, Callable[[str], object] | None]] = [
     ("N", None),
     ("/", has("esc close")),
     ("escape", lacks("find hooks")),
-    ("f", has("show only")),
-    ("hooks", has("show only hooks", "hidden [1-9]")),
-    ("escape", has("hidden 0")),
-    ("+", has("Add a strategy, or take a ready plan", "Tiered truncation")),
-    ("escape", lacks("Add a strategy, or take")),
-    ("w o", has("Open a plan", "Nothing is cut")),
+    ("f", has("filter words")),
+    ("hooks", has("filter hooks", "[1-9]\\d* hidden")),
+    ("escape", has(" 0 hidden")),
+    ("+", has("Add a strategy, or use a built-in plan", "Tiered truncation")),
+    ("escape", lacks("Add a strategy, or use")),
+    ("w o", has("Open a plan", "No cuts")),
     ("escape", lacks("Open a plan")),
     ("w s", has("Save the plan as")),
     ("escape", lacks("Save the plan as")),
     ("w e", has("Use the plan in an agent", "hynous")),
     ("escape", lacks("Use the plan in an agent")),
     ("w b", has("no page was saved here yet")),
-    ("w w", has("Save a report to send", "Markdown")),
-    ("escape", lacks("Save a report to send")),
-    ("w p", has("Save a picture", "the context chart alone")),
+    ("w w", has("Save a report", "Markdown")),
+    ("escape", lacks("Save a report")),
+    ("w p", has("Save a picture", "the context chart only")),
     ("escape", lacks("Save a picture")),
     ("a", has("Plan B", "switch to A")),
     ("w d", has("Plan B and plan A", "Both have the same")),
     ("escape", lacks("Plan B and plan A")),
-    ("z d", has("Runs a day")),
-    ("escape", lacks("Runs a day")),
-    ("*", has("is on; .*ctrl.z|no plan saves|still looking|best plan|a plan is on")),
+    ("z d", has("Runs per day")),
+    ("escape", lacks("Runs per day")),
+    ("*", has("is on; .*ctrl.z|no plan saves|still searching|best plan|no search for a better plan")),
     ("c", has(r"Compare \d+ plans")),
     ("escape", has("Timeline")),
     ("t", has("Tune ")),
@@ -191,9 +191,9 @@ STEPS: list[tuple[str, Callable[[str], object] | None]] = [
     ("escape", has("Timeline")),
     ("M", has("[Cc]ache misses", "What if")),
     ("escape", has("Timeline")),
-    ("g l", has("History of|no tool touched a file")),
+    ("g l", has("History of|no tool accessed a file")),
     ("escape", has("Timeline")),
-    ("g k", has("Cache marks")),
+    ("g k", has("Cache breakpoints")),
     ("escape", has("Timeline")),
     ("z i", has("[Dd]iagnostics|records")),
     ("escape", has("Timeline")),

@@ -22,7 +22,7 @@ ROW = r"▶.*"
 """The row the cursor is on."""
 IN_USE = r"▶.*\S +current .*"
 """The row the cursor is on, of the plan of the main screen."""
-CALL = r"next prompt, after|call \d+ of \d+"
+CALL = r"next prompt after|call \d+ of \d+"
 HERE = r"◆here +\S.*"
 SLIDER = r"▸ +\w+ .*"
 """The control of the plan that has the focus."""
@@ -93,12 +93,12 @@ class Tried(TerminalProgram):
             self.child.send((KEYS | MORE_KEYS).get(each, each))
         if changes:
             self.until(
-                lambda: "esc leaves" not in self.text and self.found(changes) not in (before, []),
+                lambda: "esc closes" not in self.text and self.found(changes) not in (before, []),
                 f"{name} ({key}): a change of {before}",
             )
         if shows:
             # What a letter of a menu does may be painted before the menu is gone, whose words are on the screen, too.
-            self.until(lambda: shows in self.text and "esc leaves" not in self.text, f"{name} ({key}): {shows}")
+            self.until(lambda: shows in self.text and "esc closes" not in self.text, f"{name} ({key}): {shows}")
         if hides:
             self.until(lambda: hides not in self.text, f"{name} ({key}): a screen without {hides}")
 
@@ -121,7 +121,7 @@ def program(tmp_path: Path):
     shutil.copy(ROOT / "sample_sessions" / "coding-agent.jsonl", path)
     os.utime(path, (1e9, 1e9))
     with Tried(tmp_path, str(path)) as opened:
-        opened.until(lambda: "cost " in opened.text and "prompts fitted" in opened.text, "the session")
+        opened.until(lambda: "cost " in opened.text and "prompts calibrated" in opened.text, "the session")
         yield opened
 
 
@@ -172,7 +172,7 @@ def test_keys_of_the_timeline_the_chart_and_the_detail(program: Tried) -> None:
     act("chart.after", "right", changes=CALL)
     act("chart.ten-after", "shift+right", changes=CALL)
     act("chart.first", "home", shows="call 1 of ")
-    act("chart.now", "end", shows="next prompt, after")
+    act("chart.now", "end", shows="next prompt after")
 
     program.go("escape", "home", "g", "x", "tab", shows="r read as")
     program.go("z", "z", shows="cut here")
@@ -240,14 +240,14 @@ def test_keys_of_the_table_of_plans(program: Tried) -> None:
     act("table.sort-right", "right", changes=HEAD)
     act("table.reverse", "s", changes=HEAD)
     act("table.scale", "l", changes=r"[█▏▎▍▌▋▊▉]+░*")
-    act("compare.fold", "_", hides="never applied, folded")
-    program.go("_", shows="never applied, folded")
+    act("compare.fold", "_", hides="never applied (hidden)")
+    program.go("_", shows="never applied (hidden)")
     act("compare.best", "*", changes=ROW)
-    act("compare.front", "F", shows="Saving against needed later")
+    act("compare.front", "F", shows="Pareto front, saving vs. needed later")
     program.go("F", shows="Compare ")
     act("compare.read-on", "tab", hides="of the plans that keep all user and assistant text")
     program.go("home", shows="▶●nothing cut")
-    act("study.explain", "E", shows="How this is calculated")
+    act("study.explain", "E", shows="Calculation")
     program.go("escape", "down", "down", shows="Compare ")
     act("compare.add", "+", shows="ctrl+z takes it back")
     program.until(lambda: program.found(IN_USE), "the plan with the strategy")
@@ -267,7 +267,7 @@ def test_keys_of_the_table_of_plans(program: Tried) -> None:
 def test_keys_of_the_curves_and_the_map(program: Tried) -> None:
     act = program.act
     program.go("1", shows="saves $")
-    program.go("t", shows="▾least cost")
+    program.go("t", shows="▾lowest cost")
     program.come_to_rest()
     act("tune.raise", "right", changes=HERE)
     act("tune.lower", "left", changes=HERE)
@@ -285,7 +285,7 @@ def test_keys_of_the_curves_and_the_map(program: Tried) -> None:
     act("tune.tool", "b", shows="for one tool")
     program.press("escape", hides="for one tool")
     act("tune.map", "m", shows="(→)")
-    program.until(lambda: "▾least" in program.text, "the pair of least cost")
+    program.until(lambda: "▾lowest" in program.text, "the pair of least cost")
     program.come_to_rest()
     act("heat.right", "right", changes=HERE)
     act("heat.left", "left", changes=HERE)
@@ -326,8 +326,8 @@ def test_keys_of_the_window_and_the_costs(program: Tried) -> None:
     act("costs.section-before", "shift+tab", changes=r"╭─ [^─]+")
     act("study.misses", "M", shows="What if (projected)")
     act("misses.fold", "_", hides="no part of this")
-    act("misses.bill", "B", hides="The bill over calls")
-    program.go("B", shows="The bill over calls")
+    act("misses.bill", "B", hides="Cost per call")
+    program.go("B", shows="Cost per call")
     act("misses.model", "S", shows="Another model (projected)")
     program.go("escape")
     act("misses.enter", "enter", changes=r"\? help .*")

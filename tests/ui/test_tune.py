@@ -134,7 +134,7 @@ async def test_it_opens_on_the_limit_that_matters_most_and_says_why(running, ses
     async with running(session_file.path, plan=Plan.from_specs([SPEC])) as run:
         screen = await Tune.opened(run)
         await run.until(lambda: screen.limit == "data")
-        assert "data matters most here: cost $0.50 to $0.90 over its range" in run.text()
+        assert "data has the largest effect: cost $0.50 to $0.90 over its range" in run.text()
         assert "goes there" not in run.text()
 
         await run.tap("tab", "right", "enter")

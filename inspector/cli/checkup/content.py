@@ -36,15 +36,15 @@ def session_findings() -> tuple[list[Finding], list[Path]]:
         if not count and not homes:
             continue
         told = f"{count:,} session{'' if count == 1 else 's'}"
-        told += f", {subagents[known.name]:,} of subagents" if subagents[known.name] else ""
+        told += f", {subagents[known.name]:,} of them subagents" if subagents[known.name] else ""
         told += f", in {', '.join(map(str, homes))}" if homes else ""
         findings.append(Finding(known.title, told))
     if count := unreadable.total():
-        told = f"{count:,} cannot be read"
-        problem = "files named like sessions are none"
-        findings.append(Finding("damaged", told, problem, "inspector formats FILE says why"))
+        told = f"{count:,} are unreadable"
+        problem = "some files named like sessions are not sessions"
+        findings.append(Finding("damaged", told, problem, "run inspector formats FILE for the reason"))
     if not own:
-        told = "no sessions of any were found; inspector formats says where is looked, inspector demo shows some"
+        told = "no sessions found; inspector formats lists the searched folders, inspector demo opens samples"
         findings.append(Finding("agents", told))
     return findings, [home for home, _ in where]
 
@@ -58,11 +58,11 @@ def counting_finding() -> Finding:
         try:
             vocabulary = find_vocabulary(encoding)
         except VocabularyError as error:
-            problem = f"{error.message}: tokens are estimated from the length of texts"
+            problem = f"{error.message}: tokens are estimated from text lengths"
             return Finding("vocabulary", f"{encoding} missing", problem, error.advice)
         notice = refusal_notice(vocabulary)
         if notice:
-            advice = "remove the refused file, or unset what names its folder"
+            advice = "remove the rejected file, or unset the variable with its folder"
             return Finding("vocabulary", encoding, notice, advice)
         said.append(f"{encoding} from {vocabulary.source}")
     return Finding("vocabulary", ", ".join(said))
@@ -76,7 +76,7 @@ def price_finding() -> Finding:
     try:
         return Finding("prices", Pricing.load().source)
     except PriceFileError as error:
-        advice = "mend that line; the format is in docs/figures.md"
+        advice = "correct that line; inspector help figures describes the format"
         return Finding("prices", str(default_price_file()), error.message, advice)
 
 
@@ -86,14 +86,14 @@ def settings_finding() -> Finding:
 
     path = settings_path()
     if not os.path.lexists(path):
-        return Finding("settings", f"none: {path} is not there, all are the defaults")
+        return Finding("settings", f"none: {path} does not exist, so all settings have their defaults")
     problems = load_settings(path).problems
     if problems:
         return Finding("settings", str(path), "; ".join(problems), "see: inspector help settings")
-    return Finding("settings", f"{path}, understood")
+    return Finding("settings", f"{path}, valid")
 
 
 def variable_finding() -> Finding:
     """List the environment variables of the program that are set."""
     said = [f"{each.name}={os.environ[each.name]}" for each in VARIABLES if os.environ.get(each.name)]
-    return Finding("variables", ", ".join(said) or "none of those the program reads")
+    return Finding("variables", ", ".join(said) or "none of the variables that the program reads")

@@ -62,15 +62,17 @@ def folder_findings() -> list[Finding]:
     for folder in app_folders():
         there = _nearest(folder.path)
         if not there.is_dir() or not os.access(there, os.W_OK | os.X_OK):
-            problem = f"cannot be written, so that the program cannot keep {folder.keeps}"
-            advice = f"make it writable, or name another place: export {folder.variable}=/tmp/inspector-{folder.kind}"
+            problem = f"not writable, so the program cannot store {folder.keeps}"
+            advice = f"make it writable, or use another folder: export {folder.variable}=/tmp/inspector-{folder.kind}"
             findings.append(Finding(f"{folder.kind} folder", str(folder.path), problem, advice))
             continue
         free = shutil.disk_usage(there).free
         told = f"{folder.path}, {file_size(free)} free"
         if free < LITTLE_ROOM:
-            problem = f"the disk is nearly full, so that the program may not keep {folder.keeps}"
-            findings.append(Finding(f"{folder.kind} folder", told, problem, "inspector clean, or room made elsewhere"))
+            problem = f"the disk is nearly full, so the program may be unable to store {folder.keeps}"
+            findings.append(
+                Finding(f"{folder.kind} folder", told, problem, "run inspector clean, or free some disk space")
+            )
         else:
             findings.append(Finding(f"{folder.kind} folder", told))
     return findings
@@ -91,9 +93,11 @@ def cache_finding() -> Finding:
         found = [content_of(cache) for cache in CACHES]
     except OSError as error:
         problem = f"the cache cannot be listed: {error.strerror or error}"
-        return Finding("caches", "not known", problem, f"look at {error.filename}: it should be a folder of yours")
+        return Finding(
+            "caches", "unknown", problem, f"check {error.filename}: it should be a folder that belongs to you"
+        )
     told = ", ".join(f"{each.cache.name} {file_size(each.size)}" for each in found)
-    return Finding("caches", f"{file_size(sum(each.size for each in found))} in all: {told}")
+    return Finding("caches", f"{file_size(sum(each.size for each in found))} in total: {told}")
 
 
 def event_findings(folders: Sequence[Path]) -> list[Finding]:
@@ -105,10 +109,10 @@ def event_findings(folders: Sequence[Path]) -> list[Finding]:
     from inspector.session.watching import WATCH_VARIABLE, file_system_of, has_events, is_silent
 
     limits = _inotify_limits()
-    slower = "growing sessions are looked at ten times a second instead"
+    slower = "growing sessions are polled ten times a second instead"
     if os.environ.get(WATCH_VARIABLE) == "stat":
-        advice = f"unset {WATCH_VARIABLE} for events"
-        return [Finding("file events", f"not used, as {WATCH_VARIABLE}=stat asks{limits}", f"off: {slower}", advice)]
+        advice = f"unset {WATCH_VARIABLE} to use events"
+        return [Finding("file events", f"disabled by {WATCH_VARIABLE}=stat{limits}", f"off: {slower}", advice)]
     problem = _problem_with_events()
     findings = []
     if problem:
@@ -118,7 +122,7 @@ def event_findings(folders: Sequence[Path]) -> list[Finding]:
         findings.append(Finding("file events", f"arrive{limits}"))
     silent = sorted({file_system_of(folder) for folder in folders if not has_events((folder,))})
     if silent := [name for name in silent if is_silent(name)]:
-        told = f"sessions lie on {', '.join(silent)}, which tells of no changes: {slower}"
+        told = f"sessions are on {', '.join(silent)}, which sends no events: {slower}"
         findings.append(Finding("file systems", told))
     return findings
 
@@ -137,7 +141,7 @@ def _way_to_events(problem: str) -> str:
     if not sys.platform.startswith("linux"):
         return "close programs that watch many files, and raise ulimit -n"
     if "written" in problem:
-        return "export TMPDIR=DIR, a folder that can be written"
+        return "export TMPDIR=DIR with a writable folder"
     return (
         "close programs that watch many files, or raise the limits: "
         "sudo sysctl fs.inotify.max_user_instances=512 fs.inotify.max_user_watches=524288"
@@ -150,7 +154,7 @@ def _problem_with_events() -> str:
         with tempfile.TemporaryDirectory(prefix="inspector-doctor-") as folder:
             return _problem_in(Path(folder))
     except OSError as error:
-        return f"they could not be tried, as no temporary file can be written ({error.strerror or error})"
+        return f"not tested, because no temporary file can be written ({error.strerror or error})"
 
 
 def _problem_in(folder: Path) -> str:
@@ -173,8 +177,8 @@ def _problem_in(folder: Path) -> str:
             happened = next(events, None)
         events.close()
     except (OSError, RuntimeError) as error:
-        return f"the system refuses to tell of changes ({str(error) or type(error).__name__})"
-    return "" if happened else "the system tells of no changes"
+        return f"the system rejects file events ({str(error) or type(error).__name__})"
+    return "" if happened else "the system sends no file events"
 
 
 class _writing_in_background:  # noqa: N801  used as a function

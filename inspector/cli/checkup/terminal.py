@@ -65,24 +65,26 @@ def _kind(device: int | None) -> Finding:
     said += [words for variable, words in (("TMUX", "in tmux"), ("STY", "in screen")) if os.environ.get(variable)]
     said += ["over ssh"] if os.environ.get("SSH_CONNECTION") else []
     if device is None:
-        said.append("output does not go to it here")
+        said.append("output does not go to the terminal")
     told = ", ".join(said)
     if device is not None and name in ("", "dumb"):
-        problem = "nothing can be drawn on a terminal of this name"
-        return Finding("terminal", told, problem, "export TERM=xterm-256color, where it can do more than print lines")
+        problem = "a terminal of this type cannot draw screens"
+        return Finding(
+            "terminal", told, problem, "export TERM=xterm-256color, if the terminal supports more than plain lines"
+        )
     return Finding("terminal", told)
 
 
 def _size(device: int | None) -> Finding:
     if device is None:
-        return Finding("size", "not known: no terminal")
+        return Finding("size", "unknown: no terminal")
     columns, rows = os.get_terminal_size(device)
     told = f"{columns} columns, {rows} rows"
     if not columns or not rows:
-        return Finding("size", told, "the terminal does not say how large it is", "stty columns 120 rows 36")
+        return Finding("size", told, "the terminal does not report its size", "stty columns 120 rows 36")
     if columns < LEAST_SIZE[0] or rows < LEAST_SIZE[1]:
-        problem = f"the screen is made for {LEAST_SIZE[0]} columns and {LEAST_SIZE[1]} rows; less cuts figures off"
-        advice = "enlarge the window or choose a smaller font; inspector why and inspector report print plain text"
+        problem = f"the screen needs {LEAST_SIZE[0]} columns and {LEAST_SIZE[1]} rows; figures are cut off below that"
+        advice = "enlarge the window or use a smaller font; inspector why and inspector report print plain text"
         return Finding("size", told, problem, advice)
     return Finding("size", told)
 
@@ -92,51 +94,51 @@ def _colors(device: int | None) -> Finding:
 
     system = Console(force_terminal=True, legacy_windows=False).color_system
     by = f"COLORTERM={os.environ.get('COLORTERM') or '(not set)'} and TERM"
-    told = f"{COLOR_WORDS.get(system, system or 'none')}, by {by}"
+    told = f"{COLOR_WORDS.get(system, system or 'none')}, from {by}"
     if os.environ.get("NO_COLOR"):
-        return Finding("colours", "none, as NO_COLOR is set; states are told by glyphs and words")
+        return Finding("colors", "none, because NO_COLOR is set; states are shown by glyphs and words")
     if device is not None and system not in ENOUGH_COLORS:
-        problem = "shades of the themes cannot be told apart"
+        problem = "some theme colors look alike"
         advice = (
-            "export TERM=xterm-256color or COLORTERM=truecolor if the terminal can (nearly all can); else put "
-            'theme = "ansi" into settings.toml'
+            "export TERM=xterm-256color or COLORTERM=truecolor if the terminal supports it (nearly all do); otherwise "
+            'put theme = "ansi" into settings.toml'
         )
-        return Finding("colours", told, problem, advice)
-    return Finding("colours", told)
+        return Finding("colors", told, problem, advice)
+    return Finding("colors", told)
 
 
 def _encoding(device: int | None, widths: dict[str, int]) -> Finding:
     variable = next((name for name in ("LC_ALL", "LC_CTYPE", "LANG") if os.environ.get(name)), "")
     locale = f"{variable}={os.environ[variable]}" if variable else "no locale is set"
     told = f"{getattr(sys.stdout, 'encoding', None) or 'unknown'}, {locale}"
-    advice = "export LC_ALL=C.UTF-8 (on macOS en_US.UTF-8), and have the terminal use UTF-8"
+    advice = "export LC_ALL=C.UTF-8 (on macOS en_US.UTF-8), and set the terminal to UTF-8"
     if not encodes_everything(sys.stdout):
         return Finding("encoding", told, "bars, lines and most languages cannot be printed", advice)
     one_byte = sum(len(text.encode()) for text in map(SAMPLES.get, DRAWN_ALWAYS) if text)
     if widths and sum(widths[name] for name in DRAWN_ALWAYS) >= one_byte:
-        return Finding("encoding", told, "the terminal draws a character for every byte: it does not use UTF-8", advice)
+        return Finding("encoding", told, "the terminal draws one character per byte: it does not use UTF-8", advice)
     says_utf = re.search(r"utf-?8", locale, re.IGNORECASE) is not None
     if device is not None and not widths and not says_utf:
-        return Finding("encoding", told, "nothing says that the terminal uses UTF-8, as bars and lines need", advice)
+        return Finding("encoding", told, "the locale is not UTF-8, which bars and lines require", advice)
     return Finding("encoding", told)
 
 
 def _widths(device: int | None, widths: dict[str, int]) -> list[Finding]:
     if not widths:
-        why = "no terminal" if device is None else "the terminal does not tell"
-        return [Finding("Unicode width", f"not known: {why}")]
+        why = "no terminal" if device is None else "the terminal does not reply"
+        return [Finding("Unicode width", f"unknown: {why}")]
     from inspector.safe_text import cell_width
 
     odd = {name: width for name, width in widths.items() if width != cell_width(SAMPLES[name])}
     if not odd:
-        return [Finding("Unicode width", f"as expected, of {', '.join(SAMPLES)}")]
+        return [Finding("Unicode width", f"as expected, for {', '.join(SAMPLES)}")]
     told = ", ".join(f"{name} {widths[name]} cells, not {cell_width(SAMPLES[name])}" for name in odd)
     if any(name in odd for name in DRAWN_ALWAYS):
-        problem = "rows do not line up"
-        advice = "in the terminal's settings, have characters of ambiguous width drawn narrow, and UTF-8 used"
+        problem = "rows are misaligned"
+        advice = "in the terminal's settings, draw characters of ambiguous width narrow, and use UTF-8"
     else:
-        problem = "rows with such characters are shifted"
-        advice = "a newer terminal, or tmux, draws them as wide as Unicode says"
+        problem = "rows with such characters are misaligned"
+        advice = "use a newer terminal, or tmux, which draws them at Unicode width"
     return [Finding("Unicode width", told, problem, advice)]
 
 

@@ -110,7 +110,7 @@ def size_in_address(query: Mapping[str, str]) -> TerminalSize:
 class DownloadLostError(InspectorError):
     """A download is unavailable: it was fetched already, replaced by another, or its screen is gone."""
 
-    advice = "this file was fetched already, or its screen is closed: save it again"
+    advice = "this file was downloaded already, or its screen is closed: save it again"
 
 
 class Downloads(DownloadManager):

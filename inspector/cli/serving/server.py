@@ -56,7 +56,7 @@ SECONDS_FOR_ROOM = 4.0
 
 PAGES = Path(__file__).parent / "pages"
 
-REFUSED = "This address was used already, or is not whole. Start `inspector serve` again for a new one.\n"
+REFUSED = "This address was used already, or is incomplete. Start `inspector serve` again for a new one.\n"
 
 
 def listening_socket(host: str, port: int) -> socket.socket:
@@ -93,12 +93,12 @@ class CloseReason(NamedTuple):
     reason: str
 
 
-LEFT = CloseReason(WSCloseCode.OK, "The screen was left.")
-FAILED = CloseReason(WSCloseCode.INTERNAL_ERROR, "The screen failed; inspector serve says how, where it was started.")
+LEFT = CloseReason(WSCloseCode.OK, "The screen was closed.")
+FAILED = CloseReason(WSCloseCode.INTERNAL_ERROR, "The screen failed; see the terminal of inspector serve.")
 TOO_MUCH_INPUT = CloseReason(
-    WSCloseCode.POLICY_VIOLATION, "The screen was closed: more was sent to it than it could work off."
+    WSCloseCode.POLICY_VIOLATION, "The screen was closed: it received more input than it could process."
 )
-ENDED = CloseReason(WSCloseCode.GOING_AWAY, "inspector serve was ended.")
+ENDED = CloseReason(WSCloseCode.GOING_AWAY, "inspector serve was stopped.")
 
 
 class ScreenServer(Server):
@@ -221,7 +221,7 @@ class ScreenServer(Server):
             await screen.start(*size_in_address(request.query).drawn())
             await _run(window, screen)
         except OSError as error:
-            return CloseReason(WSCloseCode.INTERNAL_ERROR, f"No screen can be started: {error.strerror}")
+            return CloseReason(WSCloseCode.INTERNAL_ERROR, f"The screen cannot be started: {error.strerror}")
         finally:
             await screen.stop()
             self._room.release()
@@ -230,7 +230,7 @@ class ScreenServer(Server):
     @property
     def _full(self) -> CloseReason:
         screens = "1 screen is" if self._most_screens == 1 else f"{self._most_screens} screens are"
-        reason = f"{screens} open, and no more may be (--screens). Close one, then open this one again."
+        reason = f"{screens} open, which is the limit (--screens). Close one, then reload this page."
         return CloseReason(WSCloseCode.TRY_AGAIN_LATER, reason)
 
     async def _close_windows(self, _: web.Application) -> None:

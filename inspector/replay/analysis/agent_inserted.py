@@ -65,9 +65,5 @@ def _is_marked(text: str) -> bool:
     """Return True if a text begins with a known prefix; forwarded text is tested too, because it may be a notice."""
     text = text.lstrip().lower()
     mark = next((each for each in BEGINNINGS if text.startswith(each)), "")
-    count_carried_over = text.removeprefix(mark).lstrip()
-    return (
-        _is_marked(count_carried_over.removeprefix(QUOTED))
-        if count_carried_over.startswith(QUOTED) and mark
-        else bool(mark)
-    )
+    forwarded = text.removeprefix(mark).lstrip()
+    return _is_marked(forwarded.removeprefix(QUOTED)) if forwarded.startswith(QUOTED) and mark else bool(mark)

@@ -1,11 +1,13 @@
 """How far a plan goes beyond what has been tried in public.
 
-Public experiments and shipped defaults cover a part of all settings: results older than ten turns masked (2,496 pairs on
-SWE-bench Verified, arXiv 2508.21433), the newest 40,000 tokens of results kept (Claude Code, OpenCode), the newest three
-tool uses kept past 100,000 tokens (Anthropic's API), and large results cut on arrival to no less than 10,000 tokens or
-30,000 characters (Codex, Claude Code). After 311 recorded cuts, one in three file reads cut within five calls was fetched
-again, one in eighteen after twenty; commands and searches were not (`refetches`). A plan inside this envelope can be
-recommended. Others are listed as untested.
+Public experiments and shipped defaults cover a part of all settings:
+
+- results older than ten turns masked: 2,496 pairs on SWE-bench Verified (arXiv 2508.21433);
+- the newest 40,000 tokens of results kept (Claude Code, OpenCode);
+- large results cut on arrival to no less than 30,000 characters or 10,000 tokens (Claude Code, Codex).
+
+After 311 recorded cuts, one in three file reads cut within five calls was fetched again, one in eighteen after twenty;
+commands and searches were not (`refetches`). A plan inside this envelope can be recommended, others are untested.
 """
 
 from __future__ import annotations
@@ -13,8 +15,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, Final
-
-import numpy as np
 
 from inspector.replay.analysis.plan_cuts import PlanCuts
 

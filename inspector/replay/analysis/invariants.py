@@ -40,10 +40,10 @@ class Invariant(StrEnum):
 
     SHARES = "no share is negative"
     SUMS = "parts add up"
-    EMPTY = "no reported prompt is empty unsaid"
+    EMPTY = "no reported prompt is replayed as empty"
     LARGEST = "no block exceeds the largest prompt"
     GROWTH = "followed equals loaded"
-    USAGE = "usage equals a plain count"
+    USAGE = "usage equals an independent count"
 
 
 class Violation(NamedTuple):
@@ -75,7 +75,7 @@ def violations_in_file(session: Session) -> tuple[Violation, ...]:
         plain = None
     if plain is not None and plain != (ours := totals_of(session)):
         named = zip(plain._fields, ours, plain, strict=True)
-        detail = ", ".join(f"{name} {mine:,}, counted plainly {theirs:,}" for name, mine, theirs in named)
+        detail = ", ".join(f"{name} {mine:,}, independent count {theirs:,}" for name, mine, theirs in named)
         found.append(Violation(Invariant.USAGE, -1, detail.replace("_", " ")))
     return tuple(found)
 
@@ -93,11 +93,11 @@ def _ledger(baseline: Replay) -> Iterator[Violation]:
     ledger, inputs = baseline.ledger, baseline.inputs
     served = (ledger.cache_read, ledger.cache_write_5m, ledger.cache_write_1h, ledger.uncached)
     for call in np.flatnonzero(np.minimum.reduce(served) < 0).tolist():
-        yield Violation(Invariant.SHARES, call, "a part of the prompt by how it was served is negative")
+        yield Violation(Invariant.SHARES, call, "a negative number of tokens read, written or uncached")
     for call in np.flatnonzero(sum(served) != ledger.prompt_tokens).tolist():
-        yield Violation(Invariant.SUMS, call, "read, written and uncached are not the prompt")
+        yield Violation(Invariant.SUMS, call, "tokens read, written and uncached do not add up to the prompt")
     for call in np.flatnonzero(inputs.reported & (ledger.prompt_tokens != inputs.recorded.prompt)).tolist():
-        yield Violation(Invariant.SUMS, call, "replayed without a plan, the prompt is not the reported one")
+        yield Violation(Invariant.SUMS, call, "without a plan, the replayed prompt differs from the reported one")
 
 
 def _largest(baseline: Replay) -> Iterator[Violation]:
@@ -120,22 +120,20 @@ def _prompts(baseline: Replay) -> Iterator[Violation]:
         context = context_at(baseline, state)
         prompt = float(context.prompt.value or 0)
         if min(context.rest, context.rest - context.system, *context.sent.tolist()) < -NEAR:
-            yield Violation(
-                Invariant.SHARES, call, f"{context.rest:,.0f} of {prompt:,.0f} tokens are left for no block"
-            )
+            yield Violation(Invariant.SHARES, call, f"{context.rest:,.0f} of {prompt:,.0f} tokens are outside blocks")
         if abs(float(context.sent.sum()) + context.rest - prompt) > NEAR:
-            yield Violation(Invariant.SUMS, call, "blocks and what no block holds are not the prompt")
+            yield Violation(Invariant.SUMS, call, "blocks and the rest do not add up to the prompt")
         breakdown = context_breakdown(baseline, state, resend, Grouping.ROLE, Scope.WINDOW)
         if abs(sum(part.tokens for part in breakdown.parts) - breakdown.everything.tokens) > NEAR:
-            yield Violation(Invariant.SUMS, call, "the parts by role are not the prompt")
+            yield Violation(Invariant.SUMS, call, "the parts by role do not add up to the prompt")
         names = {part.name for part in breakdown.parts if not len(part.blocks) and part.tokens > NEAR}
         is_blank = call < count and not len(context.blocks) and bool(baseline.inputs.reported[call])
         if is_blank and not names <= {EARLIER, AROUND_TEXTS}:
-            yield Violation(Invariant.EMPTY, call, f"{prompt:,.0f} tokens taken for {NOT_RECORDED}")
+            yield Violation(Invariant.EMPTY, call, f"{prompt:,.0f} tokens attributed to {NOT_RECORDED}")
     whole = context_breakdown(baseline, baseline.state(count), resend, Grouping.ROLE, Scope.SESSION)
     for part in whole.parts:
         if part.carried < -NEAR * max(count, 1):
             yield Violation(Invariant.SHARES, -1, f"{part.name} of all prompts: {part.carried:,.0f} tokens")
     carried = sum(part.carried for part in whole.parts)
     if abs(carried - float(baseline.ledger.prompt_tokens.sum())) > NEAR * max(count, 1):
-        yield Violation(Invariant.SUMS, -1, "the parts of all prompts are not all prompts")
+        yield Violation(Invariant.SUMS, -1, "the parts do not add up to all prompts")

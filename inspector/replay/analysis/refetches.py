@@ -1,8 +1,8 @@
 """Expected re-fetches of a plan: how often agents really fetched cut results again.
 
-The rates were measured on 311 recorded cuts in 216 public sessions (Claude Code compactions and microcompactions, Codex, pi,
-Copilot, OpenCode), by `scripts/real_cuts.py` and docs/evidence.md: the share of cut results that the agent fetched again
-within 30 calls, less the share for results of the same kind and age that were still in the prompt. Intervals are 95 %, by
+The rates were measured on 311 recorded cuts in 216 public sessions (Claude Code compactions and microcompactions, Codex,
+pi, Copilot, OpenCode; docs/evidence.md, 28 November 2026): the share of cut results that the agent fetched again within
+30 calls, less the share for results of the same kind and age that were still in the prompt. Intervals are 95 %, by
 resampling sessions.
 
 A recovered result ages and is cut again, so a rate r stands for r + r² + … = r / (1 - r) re-fetches.
@@ -124,7 +124,7 @@ def _rates(replay: Replay, cuts: PlanCuts) -> NDArray[np.float64]:
 def _costs(
     replay: Replay, block: NDArray[np.int32], call: NDArray[np.int32], age: NDArray[np.int64]
 ) -> NDArray[np.float64]:
-    """Return dollars of one re-fetch of each block: its share of a call, the result written, and its stay until cut again."""
+    """Return dollars of one re-fetch of each block: its share of a call, its text written, and its stay until cut."""
     count = replay.history.call_count
     if not len(block) or not count:
         return np.zeros(len(block))

@@ -203,8 +203,8 @@ def breakpoints_of_prompts(
         prompt_blocks: Per call, number of blocks in its prompt.
 
     Returns:
-        Array of shape (calls, 4), ascending per row, `NOWHERE` first; int64. A count of 0 stands for a system prompt and
-        tools that the file does not record.
+        Array of shape (calls, 4), ascending per row, `NOWHERE` first; int64. A count of 0 is a system prompt that the
+        file does not record.
     """
     marks = np.full((len(prompt_blocks), MAX_PER_REQUEST), NOWHERE, dtype=np.int64)
     sides = _SIDES[kinds]

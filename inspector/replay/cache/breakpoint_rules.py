@@ -33,11 +33,11 @@ LOOK_BACK: Final = 20
 class BreakpointRule(StrEnum):
     """A breakpoint rule: name, label and a short description."""
 
-    RECORDED = "recorded", "recorded in the requests", "where the requests had them"
+    RECORDED = "recorded", "as recorded", "at the recorded breakpoints"
     """At the breakpoints of the recorded requests; nothing is placed."""
     END = "end", "end of each request", "the last block"
     """After the last block of each request, as replays assume."""
-    SWE_AGENT = "swe-agent", "SWE-agent", "the last 2 messages of user or tool"
+    SWE_AGENT = "swe-agent", "SWE-agent", "last 2 user or tool messages"
     """After the last two user or tool messages."""
     HERMES_19 = "hermes-0.19", "Hermes 0.19", "system prompt, last 3 messages"
     """After the system prompt and the last three messages."""
@@ -46,7 +46,7 @@ class BreakpointRule(StrEnum):
     HERMES_21_TOOLS = (
         "hermes-0.21-tools",
         "Hermes 0.21, tools cached",
-        "tools, system prompt, last 2 turns that are done",
+        "tools, system prompt, last 2 completed turns",
     )
     """After the tools, the static part of the system prompt, and the last two completed turns."""
 

@@ -115,7 +115,7 @@ class CacheColumns(NamedTuple):
 class CacheModelError(InspectorError, ValueError):
     """An unknown cache model name; the message lists the valid ones."""
 
-    advice = "choose one of the cache models that are listed"
+    advice = "choose one of the listed cache models"
 
 
 CACHE_MODELS: Mapping[str, CacheModel] = MappingProxyType(
@@ -124,14 +124,10 @@ CACHE_MODELS: Mapping[str, CacheModel] = MappingProxyType(
         for cache in (
             CacheModel("anthropic", "Anthropic, five minutes", 1024, 5 * _MINUTE, writes=True),
             CacheModel("anthropic-1h", "Anthropic, one hour", 1024, _HOUR, writes=True, writes_one_hour=True),
-            CacheModel(
-                "anthropic-20", "Anthropic, 20 positions looked back", 1024, 5 * _MINUTE, writes=True, lookback=20
-            ),
+            CacheModel("anthropic-20", "Anthropic, 20-position lookback", 1024, 5 * _MINUTE, writes=True, lookback=20),
             CacheModel("openai", "OpenAI, in memory", 1024, 10 * _MINUTE, step=128),
-            CacheModel(
-                "openai-30m", "OpenAI, thirty minutes, writes counted", 1024, 30 * _MINUTE, step=128, writes=True
-            ),
-            CacheModel("openai-24h", "OpenAI, extended to a day", 1024, 24 * _HOUR, step=128),
+            CacheModel("openai-30m", "OpenAI, 30 minutes, writes counted", 1024, 30 * _MINUTE, step=128, writes=True),
+            CacheModel("openai-24h", "OpenAI, extended to 24 hours", 1024, 24 * _HOUR, step=128),
             CacheModel("gemini", "Gemini, implicit", 4096, 5 * _MINUTE),
             CacheModel("deepseek", "DeepSeek, on disk", 64, 24 * _HOUR, step=64),
             CacheModel("automatic", "automatic prefix cache", 1024, 5 * _MINUTE),
@@ -190,7 +186,7 @@ def _named(named: str) -> CacheModel:
     if named not in CACHE_MODELS:
         close = difflib.get_close_matches(named, CACHE_MODELS, n=1)
         meant = f"; did you mean {close[0]!r}" if close else ""
-        raise CacheModelError(f"no prompt cache is called {named!r}{meant}; there are {', '.join(CACHE_MODELS)}")
+        raise CacheModelError(f"unknown prompt cache {named!r}{meant}; choose from {', '.join(CACHE_MODELS)}")
     return CACHE_MODELS[named]
 
 

@@ -80,55 +80,61 @@ class _Words(NamedTuple):
 
 _EXPECTED = frozenset({MissCause.FIRST_REQUEST, MissCause.COMPACTION, MissCause.CLEARING})
 
-_COME_BACK = "come back sooner, or have the prompt cached for an hour"
+_COME_BACK = "return sooner, or use the one-hour cache"
 
 _WORDS: Mapping[MissCause, _Words] = MappingProxyType(
     {
         MissCause.FIRST_REQUEST: _Words("the first request of a conversation", "first request"),
         MissCause.COMPACTION: _Words("the conversation was compacted", "compaction"),
         MissCause.CLEARING: _Words("the agent cleared old tool results", "clearing"),
-        MissCause.REWIND: _Words("the conversation went back to an earlier message", "rewind"),
+        MissCause.REWIND: _Words("the conversation was rewound to an earlier message", "rewind"),
         MissCause.PLAN_EDIT: _Words(
-            "the plan changed what was already sent", "plan's edit", "cut in batches, or before a result is first sent"
+            "the plan edited text that was already sent",
+            "plan edit",
+            "cut in batches, or before the result is first sent",
         ),
         MissCause.MESSAGES_REWRITTEN: _Words(
-            "messages that were already sent changed", "rewritten", "keep what was sent as it is"
+            "messages that were already sent changed", "rewritten", "do not edit messages that were sent"
         ),
         MissCause.MODEL_CHANGED: _Words(
             "the model changed", "model changed", "switch models at the start, or right after a compaction"
         ),
         MissCause.SYSTEM_PROMPT_CHANGED: _Words(
-            "the system prompt changed", "system prompt", "keep what changes out of the system prompt"
+            "the system prompt changed", "system prompt", "move changing content out of the system prompt"
         ),
         MissCause.TOOLS_CHANGED: _Words(
-            "the tools changed", "tools changed", "connect tools before the conversation begins"
+            "the tools changed", "tools changed", "connect tools before the conversation starts"
         ),
         MissCause.BETAS_CHANGED: _Words(
-            "the API's beta features changed", "betas changed", "switch what needs other betas on at the start"
+            "the API's beta features changed", "betas changed", "enable features that need other betas at the start"
         ),
         MissCause.THINKING_CHANGED: _Words(
-            "the thinking level or effort changed", "thinking changed", "set how much to think at the start"
+            "the thinking level or effort changed", "thinking changed", "set the thinking level at the start"
         ),
         MissCause.TTL_EXPIRED_5M: _Words("the 5-minute cache expired", "expired (5 min)", _COME_BACK),
         MissCause.TTL_EXPIRED_1H: _Words(
-            "the 1-hour cache expired", "expired (1 h)", "compact before a long pause, or start afresh after it"
+            "the 1-hour cache expired",
+            "expired (1 h)",
+            "compact before a long pause, or start a new conversation after it",
         ),
         MissCause.TTL_EXPIRED: _Words(
-            "the cache expired", "expired", "come back sooner, or ask for longer retention where the provider has it"
+            "the cache expired", "expired", "return sooner, or use longer retention if the provider offers it"
         ),
-        MissCause.RESUMED: _Words("the session was resumed or forked", "resumed", "go on in the session that is open"),
-        MissCause.BELOW_MINIMUM: _Words("the prompt before was too short to be cached", "prompt too short"),
+        MissCause.RESUMED: _Words(
+            "the session was resumed or forked", "resumed", "continue in the session that is open"
+        ),
+        MissCause.BELOW_MINIMUM: _Words("the previous prompt was too short to cache", "prompt too short"),
         MissCause.LOOK_BACK: _Words(
-            "too many blocks came at once for the cache to be found again",
+            "more new blocks than the cache lookback covers",
             "look-back",
             "set a cache breakpoint at least every 20 blocks",
         ),
         MissCause.LIKELY_SERVER_SIDE: _Words(
-            "likely dropped by the provider, or asked of a machine without it: nothing in the file explains it",
+            "probably evicted, or routed to another server: the file shows no other cause",
             "evicted (likely)",
-            "perhaps, in code of your own: send a cache key, or cache explicitly, where the provider has it",
+            "in your own code: send a cache key, or cache explicitly, if the provider supports it",
         ),
-        MissCause.UNKNOWN: _Words("unknown: the file shows no reason", "unknown"),
+        MissCause.UNKNOWN: _Words("unknown: the file shows no cause", "unknown"),
     }
 )
 

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from inspector.strategies.plan import Plan
 
 
-CLEARED = Decision(ReplaceText("[Old tool result content cleared]"), "cleared by the agent itself when it was recorded")
+CLEARED = Decision(ReplaceText("[Old tool result content cleared]"), "cleared by the agent during the session")
 """The text Claude Code sends in place of a cleared result."""
 
 

@@ -40,7 +40,7 @@ MAX_CACHED = 250_000
 class ReplayCancelledError(InspectorError):
     """A replay was cancelled because its result is no longer needed."""
 
-    advice = "ask for the replay again"
+    advice = "start the replay again"
 
 
 @dataclass(frozen=True, slots=True)

@@ -81,7 +81,7 @@ class TokenScale:
         fit, lender = self.calibration.main_borrowed, self.lender
         if fit is None or lender is None:
             return ""
-        whose = "the session that started this one" if lender.is_parent else "the session that this one goes on from"
+        whose = "the session that started this one" if lender.is_parent else "the session that this one continues"
         return f"fitted to {fit.calls:,} calls of {fit.model} in {whose}, {lender.identifier}"
 
     @classmethod

@@ -17,8 +17,8 @@ EXPIRED = (MissCause.TTL_EXPIRED_5M, MissCause.TTL_EXPIRED_1H, MissCause.TTL_EXP
 _NAMED_LIFETIMES = (MissCause.TTL_EXPIRED_5M, MissCause.TTL_EXPIRED_1H)
 
 _NOT_NAMED = {
-    "unavailable": "the provider could not say",
-    "previous_message_not_found": "the provider did not find the call before",
+    "unavailable": "the provider could not determine the cause",
+    "previous_message_not_found": "the provider did not find the previous call",
 }
 """Descriptions of the API's reasons that name no cause."""
 
@@ -37,13 +37,13 @@ def told(miss: CacheMiss, session: Session) -> str:
     if shown.previous >= 0 and shown.gap_seconds is not None and miss.cause in (*EXPIRED, *_UNSEEN):
         # The name of the cause already contains the lifetime if it is five minutes or an hour.
         is_told = miss.cause in _NAMED_LIFETIMES or not shown.lifetime
-        kept = "" if is_told else f", kept for {duration(shown.lifetime)}"
+        kept = "" if is_told else f", cache lifetime {duration(shown.lifetime)}"
         parts.append(f"{duration(shown.gap_seconds)} after call {shown.previous + 1}{kept}")
     if miss.cause in _DEPARTURES and max(shown.blocks) >= 0:
         before, now = shown.blocks
         parts.append(f"from message {bisect_right(session.first_blocks, before if before >= 0 else now)} on")
     if miss.cause is MissCause.RESUMED and any(link.kind is LinkKind.CONTINUED for link in session.links):
-        parts.append("it goes on from another session")
+        parts.append("continues another session")
     parts.append(provider_said(miss))
     return "; ".join(part for part in parts if part)
 
@@ -53,7 +53,7 @@ def provider_said(miss: CacheMiss) -> str:
     if miss.reported is None:
         return ""
     missed = "" if miss.reported.tokens is None else f", {miss.reported.tokens:,} tokens missed"
-    return _NOT_NAMED.get(miss.reported.reason, f"the provider says {miss.reported.reason}{missed}")
+    return _NOT_NAMED.get(miss.reported.reason, f"the provider reports {miss.reported.reason}{missed}")
 
 
 _DEPARTURES = (
@@ -76,10 +76,10 @@ def _by_cause(miss: CacheMiss) -> str:
     if miss.cause in (MissCause.PLAN_EDIT, MissCause.CLEARING) and shown.rule:
         return shown.rule
     if miss.cause is MissCause.UNKNOWN:
-        return "same model, within the cache's lifetime, nothing changed that the file shows"
+        return "same model, within the cache lifetime, no recorded change"
     if miss.cause is MissCause.LIKELY_SERVER_SIDE:
-        within = ", within the cache's usual lifetime" if shown.lifetime else ""
-        return f"same model{within}, same beginning: the provider promises no hit"
+        within = ", within the usual cache lifetime" if shown.lifetime else ""
+        return f"same model{within}, same prefix: a hit is not guaranteed"
     return ""
 
 

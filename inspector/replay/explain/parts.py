@@ -27,26 +27,26 @@ if TYPE_CHECKING:
     from inspector.replay.pricing.context_window import ContextWindow
     from inspector.tokens.media_tokens import UncertainMedia
 
-_SERVED = "each call's tokens at the rate they were served at: cache reads, cache writes or uncached input"
+_SERVED = "each call's tokens at their own rate: cache reads, cache writes or uncached input"
 
 
 def breakdown_explanation(row: BreakdownRow, planned: Replay) -> Explanation:
     """Explain the prompt usage of a kind of block, a tool, or a tier."""
     of_plan = (
         Input("token-calls cut", row.cut.value, "tokens"),
-        Input("what the plan saves on them", row.saved.value, "$"),
+        Input("saved", row.saved.value, "$"),
     )
     is_planned = any(entry.enabled for entry in planned.plan.entries)
     return Explanation(
         row.sent.value,
         "tokens",
         row.sent.known,
-        "tokens of these blocks in every prompt that held them: what stays for a hundred calls is sent a hundred times",
+        "tokens of these blocks, summed over all prompts: a block that stays for 100 calls is sent 100 times",
         (
             Input("blocks", row.blocks),
             Input("in the newest prompt", row.carried.value, "tokens"),
             Input("of all prompts", row.share.value, "share"),
-            Input("what sending them cost", row.cost.value, "$"),
+            Input("cost", row.cost.value, "$"),
             *(of_plan if is_planned else ()),
         ),
         f"{scale_source(planned.inputs)}; dollars: {_SERVED}",
@@ -66,13 +66,13 @@ def resent_explanation(row: ResentBlock, planned: Replay, by_difference: Mapping
         row.cost.value,
         "$",
         row.cost.known,
-        "what every call paid for the tokens of this block in its prompt, added up",
+        "cost of this block's tokens, summed over all calls",
         (
             Input("local estimate", int(planned.table.tokens[row.block]), "tokens"),
-            Input("tokens for one counted token", inputs.scale.calibration.ratio),
+            Input("provider tokens per counted token", inputs.scale.calibration.ratio),
             Input("on the provider's scale", row.tokens.value, "tokens"),
             *_difference(row.block, by_difference),
-            Input("calls whose prompt held it", row.calls, "calls"),
+            Input("times sent", row.calls, "calls"),
             Input("token-calls", row.sent.value, "tokens"),
         ),
         f"{scale_source(inputs)}; {_SERVED}",
@@ -93,7 +93,7 @@ def counted_explanation(planned: Replay, state: ContextState, block: int) -> Exp
         int(state.recorded[block]),
         "tokens",
         HowKnown.ESTIMATED,
-        "the block's texts counted here, whole: what its row shows; prompts are measured on the provider's scale",
+        "local token count of the whole block, as in its row; prompts are measured on the provider's scale",
         (Input("as sent in this prompt", int(state.sent[block]), "tokens"),),
         f"counted {by} {counter.name}",
     )
@@ -123,8 +123,8 @@ def block_explanation(
         (
             Input("local estimate, whole", counted, "tokens"),
             Input("local estimate, as sent", sent, "tokens"),
-            Input("tokens for one counted token", ratio),
-            Input("around it", round(float(inputs.scale.beside[block])), "tokens"),
+            Input("provider tokens per counted token", ratio),
+            Input("framing and signature", round(float(inputs.scale.beside[block])), "tokens"),
             *uncertain,
             *_difference(block, by_difference),
             *([Input("rule:", reason)] if reason else []),
@@ -143,9 +143,9 @@ def _uncertain(inputs: ReplayInputs, block: int) -> tuple[Input, ...]:
 
 def _image_inputs(images: UncertainMedia) -> tuple[Input, ...]:
     return (
-        Input("images whose size the file does not tell", images.count),
-        Input("such an image may take, at least", images.least, "tokens"),
-        Input("such an image may take, at most", images.most, "tokens"),
+        Input("images of unknown size", images.count),
+        Input("minimum tokens of such an image", images.least, "tokens"),
+        Input("maximum tokens of such an image", images.most, "tokens"),
     )
 
 
@@ -153,9 +153,9 @@ def _document_inputs(documents: UncertainMedia) -> tuple[Input, ...]:
     return (
         Input("pages of its documents", documents.pages)
         if documents.pages
-        else Input("documents whose pages the file does not tell", documents.count),
-        Input("by what is on them they may take, at least", documents.least, "tokens"),
-        Input("by what is on them they may take, at most", documents.most, "tokens"),
+        else Input("documents with unknown page count", documents.count),
+        Input("minimum tokens, depending on their content", documents.least, "tokens"),
+        Input("maximum tokens, depending on their content", documents.most, "tokens"),
     )
 
 
@@ -179,14 +179,14 @@ def prompt_explanation(planned: Replay, call: int) -> Explanation:
         int(ledger.prompt_tokens[call]),
         "tokens",
         known,
-        "what the provider reported for this call" + (", less what the plan leaves out" if removed else "")
+        "reported for this call" + (", minus tokens removed by the plan" if removed else "")
         if reported
-        else "what the prompt's texts measure on the provider's scale, and what goes with them",
+        else "the prompt's texts on the provider's scale, plus framing",
         (
             Input("call", call + 1),
             Input("reported" if reported else "with nothing cut", round(whole), "tokens"),
             Input("local estimate on the provider's scale", round(float(inputs.scale.prompt[call])), "tokens"),
-            *([Input("left out by the plan", removed, "tokens")] if removed else []),
+            *([Input("removed by the plan", removed, "tokens")] if removed else []),
             *served,
             Input("output", int(ledger.output[call]), "tokens"),
             Input("cost of the call", None if np.isnan(cost) else cost, "$"),
@@ -200,7 +200,7 @@ def _next_prompt(planned: Replay) -> Explanation:
     before = int(inputs.layout.previous_call[-1])
     known = before >= 0 and bool(inputs.reported[before])
     start = (
-        (Input("reported for the call before", int(inputs.recorded.prompt[before]), "tokens"),)
+        (Input("reported for the previous call", int(inputs.recorded.prompt[before]), "tokens"),)
         if known
         else tuple(scale_inputs(inputs))
     )
@@ -208,9 +208,9 @@ def _next_prompt(planned: Replay) -> Explanation:
         round(float(inputs.sizes.whole[-1])),
         "tokens",
         inputs.scale.known,
-        "what was reported for the call before, and what has come since, with nothing cut"
+        "reported for the previous call, plus everything added since, with nothing cut"
         if known
-        else "what the prompt's texts measure on the provider's scale, and what goes with them, with nothing cut",
+        else "the prompt's texts on the provider's scale, plus framing, with nothing cut",
         start,
         scale_source(inputs),
     )
@@ -224,20 +224,26 @@ def compaction_explanation(forecast: CompactionForecast) -> Explanation:
         saved.value,
         "$",
         HowKnown.PROJECTED,
-        "a person asked for it, so it would have happened whatever the plan"
+        "requested by the user, so it would have happened under any plan"
         if forecast.asked_for
-        else "the calls after it replayed under the plan as if it had not happened, until their prompt comes to the "
-        "size that set it off; all other totals keep it as it was",
-        (
-            Input("the agent noted" if forecast.is_noted else "triggered at", forecast.trigger_tokens.value, "tokens"),
-            Input("that prompt under the plan", forecast.prompt_tokens.value, "tokens"),
-            Input("comes to that size at call", "never here" if reached is None else reached),
-            Input("recorded compactions that fall before that", forecast.avoided),
-            Input("prompt tokens less till then", forecast.saved_tokens.value, "tokens"),
-            Input("dollars less for prompts till then", forecast.calls_usd.value, "$"),
-            Input("dollars of the requests for summaries", forecast.requests_usd.value, "$"),
+        else (
+            "later calls replayed under the plan without this compaction, until a prompt reaches the trigger size; "
+            "all other totals include the compaction"
         ),
-        "a replay of the longer conversation; the calls after it are taken to have been what they were",
+        (
+            Input(
+                "reported by the agent" if forecast.is_noted else "triggered at",
+                forecast.trigger_tokens.value,
+                "tokens",
+            ),
+            Input("prompt under the plan", forecast.prompt_tokens.value, "tokens"),
+            Input("reached at call", "never here" if reached is None else reached),
+            Input("recorded compactions avoided", forecast.avoided),
+            Input("prompt tokens saved until then", forecast.saved_tokens.value, "tokens"),
+            Input("saved on prompts until then", forecast.calls_usd.value, "$"),
+            Input("saved on summary requests", forecast.requests_usd.value, "$"),
+        ),
+        "a replay of the longer conversation, assuming that later calls are unchanged",
     )
 
 
@@ -249,20 +255,22 @@ def next_calls_explanation(projection: NextCallsProjection, window: ContextWindo
         cost.baseline.middle if is_recorded else cost.saving.middle,
         "$",
         HowKnown.PROJECTED,
-        "the session going on as it went: each coming call grows, is served and answered as a drawn one of its own "
-        "was; the middle and the band are of two hundred such continuations",
+        (
+            "median of two hundred continuations of the session: each new call takes its growth, cache usage and "
+            "response length from a randomly drawn call"
+        ),
         (
             Input("calls", projection.calls, "calls"),
             *(_recorded_inputs(projection) if is_recorded else _planned_inputs(projection)),
-            Input("context window, which no prompt outgrows", window.size, "tokens"),
+            Input("context window, the maximum of a prompt", window.size, "tokens"),
         ),
-        f"this session's own calls, at the rates of its last one; context window: {window.source}",
+        f"this session's calls, at the rates of the last one; context window: {window.source}",
     )
 
 
 def _recorded_inputs(projection: NextCallsProjection) -> tuple[Input, ...]:
     return (
-        *_band_inputs("cost as recorded", projection.cost.baseline, "$"),
+        *_band_inputs("recorded cost", projection.cost.baseline, "$"),
         *_band_inputs("last prompt", projection.baseline_prompt_tokens, "tokens"),
     )
 
@@ -286,14 +294,14 @@ def _difference(block: int, by_difference: Mapping[int, int]) -> tuple[Input, ..
     tokens = by_difference.get(block)
     if tokens is None:
         return ()
-    return (Input("by the difference of two reported prompts, with what goes around it (exact)", tokens, "tokens"),)
+    return (Input("difference of two reported prompts, framing included (exact)", tokens, "tokens"),)
 
 
 def _block_formula(planned: Replay, state: ContextState, block: int) -> str:
     if not state.in_prompt[block]:
-        return "it is not in this prompt: removed by a compaction, of another thread, or still to come"
+        return "not in this prompt: removed by a compaction, in another thread, or added later"
     if state.action[block] == Action.REMOVED:
-        return "the plan leaves it out"
+        return "removed by the plan"
     known = weakest(planned.inputs.scale.known, HowKnown.CALIBRATED)
-    scale = "fitted to this session's reports" if known is HowKnown.CALIBRATED else "typical of the model's family"
-    return f"tokens as counted, times the provider's tokens for one counted token, {scale}"
+    scale = "fitted to this session's reported usage" if known is HowKnown.CALIBRATED else "typical of the model family"
+    return f"counted tokens times provider tokens per counted token, {scale}"

@@ -21,12 +21,12 @@ if TYPE_CHECKING:
     from inspector.replay.engine.replay import Replay
     from inspector.replay.figure import Band, Figure
 
-_COMPARED = "the session replayed with the plan and without"
+_COMPARED = "the session replayed with and without the plan"
 _DRAWN = (
-    "the band is from the 5th to the 95th percentile of a thousand runs put together from stretches of this session's "
-    "own calls; of a saving, the upper end is with nothing fetched again"
+    "the band covers the 5th to the 95th percentile of a thousand runs resampled from this session's calls; "
+    "the upper end of a saving assumes no recoveries"
 )
-_NET = "what this run saves, less what getting needed text back would cost"
+_NET = "saved on this run, minus the cost of recoveries"
 
 
 def outcome_explanations(
@@ -47,7 +47,7 @@ def cache_read_explanation(replay: Replay, share: Figure) -> Explanation:
     return Explanation.of(
         share,
         "share",
-        "tokens read from the cache, of all prompt tokens",
+        "tokens read from the cache, as a share of all prompt tokens",
         (
             Input("cache reads", figures.cache_read_tokens.value, "tokens"),
             Input("prompt tokens", figures.prompt_tokens.value, "tokens"),
@@ -57,36 +57,36 @@ def cache_read_explanation(replay: Replay, share: Figure) -> Explanation:
 
 
 def _cache_explanations(planned: Replay, outcome: PlanOutcome) -> dict[str, Explanation]:
-    resent = Input("tokens re-cached", outcome.resent_tokens.value, "tokens")
-    source = "the plan's prompts served twice: as they are, and by a cache that no change reaches"
+    resent = Input("tokens rewritten to cache", outcome.resent_tokens.value, "tokens")
+    source = "the plan's prompts simulated twice: with and without the cache invalidated by its edits"
     return {
         "cache_read_share": cache_read_explanation(planned, outcome.cache_read_share),
         "breaks": Explanation.of(
             outcome.breaks,
             "calls",
-            "calls at which the plan changed something that had been sent before",
+            "calls at which the plan changed text that was already sent",
             (Input("calls", planned.figures.calls.value, "calls"),),
-            "the prompts of all calls, compared one with the next",
+            "each prompt compared with the previous one",
         ),
         "resent_tokens": Explanation.of(
             outcome.resent_tokens,
             "tokens",
-            "what stands behind the first change of each call, was sent before and could have been read",
+            "tokens after the first change in each prompt, sent before and readable from the cache",
             (Input("prompts changed by the plan", outcome.breaks.value, "calls"),),
             source,
         ),
         "rebuild_usd": Explanation.of(
             outcome.rebuild_usd,
             "$",
-            "what these tokens cost as new ones, as cache writes or uncached input",
+            "cost of these tokens as cache writes or uncached input",
             (resent,),
             source,
         ),
         "break_usd": Explanation.of(
             outcome.break_usd,
             "$",
-            "what these tokens cost as new ones, less what reading them from the cache would have cost",
-            (resent, Input("cost of re-caching", outcome.rebuild_usd.value, "$")),
+            "cost of these tokens as cache writes or uncached input, minus their cost as cache reads",
+            (resent, Input("cost of cache rewrites", outcome.rebuild_usd.value, "$")),
             source,
         ),
     }
@@ -104,7 +104,7 @@ def _saving_explanations(baseline: Replay, planned: Replay, outcome: PlanOutcome
         "saved_tokens": Explanation.of(
             savings.tokens,
             "tokens",
-            "prompt tokens without the plan less those with it",
+            "prompt tokens without the plan minus those with it",
             (
                 Input("without", before.prompt_tokens.value, "tokens"),
                 Input("with the plan", after.prompt_tokens.value, "tokens"),
@@ -114,45 +114,45 @@ def _saving_explanations(baseline: Replay, planned: Replay, outcome: PlanOutcome
         "saved_usd": Explanation.of(
             savings.usd,
             "$",
-            "cost without the plan less cost with it; responses cost the same in both",
+            "cost without the plan minus cost with it; responses cost the same in both",
             (
                 Input("without", before.cost_usd.value, "$"),
                 Input("with the plan", after.cost_usd.value, "$"),
-                Input("of which the cost of changes", outcome.break_usd.value, "$"),
+                Input("of this, cost of changes", outcome.break_usd.value, "$"),
             ),
             _COMPARED,
         ),
         "saved_share": Explanation.of(
             savings.share,
             "share",
-            "what is saved, of what it is without the plan",
+            "saved, as a share of the total without the plan",
             (Input("saved", part.value, unit), Input("without", whole.value, unit)),
             _COMPARED,
         ),
         "break_even_call": Explanation.of(
             outcome.break_even_call,
             "call",
-            "the first call from which on, to the end of the session, less has been spent with the plan than without",
+            "the first call from which the cumulative cost stays lower with the plan than without",
             (
                 Input("saved at the end", savings.usd.value, "$"),
-                Input("saved at its lowest", lowest, "$"),
+                Input("lowest cumulative saving", lowest, "$"),
             ),
-            "the costs of all calls added up, with the plan and without",
+            "cumulative cost of all calls, with and without the plan",
         ),
     }
 
 
 def _projection_explanations(projection: RunProjection) -> dict[str, Explanation]:
     day, month = projection.per_day.saving, projection.per_month.saving
-    runs = Input(f"runs a day, {projection.runs.origin}", projection.runs.number)
-    net = _NET if projection.recovered else "what this run saves"
+    runs = Input(f"runs per day, {projection.runs.origin}", projection.runs.number)
+    net = _NET if projection.recovered else "saved on this run"
     saved = _net_inputs(projection)
     return {
-        "usd_per_day": _projected(day, f"{net}, times runs a day", (*saved, runs)),
+        "usd_per_day": _projected(day, f"{net}, times runs per day", (*saved, runs)),
         "usd_per_month": _projected(
             month,
-            f"{net}, times runs a day, times the days of a month",
-            (*saved, runs, Input("days a month", projection.days_per_month)),
+            f"{net}, times runs per day, times days per month",
+            (*saved, runs, Input("days per month", projection.days_per_month)),
         ),
     }
 
@@ -167,19 +167,19 @@ def net_saving_explanation(projection: RunProjection) -> Explanation:
 def _net_inputs(projection: RunProjection) -> tuple[Input, ...]:
     recovered = projection.recovered or 0.0
     saved = Input("saved on this run", projection.per_run.saving.middle + recovered, "$")
-    return (saved, Input("getting needed text back would cost", recovered, "$")) if recovered else (saved,)
+    return (saved, Input("cost of recoveries", recovered, "$")) if recovered else (saved,)
 
 
 def recorded_cost_explanations(projection: RunProjection) -> dict[str, Explanation]:
     """Explain the cost of such sessions per day and month without a plan, under the names of the savings."""
-    runs = Input(f"runs a day, {projection.runs.origin}", projection.runs.number)
+    runs = Input(f"runs per day, {projection.runs.origin}", projection.runs.number)
     cost = Input("cost of this run", projection.per_run.baseline.middle, "$")
     return {
-        "usd_per_day": _projected(projection.per_day.baseline, "what this run costs, times runs a day", (cost, runs)),
+        "usd_per_day": _projected(projection.per_day.baseline, "cost of this run, times runs per day", (cost, runs)),
         "usd_per_month": _projected(
             projection.per_month.baseline,
-            "what this run costs, times runs a day, times the days of a month",
-            (cost, runs, Input("days a month", projection.days_per_month)),
+            "cost of this run, times runs per day, times days per month",
+            (cost, runs, Input("days per month", projection.days_per_month)),
         ),
     }
 

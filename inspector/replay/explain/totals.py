@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 MOST_SIDE_REQUESTS = 50
 """Maximum number of requests per purpose listed individually."""
 
-REPORTED = "the usage that the provider reported, as the session's file has it"
+REPORTED = "usage reported by the provider, from the session's file"
 
 
 def replay_explanations(replay: Replay) -> dict[str, Explanation]:
@@ -43,16 +43,16 @@ def token_explanations(replay: Replay) -> dict[str, Explanation]:
     sizes = (
         Input("calls", len(ledger.cost), "calls"),
         Input("prompts with nothing cut", int((ledger.prompt_tokens + ledger.removed_tokens).sum()), "tokens"),
-        Input("left out by the plan", int(ledger.removed_tokens.sum()), "tokens"),
+        Input("removed by the plan", int(ledger.removed_tokens.sum()), "tokens"),
     )
     largest = int(ledger.prompt_tokens.argmax()) if len(ledger.prompt_tokens) else -1
     read, written, rest = _cache_formulas(replay)
     caches, cache_source = tuple(_cache_inputs(inputs)), _cache_source(inputs)
     found = {
-        "calls": ("the responses of a model in the file, one call each", (), "the session's file"),
+        "calls": ("model responses in the file, one per call", (), "the session's file"),
         "prompt_tokens": (_size_formula(inputs, figures.prompt_tokens.known), (*sizes, *scale), size_source),
         "peak_prompt_tokens": (
-            "the largest prompt of all calls",
+            "largest prompt of all calls",
             (Input("at call", largest + 1), *scale),
             size_source,
         ),
@@ -61,14 +61,14 @@ def token_explanations(replay: Replay) -> dict[str, Explanation]:
         "uncached_tokens": (rest, caches, cache_source),
         "output_tokens": _output(inputs),
         "cache_breaks": (
-            "calls whose prompt departs from the one before it before that one's end",
+            "calls with a prompt that differs from the previous one before its end",
             (
-                Input("by what is sent otherwise than before", int((ledger.first_changed >= 0).sum()), "calls"),
+                Input("by changes to text already sent", int((ledger.first_changed >= 0).sum()), "calls"),
                 Input(
                     "by a compaction or a rewind", int((inputs.restarts & (ledger.first_changed < 0)).sum()), "calls"
                 ),
             ),
-            "the prompts of all calls, compared one with the next",
+            "each prompt compared with the previous one",
         ),
     }
     return {
@@ -86,7 +86,7 @@ def overhead_explanation(inputs: ReplayInputs) -> Explanation:
         system_tokens(inputs),
         "tokens",
         inputs.scale.known,
-        "what is left of the reported prompts when everything the file shows is taken away",
+        "reported prompts minus everything recorded in the file",
         tuple(each for each in scale_inputs(inputs) if each.value != system_tokens(inputs)),
         scale_source(inputs),
     )
@@ -95,19 +95,19 @@ def overhead_explanation(inputs: ReplayInputs) -> Explanation:
 def scale_inputs(inputs: ReplayInputs) -> Iterator[Input]:
     """Yield the inputs of the conversion from local counts to the provider's scale."""
     fit = inputs.scale.calibration
-    yield Input("tokens for one counted token", fit.main.ratio)
-    yield Input("tokens around every block", fit.main.per_block, "tokens")
+    yield Input("provider tokens per counted token", fit.main.ratio)
+    yield Input("framing tokens per block", fit.main.per_block, "tokens")
     signed = any(block.signature_characters for block in inputs.history.session.blocks)
     if signed and fit.main_reading is Reading.SIGNATURES:
-        yield Input("tokens for one character of a signature", fit.main.per_signature_character, "tokens")
+        yield Input("tokens per signature character", fit.main.per_signature_character, "tokens")
     if inputs.table.media.any():
-        yield Input("tokens for one that the provider's rule gives images and documents", fit.main.per_media_token)
+        yield Input("provider tokens per token of its rule for images and documents", fit.main.per_media_token)
     yield Input("responses in later prompts", fit.main_reading.value)
     yield Input("system prompt and tools, fitted to all calls", system_tokens(inputs), "tokens")
     if fit.is_fitted and not np.isnan(fit.residual):
-        yield Input("half of the prompts are met within", 100 * fit.residual, "%")
-        yield Input("nine of ten prompts are met within", 100 * fit.residual_p90, "%")
-        yield Input("calls this is judged by", fit.calls, "calls")
+        yield Input("median error of prompt sizes", 100 * fit.residual, "%")
+        yield Input("90th percentile of the error", 100 * fit.residual_p90, "%")
+        yield Input("calls evaluated", fit.calls, "calls")
 
 
 def scale_source(inputs: ReplayInputs) -> str:
@@ -115,41 +115,43 @@ def scale_source(inputs: ReplayInputs) -> str:
     counter = inputs.table.counter.name
     counted = "tokens counted with the vocabulary" if inputs.table.counter.is_exact_tokenizer else "tokens counted by"
     if inputs.scale.known is HowKnown.CALIBRATED:
-        return f"{counted} {counter}, fitted by least squares to the usage this session's provider reported"
+        return f"{counted} {counter}, fitted by least squares to this session's reported usage"
     if borrowed := inputs.scale.borrowed:
-        return f"{counted} {counter}, on a borrowed scale: {borrowed}; this one reports too little for its own"
-    return f"{counted} {counter}, scaled by what is typical of the model's family"
+        return f"{counted} {counter}, on a borrowed scale: {borrowed}; this session reports too little usage"
+    return f"{counted} {counter}, scaled by the typical ratio of the model family"
 
 
 def _size_formula(inputs: ReplayInputs, known: HowKnown) -> str:
     if known is HowKnown.EXACT:
-        return "what the provider reported for every call, added up"
+        return "reported prompt tokens, summed over all calls"
     if bool(inputs.reported.all()):
-        return "what the provider reported for every call, less what the plan leaves out of it on the provider's scale"
-    return "what every prompt's texts measure on the provider's scale, and what goes with them, less what is left out"
+        return (
+            "reported prompt tokens minus tokens removed by the plan (on the provider's scale), summed over all calls"
+        )
+    return "every prompt's texts on the provider's scale, plus framing, minus tokens removed by the plan"
 
 
 def _cache_formulas(replay: Replay) -> tuple[str, str, str]:
     inputs = replay.inputs
     if replay.figures.cache_read_tokens.known is HowKnown.EXACT:
         return (
-            "what the provider reported as read from its cache",
-            "what the provider reported as written to its cache",
-            "what the provider reported as neither read nor written",
+            "reported cache reads",
+            "reported cache writes",
+            "reported tokens neither read nor written",
         )
     if bool(inputs.anchored.all()):
         return (
             (
-                "what the provider reported, less what the plan left out before the end of the read; "
-                "where the plan changed something before that, no more than what stands before the change"
+                "reported cache reads, minus tokens removed by the plan before their end; "
+                "if the plan changed anything before that, at most the tokens before the change"
             ),
-            "from there on as far as the provider wrote",
-            "what the provider reported after the last thing it cached",
+            "from there to the end of the reported cache writes",
+            "reported tokens after the last cached one",
         )
     return (
-        "what a prompt shares from its beginning with the one before it, where the cache still holds that",
-        "the rest of the prompt, where the provider counts what it writes",
-        "what is neither read nor written",
+        "the prefix shared with the previous prompt, if the cache still holds it",
+        "the rest of the prompt, if the provider counts writes",
+        "tokens neither read nor written",
     )
 
 
@@ -161,15 +163,15 @@ def _cache_inputs(inputs: ReplayInputs) -> Iterator[Input]:
         seen.add(cache)
         yield Input(f"prompt cache{f' of {model}' if model else ''}", cache.title)
         if cache.lifetime:
-            yield Input("  shortest prefix it keeps", cache.minimum_prefix, "tokens")
-            yield Input("  keeps it for", cache.lifetime, "seconds")
+            yield Input("  minimum prefix", cache.minimum_prefix, "tokens")
+            yield Input("  lifetime", cache.lifetime, "seconds")
             if cache.step > 1:
-                yield Input("  reads in steps of", cache.step, "tokens")
+                yield Input("  reads in multiples of", cache.step, "tokens")
 
 
 def _cache_source(inputs: ReplayInputs) -> str:
     if bool(inputs.anchored.all()):
-        return f"{REPORTED}; misses it had are kept as they were"
+        return f"{REPORTED}; recorded cache misses are unchanged"
     return "the provider's documentation on prompt caching"
 
 
@@ -178,19 +180,19 @@ def _output(inputs: ReplayInputs) -> tuple[str, tuple[Input, ...], str]:
     calls = recorded_calls(inputs.history)
     placeholder = calls.is_placeholder
     if bool(inputs.reported.all()) and not placeholder.any():
-        return "what the provider reported for every response, added up", (), REPORTED
+        return "reported response tokens, summed over all calls", (), REPORTED
     if not placeholder.any():
-        return "what was reported, and where nothing was, what the response's texts measure", (), scale_source(inputs)
+        return "reported response tokens; unreported responses are measured from their texts", (), scale_source(inputs)
     least = int(inputs.output_is_least.sum())
     found = (
-        Input("responses reported with the placeholder of a stream", int(placeholder.sum()), "calls"),
-        Input("  tokens reported for them", int(calls.output[placeholder].sum()), "tokens"),
-        Input("  tokens their recorded texts and thinking measure", int(inputs.output[placeholder].sum()), "tokens"),
-        *([Input("  of them longer, nobody knows by how much", least, "calls")] if least else []),
+        Input("responses with a placeholder count from the stream", int(placeholder.sum()), "calls"),
+        Input("  reported tokens", int(calls.output[placeholder].sum()), "tokens"),
+        Input("  tokens measured from recorded texts and thinking", int(inputs.output[placeholder].sum()), "tokens"),
+        *([Input("  of these, measured as a lower bound", least, "calls")] if least else []),
     )
     formula = (
-        "what was reported; where that is the placeholder of a stream, what the response's recorded texts and thinking "
-        "measure in later prompts"
+        "reported response tokens; placeholder counts from the stream are replaced by the size of recorded texts and "
+        "thinking"
     )
     return formula, found, scale_source(inputs)
 
@@ -206,7 +208,7 @@ def cost_explanation(replay: Replay) -> Explanation:
     return Explanation.of(
         replay.figures.cost_usd,
         "$",
-        "tokens of every kind times their rate, by the model, date and prompt length of each call, added up",
+        "tokens of each kind times their rate (by model, date and prompt length), summed over all calls",
         (*_dollars_by_kind(replay), *_rate_inputs(replay)),
         replay.inputs.pricing.source,
     )
@@ -230,7 +232,7 @@ def cost_part_explanations(replay: Replay) -> dict[str, Explanation]:
             value,
             "$",
             figure.known,
-            f"tokens of {label} times their rate, by the model, date and prompt length of each call, added up",
+            f"{label} times their rate (by model, date and prompt length), summed over all calls",
             (Input(label, figure.value, "tokens"), Input("of the whole cost", share, "share")),
             replay.inputs.pricing.source,
             is_lower_bound=figure.is_lower_bound,
@@ -241,8 +243,8 @@ def cost_part_explanations(replay: Replay) -> dict[str, Explanation]:
             (asked or 0.0) + charged,
             "$",
             weakest(figures.cost_usd.known, HowKnown.CALIBRATED),
-            "requests that strategies make themselves, and calls that have a price of their own",
-            (Input("requests the plan's strategies make", asked, "$"), Input("calls themselves", charged, "$")),
+            "requests by the plan's strategies, and per-call charges",
+            (Input("requests by the plan's strategies", asked, "$"), Input("per-call charges", charged, "$")),
             replay.inputs.pricing.source,
         )
     return found
@@ -260,8 +262,8 @@ def _token_kinds(replay: Replay) -> Iterator[tuple[str, int, float]]:
     for label, tokens, column in (
         ("uncached input", ledger.uncached, RateColumn.UNCACHED),
         ("cache reads", ledger.cache_read, RateColumn.CACHE_READ),
-        ("cache writes of five minutes", ledger.cache_write_5m, RateColumn.CACHE_WRITE_5M),
-        ("cache writes of an hour", ledger.cache_write_1h, RateColumn.CACHE_WRITE_1H),
+        ("5-minute cache writes", ledger.cache_write_5m, RateColumn.CACHE_WRITE_5M),
+        ("1-hour cache writes", ledger.cache_write_1h, RateColumn.CACHE_WRITE_1H),
         ("output", ledger.output, RateColumn.OUTPUT),
     ):
         yield label, int(tokens.sum()), float((tokens * rates[:, column]).sum())
@@ -275,9 +277,9 @@ def _dollars_by_kind(replay: Replay) -> Iterator[Input]:
             yield Input(f"{label}: {tokens:,} tokens", _known(dollars), "$", is_part=True)
     per_call = _charged_for_calls(replay)
     if per_call:
-        yield Input("calls themselves", per_call, "$", is_part=True)
+        yield Input("per-call charges", per_call, "$", is_part=True)
     if ledger.strategy_cost.any():
-        yield Input("requests the plan's strategies make", _known(float(ledger.strategy_cost.sum())), "$", is_part=True)
+        yield Input("requests by the plan's strategies", _known(float(ledger.strategy_cost.sum())), "$", is_part=True)
 
 
 def model_cost_explanation(row: ModelCost, replay: Replay) -> Explanation:
@@ -291,7 +293,7 @@ def model_cost_explanation(row: ModelCost, replay: Replay) -> Explanation:
         row.cost.value,
         "$",
         row.cost.known,
-        "what each of its calls cost, added up; all models together are the whole cost",
+        "cost of each call, summed; all models add up to the whole cost",
         (
             Input("calls", row.calls, "calls"),
             Input("prompt tokens", row.prompt_tokens.value, "tokens"),
@@ -316,14 +318,14 @@ def side_explanation(row: SideSpending, replay: Replay) -> Explanation:
         row.cost,
         "$",
         HowKnown.EXACT,
-        "what each request cost, added up: billed as all are, in no prompt of the conversation, and changed by no plan",
+        "cost of each request, summed: billed, but not part of the conversation and unaffected by plans",
         (
             Input("requests", row.calls, "calls"),
             Input("prompt tokens", row.prompt, "tokens"),
-            Input("of these read from the cache", row.cache_read, "tokens"),
+            Input("of these, read from the cache", row.cache_read, "tokens"),
             Input("output", row.output, "tokens"),
             *told,
-            *([Input("and more of them", more, "calls")] if more else []),
+            *([Input("further requests", more, "calls")] if more else []),
         ),
         replay.inputs.pricing.source,
     )
@@ -344,7 +346,7 @@ def cost_with_side_requests_explanation(replay: Replay, beside: Sequence[SideSpe
         cost_with_side_requests(cost.value, beside),
         "$",
         cost.known,
-        "what the conversation's calls cost, and the requests beside it",
+        "cost of the conversation's calls plus its side requests",
         (Input("cost", cost.value, "$"), *(Input(each.purpose, each.cost, "$") for each in beside)),
         replay.inputs.pricing.source,
         is_lower_bound=cost.is_lower_bound,
@@ -359,23 +361,23 @@ def _rate_inputs(replay: Replay) -> Iterator[Input]:
     for model, terms in sorted(first, key=lambda each: (models.index(each[0]), each[1])):
         rates = inputs.pricing.rates(model, first[model, terms].time, terms)
         if rates is None:
-            yield Input(f"{model or 'a model without a name'}", None, PER_MILLION)
+            yield Input(f"{model or 'an unnamed model'}", None, PER_MILLION)
             continue
         other = inputs.pricing.priced_as(model)
         named = f"{f'{model}, priced as ' if other else ''}{rates.model}"
-        named += f" of {rates.provider}" if rates.provider else ""
+        named += f" ({rates.provider})" if rates.provider else ""
         if rates.terms:
             named = f"{named}, {rates.terms}{''.join(f' ({each} unpriced)' for each in rates.unpriced)}"
         yield Input(f"{named}: input", rates.input, PER_MILLION)
         yield Input(f"{named}: cache read", rates.cache_read, PER_MILLION)
         yield Input(f"{named}: cache write", rates.cache_write_5m, PER_MILLION)
         if rates.cache_write_1h != rates.cache_write_5m:
-            yield Input(f"{named}: cache write of an hour", rates.cache_write_1h, PER_MILLION)
+            yield Input(f"{named}: 1-hour cache write", rates.cache_write_1h, PER_MILLION)
         yield Input(f"{named}: output", rates.output, PER_MILLION)
         for tier in rates.tiers:
-            yield Input(f"{named}: input of prompts over {tier.above:,} tokens", tier.input, PER_MILLION)
+            yield Input(f"{named}: input, prompts over {tier.above:,} tokens", tier.input, PER_MILLION)
     if inputs.pricing.factor != 1:
-        yield Input("everything times", inputs.pricing.factor)
+        yield Input("factor on all prices", inputs.pricing.factor)
 
 
 def _known(value: float) -> float | None:

@@ -134,7 +134,7 @@ def table_source() -> str:
 
     today = datetime.now(UTC).date()
     newest = max((day for day in _change_dates() if day <= today), default=None)
-    known = f", newest price change {newest.isoformat()}" if newest else ""
+    known = f", latest price change {newest.isoformat()}" if newest else ""
     return f"genai-prices {version('genai-prices')}{known}"
 
 

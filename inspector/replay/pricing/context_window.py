@@ -49,7 +49,7 @@ def context_window(session: Session, pricing: Pricing, longest_prompt: int, give
         given: Size set by the user.
     """
     if given:
-        return ContextWindow(Figure(given, HowKnown.EXACT), "as you gave it")
+        return ContextWindow(Figure(given, HowKnown.EXACT), "set by you")
     if session.window:
         return ContextWindow(Figure(session.window, HowKnown.EXACT), "the session's file")
     model = next((call.model for call in reversed(session.calls) if call.model), "")
@@ -58,13 +58,11 @@ def context_window(session: Session, pricing: Pricing, longest_prompt: int, give
         return ContextWindow(Figure(own, HowKnown.EXACT), "your price file")
     listed = pricing.listed_window(model)
     if not listed:
-        return ContextWindow(Figure(None, HowKnown.ESTIMATED), "neither the file nor the price table")
+        return ContextWindow(Figure(None, HowKnown.ESTIMATED), "not in the file or the price table")
     usual = "claude" in parse_model_name(model).name and listed > CLAUDE_USUAL and _LONG not in model
     if usual and longest_prompt <= CLAUDE_USUAL:
         return ContextWindow(
             Figure(CLAUDE_USUAL, HowKnown.ESTIMATED),
-            f"usual for the model, which takes up to {listed:,} where that is asked for",
+            f"usual for the model; up to {listed:,} on request",
         )
-    return ContextWindow(
-        Figure(max(listed, longest_prompt), HowKnown.ESTIMATED), "the model's listing in the price table"
-    )
+    return ContextWindow(Figure(max(listed, longest_prompt), HowKnown.ESTIMATED), "the price table")

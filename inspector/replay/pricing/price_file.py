@@ -63,7 +63,7 @@ _MODEL_KEYS = (*_RATE_KEYS, *_MEDIA_KEYS, "tiers")
 class PriceFileError(InspectorError):
     """An unusable price file; the one-line message names the place, the wrong value and the valid ones."""
 
-    advice = "mend or remove the price file"
+    advice = "fix or remove the price file"
 
 
 @dataclass(frozen=True)
@@ -108,9 +108,9 @@ def read_price_file(path: Path | None = None) -> PriceFile:
             content = tomllib.load(file)
         changed = datetime.fromtimestamp(path.stat().st_mtime, UTC).date().isoformat()
     except OSError as error:
-        raise PriceFileError(f"{path}: {error.strerror or error}; name an existing price file") from None
+        raise PriceFileError(f"cannot read {path}: {error.strerror or error}; name an existing price file") from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise PriceFileError(f"{path}: not TOML: {error}") from None
+        raise PriceFileError(f"{path} is not valid TOML: {error}") from None
     return _Reader(path).price_file(content, changed)
 
 
@@ -161,7 +161,7 @@ class _Reader:
             day = change_table.get("date")
             start = datetime(day.year, day.month, day.day, tzinfo=UTC).timestamp() if isinstance(day, date) else None
             if start is None or (later and start <= later[-1][0]):
-                raise self._error(f"{change_place}.date", day, "a day as in 2026-12-01, later than those before it")
+                raise self._error(f"{change_place}.date", day, "a date such as 2026-12-01, after the previous one")
             later.append((start, self._rates(name, change_table, change_place, provider)))
         return DatedRates(self._rates(name, table, place, provider), tuple(later))
 
@@ -177,7 +177,7 @@ class _Reader:
             self._only(tier_table, (*_RATE_KEYS, "above"), tier_place)
             above = tier_table.get("above")
             if isinstance(above, bool) or not isinstance(above, int) or above <= rows[-1].above:
-                raise self._error(f"{tier_place}.above", above, f"a whole number of tokens over {rows[-1].above:,}")
+                raise self._error(f"{tier_place}.above", above, f"a whole number of tokens above {rows[-1].above:,}")
             rows.append(self._row(tier_table, tier_place, above=above, lower=base))
         media = tuple(
             MediaRate(*served, self._number(table[key], f"{place}.{key}"))
@@ -193,7 +193,7 @@ class _Reader:
             if window is None:
                 continue
             if isinstance(window, bool) or not isinstance(window, int) or window < 1:
-                raise self._error(f"models.{name}.window", window, "a whole number of tokens over 0")
+                raise self._error(f"models.{name}.window", window, "a positive whole number of tokens")
             windows[name.lower()] = window
         return windows
 
@@ -202,7 +202,9 @@ class _Reader:
         for key in ("input", "output"):
             if key not in given:
                 if lower is None:
-                    raise PriceFileError(f"{self.path}: {place}: `{key}` is missing; give dollars per million tokens")
+                    raise PriceFileError(
+                        f"{self.path}: {place}: `{key}` is missing; add it in dollars per million tokens"
+                    )
                 given[key] = lower.input if key == "input" else lower.output
         write = given.get("cache_write_5m", given["input"])
         return RateRow(
@@ -222,12 +224,12 @@ class _Reader:
     def _only(self, table: Mapping[str, object], allowed: tuple[str, ...], place: str) -> None:
         for key in table:
             if key not in allowed:
-                raise PriceFileError(f"{self.path}: {place} has no `{key}`; it takes {', '.join(allowed)}")
+                raise PriceFileError(f"{self.path}: {place} has no `{key}`; valid keys: {', '.join(allowed)}")
 
     def _number(self, value: object, place: str) -> float:
         if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value) or value < 0:
-            raise self._error(place, value, "a number of 0 or more")
+            raise self._error(place, value, "a number of at least 0")
         return float(value)
 
     def _error(self, place: str, value: object, wanted: str) -> PriceFileError:
-        return PriceFileError(f"{self.path}: {place} = {value!r} is not allowed; it takes {wanted}")
+        return PriceFileError(f"{self.path}: {place} = {value!r} is not allowed; expected {wanted}")

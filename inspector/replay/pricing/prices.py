@@ -234,9 +234,9 @@ class Pricing:
         if not reason:
             return ""
         if reason == UNNAMED:
-            return f"{reason}; name one with --model"
+            return f"{reason}; set one with --model"
         path = self.own.path or default_price_file()
-        return f"{reason}; name a model or rates with --model or --rates, or add it to {path}"
+        return f"{reason}; set --model or --rates, or add a price to {path}"
 
     def lacking(self, models: Iterable[str]) -> str:
         """Return one line that names the models without a price; empty if all have one."""
@@ -249,13 +249,13 @@ class Pricing:
         if not named:
             return UNNAMED
         nearest = nearest_name(named[0])
-        like = f" (nearest known: {nearest})" if nearest else ""
+        like = f" (closest known: {nearest})" if nearest else ""
         return f"no price for {', '.join(named)}{like}"
 
     @property
     def source(self) -> str:
         """Source and date of the prices, in a few words."""
-        parts = [f"{self.own.path} of {self.own.date}"] if self.own.path else []
+        parts = [f"{self.own.path}, changed {self.own.date}"] if self.own.path else []
         given = self.given
         if given is None:
             parts.append(table_source())
@@ -263,11 +263,11 @@ class Pricing:
             rates = (
                 f"{given.input:g} in, {given.output:g} out, {given.cache_read:g} read, {given.cache_write_5m:g} written"
             )
-            parts.append(f"rates as given: {rates}")
+            parts.append(f"given rates: {rates}")
         if self.factor != 1:
             parts.append(f"times {self.factor:g}")
         if self.model:
-            parts.append(f"all calls as {self.model}")
+            parts.append(f"all calls priced as {self.model}")
         return "; ".join(parts)
 
     def _found(self, model: str) -> _Found:

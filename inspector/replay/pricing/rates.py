@@ -316,7 +316,7 @@ def parse_rates(text: str) -> Rates:
         given = []
     if len(given) not in (2, 3, 4) or not all(0 <= value < float("inf") for value in given):
         raise RatesError(
-            f"{text!r} are no rates; give dollars per million tokens as INPUT/OUTPUT[/READ[/WRITE]], as in 3/15/0.3"
+            f"invalid rates {text!r}; give dollars per million tokens as INPUT/OUTPUT[/READ[/WRITE]], e.g. 3/15/0.3"
         )
     plain, output = given[:2]
     read = given[2] if len(given) > 2 else plain

@@ -57,14 +57,14 @@ def _is_any(model: str) -> bool:  # noqa: ARG001  the batch price does not depen
 
 
 SURCHARGES = (
-    Surcharge("anthropic", "batch", 0.5, _is_any, "Anthropic, pricing, batch processing: half of it (2026-09-04)"),
-    Surcharge("openai", "batch", 0.5, _is_any, "OpenAI, pricing, Batch API: half of it (2026-09-04)"),
+    Surcharge("anthropic", "batch", 0.5, _is_any, "Anthropic, pricing, batch processing: 50 % off (2026-09-04)"),
+    Surcharge("openai", "batch", 0.5, _is_any, "OpenAI, pricing, Batch API: 50 % off (2026-09-04)"),
     Surcharge(
         "anthropic",
         "us",
         1.1,
         _is_from_4_6_on,
-        "Anthropic, pricing, data residency: inference in the US alone, from Claude 4.6 on (2026-09-04)",
+        "Anthropic, pricing, data residency: US-only inference, from Claude 4.6 on (2026-09-04)",
     ),
 )
 

@@ -282,9 +282,9 @@ class _Calls:
             firsts[call] = first = firsts[last]
             own = self.recorded.get(call)
             size = np.maximum(prompt[:, last] + self.grows[call], 1.0)
-            natively_sentence = np.where(np.isnan(thresholds), own is not None, size >= thresholds)
+            fires_automatically = np.where(np.isnan(thresholds), own is not None, size >= thresholds)
             is_asked_for = own is not None and own.asked_for
-            fired = (natively_sentence | is_asked_for) & ~self.is_request[call]
+            fired = (fires_automatically | is_asked_for) & ~self.is_request[call]
             left, found = (first + terms.kept, terms.cached) if own is None else (own.after, own.cached)
             has_room &= ~fired | ~(thresholds < ROOM * left) | is_asked_for
             fires[:, call], before[:, call] = fired, np.where(fired, size, 0.0)

@@ -48,7 +48,7 @@ class FleetSession:
         history = prepared.inputs.history
         session = history.session
         models = [call.model for call in session.calls]
-        started = ", started by another session" if parent_of(session) is not None else ""
+        started = ", subagent" if parent_of(session) is not None else ""
         return cls(
             path=path,
             agent=f"{session.format}{started}",
@@ -152,7 +152,7 @@ def _left(search: GroupSearch, coarse: GroupSearch, sampled: GroupSearch) -> tup
     """Return the incomplete stages, in words."""
     found: list[str] = [*coarse.left]
     if not coarse.left and set(sampled.left) & set(COARSE):
-        found.append(f"the rest of it on more than {coarse.sessions:,} sessions")
+        found.append(f"the same on more than {coarse.sessions:,} sessions")
     found += [stage for stage in sampled.left if stage not in COARSE]
     if search is not sampled:
         found += [stage for stage in search.left if stage not in found]

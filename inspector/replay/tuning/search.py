@@ -62,12 +62,12 @@ _FORBIDDEN: Final = -1e12
 class Stage(StrEnum):
     """Stages of a search in order; the values describe incomplete stages."""
 
-    SHORTLIST = "the best plans of those, on all of the sessions"
-    READY = "every strategy and ready plan as it is"
-    ENDS = "their limits tight and wide"
-    ALONE = "each limit of the best strategies alone"
-    TOGETHER = "every combination of two limits"
-    MANY = "limits of strategies that have many"
+    SHORTLIST = "the best of these plans on all sessions"
+    READY = "every strategy and ready plan with its defaults"
+    ENDS = "their limits set tight and wide"
+    ALONE = "single limits of the best strategies"
+    TOGETHER = "combinations of two limits"
+    MANY = "strategies with many limits"
     FINE = "values between those tried"
 
 

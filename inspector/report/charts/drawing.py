@@ -48,7 +48,7 @@ def load_drawing() -> ModuleType:
     limit = address_space_limit()
     if limit is not None and limit < ADDRESS_SPACE_NEEDED:
         needed, allowed = (f"{size / 2**30:.3g} GB" for size in (ADDRESS_SPACE_NEEDED, limit))
-        message = f"charts need {needed} of address space, and the limit is {allowed}"
+        message = f"charts need {needed} of address space, but the limit is {allowed}"
         raise AddressSpaceError(message)
     try:
         import vl_convert

@@ -123,7 +123,7 @@ def cost_chart(report: Report, palette: Palette) -> dict[str, Any] | None:
         {"call": last, **_fields([round(column[last - 1], 4) for column in columns])}
         for _, last in downsample(len(ledger.calls), MOST_POINTS)
     ]
-    layers = _lines(len(columns), palette, "linear", "dollars spent so far", "$~f")
+    layers = _lines(len(columns), palette, "linear", "cumulative cost in dollars", "$~f")
     return _chart(rows, [*layers, _hover(len(columns), "$,.4~f", palette)], palette)
 
 
@@ -292,17 +292,17 @@ def comparison_chart(report: Report, palette: Palette) -> dict[str, Any] | None:
     tooltip = [
         {"field": "strategy", "type": "nominal"},
         {"field": "percent", "title": "saves percent", "type": "quantitative", "format": ",.1f"},
-        {"field": "tokens", "title": "tokens less", "type": "quantitative", "format": ",d"},
+        {"field": "tokens", "title": "tokens saved", "type": "quantitative", "format": ",d"},
     ]
     if found[0].saved.usd is not None:
-        tooltip.append({"field": "usd", "title": "dollars less", "type": "quantitative", "format": "$,.4~f"})
+        tooltip.append({"field": "usd", "title": "dollars saved", "type": "quantitative", "format": "$,.4~f"})
     names = [row["strategy"] for row in rows]
     y = {"field": "strategy", "type": "nominal", "sort": names, "title": None, "axis": {"labelLimit": 170}}
     least = max(floor, min(plan.saved.percent or 0 for _, plan in bars))
     x = {
         "field": "shown",
         "type": "quantitative",
-        "title": "percent saved; below 0 it costs more",
+        "title": "percent saved (negative: costs more)",
         "axis": {"titleAnchor": "end", "titleAlign": "right"},
         "scale": {"domainMin": min(least, 0), "nice": least != floor},
     }
@@ -347,7 +347,7 @@ def _histogram(report: FolderReport, index: int, palette: Palette) -> dict[str, 
         "height": 200,
         "mark": {"type": "bar"},
         "encoding": {
-            "x": {**field, "title": "percent saved; left of zero it costs more"},
+            "x": {**field, "title": "percent saved (negative: costs more)"},
             "y": {
                 "aggregate": "count",
                 "title": "sessions",

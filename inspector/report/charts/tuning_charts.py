@@ -40,7 +40,7 @@ def _thresholds(group: CompactionGroup, palette: Palette) -> dict[str, Any]:
     x = {
         "field": "tokens",
         "type": "quantitative",
-        "title": "compact at so many tokens",
+        "title": "compaction threshold in tokens",
         "scale": {"zero": False},
         "axis": {"format": ",.3~r", "grid": False, "labelOverlap": True},
     }
@@ -86,7 +86,7 @@ def _front(group: TunedGroupFacts, palette: Palette) -> dict[str, Any]:
         }
         for point in group.front
     ]
-    x = {"field": "needed", "type": "quantitative", "title": "how often what was cut was needed"}
+    x = {"field": "needed", "type": "quantitative", "title": "recoveries (later calls that needed cut text)"}
     y = {
         "field": "saved",
         "type": "quantitative",

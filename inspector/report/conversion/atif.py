@@ -86,9 +86,9 @@ class _Writer:
         step = self._add(message, "agent", self._content(said))
         thoughts = [block for block in blocks if block.kind is BlockKind.THINKING]
         texts = [text for block in thoughts if (text := self._session.text(block))]
-        self._losses.note("pieces of reasoning left out, whose text is not recorded", len(thoughts) - len(texts))
-        self._losses.note("pieces of reasoning joined to the one before", max(len(texts) - 1, 0))
-        self._losses.note("signatures of reasoning left out", sum(bool(one.signature_characters) for one in thoughts))
+        self._losses.note("reasoning blocks without recorded text left out", len(thoughts) - len(texts))
+        self._losses.note("reasoning blocks merged with the previous one", max(len(texts) - 1, 0))
+        self._losses.note("reasoning signatures left out", sum(bool(one.signature_characters) for one in thoughts))
         is_model = call is not None or message.is_inherited
         if texts and is_model:
             step["reasoning_content"] = "\n\n".join(texts)
@@ -102,7 +102,7 @@ class _Writer:
         if call.model:
             step["model_name"] = call.model
         if call.usage is not None:
-            self._losses.note("placeholders for the size of a response left out", call.usage.output_is_placeholder)
+            self._losses.note("placeholder response sizes left out", call.usage.output_is_placeholder)
             step["metrics"] = _metrics(call.usage)
 
     def _call(self, block: Block, step: Step) -> dict[str, Any]:
@@ -126,12 +126,12 @@ class _Writer:
     def _result(self, message: Message, block: Block) -> None:
         """Add a result to the step of its call, or without a call to a step that no model answered."""
         self._losses.note("images in tool results left out", len(block.media))
-        self._losses.note("marks of failed tool results left out", block.is_error)
+        self._losses.note("failure flags of tool results left out", block.is_error)
         text = self._session.text(block)
         result = {"source_call_id": block.tool_call_id, "content": text}
         step = self._step_of_call.get(block.tool_call_id)
         if step is None:
-            self._losses.note("tool results without a call, written on steps of their own")
+            self._losses.note("tool results without a call written as separate steps")
             last = self._steps[-1] if self._steps else {}
             is_open = "observation" in last and last.get("llm_call_count") == 0 and "tool_calls" not in last
             step = last if is_open else {**self._add(message, "agent", ""), "llm_call_count": 0}
@@ -147,7 +147,7 @@ class _Writer:
             elif block.kind in (BlockKind.IMAGE, BlockKind.DOCUMENT):
                 texts.append(media_text(block, text, self._losses))
             else:
-                self._losses.note("parts of unknown kinds left out")
+                self._losses.note("blocks of unknown kinds left out")
         if len(texts) > 1:
             return [{"type": "text", "text": text} for text in texts]
         return texts[0] if texts else ""

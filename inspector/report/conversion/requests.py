@@ -37,11 +37,11 @@ def anthropic_request(session: Session, selection: Selection, losses: Losses) ->
             system += parts
         elif parts:
             messages.append({"role": _speaker(message), "content": _anthropic_content(message, parts)})
-            losses.note("system texts in the middle, which only newer models take", message.role is Role.SYSTEM)
+            losses.note("system texts in mid-conversation, which only newer models accept", message.role is Role.SYSTEM)
         else:
             losses.note("messages without content left out")
     note_unnamed_results(session, selection, losses)
-    losses.note("calls' usage and times left out", sum(index in selection.calls for index in selection.main))
+    losses.note("usage and times of calls left out", sum(index in selection.calls for index in selection.main))
     beside = {"tools": tools, "system": system}
     return {**request, **{name: value for name, value in beside.items() if value}, "messages": messages}
 
@@ -68,10 +68,10 @@ def anthropic_block(session: Session, block: Block, losses: Losses) -> Anthropic
         return {"type": "text", "text": text}
     if block.kind is BlockKind.THINKING:
         if not text:
-            losses.note("pieces of reasoning left out, whose text is not recorded")
+            losses.note("reasoning blocks without recorded text left out")
             return None
         if block.signature_characters:
-            losses.note("signatures of reasoning left out")
+            losses.note("reasoning signatures left out")
         return {"type": "thinking", "thinking": text, "signature": ""}
     if block.kind is BlockKind.TOOL_CALL:
         name = {"id": block.tool_call_id, "name": block.tool_name}
@@ -82,7 +82,7 @@ def anthropic_block(session: Session, block: Block, losses: Losses) -> Anthropic
         return {**result, "is_error": True} if block.is_error else result
     if block.kind in (BlockKind.IMAGE, BlockKind.DOCUMENT):
         return {"type": "text", "text": media_text(block, text, losses)}
-    losses.note("parts of unknown kinds left out")
+    losses.note("blocks of unknown kinds left out")
     return None
 
 
@@ -103,7 +103,7 @@ def openai_request(session: Session, selection: Selection, losses: Losses) -> di
         elif blocks:
             messages.extend(_entries(session, message, blocks, losses))
     note_unnamed_results(session, selection, losses)
-    losses.note("calls' usage and times left out", sum(index in selection.calls for index in selection.main))
+    losses.note("usage and times of calls left out", sum(index in selection.calls for index in selection.main))
     head = {"model": session.models[-1]} if session.models else {}
     return {**head, **({"tools": tools} if tools else {}), "messages": messages}
 
@@ -115,9 +115,9 @@ def _answer(session: Session, blocks: list[Block], losses: Losses) -> OpenAiMess
     texts = [text for block in thoughts if (text := session.text(block))]
     if texts:
         entry["reasoning_content"] = "\n\n".join(texts)
-    losses.note("pieces of reasoning left out, whose text is not recorded", len(thoughts) - len(texts))
-    losses.note("signatures of reasoning left out", sum(bool(block.signature_characters) for block in thoughts))
-    losses.note("pieces of reasoning joined to the one before", max(len(texts) - 1, 0))
+    losses.note("reasoning blocks without recorded text left out", len(thoughts) - len(texts))
+    losses.note("reasoning signatures left out", sum(bool(block.signature_characters) for block in thoughts))
+    losses.note("reasoning blocks merged with the previous one", max(len(texts) - 1, 0))
     calls = [_call(session, block) for block in blocks if block.kind is BlockKind.TOOL_CALL]
     return {**entry, "tool_calls": calls} if calls else entry
 
@@ -133,7 +133,7 @@ def _entries(session: Session, message: Message, blocks: list[Block], losses: Lo
     entries: list[OpenAiMessage] = []
     for block in results:
         losses.note("images in tool results left out", len(block.media))
-        losses.note("marks of failed tool results left out", block.is_error)
+        losses.note("failure flags of tool results left out", block.is_error)
         entries.append({"role": "tool", "tool_call_id": block.tool_call_id, "content": session.text(block)})
     rest = [block for block in blocks if block.kind is not BlockKind.TOOL_RESULT]
     if rest:
@@ -151,7 +151,7 @@ def _openai_content(session: Session, blocks: list[Block], losses: Losses) -> An
         elif block.kind in (BlockKind.IMAGE, BlockKind.DOCUMENT):
             parts.append(_media(session, block, losses))
         else:
-            losses.note("parts of unknown kinds left out")
+            losses.note("blocks of unknown kinds left out")
     if len(parts) == 1 and parts[0]["type"] == "text" and blocks[0].plain_text:
         return parts[0]["text"]
     return parts or None

@@ -51,11 +51,11 @@ def select(session: Session, losses: Losses, *, whole: bool, with_subagents: boo
     said: dict[int, list[int]] = {}
     for index, message in enumerate(session.messages):
         if message.role is Role.OTHER or message.is_synthetic:
-            losses.note("notices left out, which no model was sent")
+            losses.note("notices left out because they were never sent to a model")
         elif message.is_abandoned:
             losses.note("messages on abandoned branches left out")
         elif all(block.kind is BlockKind.OTHER for block in message.blocks) and message.blocks:
-            losses.note("messages of unknown parts left out")
+            losses.note("messages with only unknown blocks left out")
         else:
             said.setdefault(message.thread, []).append(index)
     losses.note("compactions not marked as such", len(session.compactions))
@@ -86,7 +86,7 @@ def call_input(text: str, losses: Losses) -> dict[str, Any]:
     """Parse the input of a call as an object, which two of the formats require."""
     value = tool_input(text)
     if list(value) == ["input"] and not _is_object(text):
-        losses.note("calls with plain text for input, written as {input: …}")
+        losses.note("calls with plain text input written as {input: …}")
     return dict(value)
 
 
@@ -99,7 +99,7 @@ def _is_object(text: str) -> bool:
 
 def media_text(block: Block, text: str, losses: Losses) -> str:
     """Return a placeholder for an image or document that the format cannot carry, or the session does not hold."""
-    losses.note(f"{block.kind.label}s written as a text")
+    losses.note(f"{block.kind.label}s written as text")
     return text or media_notice(block)
 
 
@@ -108,7 +108,7 @@ def note_unnamed_results(session: Session, selection: Selection, losses: Losses)
     blocks = [block for index in selection.main for block in session.messages[index].blocks]
     called = {block.tool_call_id for block in blocks if block.kind is BlockKind.TOOL_CALL}
     unnamed = [block for block in blocks if block.kind is BlockKind.TOOL_RESULT and block.tool_call_id not in called]
-    losses.note("names of tools left out, of results without a call", sum(bool(block.tool_name) for block in unnamed))
+    losses.note("tool names left out for results without a call", sum(bool(block.tool_name) for block in unnamed))
 
 
 class Losses:

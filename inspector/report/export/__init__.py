@@ -49,9 +49,9 @@ def export_plan(plan: Plan, name: str) -> Exported:
     return export_to(TARGETS[name], plan)
 
 
-NONE_THAT_SAVES = "none that saves"
+NONE_THAT_SAVES = "no plan that saves"
 """Plans an agent can apply natively, if all of them would save nothing."""
-NONE_THAT_SAVES_NET = f"{NONE_THAT_SAVES} anything net"
+NONE_THAT_SAVES_NET = "no plan with a net saving"
 """Longer form that mentions recoveries."""
 
 
@@ -90,7 +90,7 @@ class AgentSupport(NamedTuple):
 
     def natively_sentence(self, what: str) -> str:
         """Describe it after a sentence that has named the agent."""
-        return f"By itself it can apply {what}"
+        return f"On its own it can apply {what}"
 
     def in_a_row(self, what: str) -> tuple[str, str]:
         """Return it as label and value, for short labels."""
@@ -99,7 +99,7 @@ class AgentSupport(NamedTuple):
     @property
     def in_short(self) -> str:
         """Short answer, with an alternative way to apply the plan if the agent cannot."""
-        return f"{self.verdict}; code of your own can" if self.names == (OWN_CODE,) else self.verdict
+        return f"{self.verdict}; your own code can" if self.names == (OWN_CODE,) else self.verdict
 
     @property
     def sentence(self) -> str:
@@ -125,7 +125,7 @@ def describe_applied_plan(name: str, plan: Plan, session: Session | None) -> str
         session: The session it applies to; None if there is none yet.
     """
     verdict = "" if session is None else f"; {answer_for(session.format, plan).verdict}: w e"
-    return f"{name} is on{verdict}; ctrl+z undoes"
+    return f"{name} is active{verdict}; ctrl+z to undo"
 
 
 @lru_cache(maxsize=512)
@@ -139,21 +139,21 @@ def answer_for(name: str, plan: Plan) -> AgentSupport:
     known = format_named(name)
     agent = name if known is None else known.title
     names = OF_AGENTS.get(name)
-    own_code = "Code of your own applies any plan: inspector help apply."
+    own_code = "Your own code can apply any plan: inspector help apply."
     if names is None:
-        return AgentSupport("whether this agent can apply it is not known here", own_code, (OWN_CODE,), agent, None)
+        return AgentSupport("unknown if this agent can apply it", own_code, (OWN_CODE,), agent, None)
     made = {each: exported for each in names if (exported := _exported(plan, each)) is not None}
     whole = tuple(each for each, exported in made.items() if not exported.left_out)
     if whole:
-        by = f"By {TITLES[whole[0]]}."
+        by = f"Through {TITLES[whole[0]]}."
         return AgentSupport(f"{agent} can apply it", by, whole, agent, plan.strategies, is_whole=True)
     if made:
         name, exported = next(iter(made.items()))
         only = ", ".join(strategy.name for strategy in exported.applied)
-        by = f"By {TITLES[name]}: {only}, which compare (c) shows alone."
-        return AgentSupport(f"{agent} can apply a part of it", by, tuple(made), agent, exported.applied)
+        by = f"Through {TITLES[name]}: {only}, which compare (c) shows separately."
+        return AgentSupport(f"{agent} can apply part of it", by, tuple(made), agent, exported.applied)
     takes = f"{WAYS[HOOK].takes}: {CUT_AT_ONCE}" if HOOK in names else ", ".join(TARGETS[names[0]].takes)
-    advice = f"It can be given {takes}. {own_code}"
+    advice = f"Supported: {takes}. {own_code}"
     return AgentSupport(f"{agent} cannot apply it", advice, (OWN_CODE,), agent, ())
 
 

@@ -50,7 +50,7 @@ def _own_code(plan: Plan) -> Exported:
         "messages_to_send = compact(messages, PLAN)\n"
     )
     where = (
-        "In code that calls the model, before every call. Adapters do it for SDKs and frameworks: "
+        "In code that calls the model, before every call. Adapters do this for SDKs and frameworks: "
         "inspector help adapters"
     )
     return Exported(text, "python", where, (), plan.strategies)
@@ -60,15 +60,15 @@ def _hook(plan: Plan) -> Exported:
     lacking = left_out(plan)
     if len(lacking) == len(plan.strategies):
         raise ExportError(
-            "nothing in this plan can be done by a hook, which cuts results as they arrive and changes nothing later; "
-            f"{CUT_AT_ONCE} do"
+            "a hook can do nothing in this plan, because it cuts results on arrival and changes nothing later; use "
+            f"{CUT_AT_ONCE}"
         )
     text = (
         f"cat > {PLAN_FILE} <<'END'\n{plan.to_toml()}END\n"
         f"inspector hook install --agent claude-code --plan {PLAN_FILE}  # or --agent opencode, --agent hermes\n"
     )
     where = (
-        "In a shell, for Claude Code, OpenCode or Hermes. It shows what it changes of their settings, and asks; from "
+        "In a shell, for Claude Code, OpenCode or Hermes. It shows the changes to their settings and asks first; from "
         "then on results are cut before the model sees them: inspector help hook"
     )
     parts = (*lacking, *partly_applied(plan))
@@ -77,8 +77,8 @@ def _hook(plan: Plan) -> Exported:
 
 
 WAYS: Mapping[str, ApplyMethod] = {
-    OWN_CODE: ApplyMethod(OWN_CODE, "code of your own", "any plan", _own_code),
-    HOOK: ApplyMethod(HOOK, "a hook in the live agent", "strategies that cut results as they arrive", _hook),
+    OWN_CODE: ApplyMethod(OWN_CODE, "your own code", "any plan", _own_code),
+    HOOK: ApplyMethod(HOOK, "a hook in the live agent", "strategies that cut results on arrival", _hook),
 }
 """Ways by name, in display order."""
 

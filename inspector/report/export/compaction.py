@@ -54,33 +54,33 @@ def _claude_code(threshold: int, window: int | None) -> Exported:
     asked = threshold + CLAUDE_SUMMARY + CLAUDE_BUFFER
     notes: list[str] = []
     if asked > most:
-        raise ExportError(f"Claude Code takes no window above {most:,} tokens, and compacts before it is full")
+        raise ExportError(f"Claude Code accepts no window above {most:,} tokens, and compacts before it is full")
     if window is not None and asked > window:
-        raise ExportError(f"Claude Code compacts {window - CLAUDE_SUMMARY - CLAUDE_BUFFER:,} tokens at the latest")
+        raise ExportError(f"Claude Code compacts at {window - CLAUDE_SUMMARY - CLAUDE_BUFFER:,} tokens at the latest")
     if asked >= least:
         settings: dict[str, object] = {"autoCompactWindow": asked}
-        notes.append(f"the same in the environment, which goes first: CLAUDE_CODE_AUTO_COMPACT_WINDOW={asked}")
+        notes.append(f"or in the environment, which takes precedence: CLAUDE_CODE_AUTO_COMPACT_WINDOW={asked}")
         if window is not None:
             share = _percent(threshold, window - CLAUDE_SUMMARY)
-            notes.append(f"or, of the whole window, CLAUDE_AUTOCOMPACT_PCT_OVERRIDE={share}; not both")
+            notes.append(f"or as a share of the whole window (not both): CLAUDE_AUTOCOMPACT_PCT_OVERRIDE={share}")
     else:
         share = _percent(threshold, least - CLAUDE_SUMMARY)
         settings = {"autoCompactWindow": least, "env": {"CLAUDE_AUTOCOMPACT_PCT_OVERRIDE": str(share)}}
-        notes.append(f"no smaller window can be set, so a share of it is; export it in the shell: {share}")
-    notes.append("some versions were reported to ignore it: see at what sizes the next sessions compact")
-    where = "In ~/.claude/settings.json; it compacts 33,000 tokens before the window it is told is full."
+        notes.append(f"a window this small cannot be set, so use a share of it; export it in the shell: {share}")
+    notes.append("some versions reportedly ignore it: check the sizes at which the next sessions compact")
+    where = "In ~/.claude/settings.json; it compacts 33,000 tokens below the configured window."
     return Exported(_json(settings), "json", where, tuple(notes))
 
 
 def _codex(threshold: int, window: int | None) -> Exported:
     latest = None if window is None else round(CODEX_SHARE * window)
-    notes = () if latest is None or threshold <= latest else (f"it compacts at {latest:,} tokens at the latest",)
+    notes = () if latest is None or threshold <= latest else (f"it always compacts at {latest:,} tokens or earlier",)
     return Exported(f"model_auto_compact_token_limit = {threshold}\n", "toml", "In ~/.codex/config.toml.", notes)
 
 
 def _kilo(threshold: int, window: int | None) -> Exported:
     share = _percent(threshold, _known(window, "Kilo"))
-    notes = ("its reserve still compacts sooner where that is less",)
+    notes = ("it compacts earlier if its reserve requires it",)
     return Exported(_json({"compaction": {"threshold_percent": share}}), "json", "In Kilo's configuration file.", notes)
 
 
@@ -88,14 +88,14 @@ def _opencode(threshold: int, window: int | None) -> Exported:
     reserved = _known(window, "OpenCode") - threshold
     notes = (
         "for models that list an input limit, counted from that limit",
-        "others compact at the window less the longest answer, whatever is set",
+        "others compact at the window minus the longest answer, regardless of the setting",
     )
     return Exported(_json({"compaction": {"reserved": max(reserved, 0)}}), "json", "In opencode.json.", notes)
 
 
 def _gemini(threshold: int, window: int | None) -> Exported:
     share = min(round(threshold / _known(window, "Gemini CLI"), 3), 1.0)
-    where = "In ~/.gemini/settings.json; it takes a restart."
+    where = "In ~/.gemini/settings.json; restart required."
     return Exported(_json({"model": {"compressionThreshold": share}}), "json", where, ())
 
 
@@ -111,7 +111,7 @@ def _percent(threshold: int, window: int) -> int:
 
 def _known(window: int | None, title: str) -> int:
     if window is None:
-        raise ExportError(f"{title} is told a part of the model's window, which is not known here: --window TOKENS")
+        raise ExportError(f"{title} needs a share of the model's window, which is unknown: add --window TOKENS")
     return window
 
 
@@ -147,7 +147,7 @@ def export_compaction(agent: str, threshold: int, window: int | None) -> Exporte
         ExportError: The agent is unknown, or cannot be configured that way.
     """
     if agent not in COMPACTION_SETTINGS:
-        raise ExportError(f"no setting for when {agent} compacts is known; there are: {', '.join(COMPACTION_SETTINGS)}")
+        raise ExportError(f"no compaction setting for {agent}; supported: {', '.join(COMPACTION_SETTINGS)}")
     return COMPACTION_SETTINGS[agent].write(threshold, window)
 
 

@@ -95,7 +95,7 @@ FOUNDING = (
         "hermes",
         "Hermes",
         "python",
-        "In run_agent.py, as the proposal of insertion-time trimming names them.",
+        "In run_agent.py, with the names of the insertion-time trimming proposal.",
         _trim_profiles,
     ),
 )

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 class ExportError(InspectorError):
     """Unsupported export; the message explains the reason and the remedy."""
 
-    advice = "`inspector export --list` names what can be written"
+    advice = "`inspector export --list` lists the targets"
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,17 +79,17 @@ def export_to(target: Target, plan: Plan) -> Exported:
     left_out: list[str] = []
     for strategy in plan.strategies:
         if strategy.name not in target.takes:
-            left_out.append(f"{strategy.name}: {target.title} has nothing like it")
+            left_out.append(f"{strategy.name}: {target.title} has no counterpart")
         elif chosen and target.one_at_a_time:
-            left_out.append(f"{strategy.name}: only one strategy can be configured there, and the plan's first counts")
+            left_out.append(f"{strategy.name}: only one strategy can be configured, and the plan's first is used")
         elif strategy.name in chosen:
-            left_out.append(f"{strategy.name}: only the first of several can be said")
+            left_out.append(f"{strategy.name}: only the first of several can be configured")
         else:
             chosen[strategy.name] = strategy
             left_out.extend(_left_out(strategy))
     if not chosen:
         takes = ", ".join(target.takes)
-        raise ExportError(f"nothing in this plan can be said to {target.title}; it takes {takes}")
+        raise ExportError(f"{target.title} supports nothing in this plan; it takes {takes}")
     text = target.write({name: chosen[name] for name in target.takes if name in chosen})
     applied = tuple(_applied(strategy) for strategy in chosen.values())
     return Exported(text, target.language, target.where, tuple(left_out), applied)

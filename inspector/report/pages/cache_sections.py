@@ -61,10 +61,10 @@ def bill_section(report: Report) -> Section | None:
     named = [] if found is None else dearest(found, 3)
     told = "".join(f" Call {miss.call:,}: {miss_text(miss)}." for miss in named)
     together = max(last - first for first, last in downsample(len(ledger.calls), MOST_CALL_BARS))
-    what = "each call cost" if together == 1 else f"calls cost, up to {together} of them added up in a bar"
-    about = f"Bars: what {what}, by kind of token, {IN_TEXT.dollars(report.baseline.cost_usd)} in all."
+    what = "each call cost" if together == 1 else f"calls cost, with up to {together} of them per bar"
+    about = f"Bars: what {what}, by kind of token, {IN_TEXT.dollars(report.baseline.cost_usd)} in total."
     table = _bill_table([call.baseline for call in ledger.calls])
-    return Section("bill", "What each call cost", (Chart("bill", plain(f"{about}{told}")), table))
+    return Section("bill", "Cost of each call", (Chart("bill", plain(f"{about}{told}")), table))
 
 
 def _bill_table(calls: list[BaselineCall]) -> Table:
@@ -74,7 +74,9 @@ def _bill_table(calls: list[BaselineCall]) -> Table:
         name = f"{last:,}" if last - first == 1 else f"{first + 1:,} to {last:,}"
         rows.append((Cell(name), *(Cell(IN_TEXT.dollars(value), value=round(value, 6)) for value in sums)))
     head = ("call", *(quantity(CostParts, name).label for name in PARTS))
-    return Table("Dollars of each call" if len(rows) == len(calls) else "Dollars of calls", head, tuple(rows))
+    return Table(
+        "Dollars of each call" if len(rows) == len(calls) else "Dollars of consecutive calls", head, tuple(rows)
+    )
 
 
 def cost_section(report: Report, figures: FigureCells) -> Section | None:
@@ -85,16 +87,16 @@ def cost_section(report: Report, figures: FigureCells) -> Section | None:
     dollars = figures.parts(total, *(("cost", name) for name, _ in parts))
     labels = (quantity(CostParts, name).label for name, _ in parts)
     rows = [(Cell(label), cell, Cell(share)) for label, cell, (_, share) in zip(labels, dollars, parts, strict=True)]
-    tables = [Table("The cost in parts", ("", "dollars", "of the cost"), tuple(rows))]
+    tables = [Table("By kind of token", ("", "dollars", "of the cost"), tuple(rows))]
     if len(report.model_costs) > 1:
-        names = ((name_cell(each.model or "not named"),) for each in report.model_costs)
+        names = ((name_cell(each.model or "unnamed"),) for each in report.model_costs)
         places = ((named, ("model_costs", index)) for index, named in enumerate(names))
-        by_model = figures.table("The cost by model", ("model",), places, ModelCostFacts, *MODEL_COLUMNS)
+        by_model = figures.table("Cost by model", ("model",), places, ModelCostFacts, *MODEL_COLUMNS)
         amounts = figures.parts(total, *(("model_costs", index, "usd") for index in range(len(report.model_costs))))
         at = len(by_model.head) - len(MODEL_COLUMNS) + MODEL_COLUMNS.index("usd")
         model_rows = ((*row[:at], cell, *row[at + 1 :]) for row, cell in zip(by_model.rows, amounts, strict=True))
         tables.append(replace(by_model, rows=tuple(model_rows)))
-    return Section("cost-parts", "What the cost is made of", tuple(tables))
+    return Section("cost-parts", "Components of the cost", tuple(tables))
 
 
 def misses_section(report: Report, figures: FigureCells) -> Section | None:
@@ -129,7 +131,7 @@ def _summary(report: Report, found: CacheMissesFacts, figures: FigureCells) -> L
         Cell(f" {label}"),
     ]
     if found.extra_usd is not None:
-        told += [Cell(" for "), figures.cell(*steps, "extra_usd"), Cell(" more than reading them would have cost, ")]
+        told += [Cell(" for "), figures.cell(*steps, "extra_usd"), Cell(" more than cache reads, ")]
         told += [figures.cell(*steps, "share"), Cell(" of the bill")]
     return Line((*told, Cell(".")))
 
@@ -145,7 +147,7 @@ def _causes(found: CacheMissesFacts, figures: FigureCells) -> Table:
         for index, row in enumerate(found.causes)
     ]
     labels = (quantity(MissCauseFacts, name).label for name in CAUSE_COLUMNS)
-    head = ("cause", "what it means", *labels, "what prevents it")
+    head = ("cause", "meaning", *labels, "prevention")
     return Table("Causes", head, tuple(rows), words=2, numbers=len(CAUSE_COLUMNS))
 
 
@@ -161,7 +163,7 @@ def _dearest(found: CacheMissesFacts, figures: FigureCells) -> Table:
         for miss in dearest(found, MOST_MISSES)
     ]
     labels = (quantity(CacheMissFacts, name).label for name in MISS_COLUMNS)
-    head = ("call", "why", *labels, "what would have prevented it")
+    head = ("call", "why", *labels, "prevention")
     return Table("The costliest cache misses", head, tuple(rows), words=2, numbers=len(MISS_COLUMNS))
 
 

@@ -29,10 +29,10 @@ if TYPE_CHECKING:
     from inspector.report.document import Report
 
 
-ABOUT = "What filled its context, and what that cost."
+ABOUT = "Content of its context, and its cost."
 ABOUT_PLANS = (
-    "What filled its context, what that cost, and what a plan would change: rules that leave out old parts of the "
-    "conversation when it is sent again."
+    "Content of its context, its cost, and the effect of a plan: rules that remove old parts of the conversation "
+    "when it is sent again."
 )
 
 

@@ -30,16 +30,16 @@ if TYPE_CHECKING:
 
 
 REPLAYED = (
-    "Every call of the session was replayed as it was: that is the baseline, which has figures for what the file does "
-    "not say, too."
+    "Every call of the session was replayed unchanged: this is the baseline, which also has figures that the file does "
+    "not report."
 )
 REPLAYED_WITH_PLANS = (
-    "Every call of the session was replayed: its prompt as it was, and as the plan would have sent it. The baseline is "
-    "the session with an empty plan. A saving is the baseline's cost less the plan's, cache misses included; where "
-    "it is negative, the plan costs more."
+    "Every call of the session was replayed twice: with its original prompt, and as the plan would have sent it. The "
+    "baseline is the session with an empty plan. A saving is the baseline's cost minus the plan's, including cache "
+    "misses; if it is negative, the plan costs more."
 )
 
-UNMARKED = "Figures without a mark are reported, or fitted to reported usage."
+UNMARKED = "Figures without a mark are reported, or calibrated to reported usage."
 
 PREVIEW_LINES = 24
 """Lines shown of a configuration."""
@@ -51,21 +51,21 @@ def method_section(report: Report) -> Section:
     fit = tokens.calibration
     if fit is None and tokens.borrowed:
         counted = (
-            f"Tokens were counted with {plain(tokens.method)} and {plain(tokens.borrowed)}: this one reports too "
-            "little usage for a fit of its own."
+            f"Tokens were counted with {plain(tokens.method)} and {plain(tokens.borrowed)}: this session reports too "
+            "little usage for a calibration."
         )
     elif fit is None:
-        counted = f"Tokens were counted with {plain(tokens.method)}, not fitted: the session reports too little usage."
+        counted = (
+            f"Tokens were counted with {plain(tokens.method)}, uncalibrated: the session reports too little usage."
+        )
     else:
         error = (
-            ""
-            if fit.residual is None
-            else f" Half of the prompts are met within {IN_TEXT.percent(100 * fit.residual)}."
+            "" if fit.residual is None else f" Half of the prompts are within {IN_TEXT.percent(100 * fit.residual)}."
         )
         counted = (
-            f"Tokens were counted with {plain(tokens.method)} and fitted to what the provider reported for "
-            f"{IN_TEXT.whole(fit.calls)} calls: a prompt is {IN_TEXT.whole(fit.overhead)} + {fit.ratio:.3f} x what we "
-            f"count.{error}"
+            f"Tokens were counted with {plain(tokens.method)} and calibrated to the usage reported for "
+            f"{IN_TEXT.whole(fit.calls)} calls: a prompt is {IN_TEXT.whole(fit.overhead)} + {fit.ratio:.3f} x the "
+            f"local count.{error}"
         )
     sentences = [REPLAYED_WITH_PLANS if report.plans else REPLAYED, counted]
     if prices is not None:
@@ -80,7 +80,7 @@ def method_section(report: Report) -> Section:
     parts += [Line((Cell("Worth knowing: " + plain(warning)),)) for warning in report.warnings]
     parts.append(Line((Cell(f"{REPLAY_CAVEAT}."),)))
     parts.append(Line((Cell(f"Written by inspector {report.inspector}, report schema {report.schema}."),)))
-    return Section("method", "How this is calculated", tuple(parts), folded=True)
+    return Section("method", "Methods", tuple(parts), folded=True)
 
 
 def reproduce_section(report: Report) -> Section:
@@ -91,7 +91,7 @@ def reproduce_section(report: Report) -> Section:
         if written is not None:
             parts.append(Line((Cell(f"{plan_title(report, index)}, as a file for --plan:"),)))
             parts.append(Code(safe_text(written.to_toml()), "toml"))
-    return Section("reproduce", "Get the same figures", tuple(parts), folded=True)
+    return Section("reproduce", "Reproduce these figures", tuple(parts), folded=True)
 
 
 def command_line(report: Report) -> str:
@@ -142,7 +142,7 @@ def _previews(plan: Plan, specs: Sequence[str]) -> Iterator[Part]:
         lines = safe_text(exported.text).splitlines()
         yield Code("".join(f"{line}\n" for line in lines[:PREVIEW_LINES]), exported.language)
         if len(lines) > PREVIEW_LINES:
-            yield Line((Cell(f"These are {PREVIEW_LINES} of {len(lines)} lines; the command writes all of them."),))
+            yield Line((Cell(f"The first {PREVIEW_LINES} of {len(lines)} lines; the command writes all of them."),))
         yield from (Line((Cell(f"Left out: {plain(each)}."),), is_item=True) for each in exported.left_out)
         yield Code(f"inspector export --strategy {chosen} --to {name}\n", "sh")
 
@@ -157,7 +157,7 @@ def explanation_sections(report: Report, figures: FigureCells) -> tuple[Section,
         for index, plan in enumerate(report.plans)
     ]
     tables = [_explanation_table(name, steps, explained, figures) for name, steps, explained in places if explained]
-    return (Section("explained", "How figures are calculated", tuple(tables), folded=True),) if tables else ()
+    return (Section("explained", "Calculation of the figures", tuple(tables), folded=True),) if tables else ()
 
 
 def _explanation_table(
@@ -169,5 +169,5 @@ def _explanation_table(
         inputs = "; ".join(f"{given.label}: {input_text(given)}" for given in each.inputs)
         value = Cell(IN_TEXT.quantity(each.value, each.unit), pointer(*at), figures.value(*at), each.known)
         rows.append((word(figure), value, word(each.formula), word(inputs), word(each.source)))
-    head = ("figure", "value", "what was worked out", "from", "source")
+    head = ("figure", "value", "calculation", "from", "source")
     return Table(f"Figures of {name}", head, tuple(rows), numbers=1)

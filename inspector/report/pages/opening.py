@@ -53,10 +53,12 @@ LONGEST_NAME: Final = 32
 LIST_PRICE: Final = "at list price"
 
 _MEANS: Final = {
-    "cache_read_usd": "what was sent before and is sent again with every call, at the provider's lower price for it",
-    "cache_write_usd": "what is sent for the first time, or again after the provider forgot it",
-    "uncached_usd": "what is sent without the provider's prompt cache",
-    "output_usd": "what the model answers",
+    "cache_read_usd": (
+        "text that was sent before and is sent again with every call, at the provider's lower price for it"
+    ),
+    "cache_write_usd": "text that is sent for the first time, or again after it left the provider's cache",
+    "uncached_usd": "text that is sent without the provider's prompt cache",
+    "output_usd": "the model's responses",
 }
 """Purpose of each cost component, after its name."""
 
@@ -89,13 +91,13 @@ def is_suggested(report: Report) -> bool:
 def _spent(report: Report, figures: FigureCells) -> Line:
     """Describe the session's cost, its largest component, and the extra cost of cache misses."""
     if not report.session.calls:
-        return Line((Cell("The session holds no call to a model: there is nothing to replay."),))
+        return Line((Cell("The session contains no call to a model: there is nothing to replay."),))
     calls = IN_TEXT.plural(report.session.calls, "call")
     tokens, peak = (figures.cell("baseline", name) for name in ("prompt_tokens", "peak_prompt_tokens"))
     sent = (
         Cell(f"Its {calls} to the model sent "),
         tokens,
-        Cell(" prompt tokens in all, the largest prompt "),
+        Cell(" prompt tokens in total, the largest prompt "),
         peak,
         Cell(f" tokens{_of_window(report)}."),
     )
@@ -120,8 +122,8 @@ def _billed_before(report: Report) -> str:
     if not copied:
         return ""
     if copied == calls:
-        return ", all of it billed in an earlier session that it was copied from"
-    return f", of which an earlier session was billed for {IN_TEXT.plural(copied, 'call')} that it shares"
+        return ", all of it billed in an earlier session from which it was copied"
+    return f", including {IN_TEXT.plural(copied, 'call')} already billed in an earlier session"
 
 
 def _most_of_the_cost(report: Report) -> str:
@@ -131,7 +133,7 @@ def _most_of_the_cost(report: Report) -> str:
         return ""
     name, share = max(parts, key=lambda part: getattr(report.cost, part[0]))
     means = f": {_MEANS[name]}" if name in _MEANS else ""
-    return f"{share} of that is {quantity(CostParts, name).label}{means}"
+    return f"{share} of it is {quantity(CostParts, name).label}{means}"
 
 
 def _missed(report: Report, figures: FigureCells) -> tuple[Cell, ...]:
@@ -141,9 +143,9 @@ def _missed(report: Report, figures: FigureCells) -> tuple[Cell, ...]:
         return ()
     words = IN_TEXT.plural(misses.calls, "cache miss")
     return (
-        Cell(f" {words} (the provider had to take in again what it had been sent before) cost "),
+        Cell(f" {words} (text the provider had already received had to be processed again) cost "),
         figures.cell("cache_misses", "extra_usd"),
-        Cell(" more than cache reads would have."),
+        Cell(" more than cache reads."),
     )
 
 
@@ -154,7 +156,7 @@ def _costliest_part(report: Report, figures: FigureCells) -> Iterator[Line]:
     cells: list[Cell] = []
     for at in order:
         named = _part_words(rows[at])
-        cells.append(Cell(f"then {named}, " if cells else f"What cost most to send again and again: {named}, "))
+        cells.append(Cell(f"then {named}, " if cells else f"Most expensive to resend: {named}, "))
         if rows[at].usd is not None:
             cells += [figures.cell("carried", at, "usd"), Cell(" and ")]
         of = " of all prompt tokens" if at == order[0] else ""
@@ -175,8 +177,8 @@ def _tried(report: Report) -> str:
     """Explain why the page has no plan."""
     found = report.best_plan
     if found is None or not found.is_complete:
-        return "No plan was tried on it."
-    return f"None of {found.tried:,} plans saves for sure."
+        return "No plan was tried."
+    return f"None of {found.tried:,} plans saves reliably."
 
 
 def _plan_lines(report: Report, figures: FigureCells, index: int) -> Iterator[Line]:
@@ -217,16 +219,15 @@ def _risk(needed: NeededLaterFacts, saved: float | None) -> Line:
     """Describe a plan's risk: later calls that needed cut text."""
     calls, each, net = needed.calls, needed.cost_each_usd, needed.saved_at_least_usd
     if not calls:
-        return Line((Cell("Its risk, as far as can be told: no later call needed text that it cuts."),))
-    said = f"Its risk, as far as can be told: {IN_TEXT.plural(calls, 'later call')} needed text that it cuts"
+        return Line((Cell("Known risk: none; no later call needed text that it cuts."),))
+    said = f"Known risk: {IN_TEXT.plural(calls, 'later call')} needed text that it cuts"
     if each is not None:
-        said += f"; to get that back would cost {_estimated(each)} a call"
+        said += f"; recovering it would cost {_estimated(each)} per call"
     if net is not None and saved is not None and saved > 0:
         left = f"{_estimated(net)} of the saving" if net >= 0 else f"a loss of {_estimated(-net)}"
-        said += f", and leave {left}, net"
+        said += f" and leave {left} (net)"
     if many := needed.break_even_recoveries:
-        cancel = "cancels" if many == 1 else "cancel"
-        said += f"; {IN_TEXT.plural(many, 'such call')} {cancel} the saving"
+        said += f"; break-even: {IN_TEXT.plural(many, 'recovery')}"
     return Line((Cell(f"{said}."),))
 
 
@@ -249,8 +250,8 @@ def _about_ends(plan: PlanFacts, month: Band) -> str:
     if plan.needed_later is None or not plan.needed_later.calls:
         return ""
     return (
-        f" The best of it, {at_best(month, IN_TEXT)}, is if nothing that it cuts is needed; the middle and the worst "
-        "are net: less what getting back needed text costs."
+        f" The best case, {at_best(month, IN_TEXT)}, assumes that nothing cut is needed; the middle and the worst "
+        "case are net of recovery costs."
     )
 
 
@@ -285,7 +286,7 @@ def _does(plan: PlanFacts | SavingPlanFacts) -> str:
     known = [STRATEGIES[name].summary for name in strategies_of(plan) if name in STRATEGIES]
     said = "; then ".join(f"{words[:1].lower()}{words[1:].removesuffix('.')}" for words in known[:MOST_DESCRIBED])
     more = len(known) - MOST_DESCRIBED
-    return f" What it does: {said}{f'; and {more} more' if more > 0 else ''}." if said else ""
+    return f" Effect: {said}{f'; and {more} more' if more > 0 else ''}." if said else ""
 
 
 def tiles(report: Report, figures: FigureCells) -> tuple[Tile, ...]:
@@ -303,7 +304,7 @@ def tiles(report: Report, figures: FigureCells) -> tuple[Tile, ...]:
             "prompt tokens",
             figures.cell("baseline", "prompt_tokens"),
             "tokens",
-            (Cell(f"in all: sent with {calls}"),),
+            (Cell(f"in total, sent with {calls}"),),
         )
         window = (Cell(_of_window(report).removeprefix(", ")),)
         peak = Tile("largest prompt", figures.cell("baseline", "peak_prompt_tokens"), "tokens", window)
@@ -380,7 +381,7 @@ def _saved_tile(
     needed = plan.needed_later
     net = None if needed is None or not needed.calls else needed.saved_at_least_usd
     is_netted = net is not None and (amount.value or 0) > 0
-    left = f"; {net_words(net, IN_TEXT)} with needed text got back" if is_netted else ""
+    left = f"; {net_words(net, IN_TEXT)} after recoveries" if is_netted else ""
     note = (
         replace(share, text=share.text.removeprefix(MINUS), is_loss=False),
         Cell(f" {_of_what(plan)}{left}{f'. {applied}' if applied else ''}"),
@@ -394,16 +395,15 @@ def _month_tile(plan: PlanFacts, found: ProjectionFacts) -> Tile:
     _, month = bands_of(found)
     runs, is_loss = runs_a_day(runs_of(found)), month.high < 0
     by_month = between(as_loss(month) if is_loss else month, IN_TEXT)
-    title = f"{'costs more' if is_loss else 'saved'} a month at {runs}"
+    title = f"{'costs more' if is_loss else 'saved'} per month at {runs}"
     middle = f"about {about(as_loss(month) if is_loss else month, IN_TEXT)}"
     needed = plan.needed_later
     ends = (
-        f"{middle}; this and the lower end are net, less what getting back needed text costs; the upper end is if "
-        "nothing cut is needed"
+        f"{middle}; this and the lower end are net of recovery costs; the upper end assumes that nothing cut is needed"
     )
     if is_loss:
-        ends = f"{middle}; this and the upper end are with needed text got back, the lower end if nothing is needed"
+        ends = f"{middle}; this and the upper end include recoveries, the lower end assumes that none is needed"
     if needed is None or not needed.calls:
-        ends = f"{middle}; no later call needed what it cuts" if needed is not None else middle
+        ends = f"{middle}; no later call needed cut text" if needed is not None else middle
     cell = Cell(by_month, value=found.usd_per_month, known="projected", is_loss=is_loss)
     return Tile(title, cell, note=(Cell(ends),))

@@ -20,10 +20,7 @@ if TYPE_CHECKING:
     from inspector.report.pages.model import Part
 
 
-BEST_OF = (
-    "the best plan: of those that keep every user and assistant message it saves most, less what getting needed text "
-    "back would cost"
-)
+BEST_OF = "the best plan: the largest saving after recoveries among plans that retain every user and assistant message"
 
 COMPARED = ("saved.usd", "saved.percent", "figures.prompt_tokens", "figures.peak_prompt_tokens")
 """Columns of the strategy comparison, in addition to cost and the number and first call of edits."""
@@ -35,9 +32,9 @@ NEEDED_COST = ("calls", "cost_each_usd", "saved_at_least_usd", "break_even_recov
 """Rows of the recovery cost."""
 
 ABOUT_RISKS = (
-    "A risk is something that may go wrong with a plan on this session. Needed later counts cut text that a "
-    "later part of the session used: a hint at what would have been missed, not a proof. What a plan saves "
-    "less what it would have cost to get that text back is its saving after recoveries, net for short."
+    "A risk is a possible problem of a plan on this session. Needed later counts cut text that a later part of the "
+    "session used: evidence that it would have been missed, not a proof. The saving after recoveries (net) is the "
+    "plan's saving minus the cost of recovering that text."
 )
 
 
@@ -79,7 +76,7 @@ def _tiers(plan: PlanFacts, index: int, figures: FigureCells) -> Table:
 
 def _tools(plan: PlanFacts, index: int, figures: FigureCells) -> Table:
     return figures.table(
-        "By tool, results over all calls",
+        "By tool, over all calls",
         ("tool",),
         (((name_cell(row.tool),), ("plans", index, "carried", at)) for at, row in enumerate(plan.carried) if row.tool),
         CarriedFacts,
@@ -99,19 +96,19 @@ def _cache(plan: PlanFacts, index: int, figures: FigureCells) -> list[Part]:
         lines.append(Line((Cell("Of its prompt tokens, "), share, Cell(" were read from the prompt cache."))))
     if outcome.plan_breaks and outcome.resent_tokens:
         cells = [
-            Cell("Its own changes miss the cache at "),
+            Cell("Its own changes cause cache misses at "),
             figures.cell(*steps, "plan_breaks"),
             Cell(" calls: "),
             figures.cell(*steps, "resent_tokens"),
-            Cell(" tokens are re-cached"),
+            Cell(" tokens are rewritten to cache"),
         ]
         if outcome.rebuild_usd is not None and outcome.break_usd is not None:
             cells += [
                 Cell(" for "),
                 figures.cell(*steps, "rebuild_usd"),
-                Cell(", which is "),
+                Cell(" ("),
                 figures.cell(*steps, "break_usd"),
-                Cell(" more than cache reads"),
+                Cell(" more than cache reads)"),
             ]
         lines.append(Line((*cells, Cell("."))))
     return lines
@@ -134,7 +131,7 @@ def risks_section(report: Report, figures: FigureCells) -> Section | None:
         return None
     parts: list[Part] = [Line((Cell(ABOUT_RISKS),))]
     if rows:
-        parts.append(Table("Risks, and how often", ("plan", "kind", "times"), tuple(rows), words=2))
+        parts.append(Table("Risks by number", ("plan", "kind", "times"), tuple(rows), words=2))
     counted = [
         ((word(plan_title(report, index)),), ("plans", index, "needed_later"))
         for index, plan in enumerate(report.plans)
@@ -142,9 +139,9 @@ def risks_section(report: Report, figures: FigureCells) -> Section | None:
     ]
     if counted:
         # A combined table would not fit the page.
-        tables = (("Needed later", NEEDED), ("What getting it back leaves of the saving", NEEDED_COST))
+        tables = (("Needed later", NEEDED), ("Net saving after recoveries", NEEDED_COST))
         parts += [figures.table(title, ("plan",), counted, NeededLaterFacts, *names) for title, names in tables]
-    return Section("risks", "Risks", (*parts, *(() if parts[1:] else (Line((Cell("None was found."),)),))))
+    return Section("risks", "Risks", (*parts, *(() if parts[1:] else (Line((Cell("None found."),)),))))
 
 
 def comparison_section(report: Report, figures: FigureCells) -> Section | None:
@@ -155,30 +152,30 @@ def comparison_section(report: Report, figures: FigureCells) -> Section | None:
     rows = [_compared(report, index, figures) for index in order]
     head = [quantity(PlanFacts, path).label for path in (*COMPARED, "figures.cost_usd")]
     table = Table(
-        "Every strategy and preset alone, with the defaults that fit the session",
+        "Every strategy and built-in plan alone, with default limits for this session",
         (
             "plan",
             *head,
             quantity(PlanFacts, "figures.cache_breaks").short_label,
             "first applied at call",
-            "times at risk",
+            "risks",
         ),
         tuple(rows),
     )
     missed = [index for index in order if (found := report.comparison[index].needed_later) and found.calls]
     needed = figures.table(
-        "Those that cut what later calls needed",
+        "Plans that cut text needed later",
         ("plan",),
         [((word(report.comparison[index].name),), ("comparison", index, "needed_later")) for index in missed],
         NeededLaterFacts,
         *NEEDED_COST,
     )
     alternative = (
-        f"Bars: what each of {len(rows):,} {'plan' if len(rows) == 1 else 'plans'} would save alone"
-        f"{', and the plan of this page' if report.plans else ''}. {_best(report, report.comparison[order[0]])}"
+        f"Bars: saving of each of {len(rows):,} {'plan' if len(rows) == 1 else 'plans'} alone"
+        f"{', and of the plan of this page' if report.plans else ''}. {_best(report, report.comparison[order[0]])}"
     )
     tables = (table, needed) if missed else (table,)
-    return Section("strategies", "Plans compared", (Chart("comparison", alternative), *tables))
+    return Section("strategies", "Comparison of plans", (Chart("comparison", alternative), *tables))
 
 
 def _best(report: Report, most: PlanFacts) -> str:
@@ -186,13 +183,13 @@ def _best(report: Report, most: PlanFacts) -> str:
     found = None if report.best_plan is None else report.best_plan.best
     best = next((each for each in report.comparison if found is not None and each.name == found.name), None)
     if found is None or best is None:
-        needed = "Whether later calls needed what it cuts is told of a page's own plan."
+        needed = "Only a page's own plan is checked for text needed later."
         return f"{plain(most.name)} saves most, {IN_TEXT.percent(most.saved.percent)}. {_risks_of(most)} {needed}"
     needed = f"{needed_words(found.needed_later.calls, IN_TEXT)}{_net(found.needed_later)}"
     said = f"{_saves(best)}, {BEST_OF}: {needed}. {_risks_of(best)}"
     if best is most:
         return said
-    return f"{said} {_saves(most)}, more, but {_why_not(report, found, most)}."
+    return f"{said} {_saves(most)}, which is more, but {_why_not(report, found, most)}."
 
 
 def _saves(plan: PlanFacts) -> str:
@@ -201,7 +198,7 @@ def _saves(plan: PlanFacts) -> str:
 
 def _risks_of(plan: PlanFacts) -> str:
     risks = [f"{hazard_label(name)} ({count:,})" for name, count in (plan.hazards or {}).items() if count]
-    return f"Its risks: {'; '.join(risks)}." if risks else "No risk of it was found."
+    return f"Risks: {'; '.join(risks)}." if risks else "No known risks."
 
 
 def _net(needed: NeededLaterFacts) -> str:
@@ -216,8 +213,8 @@ def _why_not(report: Report, best: SavingPlanFacts, most: PlanFacts) -> str:
     if found is not None and found.name == most.name:
         net, of_best = (each.needed_later.saved_at_least_usd for each in (found, best))
         if net is not None and of_best is not None and net <= of_best:
-            return "less net"
-    return "it leaves out user or assistant messages, or a provider would reject it"
+            return "its net saving is smaller"
+    return "it removes user or assistant messages, or a provider would reject it"
 
 
 def _compared(report: Report, index: int, figures: FigureCells) -> tuple[Cell, ...]:

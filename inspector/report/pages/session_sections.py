@@ -38,8 +38,8 @@ if TYPE_CHECKING:
     from inspector.report.pages.model import Part
 
 RECORDED_AND_BASELINE = (
-    "Recorded is what the provider reported; the baseline is the same session with nothing cut, in which what was not "
-    "reported is estimated."
+    "Recorded figures come from the provider; the baseline is the same session with nothing cut, with estimates for "
+    "unreported figures."
 )
 
 MOST_ROWS = 200
@@ -68,7 +68,7 @@ def totals_section(report: Report, figures: FigureCells) -> Section:
     head = ("figure", *(column.title for column in columns))
     parts: list[Part] = [Table("Totals over all calls", head, tuple(rows))]
     if columns[0].title == RECORDED:
-        compared = " Plans are compared with it." if report.plans else ""
+        compared = " Plans are compared with the baseline." if report.plans else ""
         parts.insert(0, Line((Cell(f"{RECORDED_AND_BASELINE}{compared}"),)))
     return Section("totals", "Totals", tuple(parts))
 
@@ -107,11 +107,13 @@ def calls_sections(report: Report) -> tuple[Section, ...]:
     sections = [Section("context", "Context over calls", (*parts, _calls_table(ledger)))]
     if report.baseline.cost_usd is not None:
         ends = "".join(
-            f" With plan {plan_letter(index)} it comes to "
-            f"{IN_TEXT.dollars(IN_TEXT.cost_with_plan(report.baseline.cost_usd, plan.figures.cost_usd))}."
+            (
+                f" With plan {plan_letter(index)} the total is "
+                f"{IN_TEXT.dollars(IN_TEXT.cost_with_plan(report.baseline.cost_usd, plan.figures.cost_usd))}."
+            )
             for index, plan in enumerate(report.plans)
         )
-        cost = f"Lines over calls: dollars spent so far. In the end {IN_TEXT.dollars(report.baseline.cost_usd)}.{ends}"
+        cost = f"Lines over calls: cumulative cost, {IN_TEXT.dollars(report.baseline.cost_usd)} at the end.{ends}"
         sections.append(Section("cost", "Cost over calls", (Chart("cost", cost), _cost_table(ledger))))
     return tuple(sections)
 
@@ -128,7 +130,7 @@ def _calls_table(ledger: Ledger) -> Table:
                 *(_token_cell(max(call.plans[index].prompt_tokens for call in calls)) for index in plans),
             )
         )
-    caption = "Prompt tokens by call" if len(rows) == len(ledger.calls) else "Largest prompt of each stretch of calls"
+    caption = "Prompt tokens by call" if len(rows) == len(ledger.calls) else "Largest prompt of consecutive calls"
     return Table(caption, ("call", *series_names(len(plans))), tuple(rows))
 
 
@@ -145,7 +147,7 @@ def _cost_table(ledger: Ledger) -> Table:
             written[1:] = [IN_TEXT.cost_with_plan(so_far[0], value) for value in so_far[1:]]
         cells = (Cell(IN_TEXT.dollars(shown), value=value) for shown, value in zip(written, so_far, strict=True))
         rows.append((Cell(_named(first, last)), *cells))
-    return Table("Dollars spent by then", ("call", *series_names(len(plans))), tuple(rows))
+    return Table("Cumulative cost in dollars", ("call", *series_names(len(plans))), tuple(rows))
 
 
 def _named(first: int, last: int) -> str:
@@ -176,7 +178,7 @@ def composition_section(report: Report, figures: FigureCells) -> Section | None:
         f"{plain(part_label(largest.kind, largest.tool))}, "
         f"{IN_TEXT.share(largest.share)} of all prompts."
     )
-    return Section("composition", "What fills the prompts", (Chart("composition", alternative), table))
+    return Section("composition", "Content of the prompts", (Chart("composition", alternative), table))
 
 
 def heaviest_section(report: Report, figures: FigureCells) -> Section | None:
@@ -184,7 +186,7 @@ def heaviest_section(report: Report, figures: FigureCells) -> Section | None:
     if not report.heaviest:
         return None
     table = figures.table(
-        "Results that cost most to resend",
+        "Results with the highest resend cost",
         ("tool",),
         (((name_cell(row.tool or "tool"),), ("heaviest", index)) for index, row in enumerate(report.heaviest)),
         CarriedBlockFacts,
@@ -193,9 +195,9 @@ def heaviest_section(report: Report, figures: FigureCells) -> Section | None:
     parts: list[Part] = [table]
     for row in report.heaviest:
         if row.text:
-            begins = f"{row.tool or 'tool'}, message {row.message:,}, begins:"
+            begins = f"{row.tool or 'tool'}, message {row.message:,}, begins with:"
             parts += [Line((Cell(plain(begins)),)), Code(f"{safe_text(row.text)}\n", "text")]
-    return Section("heaviest", "Results that cost most", tuple(parts), folded=True)
+    return Section("heaviest", "Costliest results", tuple(parts), folded=True)
 
 
 PROJECTED = ("runs_per_day", "usd_per_day", "usd_per_month", "usd_per_month_low", "usd_per_month_high")
@@ -228,16 +230,11 @@ def projection_section(report: Report, figures: FigureCells) -> Section | None:
     )
     days = projected[0][1].days_per_month
     runs = runs_of(projected[0][1])
-    assumed = (
-        f"Nobody said how many runs a day there are: {runs.number:,.6g} {'is' if runs.number == 1 else 'are'} assumed. "
-        if runs.is_assumed
-        else ""
-    )
+    assumed = f"The number of runs a day is assumed: {runs.number:,.6g}. " if runs.is_assumed else ""
     assumptions = assumed + (
         "About runs that did not happen. It assumes that every run is like this session, at the same prices, and a "
-        f"month of {days:g} days. A day and a month are what the plan saves of this session, net: with all that was "
-        "cut and needed fetched again. The ends are the 5th and 95th percentile of a thousand sessions put together "
-        "from drawn stretches of this one, the lower net, the upper with nothing fetched again. Whether other sessions "
-        "are like it nobody can tell."
+        f"month of {days:g} days. The savings per day and month are net: with recovery of everything cut and needed. "
+        "The ends are the 5th and 95th percentile of a thousand sessions resampled from stretches of this one, the "
+        "lower net, the upper without recoveries. Whether other sessions are similar is unknown."
     )
     return Section("projection", "Projection", (table, Line((Cell(assumptions),))))

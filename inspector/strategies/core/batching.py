@@ -38,7 +38,7 @@ class Batching(Parametrized):
 
     batch_calls: int = whole(
         1,
-        "Edit only at every so many calls; 1 edits at every call.",
+        "Edit only at every Nth call; 1 edits at every call.",
         "calls",
         minimum=1,
         maximum=10_000,
@@ -46,28 +46,28 @@ class Batching(Parametrized):
     )
     batch_tokens: int = whole(
         0,
-        "Edit only when at least so many tokens are reclaimed at once; 0 for any number.",
+        "Edit only if at least this many tokens are reclaimed at once; 0 for no minimum.",
         "tokens",
         maximum=1_000_000,
         group=GROUP,
     )
     batch_share: int = whole(
         0,
-        "Edit only when at least this share of the prompt's tokens is reclaimed at once; 0 for any.",
+        "Edit only if at least this share of the prompt's tokens is reclaimed at once; 0 for no minimum.",
         "%",
         maximum=100,
         group=GROUP,
     )
     batch_idle: int = whole(
         0,
-        "Edit only after so long without a call, so that the cache is cold; 300 is five minutes, 0 is always.",
+        "Edit only after this long without a call, when the cache is cold; 300 is five minutes, 0 is always.",
         "seconds",
         maximum=604_800,
         group=GROUP,
     )
     batch_before: int = whole(
         100,
-        "Edit only blocks that begin in this first part of the prompt's characters; 100 for all of it.",
+        "Edit only blocks that begin in this first part of the prompt's characters; 100 for the whole prompt.",
         "%",
         maximum=100,
         group=GROUP,

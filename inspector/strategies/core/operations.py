@@ -223,8 +223,8 @@ def check_template(parameter: str, marker: str) -> None:
         else:
             return
     raise ParameterError(
-        f"{parameter}: {marker!r} is no template; it may name {{length}}, {{removed}}, {{removed:,}}, {{tool}}, "
-        f"{{recall}}, and a brace is written twice"
+        f"{parameter}: {marker!r} is not a valid template; it may use {{length}}, {{removed}}, {{removed:,}}, {{tool}} "
+        f"and {{recall}}; write a literal brace twice"
     )
 
 

@@ -119,7 +119,7 @@ class Parameter:
         try:
             value = self._from_text(text.strip())
         except ValueError:
-            raise ParameterError(f"{self.name}: {text!r} is no {self.kind}; it takes {self.range}") from None
+            raise ParameterError(f"{self.name}: {text!r} is not a {self.kind}; it takes {self.range}") from None
         return self.checked(value)
 
     def _from_text(self, text: str) -> ParameterValue:

@@ -81,8 +81,8 @@ def choice(choices: tuple[str, ...], text: str, *, default: str = "", group: str
     return _field(ParameterKind.CHOICE, default or choices[0], text, choices=choices, group=group)
 
 
-def limit_unit(what: str = "its limits", *, group: str = "") -> Any:
-    return choice(UNITS, f"What {what} count.", group=group)
+def limit_unit(what: str = "the limits", *, group: str = "") -> Any:
+    return choice(UNITS, f"Unit of {what}.", group=group)
 
 
 def tools(default: tuple[str, ...], text: str, *, about: ToolList = ToolList.OTHER, group: str = "") -> Any:
@@ -95,7 +95,7 @@ def written(default: str, text: str, *, group: str = "") -> Any:
 
 def model_window(*, group: str = "") -> Any:
     """Declare the context window that fractions refer to."""
-    text = "Size of the model's window; 0 for the one the chart and the report name."
+    text = "The model's context window; 0 for the size shown in the chart and the report."
     return whole(0, text, "tokens", maximum=10_000_000, group=group, is_assumed=True)
 
 
@@ -110,7 +110,7 @@ def window_of(history: History, given: int) -> int:
 
 def summary_length() -> Any:
     """Declare the length of a summary, which no plan can know."""
-    text = "How long each summary is taken to be; as the session's own, where it recorded any."
+    text = "Assumed length of each summary; defaults to the length of the session's own summaries, if recorded."
     return whole(1_500, text, "tokens", minimum=50, maximum=50_000, is_assumed=True)
 
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from inspector.strategies.history.arrival_order import Arrivals
     from inspector.strategies.history.history import History
 
-CONTEXT_RESET: Final = Decision(None, "counted anew")
+CONTEXT_RESET: Final = Decision(None, "counted again in a new context")
 """Reset of a decision about a block that another context begins with."""
 
 

@@ -55,7 +55,7 @@ class ThreadRun(Generic[Values, State]):
 
     measures_prompts: bool = True
     keeps_changes: ClassVar[bool] = False
-    reset_decision: ClassVar[Decision] = Decision(None, "another conversation began")
+    reset_decision: ClassVar[Decision] = Decision(None, "a new conversation began")
 
     def __init__(self, strategy: Values, history: History) -> None:
         self.strategy = strategy

@@ -37,17 +37,19 @@ class AdkFilter(Batching):
 
     name = "adk-filter"
     title = "Context filter (ADK)"
-    summary = "Send only what belongs to the newest questions of the user."
+    summary = "Send only the newest runs of the agent, each started by a user message."
     source = "google-adk 2.13 ContextFilterPlugin, plugins/context_filter_plugin.py"
 
-    keep: int = whole(3, "How many of the newest runs stay.", "runs", minimum=1, maximum=1_000)
-    remove_amount: int = whole(1, "How many runs more there must be for any to go.", "runs", minimum=1, maximum=1_000)
+    keep: int = whole(3, "Number of newest runs kept.", "runs", minimum=1, maximum=1_000)
+    remove_amount: int = whole(
+        1, "Runs beyond the kept ones required before any is removed.", "runs", minimum=1, maximum=1_000
+    )
 
     def schedule(self, history: History) -> Schedule:
         """Remove everything before the newest runs at the call that begins the newest of them."""
         builder = ScheduleBuilder(history)
         gone = builder.index_of(Decision(RemoveBlock(), f"before the newest {self.keep} runs"))
-        back = builder.index_of(Decision(None, "needed by a result that came late"))
+        back = builder.index_of(Decision(None, "needed by a late result"))
         anew = CONTEXT_RESET
         for items in counted_items(history, ItemKind.BATCHES):
             carried = items.item < items.carried

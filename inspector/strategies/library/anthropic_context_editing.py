@@ -62,25 +62,23 @@ class AnthropicClearToolUses(Batching):
     )
 
     trigger: int = whole(100_000, "Input tokens, or tool uses, at which results are cleared.", "", maximum=2_000_000)
-    trigger_type: str = choice(
-        ("input-tokens", "tool-uses"), "What the trigger counts: the prompt's tokens or its tool uses."
-    )
-    keep: int = whole(3, "How many of the newest tool uses stay whole.", "tool uses", maximum=1_000)
+    trigger_type: str = choice(("input-tokens", "tool-uses"), "Unit of the trigger: prompt tokens or tool uses.")
+    keep: int = whole(3, "Number of newest tool uses kept whole.", "tool uses", maximum=1_000)
     clear_at_least: int = whole(
         0,
-        "Nothing is cleared unless at least so much can be; 0 for any.",
+        "Clear nothing unless at least this many tokens can be cleared; 0 for no minimum.",
         "tokens",
         maximum=1_000_000,
     )
-    exclude_tools: tuple[str, ...] = tools((), "Tools whose uses are never cleared.", about=ToolList.LEFT_ALONE)
+    exclude_tools: tuple[str, ...] = tools((), "Tools that are never cleared.", about=ToolList.LEFT_ALONE)
     clear_tool_inputs: bool = switch(False, "Clear the inputs of cleared uses too.")
     clear_inputs_of: tuple[str, ...] = tools(
-        (), "Only these tools' inputs are cleared, where any is named, whatever the switch says."
+        (), "Clear the inputs of these tools only, regardless of the switch; empty to follow the switch."
     )
     sticky: bool = switch(
-        True, "What was cleared stays so and the threshold looks at what is left; off: each prompt anew."
+        True, "Cleared results stay cleared and the threshold applies to the rest; off: every prompt from scratch."
     )
-    placeholder: str = written(PLACEHOLDER, "What stands in the place of a cleared result.")
+    placeholder: str = written(PLACEHOLDER, "Text that replaces a cleared result.")
 
     def triggers(self, window: int) -> tuple[float, ...]:  # noqa: ARG002  has a fixed number
         return (self.trigger,) if self.trigger_type == "input-tokens" else ()
@@ -202,16 +200,16 @@ class AnthropicClearThinking(Batching):
 
     name = "anthropic-clear-thinking"
     title = "Clear thinking (Anthropic API)"
-    summary = "Keep the thinking of the newest assistant turns and drop that of earlier ones."
+    summary = "Keep the thinking of the newest assistant turns and drop earlier thinking."
     source = "Anthropic API context editing, clear_thinking_20251015"
     counterpart = Counterpart(
         {"keep": "keep.value"}, {"type": "clear_thinking_20251015", "keep.type": "thinking_turns"}
     )
 
-    keep: int = whole(1, "How many of the newest turns keep their thinking; 0 for all.", "turns", maximum=1_000)
+    keep: int = whole(1, "Number of newest turns that keep their thinking; 0 for all.", "turns", maximum=1_000)
     turn: str = choice(
         ("until-user-speaks", "response"),
-        "What a turn is: all responses until the user speaks again, or each response.",
+        "Definition of a turn: all responses until the next user text, or each response.",
     )
 
     def schedule(self, history: History) -> Schedule:

@@ -117,25 +117,25 @@ class ClearOld(Batching):
 
     name = "clear-old"
     title = "Clear old results"
-    summary = "Keep the newest tool results and replace older ones by a notice that names their id."
+    summary = "Keep the newest tool results and replace older ones with a notice that names their id."
     source = "Tool Result Compaction Implementation Plan, oldnordic/odincode src/llm/frame_stack.rs"
     note = (
-        "With `variant=shipped` entries go one by one, as in the program, where results are texts of the user: a tool "
-        "result may be sent without its call, which APIs refuse, or the list begin with the assistant."
+        "With `variant=shipped` entries are removed one by one, as in the program, where results are user texts: a "
+        "tool result may be sent without its call, which APIs refuse, or the list may begin with the assistant."
     )
     counterpart = Counterpart(
         {"keep": "MAX_RECENT_TOOL_RESULTS", "variant": "", "whole-as": "", "merge-texts": ""},
         constants=("frames", "notice"),
     )
 
-    keep: int = whole(3, "How many of the newest tool results stay.", "results", maximum=1_000)
+    keep: int = whole(3, "Number of newest tool results kept.", "results", maximum=1_000)
     variant: str = choice(
         ("document", "shipped"),
-        "The plan alone, or with the program's limit on the number of entries (shipped).",
+        "The design document only, or with the program's limit on the number of entries (shipped).",
     )
     frames: int = whole(
         50,
-        "Entries held in the shipped variant: user texts, assistant texts and tool results; the oldest go first.",
+        "Maximum entries in the shipped variant: user texts, assistant texts and tool results; the oldest go first.",
         "entries",
         minimum=1,
         maximum=10_000,
@@ -143,15 +143,15 @@ class ClearOld(Batching):
 
     whole_as: str = choice(
         ("recorded", "program"),
-        "How results that stay are sent: as recorded, or with tool and success before them as the program does.",
+        "Form of results that stay: as recorded, or prefixed with tool and success as in the program.",
     )
     notice: str = choice(
         tuple(_NOTICES),
-        "The notice of the program's messages, of its single prompt, or of the plan's first draft.",
+        "Notice from the program's messages, from its single prompt, or from the document's first draft.",
         default="messages",
     )
 
-    merge_texts: bool = switch(False, "Send texts of the model with nothing between them as one, as the program does.")
+    merge_texts: bool = switch(False, "Merge adjacent model texts into one, as the program does.")
 
     def schedule(self, history: History) -> Schedule:
         """Clear a result at the call that adds the last of the `keep` results after it."""
@@ -160,7 +160,7 @@ class ClearOld(Batching):
         results = _results(history)
         if self.whole_as == "program":
             blocks = np.flatnonzero(results).astype(np.int32)
-            builder.add_at_insertion(blocks, Decision(PrefixStatus(), "as the program words results"))
+            builder.add_at_insertion(blocks, Decision(PrefixStatus(), "in the program's wording"))
         for context in arrivals(history, results):
             cleared = context.blocks[: max(len(context.blocks) - self.keep, 0)]
             builder.add(cleared, context.calls[self.keep :], decision)
@@ -187,7 +187,7 @@ class ClearOld(Batching):
 
 def _add_merged(history: History, builder: ScheduleBuilder) -> None:
     """Merge adjacent model texts at the call that adds the later one."""
-    gone = Decision(RemoveBlock(), "part of the text before it", "merged")
+    gone = Decision(RemoveBlock(), "merged into the text before it", "merged")
     session = history.session
     sent = (history.kind != BlockKind.SYSTEM_TEXT) & (history.kind != BlockKind.OTHER)
     for context in arrivals(history, sent):
@@ -205,7 +205,7 @@ def _add_merged(history: History, builder: ScheduleBuilder) -> None:
             except TextUnavailableError:
                 first, more = block, ""
                 continue
-            builder.add_pairs([(first, call)], Decision(AppendText(more), "said on", "merged"))
+            builder.add_pairs([(first, call)], Decision(AppendText(more), "next text appended", "merged"))
             builder.add_pairs([(block, call)], gone)
 
 

@@ -181,11 +181,11 @@ class ClineTruncate(Parametrized):
     name = "cline-truncate"
     title = "Duplicate reads and truncation (Cline)"
     summary = (
-        "When the window is nearly full, drop repeated file contents, and if that is not enough half of the messages."
+        "When the window is nearly full, drop repeated file contents, then half of the messages if that is not enough."
     )
     source = "cline/cline src/core/context/context-management/ContextManager.ts"
     note = (
-        "Messages are counted, not pairs, as Cline's results are texts of the user: a tool result may be sent without "
+        "Messages are counted, not pairs, because Cline's results are user texts: a tool result may be sent without "
         "its call and a call without its result, which APIs refuse."
     )
 
@@ -193,17 +193,17 @@ class ClineTruncate(Parametrized):
     duplicate_reads: bool = switch(True, "Replace all but the newest content of every file first.", group="reads")
     enough: float = number(
         0.3,
-        "Part of the characters that makes truncation needless, if saved.",
+        "Saved fraction of the characters that makes truncation unnecessary.",
         minimum=0.0,
         maximum=1.0,
         group="reads",
     )
     keep: str = choice(
         ("by-size", "half", "quarter", "last-two", "none"),
-        "What is kept of the messages after the first two; by-size: half, or a quarter when twice too large.",
+        "Amount kept of the messages after the first two; by-size: half, or a quarter if twice too large.",
         group="messages",
     )
-    notice: str = written(NOTICE, "What the first answer becomes.", group="messages")
+    notice: str = written(NOTICE, "Text that replaces the first answer.", group="messages")
 
     def triggers(self, window: int) -> tuple[float, ...]:
         return (allowed_tokens(self.window or window),)
@@ -293,7 +293,7 @@ class ClineTruncateRun(ThreadRun[ClineTruncate, _SentMessages]):
             before = moment.rendition(block)
             after = operation.apply(before, RecordedBlock(self.history.session, block))
             saved += before.length - after.length
-            choices.append(Choice(block, Decision(operation, "a file whose newer content follows", "reads", "later")))
+            choices.append(Choice(block, Decision(operation, "newer content of the file follows", "reads", "later")))
         return choices, saved
 
     def _truncated(self, state: _SentMessages, tokens: int) -> Iterator[Choice]:

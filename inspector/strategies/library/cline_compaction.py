@@ -120,24 +120,24 @@ class ClineCompaction(Parametrized):
     name = "cline-compaction"
     title = "Compaction (Cline 4)"
     summary = (
-        "When a request nearly fills the window, replace all but the newest messages by a summary of an assumed length."
+        "When a request nearly fills the window, replace all but the newest messages with a summary of assumed length."
     )
     source = "@cline/core 0.0.86 extensions/context/agentic-compaction.ts"
 
-    trigger: float = number(0.9, "Part of what the model may be sent at which it compacts.", minimum=0.0, maximum=1.0)
-    keep: int = whole(20_000, "What the newest messages that stay come to.", "tokens", maximum=1_000_000)
+    trigger: float = number(0.9, "Fraction of the model's input limit at which it compacts.", minimum=0.0, maximum=1.0)
+    keep: int = whole(20_000, "Size of the newest messages that stay.", "tokens", maximum=1_000_000)
     window: int = model_window()
     input_part: float = number(
         0.9,
-        "Part of the window that the model may be sent; 1 where the model has a limit of its own.",
+        "Fraction of the window available for input; 1 for a model with a separate input limit.",
         minimum=0.0,
         maximum=1.0,
     )
     summary_tokens: int = summary_length()
     variant: str = choice(
         ("agentic", "basic"),
-        "A summary by a model, or without one: what the user typed, the newest messages and answers that fit, and "
-        "notices of the work between. Keep and summary are those of agentic.",
+        "Summarize with a model (agentic), or keep typed text, the newest messages and answers that fit, and "
+        "notices of the work in between (basic). Keep and summary length apply to agentic only.",
     )
 
     def triggers(self, window: int) -> tuple[float, ...]:
@@ -189,9 +189,9 @@ class _Task:
 class _Speaker(Enum):
     """Sender of a message, by Cline's grouping."""
 
-    USER = "the user's words"
-    MODEL = "what the model said"
-    TOOLS = "results of tools that came together"
+    USER = "user"
+    MODEL = "model"
+    TOOLS = "consecutive tool results"
 
 
 def _arrived(history: History, items: Iterable[ConversationItem]) -> Iterator[tuple[_Speaker, list[int]]]:

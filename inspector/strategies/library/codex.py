@@ -101,13 +101,15 @@ class CodexTruncate(Parametrized):
     source = "openai/codex codex-rs/utils/output-truncation"
     counterpart = Counterpart({"budget": "tool_output_token_limit", "unit": ""}, constants=("allowance", "announced"))
 
-    budget: int = whole(10_000, "What a result may have.", "tokens or bytes", maximum=10_000_000)
-    unit: str = choice(("tokens", "bytes"), "What the budget is in; a token is four bytes.")
+    budget: int = whole(10_000, "Maximum size of a result.", "tokens or bytes", maximum=10_000_000)
+    unit: str = choice(("tokens", "bytes"), "Unit of the budget; a token is four bytes.")
     allowance: float = number(
-        1.2, "What the budget is multiplied by where a result is not announced.", minimum=1.0, maximum=10.0
+        1.2, "Factor on the budget for results without an announcement.", minimum=1.0, maximum=10.0
     )
-    announced: str = choice(("commands", "all", "none"), "Whose results say, before the text, that they were cut.")
-    command_tools: tuple[str, ...] = tools((), "Tools that run commands, besides those known to.")
+    announced: str = choice(
+        ("commands", "all", "none"), "Announce the cut before the text, for the results of commands, all tools or none."
+    )
+    command_tools: tuple[str, ...] = tools((), "Additional tools that run commands.")
 
     def schedule(self, history: History) -> Schedule:
         builder = ScheduleBuilder(history)

@@ -76,12 +76,12 @@ class CozempicStaleReads(Batching):
 
     name = "cozempic-stale-reads"
     title = "Stale reads (Cozempic)"
-    summary = "Replace long reads of a file once it is edited, and the reads made together with them."
+    summary = "Replace long reads of a file once it is edited, and other reads made together with them."
     source = "cozempic 1.8.39 stale-reads, strategies/standard.py"
 
     limit: int = whole(500, "Longest result that stays.", "characters", maximum=1_000_000)
-    read_tools: tuple[str, ...] = tools((), "Tools that read files, besides those that are known to.")
-    edit_tools: tuple[str, ...] = tools((), "Tools that change files, besides those that are known to.")
+    read_tools: tuple[str, ...] = tools((), "Additional tools that read files.")
+    edit_tools: tuple[str, ...] = tools((), "Additional tools that change files.")
 
     def schedule(self, history: History) -> Schedule:
         """Replace a read at the call that adds the edit, or after the later reads in its record."""
@@ -305,7 +305,7 @@ class CozempicTrim(Parametrized):
     source = "cozempic 1.8.39 tool-output-trim, strategies/standard.py"
 
     max_bytes: int = whole(8_192, "Longest result that stays whole.", "bytes", maximum=1_000_000)
-    max_lines: int = whole(100, "Most lines of a result that stays whole.", "lines", maximum=100_000)
+    max_lines: int = whole(100, "Maximum lines of a result that stays whole.", "lines", maximum=100_000)
 
     def schedule(self, history: History) -> Schedule:
         builder = ScheduleBuilder(history)
@@ -332,11 +332,11 @@ class CozempicAge(Batching):
 
     name = "cozempic-age"
     title = "Age tiers (Cozempic)"
-    summary = "Minify results after some turns of the user, and after more leave a line of each."
+    summary = "Minify results after some user turns, and later replace each with one line."
     source = "cozempic 1.8.39 tool-result-age, strategies/standard.py"
 
-    middle: int = whole(15, "Turns after which JSON and differences are minified.", "turns", maximum=1_000)
-    old: int = whole(40, "Turns after which a line is left.", "turns", minimum=1, maximum=1_000)
+    middle: int = whole(15, "User turns after which JSON and diffs are minified.", "turns", maximum=1_000)
+    old: int = whole(40, "User turns after which only one line is left.", "turns", minimum=1, maximum=1_000)
 
     def schedule(self, history: History) -> Schedule:
         """Change a result's tier at the call that adds the user text that many turns after it."""

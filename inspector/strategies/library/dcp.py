@@ -162,7 +162,7 @@ COMPRESS = "compress"
 """Tool with which the model compresses the conversation."""
 
 WHEN = ("each-call", "on-compress")
-WHEN_HELP = "When it acts: before each call, or only once the model has called the tool that compresses."
+WHEN_HELP = "When it acts: before each call, or only after the model has called the compress tool."
 
 
 def is_protected(session: Session, call: Block, tools: tuple[str, ...], files: tuple[str, ...]) -> bool:
@@ -215,9 +215,9 @@ class DcpDedupe(Batching):
 
     when: str = choice(WHEN, WHEN_HELP)
     protected_tools: tuple[str, ...] = tools(
-        DEFAULT_PROTECTED, "Tools that are left alone; * and ? stand for any characters.", about=ToolList.LEFT_ALONE
+        DEFAULT_PROTECTED, "Tools that are left alone; * and ? are wildcards.", about=ToolList.LEFT_ALONE
     )
-    protected_files: tuple[str, ...] = tools((), "Files whose calls are left alone, as patterns with *, ** and ?.")
+    protected_files: tuple[str, ...] = tools((), "Leave calls on these files alone; patterns with *, ** and ?.")
 
     def schedule(self, history: History) -> Schedule:
         """Clear output at the call that adds the result of the next equal call."""
@@ -269,17 +269,17 @@ class DcpPurgeErrors(Batching):
 
     name = "dcp-purge-errors"
     title = "Purge failed calls (DCP)"
-    summary = "Some responses after a tool call failed, blank the texts of its input and keep the error."
+    summary = "A few responses after a failed tool call, blank the texts of its input and keep the error."
     source = "opencode-dcp 3.1.14 lib/strategies/purge-errors.ts"
 
     turns: int = whole(
-        4, "Responses of the model after which a failed call's input goes.", "turns", minimum=1, maximum=1_000
+        4, "Model responses after which a failed call's input is blanked.", "turns", minimum=1, maximum=1_000
     )
     when: str = choice(WHEN, WHEN_HELP)
     protected_tools: tuple[str, ...] = tools(
-        DEFAULT_PROTECTED, "Tools that are left alone; * and ? stand for any characters.", about=ToolList.LEFT_ALONE
+        DEFAULT_PROTECTED, "Tools that are left alone; * and ? are wildcards.", about=ToolList.LEFT_ALONE
     )
-    protected_files: tuple[str, ...] = tools((), "Files whose calls are left alone, as patterns with *, ** and ?.")
+    protected_files: tuple[str, ...] = tools((), "Leave calls on these files alone; patterns with *, ** and ?.")
 
     def schedule(self, history: History) -> Schedule:
         """Blank input at the call with `turns` responses after the one that made the tool call."""

@@ -106,12 +106,10 @@ class DeepagentsEvict(Parametrized):
         constants=("head", "tail", "exempt-tools", "folder", "message-folder"),
     )
 
-    limit: int = whole(
-        20_000, "Largest result that is sent whole; 0 for no limit.", "tokens", maximum=_MOST, group="result"
-    )
+    limit: int = whole(20_000, "Largest result sent whole; 0 for no limit.", "tokens", maximum=_MOST, group="result")
     message_limit: int = whole(
         50_000,
-        "Largest message of the user that is sent whole; 0 for no limit.",
+        "Largest user message sent whole; 0 for no limit.",
         "tokens",
         maximum=_MOST,
         group="message",
@@ -119,10 +117,10 @@ class DeepagentsEvict(Parametrized):
     head: int = whole(5, "Lines shown from the beginning.", "lines", maximum=1_000)
     tail: int = whole(5, "Lines shown from the end.", "lines", maximum=1_000)
     exempt_tools: tuple[str, ...] = tools(
-        EXEMPT, "Tools whose results are never saved.", group="result", about=ToolList.LEFT_ALONE
+        EXEMPT, "Tools with results that are never saved.", group="result", about=ToolList.LEFT_ALONE
     )
-    folder: str = written("/large_tool_results", "Where the agent saves results.", group="result")
-    message_folder: str = written("/conversation_history", "Where the agent saves messages.", group="message")
+    folder: str = written("/large_tool_results", "Folder in which the agent saves results.", group="result")
+    message_folder: str = written("/conversation_history", "Folder in which the agent saves messages.", group="message")
 
     def schedule(self, history: History) -> Schedule:
         builder = ScheduleBuilder(history)
@@ -179,26 +177,30 @@ class DeepagentsTruncateArguments(Parametrized):
 
     name = "deepagents-truncate-arguments"
     title = "Truncate arguments (deepagents)"
-    summary = "While a conversation is over a trigger, cut long texts in the arguments of its older writing calls."
+    summary = "While a conversation is over a trigger, cut long texts in the arguments of its older write calls."
     source = "deepagents 0.7.32 SummarizationMiddleware, truncate_args_settings"
 
     trigger_fraction: float = number(
-        0.85, "Part of the window from which on it cuts; 0 to go by the other triggers.", minimum=0.0, maximum=1.0
+        0.85, "Fraction of the window at which it starts; 0 to use the other triggers.", minimum=0.0, maximum=1.0
     )
     trigger_tokens: int = whole(
-        0, "Estimated tokens from which on it cuts instead; 0 for none.", "tokens", maximum=2_000_000
+        0, "Estimated tokens at which it starts instead; 0 for none.", "tokens", maximum=2_000_000
     )
-    trigger_messages: int = whole(0, "Messages from which on it cuts instead; 0 for none.", "messages", maximum=100_000)
+    trigger_messages: int = whole(0, "Messages at which it starts instead; 0 for none.", "messages", maximum=100_000)
     keep_fraction: float = number(
-        0.1, "Part of the window whose newest messages stay whole; 0 to count.", minimum=0.0, maximum=1.0
+        0.1, "Newest fraction of the window that stays whole; 0 to count messages.", minimum=0.0, maximum=1.0
     )
-    keep_messages: int = whole(20, "How many of the newest messages stay whole then.", "messages", maximum=100_000)
+    keep_messages: int = whole(
+        20, "Number of newest messages that stay whole in that case.", "messages", maximum=100_000
+    )
     max_length: int = whole(2_000, "Longest argument that stays whole.", "characters", maximum=_MOST)
-    truncation_text: str = written("...(argument truncated)", "What stands behind the beginning of what was cut.")
-    tools: tuple[str, ...] = tools(("write_file", "edit_file"), "Tools whose arguments are cut.", about=ToolList.ONLY)
+    truncation_text: str = written("...(argument truncated)", "Text appended to the beginning of a cut argument.")
+    tools: tuple[str, ...] = tools(
+        ("write_file", "edit_file"), "Cut the arguments of these tools.", about=ToolList.ONLY
+    )
     characters_per_token: float = number(
         4.0,
-        "Characters taken for a token; LangChain takes 3.3 for Anthropic's models.",
+        "Characters per token; LangChain uses 3.3 for Anthropic's models.",
         "characters",
         minimum=1.0,
         maximum=10.0,
@@ -241,7 +243,8 @@ class DeepagentsTruncateArgumentsRun(ThreadRun[DeepagentsTruncateArguments, _Wri
         self._characters = LANGCHAIN_CHARACTERS.within(history)
         self._named = frozenset(strategy.tools)
         self._cut = Decision(
-            TruncateArguments(strategy.max_length, strategy.truncation_text), "an older call, over the trigger"
+            TruncateArguments(strategy.max_length, strategy.truncation_text),
+            "older call, conversation over the trigger",
         )
 
     def begin(self) -> _Written:

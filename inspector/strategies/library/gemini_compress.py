@@ -58,17 +58,17 @@ class GeminiCompress(Parametrized):
     name = "gemini-compress"
     title = "Compress the chat (Gemini CLI)"
     summary = (
-        "When a prompt has passed half the window, replace all but the newest part by a summary of an assumed length."
+        "When a prompt has passed half the window, replace all but the newest part with a summary of assumed length."
     )
     source = "Gemini CLI 0.61 packages/core/src/context/chatCompressionService.ts"
 
-    threshold: float = number(0.5, "Part of the window at which it compresses.", minimum=0.0, maximum=1.0)
-    preserve: float = number(0.3, "Newest part of the characters that stays.", minimum=0.01, maximum=0.99)
+    threshold: float = number(0.5, "Fraction of the window at which it compresses.", minimum=0.0, maximum=1.0)
+    preserve: float = number(0.3, "Newest fraction of the characters that stays.", minimum=0.01, maximum=0.99)
     window: int = model_window()
-    result_budget: int = whole(50_000, "Newest results that are not cut to their ends.", "tokens", maximum=1_000_000)
+    result_budget: int = whole(50_000, "Size of the newest results that are not cut.", "tokens", maximum=1_000_000)
     limit: int = whole(40_000, "Longest result that is never cut.", "characters", minimum=1, maximum=10_000_000)
     summary_tokens: int = summary_length()
-    file: str = written(FILE, "Where cut results are said to be; {tool} and {id} stand for the call's.")
+    file: str = written(FILE, "File name shown for a cut result; {tool} and {id} come from the call.")
 
     def triggers(self, window: int) -> tuple[float, ...]:
         return ((self.window or window) * self.threshold,)

@@ -112,14 +112,16 @@ class GeminiTruncate(Parametrized):
 
     name = "gemini-truncate"
     title = "Truncate at insertion (Gemini CLI)"
-    summary = "Insert large command output with a fifth of the limit from its beginning, the rest its end."
+    summary = "Insert large command output as a fifth of the limit from its beginning and the rest from its end."
     source = "Gemini CLI 0.61 packages/core/src/utils/fileUtils.ts"
     counterpart = Counterpart({"limit": "tools.truncateToolOutputThreshold"})
 
-    limit: int = whole(40_000, "Longest output that is inserted whole.", "characters", maximum=10_000_000)
-    applies_to: str = choice(("commands-and-mcp", "all"), "Whose results: commands' and MCP tools', or all tools'.")
-    command_tools: tuple[str, ...] = tools((), "Tools that run commands, besides those known to.")
-    file: str = written(FILE, "Where the whole output is said to be; {tool} and {id} stand for the call's.")
+    limit: int = whole(40_000, "Longest output inserted whole.", "characters", maximum=10_000_000)
+    applies_to: str = choice(
+        ("commands-and-mcp", "all"), "Cut the results of commands and MCP tools only, or of all tools."
+    )
+    command_tools: tuple[str, ...] = tools((), "Additional tools that run commands.")
+    file: str = written(FILE, "File name shown for the full output; {tool} and {id} come from the call.")
 
     def schedule(self, history: History) -> Schedule:
         builder = ScheduleBuilder(history)
@@ -226,7 +228,7 @@ class GeminiMask(Batching):
 
     name = "gemini-mask"
     title = "Mask tool output (Gemini CLI)"
-    summary = "Replace output older than a protected amount by a preview, when there is enough of it."
+    summary = "Replace output older than a protected amount with a preview, if there is enough of it."
     source = "Gemini CLI 0.61 packages/core/src/context/toolOutputMaskingService.ts"
     counterpart = Counterpart(
         {
@@ -238,14 +240,14 @@ class GeminiMask(Batching):
         constants=("exempt-tools", "shell-tools", "file"),
     )
 
-    protect: int = whole(50_000, "The newest output, which is spared.", "tokens", maximum=1_000_000)
-    minimum: int = whole(30_000, "Nothing is masked unless so much can be.", "tokens", maximum=1_000_000)
-    protect_latest: bool = switch(True, "The newest message's output is spared and does not count.")
+    protect: int = whole(50_000, "Size of the newest output that is spared.", "tokens", maximum=1_000_000)
+    minimum: int = whole(30_000, "Mask nothing unless this much can be masked.", "tokens", maximum=1_000_000)
+    protect_latest: bool = switch(True, "Spare the newest message's output and do not count it.")
     exempt_tools: tuple[str, ...] = tools(
-        EXEMPT, "Tools whose output is never masked, nor counted.", about=ToolList.LEFT_ALONE
+        EXEMPT, "Tools with output that is never masked or counted.", about=ToolList.LEFT_ALONE
     )
-    shell_tools: tuple[str, ...] = tools(SHELL, "Tools whose output is previewed by its lines.")
-    file: str = written(FILE, "Where the whole output is said to be; {tool} and {id} stand for the call's.")
+    shell_tools: tuple[str, ...] = tools(SHELL, "Tools with output that is previewed by lines.")
+    file: str = written(FILE, "File name shown for the full output; {tool} and {id} come from the call.")
 
     def start(self, history: History) -> GeminiMaskRun:
         return GeminiMaskRun(self, history)
@@ -325,7 +327,7 @@ class GeminiMaskRun(ThreadRun[GeminiMask, _UnmaskedOutput]):
         prunable = state.kept + state.tokens_before(count) - state.tokens_before(state.start)
         if prunable < self.strategy.minimum:
             return
-        reason = f"older than the newest {self.strategy.protect:,} tokens of output, {prunable:,} tokens in all"
+        reason = f"older than the newest {self.strategy.protect:,} tokens of output, {prunable:,} tokens in total"
         decision = Decision(self.operation, reason)
         for at in range(state.start, count):
             block = state.results[at]

@@ -69,15 +69,17 @@ class HeadroomStaleReads(Batching):
 
     name = "headroom-stale-reads"
     title = "Stale reads (Headroom)"
-    summary = "Replace a read by a marker once its file is changed, or read again where that is asked for."
+    summary = "Replace a read with a marker once its file is changed, or optionally once it is read again."
     source = "headroom-ai 0.42 headroom/transforms/read_lifecycle.py"
 
-    stale: bool = switch(True, "Replace reads of files that were changed since.", group="stale")
-    superseded: bool = switch(False, "Replace reads whose lines were read again.", group="superseded")
+    stale: bool = switch(True, "Replace reads of files that were changed later.", group="stale")
+    superseded: bool = switch(False, "Replace reads of lines that were read again.", group="superseded")
     minimum: int = whole(512, "Smallest result that is replaced.", "bytes", maximum=1_000_000)
-    frozen_messages: int = whole(0, "First messages taken to be cached, whose reads stay.", "messages", maximum=100_000)
-    read_tools: tuple[str, ...] = tools((), "Tools that read files, besides those that are known to.")
-    edit_tools: tuple[str, ...] = tools((), "Tools that change files, besides those that are known to.")
+    frozen_messages: int = whole(
+        0, "First messages assumed to be cached; their reads stay.", "messages", maximum=100_000
+    )
+    read_tools: tuple[str, ...] = tools((), "Additional tools that read files.")
+    edit_tools: tuple[str, ...] = tools((), "Additional tools that change files.")
 
     def schedule(self, history: History) -> Schedule:
         """Replace a read at the call that adds the change, or the read that covers it."""

@@ -77,7 +77,7 @@ def lean_tail(window: int, *, newest: bool = False) -> int:
 
 
 def _protect_last() -> Any:
-    return whole(20, "Newest messages that are spared, each result being one.", "messages", maximum=10_000)
+    return whole(20, "Number of newest messages spared; each result counts as one.", "messages", maximum=10_000)
 
 
 def _protect_first(help_text: str) -> Any:
@@ -94,31 +94,35 @@ class HermesPrepass(Parametrized):
 
     name = "hermes-prepass"
     title = "Prune before compressing (Hermes)"
-    summary = "When a prompt reaches a part of the window, leave a line of each result before the newest messages."
+    summary = (
+        "When a prompt reaches a fraction of the window, reduce results before the newest messages to a line each."
+    )
     source = "hermes-agent 0.19.0, 0.21.0 and 0.22.2 agent/context_compressor.py, _prune_old_tool_results"
 
     threshold: float = number(
-        0.5, "Part of the window; at least 0.75 of one below 512,000 tokens.", minimum=0.0, maximum=1.0
+        0.5, "Fraction of the window; at least 0.75 for windows below 512,000 tokens.", minimum=0.0, maximum=1.0
     )
     tail: float = number(
         0.2,
-        "Part of the threshold that the newest messages, which are spared, come to; 0 to count messages alone.",
+        "Fraction of the threshold for the newest messages, which are spared; 0 to count messages only.",
         minimum=0.0,
         maximum=1.0,
     )
-    tail_tokens: int = whole(0, "What they come to instead; 0 for that part.", "tokens", maximum=1_000_000)
+    tail_tokens: int = whole(
+        0, "Size of the spared messages instead; 0 to use the fraction.", "tokens", maximum=1_000_000
+    )
     protect_last: int = _protect_last()
     minimum: int = _minimum(200)
     window: int = model_window()
     version: str = choice(
         ("0.19", "0.21", "0.22"),
-        "Which version's pass it makes; 0.21 spares a fortieth of the window, less under pressure, and demotes; 0.22"
-        " leaves calls whole, and results that are not answered yet.",
+        "Version of the pass; 0.21 spares 2.5 % of the window, less under pressure, and demotes; 0.22 leaves calls "
+        "and unanswered results whole.",
     )
-    protect_first: int = _protect_first("First messages of which a compression sums up none, from 0.21 on.")
+    protect_first: int = _protect_first("Number of first messages that a compression never summarizes, from 0.21 on.")
     rounds: int = whole(
         6,
-        "Newest rounds of results of which a compression demotes none, from 0.21 on; 0 for no demotion.",
+        "Newest rounds of results that a compression never demotes, from 0.21 on; 0 for no demotion.",
         "rounds",
         maximum=1_000,
     )
@@ -137,18 +141,16 @@ class HermesProactivePrune(Parametrized):
     name = "hermes-proactive-prune"
     title = "Prune early (Hermes)"
     summary = (
-        "Once prompts are long, leave a line of each large result before the newest messages, in worthwhile batches."
+        "Once prompts are long, reduce large results before the newest messages to a line each, in worthwhile batches."
     )
     source = "hermes-agent 0.20 agent/context_compressor.py, prune_tool_results_only"
 
-    trigger: int = whole(
-        48_000, "Prompt tokens from which on results are pruned; 0 for never.", "tokens", maximum=2_000_000
-    )
+    trigger: int = whole(48_000, "Prompt tokens at which pruning starts; 0 for never.", "tokens", maximum=2_000_000)
     minimum: int = _minimum(8_000)
-    reclaim: int = whole(4_096, "Least that is to be reclaimed at once.", "tokens", maximum=1_000_000)
+    reclaim: int = whole(4_096, "Minimum to reclaim at once.", "tokens", maximum=1_000_000)
     protect_last: int = _protect_last()
-    protect_first: int = _protect_first("First messages, which count where there are too few to prune.")
-    version: str = choice(("0.20", "0.21", "0.22"), "Which version's pass it makes.")
+    protect_first: int = _protect_first("First messages, counted when checking if there are too few to prune.")
+    version: str = choice(("0.20", "0.21", "0.22"), "Version of the pass.")
 
     def triggers(self, window: int) -> tuple[float, ...]:  # noqa: ARG002  has a fixed number
         return (self.trigger,)

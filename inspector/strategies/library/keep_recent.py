@@ -41,9 +41,7 @@ class KeepRecent(Batching):
     source = "keep_recent_tool_results(30), Smart Tool History Strategy, ground_truth.py"
     counterpart = Counterpart({"keep": ""})
 
-    keep: int = whole(
-        30, "How many of the newest tool results stay.", "results", minimum=1, maximum=1_000, logarithmic=True
-    )
+    keep: int = whole(30, "Number of newest tool results kept.", "results", minimum=1, maximum=1_000, logarithmic=True)
 
     def schedule(self, history: History) -> Schedule:
         """Remove a result at the call that adds the last of the `keep` results after it."""
@@ -68,7 +66,7 @@ class DedupeReads(Batching):
     source = "dedupe_file_reads(), Smart Tool History Strategy, ground_truth.py"
     counterpart = Counterpart()
 
-    read_tools: tuple[str, ...] = tools((), "Tools that read files, besides those that are known to.")
+    read_tools: tuple[str, ...] = tools((), "Additional tools that read files.")
 
     def schedule(self, history: History) -> Schedule:
         """Remove a read at the call that adds the next read of the same file."""

@@ -122,7 +122,8 @@ class LangChainClearToolUses(Batching):
     name = "langchain-clear-tool-uses"
     title = "Clear tool uses (LangChain)"
     summary = (
-        "While a conversation is estimated over the trigger, send all but its newest tool results as a placeholder."
+        "While a conversation is estimated over the trigger, replace all but its newest tool results with a "
+        "placeholder."
     )
     source = "LangChain 1.5.2 ContextEditingMiddleware, ClearToolUsesEdit"
     counterpart = Counterpart(
@@ -138,17 +139,17 @@ class LangChainClearToolUses(Batching):
 
     trigger: int = whole(
         100_000,
-        "Estimated tokens of the messages above which results are cleared.",
+        "Estimated message tokens above which results are cleared.",
         "tokens",
         maximum=2_000_000,
     )
-    keep: int = whole(3, "How many of the newest results stay whole.", "results", maximum=1_000)
+    keep: int = whole(3, "Number of newest results kept whole.", "results", maximum=1_000)
     clear_at_least: int = whole(
-        0, "Stop once so much was reclaimed; 0 to clear all that is old.", "tokens", maximum=1_000_000
+        0, "Stop once this many tokens are reclaimed; 0 to clear all old results.", "tokens", maximum=1_000_000
     )
     clear_tool_inputs: bool = switch(False, "Clear the inputs of the cleared results' calls too.")
-    exclude_tools: tuple[str, ...] = tools((), "Tools whose results are never cleared.", about=ToolList.LEFT_ALONE)
-    placeholder: str = written(PLACEHOLDER, "What stands in the place of a cleared result.")
+    exclude_tools: tuple[str, ...] = tools((), "Tools with results that are never cleared.", about=ToolList.LEFT_ALONE)
+    placeholder: str = written(PLACEHOLDER, "Text that replaces a cleared result.")
 
     def triggers(self, window: int) -> tuple[float, ...]:  # noqa: ARG002  has a fixed number
         return (self.trigger,)
@@ -259,7 +260,7 @@ class LangChainSummarization(Parametrized):
 
     name = "langchain-summarization"
     title = "Summarization (LangChain)"
-    summary = "When the messages are many or long enough, replace all but the newest by a summary of an assumed length."
+    summary = "When there are many or long messages, replace all but the newest with a summary of assumed length."
     source = "LangChain 1.5.2 SummarizationMiddleware; trigger of deepagents 0.7.32"
     counterpart = Counterpart(
         {
@@ -277,34 +278,34 @@ class LangChainSummarization(Parametrized):
     trigger_fraction: float = number(
         0.0, "Fraction of the window at which it summarizes; 0 for never.", minimum=0.0, maximum=1.0
     )
-    all_triggers: bool = switch(False, "All of the triggers have to be reached, not any of them.")
-    keep_messages: int = whole(20, "How many of the newest messages stay.", "messages", minimum=1, maximum=100_000)
+    all_triggers: bool = switch(False, "Require all of the triggers instead of any one.")
+    keep_messages: int = whole(20, "Number of newest messages kept.", "messages", minimum=1, maximum=100_000)
     keep_tokens: int = whole(
         0,
-        "Keep the newest messages up to so many tokens instead; 0 to count.",
+        "Keep the newest messages up to this many tokens instead; 0 to count messages.",
         "tokens",
         maximum=1_000_000,
     )
     keep_fraction: float = number(
         0.0,
-        "Keep the newest messages up to this fraction of the window instead; 0 to count.",
+        "Keep the newest messages up to this fraction of the window instead; 0 to count messages.",
         minimum=0.0,
         maximum=1.0,
     )
     characters_per_token: float = number(
         4.0,
-        "Characters taken for a token; LangChain takes 3.3 for Anthropic's models.",
+        "Characters per token; LangChain uses 3.3 for Anthropic's models.",
         "characters",
         minimum=1.0,
         maximum=10.0,
     )
     scaled: bool = switch(
         True,
-        "Take what the provider last reported for a trigger too, and scale the estimate by it, by a quarter at most.",
+        "Also apply the triggers to the provider's last reported count, and scale the estimate by it, at most by 25 %.",
     )
     window: int = whole(
         0,
-        "Size of the model's window, for fractions; 0 for the one the chart and the report name.",
+        "The model's context window, for fractions; 0 for the size shown in the chart and the report.",
         "tokens",
         maximum=10_000_000,
         is_assumed=True,

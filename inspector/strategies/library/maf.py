@@ -122,17 +122,18 @@ class _Maf(Parametrized):
 
 
 ASSISTANT_FIRST = (
-    "The oldest groups go, whoever speaks in them: the list may begin with the assistant, which Anthropic's API refuses"
+    "The oldest groups go regardless of the speaker: the list may begin with the assistant, which Anthropic's API "
+    "refuses"
 )
 UNLESS_KEPT = f"{ASSISTANT_FIRST}; with `keep-first-user` it does not."
 
 
 def _keep(default: int) -> Any:
-    return whole(default, "How many of the newest tool uses stay as they are.", "tool uses", maximum=10_000)
+    return whole(default, "Number of newest tool uses left as they are.", "tool uses", maximum=10_000)
 
 
 def _first_user() -> Any:
-    return switch(False, "Never leave out the first message of the user.", group="groups")
+    return switch(False, "Never remove the first user message.", group="groups")
 
 
 @dataclass(frozen=True)
@@ -141,7 +142,7 @@ class MafToolResults(_Maf):
 
     name = "maf-tool-results"
     title = "List old results (agent framework)"
-    summary = "Replace all but the newest tool uses by one message each that lists their results."
+    summary = "Replace all but the newest tool uses with one message each that lists their results."
     source = f"ToolResultCompactionStrategy, {SOURCE}"
 
     keep: int = _keep(1)
@@ -156,7 +157,7 @@ class MafToolCalls(_Maf):
     """Leave out old tool uses."""
 
     name = "maf-tool-calls"
-    title = "Leave old tool uses out (agent framework)"
+    title = "Drop old tool uses (agent framework)"
     summary = "Remove all but the newest tool uses, calls and results."
     source = f"SelectiveToolCallCompactionStrategy, {SOURCE}"
 
@@ -173,11 +174,11 @@ class MafWindow(_Maf):
 
     name = "maf-window"
     title = "Sliding window (agent framework)"
-    summary = "Keep the newest groups of messages, a tool call and its results being one."
+    summary = "Keep the newest groups of messages; a tool call and its results are one group."
     source = f"SlidingWindowStrategy, {SOURCE}"
     note = f"{ASSISTANT_FIRST}."
 
-    keep: int = whole(20, "How many of the newest groups stay.", "groups", minimum=1, maximum=10_000)
+    keep: int = whole(20, "Number of newest groups kept.", "groups", minimum=1, maximum=10_000)
 
     def compact(self, groups: Groups, moment: CallContext) -> Iterator[Choice]:  # noqa: ARG002  nothing is measured
         while len(groups.groups) > self.keep:
@@ -190,13 +191,13 @@ class MafTruncation(_Maf):
 
     name = "maf-truncation"
     title = "Truncation (agent framework)"
-    summary = "When messages or tokens are too many, remove the oldest groups until they are few enough."
+    summary = "When there are too many messages or tokens, remove the oldest groups until few enough are left."
     source = f"TruncationStrategy, {SOURCE}"
     note = UNLESS_KEPT
 
-    unit: str = choice(("messages", "tokens"), "What is counted.")
-    limit: int = whole(80, "Most messages or tokens.", "", minimum=1, maximum=10_000_000)
-    target: int = whole(40, "How many are left when there were more.", "", minimum=1, maximum=10_000_000)
+    unit: str = choice(("messages", "tokens"), "Unit of the limit and of the target.")
+    limit: int = whole(80, "Maximum messages or tokens.", "", minimum=1, maximum=10_000_000)
+    target: int = whole(40, "Messages or tokens left after a removal.", "", minimum=1, maximum=10_000_000)
     keep_first_user: bool = _first_user()
 
     def compact(self, groups: Groups, moment: CallContext) -> Iterator[Choice]:  # noqa: ARG002  its own count decides
@@ -210,18 +211,20 @@ class MafContextWindow(_Maf):
     name = "maf-context-window"
     title = "Fit the window (agent framework)"
     summary = (
-        "List the results of old tool uses when the window is half full, and remove the oldest groups when that is not "
+        "List the results of old tool uses when the window is half full, and remove the oldest groups if that is not "
         "enough."
     )
     source = f"ContextWindowCompactionStrategy, {SOURCE}"
     note = UNLESS_KEPT
 
     window: int = model_window()
-    max_output: int = whole(16_384, "What of it is for output.", "tokens", maximum=1_000_000)
+    max_output: int = whole(16_384, "Part of the window reserved for output.", "tokens", maximum=1_000_000)
     evict: float = number(
-        0.5, "Part of the rest from which on results are listed.", minimum=0.0, maximum=1.0, group="results"
+        0.5, "Fraction of the rest at which results are listed.", minimum=0.0, maximum=1.0, group="results"
     )
-    truncate: float = number(0.8, "Part of the rest from which on groups go.", minimum=0.0, maximum=1.0, group="groups")
+    truncate: float = number(
+        0.8, "Fraction of the rest at which groups are removed.", minimum=0.0, maximum=1.0, group="groups"
+    )
     keep: int = _keep(4)
     keep_first_user: bool = _first_user()
 
@@ -259,7 +262,7 @@ def _truncate(groups: Groups, unit: str, limit: int, target: int, keep_first_use
             spared.append(oldest)
             del groups.groups[oldest]
             continue
-        yield from _leave_out(groups, oldest, f"{before:,} {unit} were too many")
+        yield from _leave_out(groups, oldest, f"over the limit with {before:,} {unit}")
     for group in reversed(spared):
         groups.groups[group] = None
         groups.groups.move_to_end(group, last=False)

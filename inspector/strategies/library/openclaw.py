@@ -164,33 +164,33 @@ class OpenClawPrune(Parametrized):
     """Trim and clear old results when the cache has expired."""
 
     name = "openclaw-prune"
-    title = "Prune when the cache expired (OpenClaw)"
+    title = "Prune after cache expiry (OpenClaw)"
     summary = (
-        "After a pause, keep head and tail of large old results, and clear the oldest if the window is still full."
+        "After a pause, trim large old results to head and tail, and clear the oldest if the window is still full."
     )
     source = "openclaw/openclaw@11b0d35 src/agents/pi-hooks/context-pruning, mode cache-ttl"
 
     ttl: int = whole(300, "Pause after which the cache has expired.", "seconds", minimum=1, maximum=604_800)
     keep_assistants: int = whole(
-        3, "Newest assistant messages, from which on nothing is pruned.", "messages", maximum=1_000
+        3, "Number of newest assistant messages from which on nothing is pruned.", "messages", maximum=1_000
     )
     soft_ratio: float = number(
         0.3,
-        "Part of the window from which on results are trimmed.",
+        "Fraction of the window at which results are trimmed.",
         minimum=0.0,
         maximum=100.0,
         group="trim",
     )
     hard_ratio: float = number(
         0.5,
-        "Part of the window from which on results are cleared.",
+        "Fraction of the window at which results are cleared.",
         minimum=0.0,
         maximum=100.0,
         group="clear",
     )
     minimum: int = whole(
         50_000,
-        "Least that old results must come to for any to be cleared.",
+        "Minimum total size of old results for any to be cleared.",
         "characters",
         maximum=100_000_000,
         group="clear",
@@ -198,16 +198,18 @@ class OpenClawPrune(Parametrized):
     threshold: int = whole(4_000, "Longest old result that stays whole.", "characters", maximum=1_000_000, group="trim")
     head: int = whole(1_500, "Kept from the beginning.", "characters", maximum=500_000, group="trim")
     tail: int = whole(1_500, "Kept from the end.", "characters", maximum=500_000, group="trim")
-    clear: bool = switch(True, "Clear results where trimming is not enough.", group="clear")
-    placeholder: str = written("[Old tool result content cleared]", "What is left of a cleared result.", group="clear")
-    allow: tuple[str, ...] = tools(
-        (), "Tools whose results are pruned, `*` for any letters; none for all.", about=ToolList.ONLY
+    clear: bool = switch(True, "Clear results if trimming is not enough.", group="clear")
+    placeholder: str = written(
+        "[Old tool result content cleared]", "Text that replaces a cleared result.", group="clear"
     )
-    deny: tuple[str, ...] = tools((), "Tools whose results are never pruned.", about=ToolList.LEFT_ALONE)
+    allow: tuple[str, ...] = tools(
+        (), "Prune the results of these tools only, `*` for any letters; empty for all.", about=ToolList.ONLY
+    )
+    deny: tuple[str, ...] = tools((), "Never prune the results of these tools.", about=ToolList.LEFT_ALONE)
     window: int = model_window()
     variant: str = choice(
         ("one-request", "sticky", "2026.9"),
-        "What was pruned is whole again in the next request (one-request), or stays pruned (sticky; and 2026.9).",
+        "Pruned results are whole again in the next request (one-request), or stay pruned (sticky and 2026.9).",
     )
 
     def triggers(self, window: int) -> tuple[float, ...]:

@@ -48,19 +48,23 @@ class OpenCodePrune(Batching):
 
     name = "opencode-prune"
     title = "Prune (OpenCode)"
-    summary = "After a user's turn, clear tool output older than two turns and a protected amount, if that is enough."
+    summary = (
+        "After a user turn, clear tool output older than two turns and a protected amount, if there is enough of it."
+    )
     source = "OpenCode packages/opencode/src/session/compaction.ts"
     counterpart = Counterpart(
         always={"compaction.prune": True}, constants=("protect", "minimum", "turns", "protected-tools", "placeholder")
     )
 
-    protect: int = whole(40_000, "The newest output, of earlier turns, that is spared.", "tokens", maximum=1_000_000)
-    minimum: int = whole(20_000, "Nothing is cleared unless more than this can be.", "tokens", maximum=1_000_000)
-    turns: int = whole(2, "The newest user turns that are spared altogether.", "turns", maximum=100)
-    protected_tools: tuple[str, ...] = tools(
-        ("skill",), "Tools whose output is never cleared, and not counted.", about=ToolList.LEFT_ALONE
+    protect: int = whole(
+        40_000, "Size of the newest output, from earlier turns, that is spared.", "tokens", maximum=1_000_000
     )
-    placeholder: str = written(PLACEHOLDER, "What stands in the place of cleared output.")
+    minimum: int = whole(20_000, "Clear nothing unless more than this can be cleared.", "tokens", maximum=1_000_000)
+    turns: int = whole(2, "Number of newest user turns that are spared completely.", "turns", maximum=100)
+    protected_tools: tuple[str, ...] = tools(
+        ("skill",), "Tools with output that is never cleared or counted.", about=ToolList.LEFT_ALONE
+    )
+    placeholder: str = written(PLACEHOLDER, "Text that replaces cleared output.")
 
     def start(self, history: History) -> OpenCodePruneRun:
         return OpenCodePruneRun(self, history)
@@ -206,19 +210,19 @@ class OpenCodeTruncate(Parametrized):
 
     name = "opencode-truncate"
     title = "Truncate at insertion (OpenCode)"
-    summary = "Insert only as many lines of a result as fit a number of lines and bytes."
+    summary = "Insert only as many lines of a result as fit a line limit and a byte limit."
     source = "OpenCode packages/opencode/src/tool/truncate.ts"
     counterpart = Counterpart(constants=("max-lines", "max-bytes", "direction", "hint", "folder"))
 
-    max_lines: int = whole(2_000, "Most lines that are inserted.", "lines", maximum=1_000_000)
-    max_bytes: int = whole(51_200, "Most bytes that are inserted.", "bytes", maximum=100_000_000)
-    direction: str = choice(("head", "tail"), "Which end is kept.")
+    max_lines: int = whole(2_000, "Maximum lines inserted.", "lines", maximum=1_000_000)
+    max_bytes: int = whole(51_200, "Maximum bytes inserted.", "bytes", maximum=100_000_000)
+    direction: str = choice(("head", "tail"), "End of the output to keep.")
     hint: str = choice(
         ("search", "delegate"),
-        "What the model is told to do: search the file itself, or have a subagent do it, where there is one.",
+        "Advice to the model: search the file itself, or have a subagent do it if there is one.",
     )
     exempt_tools: tuple[str, ...] = tools((), "Tools that shorten their own output.", about=ToolList.LEFT_ALONE)
-    folder: str = written("~/.local/share/opencode/tool-output", "Where the agent saves the whole output.")
+    folder: str = written("~/.local/share/opencode/tool-output", "Folder in which the agent saves the full output.")
 
     def schedule(self, history: History) -> Schedule:
         builder = ScheduleBuilder(history)

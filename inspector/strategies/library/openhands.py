@@ -110,24 +110,23 @@ class OpenHandsCondenser(Parametrized):
     name = "openhands-condenser"
     title = "Condenser (OpenHands)"
     summary = (
-        "When events are too many, replace those between the first and the newest by a summary of an assumed length."
+        "When there are too many events, replace those between the first and the newest with a summary of assumed "
+        "length."
     )
     source = "openhands-sdk 1.58.2 LLMSummarizingCondenser; limits of its default agent"
 
     max_size: int = whole(
         80,
-        "How many events are sent at most; with one more, half as many are. The class alone has 240.",
+        "Maximum events sent; one more cuts them to half. The class itself has 240.",
         "events",
         minimum=4,
         maximum=10_000,
     )
-    keep_first: int = whole(4, "How many of the first events stay; the class alone has 2.", "events", maximum=1_000)
-    max_tokens: int = whole(
-        0, "Most tokens that are sent; 0 for as many as the window holds.", "tokens", maximum=10_000_000
-    )
+    keep_first: int = whole(4, "Number of first events kept; the class itself has 2.", "events", maximum=1_000)
+    max_tokens: int = whole(0, "Maximum tokens sent; 0 for the size of the window.", "tokens", maximum=10_000_000)
     minimum_progress: float = number(
         0.1,
-        "Smallest part of the events that is worth condensing.",
+        "Smallest fraction of the events worth condensing.",
         minimum=0.0,
         maximum=1.0,
     )
@@ -246,13 +245,13 @@ class MaskObservations(Batching):
 
     name = "mask-observations"
     title = "Mask observations"
-    summary = "Keep the newest events whole and mask every tool result before them."
+    summary = "Keep the newest events whole and mask every earlier tool result."
     source = "ObservationMaskingCondenser, OpenHands 0.62 openhands/memory/condenser/impl"
     counterpart = Counterpart({"window": "attention_window"}, {"type": "observation_masking"})
 
     window: int = whole(
         100,
-        "How many of the newest events stay whole; the class alone has 5, its configuration 100.",
+        "Number of newest events kept whole; the class itself has 5, its configuration 100.",
         "events",
         minimum=1,
         maximum=10_000,
@@ -289,14 +288,12 @@ class MaskBrowserOutput(Batching):
 
     name = "mask-browser-output"
     title = "Mask browser output"
-    summary = "Keep the newest results of the browser and of earlier ones only the address."
+    summary = "Keep the browser's newest results whole, and only the address of earlier ones."
     source = "BrowserOutputCondenser, OpenHands 0.62 openhands/memory/condenser/impl"
     counterpart = Counterpart({"window": "attention_window"}, {"type": "browser_output_masking"})
 
-    window: int = whole(
-        1, "How many of the newest results of the browser stay whole.", "results", minimum=1, maximum=1_000
-    )
-    tools: tuple[str, ...] = tools((), "Tools that show web pages, besides those named browser….")
+    window: int = whole(1, "Number of newest browser results kept whole.", "results", minimum=1, maximum=1_000)
+    tools: tuple[str, ...] = tools((), "Tools that show web pages, in addition to those named browser….")
 
     def schedule(self, history: History) -> Schedule:
         """Mask a result at the call that adds the browser's result `window` positions after it."""
@@ -316,7 +313,7 @@ class MaskBrowserOutput(Batching):
         session = history.session
         call = int(history.call_block[block])
         url = _shown_url(session, session.blocks[block]) or (url_of(session, session.blocks[call]) if call >= 0 else "")
-        return Decision(ReplaceText(f"Visited URL {url}\nContent omitted"), "shown before")
+        return Decision(ReplaceText(f"Visited URL {url}\nContent omitted"), "an earlier page")
 
 
 @dataclass(frozen=True, slots=True)
@@ -387,12 +384,10 @@ class RecentEvents(Batching):
     source = "RecentEventsCondenser, OpenHands 0.62 openhands/memory/condenser/impl"
     counterpart = Counterpart({"keep-first": "keep_first", "max-events": "max_events", "twice": ""}, {"type": "recent"})
 
-    keep_first: int = whole(
-        1, "How many of the first events stay; they count among those sent.", "events", maximum=1_000
-    )
+    keep_first: int = whole(1, "Number of first events kept; they count toward the maximum.", "events", maximum=1_000)
     max_events: int = whole(
         100,
-        "How many events are sent; the class alone has 10, its configuration 100.",
+        "Maximum events sent; the class itself has 10, its configuration 100.",
         "events",
         minimum=1,
         maximum=10_000,
@@ -433,20 +428,18 @@ class AmortizedForgetting(Batching):
 
     name = "amortized-forgetting"
     title = "Amortized forgetting"
-    summary = "When the log has grown past its limit, keep the first and the newest events, half as many."
+    summary = "When the log exceeds its limit, keep half as many events: the first and the newest."
     source = "AmortizedForgettingCondenser, OpenHands 0.62 openhands/memory/condenser/impl"
     counterpart = Counterpart({"max-size": "max_size", "keep-first": "keep_first"}, {"type": "amortized"})
 
     max_size: int = whole(
         100,
-        "How many events are sent at most; with one more, half as many are.",
+        "Maximum events sent; one more cuts them to half.",
         "events",
         minimum=2,
         maximum=10_000,
     )
-    keep_first: int = whole(
-        1, "How many of the first events stay; less than half of the limit.", "events", maximum=1_000
-    )
+    keep_first: int = whole(1, "Number of first events kept; less than half of the limit.", "events", maximum=1_000)
 
     def schedule(self, history: History) -> Schedule:
         """Forget events at the call that adds one too many."""
@@ -465,4 +458,4 @@ class AmortizedForgetting(Batching):
                     forgotten_to = keep_from
             return gone
 
-        return _forgetting(history, Decision(RemoveBlock(), f"the log passed {self.max_size} events"), forgotten)
+        return _forgetting(history, Decision(RemoveBlock(), f"the log exceeded {self.max_size} events"), forgotten)

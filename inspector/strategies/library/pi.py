@@ -206,12 +206,12 @@ class PiTruncate(Parametrized):
     summary = "Insert only as many lines as fit: the first of files and searches, the last of commands."
     source = "@mariozechner/pi-coding-agent 0.73.1 core/tools/truncate.js"
 
-    max_lines: int = whole(2_000, "Most lines that are inserted.", "lines", maximum=1_000_000)
-    max_bytes: int = whole(51_200, "Most bytes that are inserted.", "bytes", maximum=100_000_000)
-    notes: bool = switch(True, "Say what is shown and how to see the rest.")
-    file: str = written("/tmp/pi-bash-{id}.log", "Where the agent saves the whole output of a command.")  # noqa: S108  quoted from the described system's note; nothing is saved here
+    max_lines: int = whole(2_000, "Maximum lines inserted.", "lines", maximum=1_000_000)
+    max_bytes: int = whole(51_200, "Maximum bytes inserted.", "bytes", maximum=100_000_000)
+    notes: bool = switch(True, "Add a note on the part shown and how to see the rest.")
+    file: str = written("/tmp/pi-bash-{id}.log", "File in which the agent saves a command's full output.")  # noqa: S108  quoted from the described system's note; nothing is saved here
     version: str = choice(
-        _VERSIONS, "Whether a line end that closes a text begins one more line (0.73) or not (1.5, and since 0.75.5)."
+        _VERSIONS, "Count a final line end as the start of another line (0.73) or not (1.5, and since 0.75.5)."
     )
 
     def schedule(self, history: History) -> Schedule:
@@ -298,18 +298,18 @@ class PiCompaction(Parametrized):
     name = "pi-compaction"
     title = "Compaction (pi)"
     summary = (
-        "When a run ended with the window nearly full, or overflows it, replace all but the newest messages by a "
-        "summary of an assumed length."
+        "When a run ends with the window nearly full, or overflows it, replace all but the newest messages with a "
+        "summary of assumed length."
     )
     source = "@mariozechner/pi-coding-agent 0.73.1 core/compaction/compaction.js"
 
-    reserve: int = whole(16_384, "What is to be left of the window.", "tokens", maximum=1_000_000)
-    keep: int = whole(20_000, "What the newest messages that stay come to.", "tokens", maximum=1_000_000)
+    reserve: int = whole(16_384, "Part of the window to leave free.", "tokens", maximum=1_000_000)
+    keep: int = whole(20_000, "Size of the newest messages that stay.", "tokens", maximum=1_000_000)
     window: int = model_window()
     summary_tokens: int = summary_length()
     version: str = choice(
         _VERSIONS,
-        "Whether it compacts only when a run ended or the window overflows (0.73), or during a run too (1.5).",
+        "Compact only when a run ends or the window overflows (0.73), or also during a run (1.5).",
     )
 
     def triggers(self, window: int) -> tuple[float, ...]:

@@ -40,17 +40,17 @@ class PruneOld(Batching):
 
     name = "prune-old"
     title = "Prune old results in two tiers"
-    summary = "Keep head and tail of large old results, and clear all old ones when they are too much together."
+    summary = "Trim large old results to head and tail, and clear all old ones when their total is too large."
     source = "pruneOldToolResults, inngest/utah src/agent-loop.ts"
 
-    keep_turns: int = whole(3, "Newest turns that are spared, two messages each.", "turns", maximum=100)
+    keep_turns: int = whole(3, "Number of newest turns spared, two messages each.", "turns", maximum=100)
     from_iteration: int = whole(4, "First iteration since the user's question that prunes.", "iterations", maximum=100)
     threshold: int = whole(4_000, "Longest old result that stays whole.", "characters", maximum=1_000_000, group="trim")
     head: int = whole(1_500, "Characters kept from the beginning.", "characters", maximum=500_000, group="trim")
     tail: int = whole(1_500, "Characters kept from the end.", "characters", maximum=500_000, group="trim")
     clear_above: int = whole(
         50_000,
-        "What old results may come to before all are cleared.",
+        "Total size of old results above which all are cleared.",
         "characters",
         maximum=10_000_000,
         group="clear",
@@ -58,7 +58,7 @@ class PruneOld(Batching):
     unit: str = limit_unit()
     variant: str = choice(
         ("in-place", "projection"),
-        "What old results come to: as earlier iterations left them (in-place), or as recorded (projection).",
+        "Size of old results: as earlier iterations left them (in-place), or as recorded (projection).",
     )
 
     def start(self, history: History) -> PruneOldRun:
@@ -117,7 +117,7 @@ class PruneOldRun(ThreadRun[PruneOld, _AgeingResults]):
         state.count += len(aged)
         state.uncleared.extend(block for block in aged if block not in self._cleared)
         if total > strategy.clear_above:
-            reason = f"old, and old results came to {total:,} {strategy.unit}"
+            reason = f"old, with {total:,} {strategy.unit} of old results"
             decision = Decision(ReplaceText(PLACEHOLDER), reason, "clear")
             choices = [Choice(block, decision) for block in state.uncleared]
             self._cleared.update(state.uncleared)

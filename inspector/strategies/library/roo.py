@@ -33,13 +33,13 @@ class RooTruncate(Parametrized):
 
     name = "roo-truncate"
     title = "Sliding window (Roo Code)"
-    summary = "When a prompt nearly fills the window, hide the oldest half after the first message."
+    summary = "When a prompt nearly fills the window, hide the oldest half of the messages after the first."
     source = "RooCodeInc/Roo-Code src/core/context-management/index.ts"
     note = "Messages are counted, not pairs: a result may be sent without its call, which APIs refuse."
 
-    fraction: float = number(0.5, "Part of the messages after the first that is hidden.", minimum=0.0, maximum=1.0)
+    fraction: float = number(0.5, "Fraction of the messages after the first that is hidden.", minimum=0.0, maximum=1.0)
     window: int = model_window()
-    reserved: int = whole(8_192, "Room kept for the answer.", "tokens", maximum=1_000_000)
+    reserved: int = whole(8_192, "Size reserved for the answer.", "tokens", maximum=1_000_000)
 
     def triggers(self, window: int) -> tuple[float, ...]:
         return ((self.window or window) * (1 - _BUFFER) - self.reserved,)

@@ -109,23 +109,21 @@ class SmartDiffCompression(Batching):
     name = "smart-diff-compression"
     title = "Smart diff compression"
     summary = (
-        "Once a file was read again, put the changes made to it before in a note: how many between which turns, a line "
-        "for each with the id to recall it by."
+        "Once a file is read again, replace its earlier changes with a note: their number, the turns, and a line for "
+        "each with the id to recall it by."
     )
     source = "Smart Tool History Strategy, section 6.3"
 
     changes: int = whole(
-        3, "Fewest changes of a file that are put together.", "changes", minimum=1, maximum=1_000, logarithmic=True
+        3, "Minimum changes of a file to compress together.", "changes", minimum=1, maximum=1_000, logarithmic=True
     )
-    read_tools: tuple[str, ...] = tools((), "Tools that read files, besides those that are known to.")
+    read_tools: tuple[str, ...] = tools((), "Additional tools that read files.")
     line: str = written(
         LINE,
-        "The line of a change: {what} is what was changed, {ids} the ids of the tool calls, {recall} the commands that "
+        "Line for a change: {what} is the change, {ids} the ids of the tool calls, {recall} the commands that "
         "print their arguments.",
     )
-    marker: str = written(
-        MARKER, "What stands at the end of the note; {recall} in it is the commands that print the changes."
-    )
+    marker: str = written(MARKER, "Text at the end of the note; {recall} inserts the commands that print the changes.")
 
     def schedule(self, history: History) -> Schedule:
         """Compress a run at the call that adds the read after its last change."""

@@ -150,8 +150,8 @@ class SmartRetention(Batching):
     name = "smart-retention"
     title = "Smart retention by tool"
     summary = (
-        "Point at earlier reads of the same file, keep head and tail of long output, all edits, and only the newest "
-        "listings."
+        "Replace repeated reads of a file with pointers; keep head and tail of long output, all edits, and only the "
+        "newest listings."
     )
     source = "Smart Tool History Strategy; smart_tool_retention(), ground_truth.py"
     counterpart = Counterpart(
@@ -160,13 +160,13 @@ class SmartRetention(Batching):
 
     max_reads: int = whole(
         5,
-        "How many reads stay whole of a file that is read more often: the first, the last and samples between.",
+        "Reads kept whole of a file read more often: the first, the last and samples in between.",
         "reads",
         minimum=2,
         maximum=50,
         group="reads",
     )
-    read_tools: tuple[str, ...] = tools((), "Tools that read files, besides those that are known to.", group="reads")
+    read_tools: tuple[str, ...] = tools((), "Additional tools that read files.", group="reads")
     output_limit: int = whole(
         10_000,
         "Longest command output that stays whole.",
@@ -181,20 +181,20 @@ class SmartRetention(Batching):
         maximum=500_000,
         group="output",
     )
-    unit: str = limit_unit("the limits of output", group="output")
-    output_tools: tuple[str, ...] = tools((), "Tools that run commands, besides those known to.", group="output")
+    unit: str = limit_unit("the output limits", group="output")
+    output_tools: tuple[str, ...] = tools((), "Additional tools that run commands.", group="output")
     light_keep: int = whole(
         30,
-        "How many of the newest listings stay; older ones go with their calls. The shipped variant keeps all.",
+        "Number of newest listings kept; older ones go with their calls. The shipped variant keeps all.",
         "results",
         minimum=1,
         maximum=1_000,
         group="light",
         logarithmic=True,
     )
-    light_tools: tuple[str, ...] = tools((), "Tools whose results are light, besides those known to be.", group="light")
+    light_tools: tuple[str, ...] = tools((), "Additional tools with light results.", group="light")
     variant: str = choice(
-        ("document", "shipped"), "The rules of the document, or what the agent it was written for runs."
+        ("document", "shipped"), "Rules of the document, or of the agent it was written for (shipped)."
     )
 
     def schedule(self, history: History) -> Schedule:

@@ -99,17 +99,13 @@ class StoreLarge(Parametrized):
 
     name = "store-large"
     title = "Store large results in files"
-    summary = (
-        "Save results over a limit, and the largest of a batch over its budget, to files and insert a preview of them."
-    )
+    summary = "Save results over a limit, and the largest of a batch over its budget, to files, and insert previews."
     source = "hermes-agent 0.19.0 tools/tool_result_storage.py"
 
-    limit: int = whole(
-        100_000, "Longest result that is inserted whole.", "characters", maximum=1_000_000, group="result"
-    )
+    limit: int = whole(100_000, "Longest result inserted whole.", "characters", maximum=1_000_000, group="result")
     batch_budget: int = whole(
         200_000,
-        "What all results of one batch may come to; the largest are stored until they do.",
+        "Maximum total of one batch of results; the largest are stored until it fits.",
         "characters",
         maximum=10_000_000,
         group="batch",
@@ -117,26 +113,26 @@ class StoreLarge(Parametrized):
     preview: int = whole(1_500, "Characters shown of a stored result.", "characters", maximum=100_000)
     window: int = whole(
         0,
-        "Size of the model's window; a result may take 15 % of it and a batch 30 %. 0 for the budgets alone.",
+        "The model's context window; a result may take 15 % of it and a batch 30 %. 0 for the budgets only.",
         "tokens",
         maximum=10_000_000,
         is_assumed=True,
     )
     mcp_limit: int = whole(
         0,
-        "Longest result of a tool named mcp_… that is inserted whole; 0 for that of any tool. 0.21 has 50,000.",
+        "Longest result of a tool named mcp_… inserted whole; 0 for the general limit. Hermes 0.21 has 50,000.",
         "characters",
         maximum=1_000_000,
         group="result",
     )
     exempt_tools: tuple[str, ...] = tools(
         ("read_file",),
-        "Tools whose results have no limit of their own, so that reading a stored result does not store it again.",
+        "Tools without a limit per result, so that reading a stored result does not store it again.",
         about=ToolList.LEFT_ALONE,
     )
     folder: str = written(
         "/tmp/hermes-results",  # noqa: S108  quoted from the described system's notice; nothing is saved here
-        "Where the agent saves results, as its notice names it; empty for an agent that cannot save any.",
+        "Folder in which the agent saves results, as named in its notice; empty if it cannot save any.",
     )
 
     def schedule(self, history: History) -> Schedule:

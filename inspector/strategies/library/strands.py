@@ -71,16 +71,16 @@ class StrandsWindow(Parametrized):
     )
     source = "strands-agents 1.62 SlidingWindowConversationManager"
     note = (
-        "Where the user said nothing since, the list begins with a tool call of the assistant, which Anthropic's API "
-        "refuses; with `pin-first=1` it does not."
+        "If there is no later user text, the list begins with an assistant tool call, which Anthropic's API refuses; "
+        "`pin-first=1` prevents it."
     )
 
-    window_size: int = whole(40, "How many messages stay; all results of a batch are one.", "messages", maximum=10_000)
+    window_size: int = whole(40, "Maximum messages; all results of a batch are one.", "messages", maximum=10_000)
     per_turn: int = whole(
-        0, "Drop messages before every so many calls too; 0 only when a run ends.", "calls", maximum=10_000
+        0, "Also drop messages before every Nth call; 0 for the end of a run only.", "calls", maximum=10_000
     )
     truncate_results: bool = switch(True, "Cut results when a prompt overflows the window.")
-    pin_first: int = whole(0, "First messages, which are never dropped.", "messages", maximum=1_000)
+    pin_first: int = whole(0, "Number of first messages that are never dropped.", "messages", maximum=1_000)
     window: int = model_window()
 
     def start(self, history: History) -> StrandsWindowRun:
@@ -318,14 +318,14 @@ class StrandsOffload(Parametrized):
 
     threshold: int = whole(
         2_500,
-        "Largest result that is inserted whole, at four characters a token.",
+        "Largest result inserted whole, at four characters per token.",
         "tokens",
         maximum=10**6,
     )
     preview_tokens: int = whole(
-        1_000, "Length of the preview, at four characters a token.", "tokens", maximum=1_000_000
+        1_000, "Length of the preview, at four characters per token.", "tokens", maximum=1_000_000
     )
-    preview: str = choice(("head-tail", "head", "tail"), "Which part is kept.")
+    preview: str = choice(("head-tail", "head", "tail"), "Part of the result to keep.")
 
     def schedule(self, history: History) -> Schedule:
         builder = ScheduleBuilder(history)

@@ -75,7 +75,7 @@ class Summarize(Parametrized):
     name = "summarize"
     title = "Summarize at a threshold"
     summary = (
-        "When a prompt would reach the threshold, replace all but the first and the newest messages by a summary of an "
+        "When a prompt would reach the threshold, replace all but the first and the newest messages with a summary of "
         "assumed length."
     )
     source = "SummarizeCompactionStrategy, micro-x-agent-loop-python compaction.py"
@@ -87,15 +87,15 @@ class Summarize(Parametrized):
         minimum=1_000,
         maximum=2_000_000,
     )
-    tail: int = whole(6, "How many of the newest messages stay.", "messages", minimum=1, maximum=1_000)
+    tail: int = whole(6, "Number of newest messages kept.", "messages", minimum=1, maximum=1_000)
     trigger: str = choice(
         ("content", "prompt"),
-        "What is held against the threshold: the messages' own tokens, or the last prompt's with all around them.",
+        "Size compared with the threshold: of the messages alone, or of the whole last prompt.",
     )
     summary_tokens: int = whole(
         1_500,
-        "How long each summary is taken to be; the default is what the session's own compactions left, where it "
-        "recorded any. The described program allows 4,096.",
+        "Assumed length of each summary; defaults to the length of the session's own summaries, if recorded. The "
+        "described program allows 4,096.",
         "tokens",
         minimum=50,
         maximum=50_000,

@@ -57,21 +57,21 @@ class LastObservations(Batching):
     name = "last-observations"
     title = "Last observations"
     summary = (
-        "Keep the first and the newest observations, moving on every so many, and say of others how long they were."
+        "Keep the first and the newest observations, advancing in steps, and replace the others with their line counts."
     )
     source = "LastNObservations, SWE-agent 3ea751c0 sweagent/agent/history_processors.py"
     counterpart = Counterpart({"keep": "n", "polling": "polling"}, {"type": "last_n_observations"})
 
-    keep: int = whole(5, "How many of the newest observations stay.", "observations", minimum=1, maximum=1_000)
+    keep: int = whole(5, "Number of newest observations kept.", "observations", minimum=1, maximum=1_000)
     polling: int = whole(
         1,
-        "How many observations arrive before the next older ones go; more of them keep the prompt cache whole.",
+        "Observations per step; a larger step breaks the prompt cache less often.",
         "observations",
         minimum=1,
         maximum=1_000,
     )
-    keep_tools: tuple[str, ...] = tools((), "Tools whose results always stay.", about=ToolList.LEFT_ALONE)
-    remove_tools: tuple[str, ...] = tools((), "Tools whose results go at once.")
+    keep_tools: tuple[str, ...] = tools((), "Tools with results that always stay.", about=ToolList.LEFT_ALONE)
+    remove_tools: tuple[str, ...] = tools((), "Tools with results that are replaced at once.")
 
     def schedule(self, history: History) -> Schedule:
         """Replace an observation at the call at which the number of observations reaches a multiple of `polling`."""
@@ -190,11 +190,11 @@ class ClosedWindows(Batching):
 
     name = "closed-windows"
     title = "Closed windows"
-    summary = "When a file is shown again, leave out the numbered lines of the text that showed it before."
+    summary = "When a file is shown again, leave out the numbered lines of the earlier text."
     source = "ClosedWindowHistoryProcessor, SWE-agent 3ea751c0 sweagent/agent/history_processors.py"
     counterpart = Counterpart(always={"type": "closed_window"})
 
-    results: bool = switch(False, "Look at tool results too, not only at what the user said.")
+    results: bool = switch(False, "Look at tool results too, not only at user texts.")
 
     def schedule(self, history: History) -> Schedule:
         """Close a window at the call that adds the next one of its file."""
@@ -203,7 +203,7 @@ class ClosedWindows(Batching):
         if self.results:
             looked_at |= history.kind == BlockKind.TOOL_RESULT
         closed = Decision(CloseWindow(), "shown again later")
-        dropped = Decision(RemoveBlock(), "numbered lines of no file", "headless")
+        dropped = Decision(RemoveBlock(), "numbered lines without a file", "headless")
         blocks = history.session.blocks
         for context in arrivals(history, looked_at):
             again: list[tuple[int, int]] = []
@@ -254,12 +254,12 @@ class RemoveRegex(Batching):
     """
 
     name = "remove-regex"
-    title = "Remove what matches"
-    summary = "Take out of messages what a pattern matches: of all, or of all but the newest."
+    title = "Remove matches"
+    summary = "Remove the matches of a pattern from all messages, or from all but the newest."
     source = "RemoveRegex, SWE-agent 3ea751c0 sweagent/agent/history_processors.py"
 
-    pattern: str = written("<diff>.*</diff>", "The regular expression whose matches go; . matches line ends too.")
-    keep_last: int = whole(0, "How many of the newest messages stay whole.", "messages", maximum=10_000)
+    pattern: str = written("<diff>.*</diff>", "Regular expression of the text to remove; . matches line ends too.")
+    keep_last: int = whole(0, "Number of newest messages kept whole.", "messages", maximum=10_000)
 
     def __post_init__(self) -> None:
         """Check the values.
@@ -271,12 +271,12 @@ class RemoveRegex(Batching):
         try:
             re.compile(self.pattern, re.DOTALL)
         except (re.error, RecursionError, OverflowError) as error:
-            raise ParameterError(f"pattern: {self.pattern!r} is no regular expression: {error}") from None
+            raise ParameterError(f"pattern: {self.pattern!r} is not a regular expression: {error}") from None
 
     def schedule(self, history: History) -> Schedule:
         """Remove a message's matches at the call that adds the last of the messages that stay whole after it."""
         builder = ScheduleBuilder(history)
-        matched = Decision(RemoveMatches(self.pattern), "what the pattern matches")
+        matched = Decision(RemoveMatches(self.pattern), "matches the pattern")
         texts = np.isin(history.kind, _TEXTS)
         for context in arrivals(history, history.kind != BlockKind.OTHER):
             result = history.kind[context.blocks] == BlockKind.TOOL_RESULT

@@ -85,7 +85,7 @@ def _limit(tier: str, characters: int, what: str) -> Any:
 
 
 def _tools(tier: str) -> Any:
-    return tools((), f"Tools put in the tier {tier}, whatever the tool set says of them.", group=tier)
+    return tools((), "Tools assigned to this tier, overriding the tool set.", group=tier)
 
 
 @dataclass(frozen=True)
@@ -95,7 +95,7 @@ class TieredStale(Batching):
     name = "tiered-stale"
     title = "Tiered truncation of stale results"
     summary = (
-        "Once the model has answered a tool result, keep only its first characters: fewest of confirmations, most of "
+        "Once the model has answered a tool result, keep only its first characters: fewest for confirmations, most for "
         "search results."
     )
     source = "TO-3 tiered stale tool result truncation, 12DDFF/Hynous src/hynous/intelligence/agent.py"
@@ -110,7 +110,7 @@ class TieredStale(Batching):
 
     confirmation: int = _limit("confirmation", 150, "a tool that only confirms")
     confirmation_tools: tuple[str, ...] = _tools("confirmation")
-    action: int = _limit("action", 300, "a tool that does something and sums it up")
+    action: int = _limit("action", 300, "a tool that acts and returns a summary")
     action_tools: tuple[str, ...] = _tools("action")
     data: int = _limit("data", 400, "a tool that returns data")
     data_tools: tuple[str, ...] = _tools("data")
@@ -120,11 +120,11 @@ class TieredStale(Batching):
     default_tools: tuple[str, ...] = _tools("default")
     tool_set: str = choice(
         ("document", "coding"),
-        "Which tools are in which tier before your own lists: the document's, or those of coding agents.",
+        "Tiers of tools before your own lists: the document's, or those for coding agents.",
     )
     variant: str = choice(
         ("document", "shipped"),
-        "What is fresh: the whole batch the prompt ends with (document), or the last single result (shipped).",
+        "Fresh results: the whole batch at the end of the prompt (document), or only the last result (shipped).",
     )
     snapshots: str = choice(
         ("by-variant", "keep", "strip"),
@@ -133,10 +133,10 @@ class TieredStale(Batching):
     lists: bool = switch(
         False, "Cut results recorded as a list of parts too; the described system cuts plain strings only."
     )
-    unit: str = limit_unit("the limits of the tiers")
-    never_longer: bool = switch(False, "Leave a result whole where its cut form with the marker would not be shorter.")
+    unit: str = limit_unit("the tier limits")
+    never_longer: bool = switch(False, "Leave a result whole if the cut would not make it shorter.")
     marker: str = written(
-        MARKER, "What stands at the end of a cut result; {recall} in it is the command that prints the whole."
+        MARKER, "Marker at the end of a cut result; {recall} inserts the command that prints the full text."
     )
 
     tiers = TIERS

@@ -55,7 +55,7 @@ class TokenBudget(Batching):
 
     name = "token-budget"
     title = "Token budget"
-    summary = "When a prompt has passed the budget, cut all results but the newest batch to their beginning."
+    summary = "When a prompt exceeds the budget, cut all results but the newest batch to their beginning."
     source = "Token Budget Tool Result Compaction, micro-x-agent-loop-python agent.py"
     counterpart = Counterpart({"budget": "InputTokenBudget", "keep": "ToolResultRetentionChars", "variant": ""})
 
@@ -63,10 +63,10 @@ class TokenBudget(Batching):
         40_000, "Prompt tokens above which old results are cut; 0 for never.", "tokens", maximum=2_000_000
     )
     keep: int = whole(500, "Characters kept of each old result.", "characters", maximum=100_000)
-    unit: str = limit_unit("what is kept")
+    unit: str = limit_unit("the length kept")
     variant: str = choice(
         ("document", "shipped"),
-        "The marker follows the text at once (document) or after a blank line (shipped).",
+        "The marker follows the text directly (document) or after a blank line (shipped).",
     )
 
     def triggers(self, window: int) -> tuple[float, ...]:  # noqa: ARG002  has a fixed number
@@ -142,7 +142,7 @@ class TokenBudgetRun(ThreadRun[TokenBudget, _UncutResults]):
         separator = "\n\n" if self.strategy.variant == "shipped" else ""
         keep = self.strategy.keep
         operation = make_cut(self.strategy.unit, keep, keep, 0, separator + MARKER)
-        decision = Decision(operation, f"old when a prompt of {tokens:,} tokens passed the budget of {budget:,}")
+        decision = Decision(operation, f"old when a prompt of {tokens:,} tokens exceeded the budget of {budget:,}")
         old, state.batches = state.batches[:-1], state.batches[-1:]
         for _, batch in old:
             for block in batch:
@@ -187,10 +187,10 @@ class TruncateAfterUse(Batching):
     summary = "Cut every tool result to its beginning from the call after the one that first sent it."
     source = "Token Budget Tool Result Compaction, approach 1, micro-x-agent-loop"
 
-    keep: int = whole(500, "Characters kept of a result that was answered.", "characters", maximum=100_000)
-    unit: str = limit_unit("what is kept")
+    keep: int = whole(500, "Characters kept of an answered result.", "characters", maximum=100_000)
+    unit: str = limit_unit("the length kept")
     marker: str = written(
-        MARKER, "What stands at the end of a cut result; {recall} in it is the command that prints the whole."
+        MARKER, "Marker at the end of a cut result; {recall} inserts the command that prints the full text."
     )
 
     def schedule(self, history: History) -> Schedule:
@@ -237,13 +237,13 @@ class CapAtInsertion(Parametrized):
 
     name = "cap-at-insertion"
     title = "Cap at insertion"
-    summary = "Keep only the beginning of results over a limit, from the moment they are inserted."
+    summary = "Keep only the beginning of results over a limit, from insertion on."
     source = "MaxToolResultChars, micro-x-agent-loop-python agent.py"
     counterpart = Counterpart({"limit": "MaxToolResultChars"})
 
     limit: int = whole(
         40_000,
-        "Longest result that is inserted whole, and what is kept of longer ones; 0 for no limit.",
+        "Longest result inserted whole, and the length kept of longer ones; 0 for no limit.",
         "characters",
         maximum=1_000_000,
     )

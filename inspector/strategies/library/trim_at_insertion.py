@@ -90,7 +90,7 @@ def hard_cap(limit: int, unit: str = CHARACTERS) -> CutText | CutTokens:
 
 
 def _threshold(characters: int, what: str, profile: str = "default") -> Any:
-    return _part(characters, f"Longest result of {what} that is inserted whole.", profile)
+    return _part(characters, f"Longest result of {what} inserted whole.", profile)
 
 
 def _head(characters: int, what: str, profile: str = "default") -> Any:
@@ -117,7 +117,7 @@ class TrimAtInsertion(Parametrized):
 
     name = "trim-at-insertion"
     title = "Trim at insertion"
-    summary = "Keep head and tail of large results from the moment they are inserted; nothing changes later."
+    summary = "Keep head and tail of large results from insertion on; nothing changes later."
     source = "Insertion-Time Tool Result Trimming, hermes-agent issue 415"
     counterpart = Counterpart(
         {
@@ -134,7 +134,7 @@ class TrimAtInsertion(Parametrized):
     threshold: int = _threshold(12_000, "any tool")
     head: int = _head(4_000, "any tool")
     tail: int = _tail(4_000, "any tool")
-    per_tool: bool = switch(False, "Use the profile of each kind of tool where it has one.")
+    per_tool: bool = switch(False, "Use a separate profile for each kind of tool that has one.")
     shell_threshold: int = _threshold(15_000, _SHELL, "shell")
     shell_head: int = _head(2_000, _SHELL, "shell")
     shell_tail: int = _tail(8_000, _SHELL, "shell")
@@ -155,31 +155,32 @@ class TrimAtInsertion(Parametrized):
     )
     unit: str = limit_unit("thresholds, heads, tails and the cap")
     exempt_tools: tuple[str, ...] = tools(
-        (), "Tools whose results are not trimmed; the hard cap holds for them too.", about=ToolList.LEFT_ALONE
+        (), "Tools with results that are not trimmed; the hard cap still applies.", about=ToolList.LEFT_ALONE
     )
 
     adaptive: str = choice(
         ADAPTIVE,
-        "Lower every threshold to a share of the window, or of what the last prompt left of it; head and tail with it.",
+        "Lower every threshold to a share of the window, or of the part the last prompt left free; head and tail "
+        "shrink too.",
         group="adaptive",
     )
     adaptive_share: float = number(
         0.02,
-        "That share: so many characters for each of its tokens.",
+        "That share, in characters per token.",
         minimum=0.0,
         maximum=10.0,
         group="adaptive",
     )
     adaptive_least: int = whole(
         1_000,
-        "No threshold is lowered below this.",
+        "Minimum of a lowered threshold.",
         "characters",
         maximum=1_000_000,
         group="adaptive",
     )
     window: int = whole(
         0,
-        "Size of the model's window; 0 for the one the chart and the report name.",
+        "The model's context window; 0 for the size shown in the chart and the report.",
         "tokens",
         maximum=10_000_000,
         group="adaptive",
@@ -188,8 +189,8 @@ class TrimAtInsertion(Parametrized):
 
     marker: str = written(
         MARKER,
-        "What stands for the part left out: {removed} and {length} are characters, {tool} is the tool, {recall} the "
-        "command that prints the whole; two braces are one.",
+        "Marker for the part left out: {removed} and {length} are characters, {tool} is the tool, {recall} the "
+        "command that prints the full text; write a literal brace twice.",
     )
 
     def __post_init__(self) -> None:

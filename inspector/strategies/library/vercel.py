@@ -58,25 +58,27 @@ class VercelPrune(Batching):
 
     reasoning: str = choice(
         ("all", "before-last-message", "none"),
-        "Which assistant messages lose their reasoning.",
+        "Assistant messages that lose their reasoning.",
         group="reasoning",
     )
     tool_calls: str = choice(
         ("before-last-message", "before-last-messages", "all", "none"),
-        "Which messages lose their tool uses.",
+        "Messages that lose their tool uses.",
         group="tools",
     )
     messages: int = whole(
         2,
-        "How many messages keep their tool uses with before-last-messages; all results of a batch are one.",
+        "Number of messages that keep their tool uses with before-last-messages; all results of a batch are one.",
         "messages",
         maximum=10_000,
         group="tools",
     )
-    tools: tuple[str, ...] = tools((), "Tools whose uses are pruned; none for all.", group="tools", about=ToolList.ONLY)
+    tools: tuple[str, ...] = tools(
+        (), "Prune the uses of these tools only; empty for all.", group="tools", about=ToolList.ONLY
+    )
     empty_messages: str = choice(
         ("remove", "keep"),
-        "Whether a message of the model of which nothing is left goes too, or is sent empty.",
+        "Remove an assistant message with nothing left, or send it empty.",
         group="tools",
     )
 

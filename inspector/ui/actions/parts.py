@@ -23,7 +23,7 @@ DETAIL: Table = (
     UserAction("detail.next-view", "right", "other(1)", "View", "Show the view to the right", is_shown=True, rank=1),
     UserAction("detail.find", "slash", "find", "Find", "Search this text", is_shown=True, rank=3),
     UserAction("detail.next-match", "n", "to_found(1)", "Next", "Go to the next match in the text"),
-    UserAction("detail.previous-match", "N", "to_found(-1)", "Before", "Go to the match before in the text"),
+    UserAction("detail.previous-match", "N", "to_found(-1)", "Before", "Go to the previous match in the text"),
     move("detail.up", "up", "scroll(-1)", "Up", "Scroll up"),
     move("detail.down", "down", "scroll(1)", "Down", "Scroll down"),
     move("detail.page-up", "pageup", "page(-1)", "Page up", "Scroll up by a page"),
@@ -47,15 +47,15 @@ COST_BAR: Table = (
         "cost.runs-here",
         "enter",
         "ask_runs",
-        "Runs a day",
-        "Set how many such sessions run a day",
+        "Runs per day",
+        "Set the number of such sessions per day",
         is_shown=True,
         rank=3,
     ),
 )
 
 FAILURE: Table = (
-    move("failure.retry", "enter", "retry", "Try again", "Try the part again that failed", is_shown=True, rank=0),
+    move("failure.retry", "enter", "retry", "Try again", "Try the failed part again", is_shown=True, rank=0),
 )
 """Keys of the placeholder for a failed pane."""
 
@@ -68,14 +68,14 @@ TEXT_FIND: Table = (UserAction("text-find.close", "escape", "close", "Close", "C
 """Keys of the search line in a text."""
 
 PLAN_PANEL: Table = (
-    move("plan.up", "up", "move_focus(-1)", "Up", "The control above"),
-    move("plan.down", "down", "move_focus(1)", "Down", "The control below"),
+    move("plan.up", "up", "move_focus(-1)", "Up", "Move to the control above"),
+    move("plan.down", "down", "move_focus(1)", "Down", "Move to the control below"),
     UserAction(
         "plan.switch",
         "space",
         "switch_focused",
         "Switch",
-        "Switch the strategy the cursor is in",
+        "Switch the strategy under the cursor on or off",
         is_shown=True,
         rank=1,
     ),
@@ -101,8 +101,8 @@ STRATEGY: Table = (
         rank=2,
         also="delete drop",
     ),
-    UserAction("strategy.earlier", "shift+up", "move(-1)", "Earlier", "Apply the strategy before the one above"),
-    UserAction("strategy.later", "shift+down", "move(1)", "Later", "Apply the strategy after the one below"),
+    UserAction("strategy.earlier", "shift+up", "move(-1)", "Earlier", "Move the strategy up, before the one above"),
+    UserAction("strategy.later", "shift+down", "move(1)", "Later", "Move the strategy down, after the one below"),
 )
 """Keys of a strategy's row in the plan."""
 
@@ -126,10 +126,10 @@ SLIDER: Table = (
     UserAction(
         "slider.raise-much", "right", "stride(1)", "Move", "Raise the limit by a coarse step", is_shown=True, rank=0
     ),
-    UserAction("slider.lower", "shift+left", "step(-1)", "Fine", "Lower by a fine step, as the wheel does"),
-    UserAction("slider.raise", "shift+right", "step(1)", "Fine", "Raise by a fine step, as the wheel does"),
+    UserAction("slider.lower", "shift+left", "step(-1)", "Fine", "Lower by a fine step, like the wheel"),
+    UserAction("slider.raise", "shift+right", "step(1)", "Fine", "Raise by a fine step, like the wheel"),
     UserAction("slider.lowest", "home", "edge(0)", "Lowest", "Set the lowest value"),
-    UserAction("slider.highest", "end", "edge(1)", "Highest", "Set the highest value the slider shows"),
+    UserAction("slider.highest", "end", "edge(1)", "Highest", "Set the highest value on the slider"),
     _reset("slider"),
 )
 """Keys of a limit."""
@@ -141,8 +141,8 @@ SWITCH: Table = (
 """Keys of a parameter that is on or off."""
 
 CHOICE: Table = (
-    UserAction("choice.previous", "left", "turn(-1)", "Choice", "Take the previous choice", is_shown=True, rank=0),
-    UserAction("choice.next", "right,enter", "turn(1)", "Choice", "Take the next choice", is_shown=True, rank=0),
+    UserAction("choice.previous", "left", "turn(-1)", "Choice", "Select the previous choice", is_shown=True, rank=0),
+    UserAction("choice.next", "right,enter", "turn(1)", "Choice", "Select the next choice", is_shown=True, rank=0),
     _reset("choice"),
 )
 """Keys of a parameter with a few values."""
@@ -162,7 +162,7 @@ FIGURE_TABLE: Table = (
     move("table.last", "end", "last", "Last", "Move to the last row"),
     UserAction("table.sort-left", "left", "sort(-1)", "Sort by", "Sort by the column to the left", is_shown=True),
     UserAction("table.sort-right", "right", "sort(1)", "Sort by", "Sort by the column to the right", is_shown=True),
-    UserAction("table.reverse", "s", "reverse", "Sort", "Sort the other way round"),
-    UserAction("table.scale", "l", "scale", "Log", "Switch bars between linear and logarithmic"),
+    UserAction("table.reverse", "s", "reverse", "Sort", "Reverse the sort order"),
+    UserAction("table.scale", "l", "scale", "Log", "Switch bars between linear and logarithmic scale"),
 )
 """Keys of every table of figures."""

@@ -18,19 +18,19 @@ SECTION_LETTERS: Final = "tpircfa"
 
 STUDY: Table = (
     UserAction(
-        "study.help", "question_mark", "app.help", "help", "Show what the keys do here", True, 0, is_looked_up=False
+        "study.help", "question_mark", "app.help", "help", "Show the keys available here", True, 0, is_looked_up=False
     ),
     UserAction(
         "study.close",
         "escape",
         "close",
         "back",
-        "Go back to where this was opened",
+        "Go back to the previous screen",
         is_shown=True,
         rank=3,
         named=Named("Go back", "Close this screen"),
     ),
-    UserAction("study.quit", "q", "close", "quit", "Close this screen, as esc does", is_looked_up=False),
+    UserAction("study.quit", "q", "close", "quit", "Close this screen, like esc", is_looked_up=False),
     UserAction(
         "study.explain",
         "E",
@@ -42,39 +42,48 @@ STUDY: Table = (
         also="why how cost",
     ),
     UserAction("study.picture", "", "app.picture", "picture", "Save a picture of the screen", is_looked_up=False),
-    UserAction("study.undo", "ctrl+z", "undo", "undo", "Undo a change of the plan"),
-    UserAction("study.redo", "ctrl+y", "redo", "redo", "Redo the change"),
-    UserAction("study.compare", "c", "study('compare')", "compare", "Compare plans", also="best cheaper save"),
-    UserAction("study.tune", "t", "study('tune')", "tune", "Find the value of a limit", also="knee best"),
-    UserAction("study.costs", "dollar_sign", "study('costs')", "costs", "Show every figure", also="expensive cost why"),
+    UserAction("study.undo", "ctrl+z", "undo", "undo", "Undo the last change of the plan"),
+    UserAction("study.redo", "ctrl+y", "redo", "redo", "Redo the undone change of the plan"),
+    UserAction("study.compare", "c", "analysis('compare')", "compare", "Compare plans", also="best cheaper save"),
+    UserAction("study.tune", "t", "analysis('tune')", "tune", "Tune a limit", also="knee best"),
     UserAction(
-        "study.window", "v", "study('composition')", "window", "Show what fills the window", also="expensive cost why"
+        "study.costs", "dollar_sign", "analysis('costs')", "costs", "Show every figure", also="expensive cost why"
+    ),
+    UserAction(
+        "study.window",
+        "v",
+        "analysis('composition')",
+        "window",
+        "Show the contents of the context window",
+        also="expensive cost why",
     ),
     UserAction(
         "study.misses",
         "M",
-        "study('misses')",
-        "why it cost",
-        "Show why it cost what it did",
+        "analysis('misses')",
+        "cost drivers",
+        "Show the cost drivers",
         also="expensive why",
     ),
     UserAction(
         "study.files",
         "",
-        "study('files')",
+        "analysis('files')",
         "files",
-        "Show what tools did to each file",
-        named=Named("Show the files", "What tools read and edited, and what of it is in the context"),
+        "Show the files the tools used",
+        named=Named("Show the files", "Files that tools read and edited, and their text in the context"),
         also="read edit write stale changelog history",
     ),
     UserAction(
         "study.marks",
         "",
-        "study('marks')",
-        "cache marks",
-        "Show where cache marks go, and what they would hold",
-        named=Named("Show the cache marks", "Where rules put cache control marks, and what they would hold"),
-        also="cache_control breakpoint breakpoints anthropic hermes swe-agent",
+        "analysis('marks')",
+        "breakpoints",
+        "Show cache breakpoints and the tokens they would cache",
+        named=Named(
+            "Show the cache breakpoints", "Positions of cache_control per rule, and the tokens they would cache"
+        ),
+        also="cache_control marks anthropic hermes swe-agent",
     ),
 )
 """Keys of every analysis screen."""
@@ -82,12 +91,12 @@ STUDY: Table = (
 
 def _quit(room: str) -> UserAction[Any]:
     """Build the action that closes a screen with the quit key."""
-    return UserAction(f"{room}.quit", "q", "dismiss", "quit", "Close this, as esc does", is_looked_up=False)
+    return UserAction(f"{room}.quit", "q", "dismiss", "quit", "Close, like esc", is_looked_up=False)
 
 
 def _again(room: str, key: str, label: str) -> UserAction[Any]:
     """Build the action that closes a screen with the key that opened it."""
-    return UserAction(f"{room}.again", key, "dismiss", label, "Close this again", is_looked_up=False)
+    return UserAction(f"{room}.again", key, "dismiss", label, "Close", is_looked_up=False)
 
 
 COMPARE: Table = (
@@ -106,7 +115,7 @@ COMPARE: Table = (
         "asterisk",
         "screen.best",
         "best",
-        "To the plan that saves most net, then to the safer one and the best that the agent can apply",
+        "Go to the best plan, then to the safer one and the best one the agent can apply",
         is_shown=True,
         rank=1,
     ),
@@ -115,19 +124,19 @@ COMPARE: Table = (
         "F",
         "screen.front",
         "front",
-        "Show only plans of which no other saves more and is needed less, or all",
+        "Show only the Pareto front (saving against needed later), or all plans",
         is_shown=True,
         rank=3,
         current_label=lambda screen: "all plans" if screen.shows_front else "front",
         also="pareto risk needed why best careful bold",
     ),
-    UserAction("compare.fold", "underscore", "screen.fold", "fold", "Show plans that never applied, or fold them"),
+    UserAction("compare.fold", "underscore", "screen.fold", "fold", "Show or fold plans that were never applied"),
     UserAction(
         "compare.read-on",
         "tab",
         "screen.read_on",
         "more below",
-        "Read on about this plan, and from the beginning again",
+        "Scroll the details of this plan",
         is_shown=True,
         rank=2,
     ),
@@ -135,7 +144,7 @@ COMPARE: Table = (
 """Keys of the table of plans on the compare screen."""
 
 TUNE_CURVES: Table = (
-    UserAction("tune.apply", "enter", "screen.apply", "apply", "Give the plan this value", is_shown=True, rank=1),
+    UserAction("tune.apply", "enter", "screen.apply", "apply", "Set this value in the plan", is_shown=True, rank=1),
     UserAction("tune.lower", "left", "screen.step(-1)", "move", "Move to a lower value", is_shown=True, rank=0),
     UserAction("tune.raise", "right", "screen.step(1)", "move", "Move to a higher value", is_shown=True, rank=0),
     UserAction("tune.far-lower", "shift+left", "screen.step(-10)", "far", "Move ten steps lower"),
@@ -145,31 +154,49 @@ TUNE_CURVES: Table = (
     UserAction(
         "tune.next", "tab", "screen.next_limit(1)", "limit", "Go to the next limit of the plan", is_shown=True, rank=2
     ),
-    UserAction("tune.previous", "shift+tab", "screen.next_limit(-1)", "limit", "Go to the limit before"),
-    UserAction("tune.map", "m", "screen.map", "map", "Show two limits at once, as a map", is_shown=True, rank=5),
-    UserAction("tune.tool", "b", "screen.one_tool", "by tool", "Find a limit for one tool alone"),
-    UserAction("tune.menu", "g", "screen.menu('g')", "go to", "Go to the knee, the least cost, the plan's value"),
+    UserAction("tune.previous", "shift+tab", "screen.next_limit(-1)", "limit", "Go to the previous limit of the plan"),
+    UserAction("tune.map", "m", "screen.map", "map", "Show a map of two limits", is_shown=True, rank=5),
+    UserAction("tune.tool", "b", "screen.one_tool", "by tool", "Tune a limit for one tool only"),
+    UserAction("tune.menu", "g", "screen.menu('g')", "go to", "Go to the knee, the lowest cost or the plan's value"),
     UserAction("tune.knee", "", "screen.mark('knee')", "knee", "Go to the knee", menu="g k", also="best"),
-    UserAction("tune.least", "", "screen.mark('least')", "least cost", "Go to the value of the least cost", menu="g l"),
+    UserAction(
+        "tune.least", "", "screen.mark('least')", "lowest cost", "Go to the value with the lowest cost", menu="g l"
+    ),
     UserAction("tune.plan", "", "screen.mark('plan')", "plan's value", "Go back to the plan's value", menu="g p"),
-    UserAction("tune.most", "asterisk", "screen.most", "best", "Go to the limit that matters most for this session"),
+    UserAction(
+        "tune.most", "asterisk", "screen.most", "best", "Go to the limit with the largest effect on this session"
+    ),
 )
 """Keys of a limit's curve on the tune screen."""
 
 TUNE_MAP: Table = (
-    UserAction("heat.apply", "enter", "screen.apply", "apply both", "Give the plan both values", is_shown=True, rank=1),
     UserAction(
-        "heat.left", "left", "step(0, -1)", "move", "Move to a lower value of the limit across", is_shown=True, rank=0
+        "heat.apply", "enter", "screen.apply", "apply both", "Set both values in the plan", is_shown=True, rank=1
     ),
     UserAction(
-        "heat.right", "right", "step(0, 1)", "move", "Move to a higher value of the limit across", is_shown=True, rank=0
+        "heat.left",
+        "left",
+        "step(0, -1)",
+        "move",
+        "Move to a lower value of the horizontal limit",
+        is_shown=True,
+        rank=0,
+    ),
+    UserAction(
+        "heat.right",
+        "right",
+        "step(0, 1)",
+        "move",
+        "Move to a higher value of the horizontal limit",
+        is_shown=True,
+        rank=0,
     ),
     UserAction(
         "heat.up",
         "up",
         "step(-1, 0)",
         "move",
-        "Move to a lower value of the limit down",
+        "Move to a lower value of the vertical limit",
         is_shown=True,
         rank=0,
         is_looked_up=False,
@@ -179,18 +206,26 @@ TUNE_MAP: Table = (
         "down",
         "step(1, 0)",
         "move",
-        "Move to a higher value of the limit down",
+        "Move to a higher value of the vertical limit",
         is_shown=True,
         rank=0,
         is_looked_up=False,
     ),
     UserAction(
-        "heat.across", "tab", "screen.next_limit(1)", "across", "Take another limit across", is_shown=True, rank=2
+        "heat.across",
+        "tab",
+        "screen.next_limit(1)",
+        "across",
+        "Select the next horizontal limit",
+        is_shown=True,
+        rank=2,
     ),
-    UserAction("heat.limit-down", "shift+tab", "screen.next_down(1)", "down", "Take another limit down"),
-    UserAction("heat.curves", "m", "screen.map", "map", "Show one limit over its range again", is_shown=True, rank=5),
-    UserAction("heat.menu", "g", "screen.menu('g')", "go to", "Go to the least cost, the plan's pair"),
-    UserAction("heat.least", "", "screen.mark('least')", "least cost", "Go to the pair of the least cost", menu="g l"),
+    UserAction("heat.limit-down", "shift+tab", "screen.next_down(1)", "down", "Select the next vertical limit"),
+    UserAction("heat.curves", "m", "screen.map", "map", "Show the curve of one limit again", is_shown=True, rank=5),
+    UserAction("heat.menu", "g", "screen.menu('g')", "go to", "Go to the lowest cost or the plan's pair"),
+    UserAction(
+        "heat.least", "", "screen.mark('least')", "lowest cost", "Go to the pair with the lowest cost", menu="g l"
+    ),
     UserAction("heat.plan", "", "screen.mark('plan')", "plan's pair", "Go back to the plan's pair", menu="g p"),
 )
 """Keys of the map of two limits on the tune screen."""
@@ -201,7 +236,7 @@ COMPOSITION: Table = (
         "g",
         "menu('g')",
         "go to",
-        "Divide the prompt by role, tool, file …",
+        "Group the prompt by role, tool, file …",
         is_looked_up=False,
     ),
     *(
@@ -210,7 +245,7 @@ COMPOSITION: Table = (
             "",
             f"divide({name!r})",
             f"by {name}",
-            f"Divide the prompt by {name}",
+            f"Group the prompt by {name}",
             menu=f"g {letter}",
             also="expensive why group",
         )
@@ -221,7 +256,7 @@ COMPOSITION: Table = (
         "e",
         "scope",
         "everything",
-        "Show this window, or everything ever sent",
+        "Switch between this window and everything ever sent",
         is_shown=True,
         rank=2,
     ),
@@ -276,14 +311,20 @@ COSTS: Table = (
         for place, (name, letter) in enumerate(zip(SECTIONS, SECTION_LETTERS, strict=True), start=1)
     ),
     UserAction("costs.next-section", "tab", "turn(1)", "section", "Show the next section", is_shown=True, rank=1),
-    UserAction("costs.section-before", "shift+tab", "turn(-1)", "section", "Show the section before"),
-    UserAction("costs.runs", "d", "ask_runs", "runs a day", "Set how many such sessions run a day"),
+    UserAction("costs.section-before", "shift+tab", "turn(-1)", "section", "Show the previous section"),
+    UserAction("costs.runs", "d", "ask_runs", "runs per day", "Set the number of such sessions per day"),
 )
 """Keys of the cost screen."""
 
 COSTS_FIGURES: Table = (
     UserAction(
-        "costs.enter", "enter", "screen.enter", "change", "Change this, go there, or explain it", is_shown=True, rank=0
+        "costs.enter",
+        "enter",
+        "screen.enter",
+        "change",
+        "Change the assumption, go to the row, or explain the figure",
+        is_shown=True,
+        rank=0,
     ),
 )
 """Keys of the table on the cost screen."""
@@ -295,7 +336,7 @@ MISSES: Table = (
         "B",
         "bill",
         "bill",
-        "Show what every call cost, with the misses among them, or hide it",
+        "Show or hide the cost of every call",
         is_shown=True,
         rank=1,
         current_label=lambda screen: "hide bill" if screen.is_bill_shown else "bill",
@@ -306,12 +347,12 @@ MISSES: Table = (
         "S",
         "model",
         "switch model",
-        "Ask what another model would have cost from a call on",
+        "Price the session with another model from a call on",
         is_shown=True,
         rank=2,
         also="switch cheaper sonnet haiku mini",
     ),
-    UserAction("misses.fold", "underscore", "fold", "fold", "Show expected misses, or fold them"),
+    UserAction("misses.fold", "underscore", "fold", "fold", "Show or fold unavoidable misses"),
 )
 """Keys of the cache miss screen."""
 
@@ -343,7 +384,9 @@ MARKS: Table = (
 """Keys of the cache breakpoint screen."""
 
 MARKS_RULES: Table = (
-    UserAction("marks.enter", "enter", "screen.enter", "marks", "Go to the marks of this rule", is_shown=True, rank=0),
+    UserAction(
+        "marks.enter", "enter", "screen.enter", "marks", "Go to the breakpoints of this rule", is_shown=True, rank=0
+    ),
 )
 """Keys of its upper table."""
 
@@ -353,7 +396,7 @@ MARKS_PLACES: Table = (
         "enter",
         "screen.jump",
         "to its row",
-        "Go to the row before this mark in the timeline",
+        "Go to the row before this breakpoint in the timeline",
         is_shown=True,
         rank=0,
     ),
@@ -362,7 +405,7 @@ MARKS_PLACES: Table = (
 
 FILES: Table = (
     UserAction("files.other", "tab", "other(1)", "table", "Go to the next part", is_shown=True, rank=5),
-    UserAction("files.before", "shift+tab", "other(-1)", "table", "Go to the part before"),
+    UserAction("files.before", "shift+tab", "other(-1)", "table", "Go to the previous part"),
     UserAction(
         "files.call-before", "left_square_bracket", "call(-1)", "call", "Go to the previous call", is_shown=True, rank=2
     ),
@@ -395,32 +438,32 @@ FILES_CONTENT: Table = (
 """Keys of its view of a file's content as the agent saw it."""
 
 SESSIONS: Table = (
-    move("sessions.down", "down", "move(1)", "Down", "The next session", is_first=True),
-    move("sessions.up", "up", "move(-1)", "Up", "The one before", is_first=True),
-    move("sessions.page-down", "pagedown", "page(1)", "Page down", "A page on", is_first=True),
-    move("sessions.page-up", "pageup", "page(-1)", "Page up", "A page back", is_first=True),
-    move("sessions.first", "ctrl+home", "move(-1000000)", "First", "The newest session", is_first=True),
-    move("sessions.last", "ctrl+end", "move(1000000)", "Last", "The oldest session", is_first=True),
+    move("sessions.down", "down", "move(1)", "Down", "Move to the next session", is_first=True),
+    move("sessions.up", "up", "move(-1)", "Up", "Move to the previous session", is_first=True),
+    move("sessions.page-down", "pagedown", "page(1)", "Page down", "Move down by a page", is_first=True),
+    move("sessions.page-up", "pageup", "page(-1)", "Page up", "Move up by a page", is_first=True),
+    move("sessions.first", "ctrl+home", "move(-1000000)", "First", "Move to the first session", is_first=True),
+    move("sessions.last", "ctrl+end", "move(1000000)", "Last", "Move to the last session", is_first=True),
     UserAction(
-        "sessions.help", "f1", "app.help", "Help", "Show what the keys do here", is_first=True, is_looked_up=False
+        "sessions.help", "f1", "app.help", "Help", "Show the keys available here", is_first=True, is_looked_up=False
     ),
-    UserAction("sessions.sort", "ctrl+s", "sort", "Sort", "Sort by cost, or by age again", is_first=True),
-    UserAction("sessions.unfold", "tab", "unfold", "Subagents", "Show or hide the sessions it started", is_first=True),
+    UserAction("sessions.sort", "ctrl+s", "sort", "Sort", "Sort by cost or by age", is_first=True),
+    UserAction("sessions.unfold", "tab", "unfold", "Subagents", "Show or hide its subagents", is_first=True),
     UserAction(
         "sessions.back",
         "escape",
         "back",
         "Back",
-        "Clear the filter; go back; quit where no session is open",
+        "Clear the filter, go back, or quit if no session is open",
         is_shown=True,
         rank=4,
     ),
     UserAction("sessions.quit", "ctrl+q", "app.quit", "Quit", "Quit inspector"),
-    UserAction("sessions.where", "ctrl+l", "where", "Where", "Show where sessions were looked for", is_first=True),
+    UserAction("sessions.where", "ctrl+l", "where", "Where", "Show the searched folders", is_first=True),
 )
 
 HELP: Table = (
-    UserAction("help.close", "escape", "dismiss", "Close", "Go back to where you were", is_shown=True),
+    UserAction("help.close", "escape", "dismiss", "Close", "Go back", is_shown=True),
     _again("help", "question_mark", "help"),
     _quit("help"),
 )
@@ -432,7 +475,7 @@ DIAGNOSTICS: Table = (
 """Keys of the report on how the file was read."""
 
 EXPLAIN: Table = (
-    UserAction("explain.close", "escape", "dismiss", "Close", "Go back to where you were", is_shown=True),
+    UserAction("explain.close", "escape", "dismiss", "Close", "Go back", is_shown=True),
     _again("explain", "E", "explain"),
     _quit("explain"),
 )
@@ -441,56 +484,56 @@ EXPLAIN: Table = (
 DIFFERENCE: Table = (
     UserAction("difference.close", "escape,enter", "dismiss", "Close", "Go back to the session", is_shown=True),
     _quit("difference"),
-    UserAction("difference.swap", "a", "swap", "A/B", "Switch plan A/B, and close", is_shown=True),
+    UserAction("difference.swap", "a", "swap", "A/B", "Switch to the other plan and close", is_shown=True),
 )
 """Keys of the differences between two plans."""
 
 EXPORT: Table = (
     UserAction("export.close", "escape", "dismiss", "Close", "Go back to the session", is_shown=True),
     _quit("export"),
-    UserAction("export.save", "enter", "save", "Save", "Save it in a file", is_shown=True, rank=0, is_first=True),
-    UserAction("export.copy", "y", "copy", "Copy", "Copy it to the clipboard", is_shown=True),
-    move("export.down", "pagedown", "scroll(1)", "Down", "On in the preview", is_shown=True, is_first=True),
-    move("export.up", "pageup", "scroll(-1)", "Up", "Back in the preview", is_shown=True, is_first=True),
+    UserAction("export.save", "enter", "save", "Save", "Save to a file", is_shown=True, rank=0, is_first=True),
+    UserAction("export.copy", "y", "copy", "Copy", "Copy to the clipboard", is_shown=True),
+    move("export.down", "pagedown", "scroll(1)", "Down", "Scroll the preview down", is_shown=True, is_first=True),
+    move("export.up", "pageup", "scroll(-1)", "Up", "Scroll the preview up", is_shown=True, is_first=True),
 )
 """Keys of the export screen."""
 
 PICKER: Table = (
     UserAction("picker.cancel", "escape", "cancel", "Cancel", "Close without choosing", is_shown=True),
-    move("picker.down", "down", "move(1)", "Down", "The next one", is_shown=True, is_first=True),
-    move("picker.up", "up", "move(-1)", "Up", "The one before", is_shown=True, is_first=True),
-    move("picker.page-down", "pagedown", "page(1)", "Page down", "Further", is_first=True),
-    move("picker.page-up", "pageup", "page(-1)", "Page up", "Back", is_first=True),
+    move("picker.down", "down", "move(1)", "Down", "Move to the next entry", is_shown=True, is_first=True),
+    move("picker.up", "up", "move(-1)", "Up", "Move to the previous entry", is_shown=True, is_first=True),
+    move("picker.page-down", "pagedown", "page(1)", "Page down", "Move down by a page", is_first=True),
+    move("picker.page-up", "pageup", "page(-1)", "Page up", "Move up by a page", is_first=True),
 )
 """Keys of a dialog to pick an entry of a list."""
 
 TOOLS: Table = (
-    UserAction("tools.cancel", "escape", "cancel", "Cancel", "Close without a change", is_shown=True),
+    UserAction("tools.cancel", "escape", "cancel", "Cancel", "Close without changes", is_shown=True),
     UserAction("tools.done", "ctrl+d", "accept", "Done", "Apply the list", is_shown=True, is_first=True),
-    move("tools.down", "down", "move(1)", "Down", "The next tool", is_first=True),
-    move("tools.up", "up", "move(-1)", "Up", "The tool before", is_first=True),
+    move("tools.down", "down", "move(1)", "Down", "Move to the next tool", is_first=True),
+    move("tools.up", "up", "move(-1)", "Up", "Move to the previous tool", is_first=True),
 )
 """Keys of a dialog to choose tools."""
 
-VALUE: Table = (UserAction("dialog.cancel", "escape", "cancel", "Cancel", "Close without a change", is_shown=True),)
+VALUE: Table = (UserAction("dialog.cancel", "escape", "cancel", "Cancel", "Close without changes", is_shown=True),)
 """Keys of a dialog to type a value."""
 
 PICTURE: Table = (
-    UserAction("picture.cancel", "escape", "cancel", "Cancel", "Close without a change", is_shown=True),
+    UserAction("picture.cancel", "escape", "cancel", "Cancel", "Close without saving", is_shown=True),
     UserAction(
-        "picture.turn", "tab,shift+tab", "turn(1)", "Other", "Make it of the other", is_shown=True, is_first=True
+        "picture.turn", "tab,shift+tab", "turn(1)", "Subject", "Select another subject", is_shown=True, is_first=True
     ),
 )
 """Keys of the picture dialog."""
 
 REPORT: Table = (
     UserAction("report.cancel", "escape", "cancel", "Cancel", "Close without saving", is_shown=True),
-    UserAction("report.next", "tab", "turn(1)", "Form", "Another form", is_shown=True, is_first=True),
-    UserAction("report.previous", "shift+tab", "turn(-1)", "Form", "The form before", is_first=True),
+    UserAction("report.next", "tab", "turn(1)", "Format", "Select the next format", is_shown=True, is_first=True),
+    UserAction("report.previous", "shift+tab", "turn(-1)", "Format", "Select the previous format", is_first=True),
 )
 """Keys of the report dialog."""
 
 MENU: Table = (
-    UserAction("menu.leave", "escape", "dismiss", "Leave", "Leave the menu", is_shown=True, is_looked_up=False),
+    UserAction("menu.leave", "escape", "dismiss", "Close", "Close the menu", is_shown=True, is_looked_up=False),
 )
 """Keys of a menu."""

@@ -232,7 +232,7 @@ def _legend(series: CostSeries, width: int) -> list[tuple[str, str]]:
     if series.compactions:
         entries.append((COMPACTED.glyph, "bill--compaction", COMPACTED.label))
     if series.side_requests_usd:
-        entries.append((BESIDE, "bill--label", f"{ON_SCREEN.dollars(series.side_requests_usd)} beside"))
+        entries.append((BESIDE, "bill--label", f"side requests {ON_SCREEN.dollars(series.side_requests_usd)}"))
     if series.call is not None:
         entries.append((HERE, "bill--here", f"call {ON_SCREEN.whole(series.call + 1)}"))
     cells: list[tuple[str, str]] = []

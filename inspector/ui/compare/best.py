@@ -159,7 +159,7 @@ def not_recommended_text(each: CompareRow, best: CompareRow | None) -> str:
         return ""
     if (each.net_share or 0.0) > (0.0 if best is None else best.net_share or 0.0):
         return f"saves more net, but {reason}"
-    return f"{reason}, and nothing tells whether that was needed" if reason == LEAVES_OUT_WORDS else reason
+    return f"{reason}, and it is unknown whether that was needed" if reason == LEAVES_OUT_WORDS else reason
 
 
 def not_recommended_legend(contenders: Iterable[CompareRow]) -> str:
@@ -175,10 +175,10 @@ def safest_line(best: CompareRow | None, safest: CompareRow | None, waiting: int
         return None
     of = f"{SAFEST_MARK} safer so far: " if waiting else f"{SAFEST_MARK} safer: "
     name, needed, instead = one_line(safest.name), _needed(safest), ON_SCREEN.whole(_needed(best))
-    said = f"{needed_words(needed, ON_SCREEN)}, {instead} with the best"
+    said = f"{needed_words(needed, ON_SCREEN)}, {instead} with the best plan"
     return Headline(
         f"{of}{name} saves {_saving(safest)}{_less_net(safest, best)}; {said}",
-        f"{of}{name} {_amount(safest)}{_risk(safest)[1]}; {ON_SCREEN.whole(needed)} needed, not {instead}",
+        f"{of}{name} {_amount(safest)}{_risk(safest)[1]}; {ON_SCREEN.whole(needed)} needed later (best: {instead})",
         *_gone(safest),
         is_good=True,
     )
@@ -197,10 +197,10 @@ def applicable_line(contenders: Iterable[CompareRow], best: CompareRow | None, w
     so_far = " so far" if waiting else ""
     if found is None:
         said = f"{answer.can_apply(NONE_THAT_SAVES)}{so_far}"
-        return Headline(f"{APPLIES_MARK} {said}; w e writes a plan as code", f"{APPLIES_MARK} {said}")
+        return Headline(f"{APPLIES_MARK} {said}; w e exports a plan as code", f"{APPLIES_MARK} {said}")
     name, (risk, short_risk) = one_line(found.name), _risk(found)
     return Headline(
-        f"{APPLIES_MARK} best {answer.can}{so_far}: {name} saves {_saving(found)}; {risk}",
+        f"{APPLIES_MARK} best plan {answer.can}{so_far}: {name} saves {_saving(found)}; {risk}",
         f"{APPLIES_MARK} {answer.can}{so_far}: {name} {_amount(found)}{short_risk}",
         *_gone(found),
         is_good=True,
@@ -245,7 +245,7 @@ def headline(
     if best is not None:
         is_safest = safest is not None and safest.key == best.key
         of = "best so far" if waiting else "best plan"
-        of += ", none safer" if is_safest else ""
+        of += ", also the safest" if is_safest else ""
         short_of = of if waiting else of.replace(" plan", "")
         name = one_line(best.name)
         risk, short_risk = _risk(best)
@@ -261,10 +261,10 @@ def headline(
             is_good=True,
         )
     if waiting:
-        return Headline("looking for the plan that saves most …", "looking for the best plan …")
+        return Headline("looking for the plan with the largest net saving …", "looking for the best plan …")
     most = _most(contenders, attrgetter("saved_share"))
     if most is None:
-        return Headline("no plan saves anything on this session", "no plan saves anything")
+        return Headline("no plan saves anything in this session", "no plan saves anything")
     needed = 0 if most.recoveries is None else most.recoveries.needed
     why = LEAVES_OUT_WORDS if _leaves_out_words(most) else IS_REJECTED
     risk = _risk(most)[0] if needed else why

@@ -112,9 +112,9 @@ def why(each: CompareRow, best: CompareRow | None, others: Sequence[CompareRow])
         return _beside(each, best)
     bolder = next((other for other in reversed(others) if _saved(other) > _saved(best)), None)
     if bolder is None:
-        return f"saves most, net too, of the plans that {KEEP_WORDS}"
+        return f"largest saving, gross and net, of the plans that {KEEP_WORDS}"
     return (
-        f"saves most net of the plans that {KEEP_WORDS}; "
+        f"largest net saving of the plans that {KEEP_WORDS}; "
         f"{one_line(bolder.name)} saves more before recoveries, but {_terms(bolder)}"
     )
 
@@ -124,11 +124,11 @@ def _beside(each: CompareRow, best: CompareRow) -> str:
     name, needs = one_line(best.name), _needed(each) - _needed(best)
     if needs < 0:
         return (
-            f"{ON_SCREEN.plural(-needs, 'call')} fewer needed cut text than with {BEST_MARK} {name}, and it saves less"
+            f"{ON_SCREEN.plural(-needs, 'fewer call')} needed cut text than with {BEST_MARK} {name}, but it saves less"
         )
     if each.recoveries is None or each.recoveries.band_low is None:
-        return f"{_terms(each)}: without a price nobody knows what fetching that again costs"
-    return f"{_terms(each)}: what it saves beyond {BEST_MARK} {name} is less than fetching that again costs"
+        return f"{_terms(each)}; without a price the cost of recoveries is unknown"
+    return f"{_terms(each)}; its extra saving over {BEST_MARK} {name} is less than the cost of recoveries"
 
 
 def _terms(each: CompareRow) -> str:
@@ -137,7 +137,7 @@ def _terms(each: CompareRow) -> str:
     if found is None:
         return ""
     said, saves = needed_words(found.needed, ON_SCREEN), saved_words(found.saved, found.band_low, ON_SCREEN)
-    return f"{said}, so that it {saves}" if saves and found.needed else said
+    return f"{said}: {saves}" if saves and found.needed else said
 
 
 def _row(each: CompareRow, most: float, mark: str) -> FigureRow:

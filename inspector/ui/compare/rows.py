@@ -75,7 +75,7 @@ class PlanKind(StrEnum):
     CURRENT = "current"
     YOURS = "yours"
     STRATEGY = "strategy"
-    PRESET = "preset"
+    PRESET = "built-in"
     PART = "part"
 
     @classmethod
@@ -85,10 +85,10 @@ class PlanKind(StrEnum):
 
 
 _TOLD: Final = {
-    PlanKind.YOURS: "A plan of yours.",
+    PlanKind.YOURS: "Your own plan.",
     PlanKind.STRATEGY: "One strategy with its defaults for this session.",
-    PlanKind.PRESET: "A preset: a whole plan, as a known agent uses it or made for this program.",
-    PlanKind.PART: "What the session's agent can apply of a plan it cannot apply whole.",
+    PlanKind.PRESET: "A built-in plan: a complete plan of a known agent, or made for inspector.",
+    PlanKind.PART: "The part of a plan that the session's agent can apply.",
 }
 
 
@@ -220,8 +220,8 @@ def _each_once(shown: list[CompareRow]) -> list[CompareRow]:
 
 
 def _fold_words(idle: Sequence[CompareRow], *, is_unfolded: bool) -> str:
-    mark, does = (UNFOLDED, "folds them away") if is_unfolded else (FOLDED, "shows them")
-    return f"{mark} {_counted(idle)} never applied to this session · {KEY_OF_FOLD} {does}"
+    mark, does = (UNFOLDED, "hides them") if is_unfolded else (FOLDED, "shows them")
+    return f"{mark} {_counted(idle)} never applied in this session · {KEY_OF_FOLD} {does}"
 
 
 def _counted(idle: Sequence[CompareRow]) -> str:
@@ -364,29 +364,29 @@ def about(
     """
     strategies = each.plan.strategies
     if each.is_baseline:
-        what = "The session as it was recorded, every call sent again with nothing cut."
+        what = "The recorded session, replayed with nothing cut."
     elif each.plan.name in PRESETS and each.plan.name == each.key:
         what = PRESETS[each.plan.name].summary
     elif len(strategies) == 1:
         what = f"{strategies[0].title}. {strategies[0].summary}"
     else:
-        what = f"{len(strategies)} strategies in order, each on what the ones before it left."
+        what = f"{len(strategies)} strategies in order, each applied to the result of the previous ones."
     # A small pane cuts off the end, so facts that the row already shows come last.
     use = [] if each.answer is None else [("use it", f"{_used(each.answer, part)} (w e)")]
-    lines = [*_found(each, baseline), ("what", what), *_when(each), *use, *_risks(each)]
+    lines = [*_found(each, baseline), ("about", what), *_when(each), *use, *_risks(each)]
     gone = leaves_out(each)
     if gone:
         lines.insert(0, ("leaves out", gone))
     if passed_over:
-        lines.insert(0, ("not best", passed_over))
+        lines.insert(0, ("excluded", passed_over))
     elif why:
-        lines.insert(0, ("best" if is_best else "why not", why))
+        lines.insert(0, ("best" if is_best else "vs. best", why))
     if each.kind in _TOLD:
         lines.append(("kind", _TOLD[each.kind]))
     specs = " + ".join(each.plan.to_specs())
     if specs:
-        lines.append(("as", specs))
-    return [*lines, ("from", strategies[0].source)] if len(strategies) == 1 else lines
+        lines.append(("spec", specs))
+    return [*lines, ("source", strategies[0].source)] if len(strategies) == 1 else lines
 
 
 def _used(answer: AgentSupport, part: CompareRow | None) -> str:
@@ -426,22 +426,22 @@ def about_never_applied(contenders: Sequence[CompareRow]) -> list[tuple[str, str
     """Build the details of the row of all plans that changed nothing."""
     idle = [each for each in contenders if each.is_idle]
     return [
-        ("what", f"{_counted(idle)} found nothing in this session to change: it costs the same with each of them."),
-        ("which", ", ".join(one_line(each.name) for each in idle)),
+        ("about", f"{_counted(idle)} found nothing to cut in this session, so the cost stays the same."),
+        ("plans", ", ".join(one_line(each.name) for each in idle)),
     ]
 
 
 def _found(each: CompareRow, baseline: ComparedPlan | None) -> list[tuple[str, str]]:
     found = each.found
     if found is None:
-        return [("failed", each.failure)] if each.failure else [("comes to", "not replayed yet")]
+        return [("failed", each.failure)] if each.failure else [("result", "not replayed yet")]
     if each.is_baseline:
-        return [("comes to", _comes_to(found, None))]
-    return [("comes to", _comes_to(found, baseline))]
+        return [("result", _comes_to(found, None))]
+    return [("result", _comes_to(found, baseline))]
 
 
 def _when(each: CompareRow) -> list[tuple[str, str]]:
-    return [] if each.found is None or each.is_baseline else [("acts", _acts(each.found))]
+    return [] if each.found is None or each.is_baseline else [("active", _acts(each.found))]
 
 
 def _risks(each: CompareRow) -> list[tuple[str, str]]:
@@ -482,7 +482,7 @@ def _comes_to(found: ComparedPlan, baseline: ComparedPlan | None) -> str:
 
 def _acts(found: ComparedPlan) -> str:
     if found.first_firing is None:
-        return "It changes nothing in this session."
+        return "changes nothing in this session"
     calls = found.figures.calls.value
     first = "at the next prompt" if found.first_firing == calls else f"from call {found.first_firing + 1} on"
     parts = [f"{first}, {ON_SCREEN.plural(found.edits, 'edit')}"]

@@ -77,7 +77,7 @@ if TYPE_CHECKING:
     from inspector.ui.explain.dialog import Explained
 
 BASELINE, CURRENT = "nothing cut", "current plan"
-STILL_REPLAYING = "still replaying plans: wait for ★ the best, or choose one with ↓"
+STILL_REPLAYING = "still replaying plans: wait for the best (★), or choose one with ↓"
 SECONDS_BETWEEN_RUNS = 2.0
 """Minimum time between two comparisons of a growing session."""
 
@@ -87,21 +87,20 @@ class PlansTable(FigureTable):
 
     TITLE_IN_HELP = "Plans"
 
-    HELP = """One row a plan, replayed over every call of this session: single strategies, and presets, which are whole
-    plans of known agents. Saved is against the session with nothing cut, the price of writing the cache again
-    included; a plan that costs more shows a minus sign. Share is that of the cost, or of the prompt tokens where the
-    model has no price. Needed counts later calls that used text the plan had cut by then; net is what it saves less
-    what getting all of that back would cost, a call more for each included. F shows the front alone: the plans of
-    which no other saves more and is needed less, from the most careful one to the boldest, each with a bar of what it
-    saves, net and before recoveries. ★ is the plan that saves most net, ◆ a safer one: the fewest later calls needed
-    what it cut, of those that save half as much where there are any. Both keep every user and assistant message; plans
-    that do not have a ✗. ✓ are plans that the agent of this session can apply by itself, through settings of its own or
-    the hook; what it can apply of another plan is among them where that saves most. Changed is calls whose prompt
-    differs from the one before it ahead of its end, and is cached anew. Applied is the first call a plan changes
-    something at. Risks counts the kinds of things to look at. Breaks even is the call from which on a plan has cost
-    less in all. What never applied is one row, which can be unfolded. What is left of cut texts is counted to within a
-    few tokens; `inspector compare` reads and counts it, in a row for
-    each."""
+    HELP = """One row per plan, replayed over every call of this session: single strategies, and built-in plans, which
+    are complete plans of known agents. "saved" compares with the session with nothing cut and includes the cost of
+    cache rewrites; a minus sign means that the plan costs more. "of total" is the saved share of the cost, or of the
+    prompt tokens if the model has no price. "needed" counts later calls that used text the plan had cut. "net" is the
+    saving minus the cost of recovering that text, including one more call for each. F shows the Pareto front: the plans
+    where no other saves more and is needed less often, from the most careful to the boldest, each with a bar of its
+    saving net and before recoveries. ★ is the plan with the largest net saving. ◆ is a safer one: the fewest later
+    calls needed cut text, among plans that save at least half as much if there are any. Both keep every user and
+    assistant message; ✗ marks plans that do not. ✓ marks plans that the agent of this session can apply through its
+    settings or the hook, or the applicable part of a plan if that part saves most. "changed" counts calls with a prompt
+    that differs from the previous one before its end and is written to the cache again. "applied" is the first call a
+    plan changes. "risks" counts the kinds of risks. "breaks even" is the first call from which a plan costs less in
+    total. Plans that were never applied share one row, which unfolds. Tokens left of cut texts are accurate to a few
+    tokens; `inspector compare` counts them exactly."""
 
     BINDINGS: ClassVar[list[BindingType]] = bindings(COMPARE)
 
@@ -336,10 +335,10 @@ class CompareScreen(AnalysisScreen):
         calls = ON_SCREEN.plural(self.outcome.inputs.history.call_count, "call")
         if self.shows_front:
             shown = len(self.plans.table.rows)
-            title = f"Saving against needed later: {shown} of {ON_SCREEN.plural(count, 'plan')} over {calls}"
+            title = f"Pareto front, saving vs. needed later: {shown} of {ON_SCREEN.plural(count, 'plan')} over {calls}"
         else:
             folded = 0 if self._is_unfolded else sum(each.is_idle for each in contenders)
-            away = f" · {folded} never applied, folded" if folded else ""
+            away = f" · {folded} never applied (hidden)" if folded else ""
             title = f"Compare {ON_SCREEN.plural(count, 'plan')} over {calls}{away}"
         pane.border_title = Content(title)
         about_marks = filter(
@@ -403,7 +402,7 @@ class CompareScreen(AnalysisScreen):
             self._went_to = keys[(keys.index(here) + 1) % len(keys)] if is_again else keys[0]
             self.plans.move_to_key(self._went_to)
         elif self._waiting:
-            self.tell("no plan saves anything for sure so far")
+            self.tell("no plan saves for sure so far")
         else:
             self.tell("no plan saves for sure")
 
@@ -442,7 +441,7 @@ class CompareScreen(AnalysisScreen):
             self._begins = True  # the user has chosen nothing yet
             self.tell(STILL_REPLAYING)
         elif each.is_baseline:
-            self.tell("nothing is cut where the plan's strategies are switched off")
+            self.tell("to cut nothing, switch off the strategies of the plan")
         elif each.is_current or each.plan.strategies == self.outcome.plan.strategies:
             self.tell("this is the current plan")
         else:
@@ -457,12 +456,12 @@ class CompareScreen(AnalysisScreen):
         each = self._contenders.get(str(self.plans.cursor_key))
         plan = self.controller.plan
         if each is None or plan is None or each.is_baseline or each.is_current:
-            self.tell("choose a strategy to add")
+            self.tell("choose a plan with strategies to add")
             return
         for strategy in each.plan.strategies:
             plan = plan.added(strategy)
         self.controller.edit_plan(plan)
-        self.tell(f"{each.name} is added to the current plan: ctrl+z takes it back")
+        self.tell(f"added {each.name} to the current plan; ctrl+z undoes it")
 
 
 def _replayed(inputs: ReplayInputs, baseline: Replay, each: CompareRow, uses: ReuseEvidence | None) -> CompareRow:

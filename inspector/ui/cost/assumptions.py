@@ -27,7 +27,7 @@ LARGEST_WINDOW: Final = 1_000_000_000
 class TermError(InspectorError, ValueError):
     """Invalid value of an assumption. The message lists the valid values."""
 
-    advice = "leave it empty for what was recorded"
+    advice = "leave it empty to use the recorded value"
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +73,7 @@ def _whole(text: str, most: int, what: str) -> int:
 def _cache(terms: Assumptions, text: str) -> Assumptions:
     name = text.strip().lower()
     if name and name not in CACHE_MODELS:
-        raise TermError(f"one of {', '.join(CACHE_MODELS)}, or nothing")
+        raise TermError(f"one of {', '.join(CACHE_MODELS)}, or empty")
     return replace(terms, cache=name or None)
 
 
@@ -90,52 +90,58 @@ TERMS: Final = (
     Term(
         "next",
         "next calls",
-        "How many calls more the session is projected to, going on as it went.",
+        "Number of further calls to project, continuing like the session.",
         lambda terms: f"{terms.next_calls}",
         lambda terms, text: replace(terms, next_calls=_whole(text, MOST_NEXT_CALLS, "a number of calls")),
     ),
     Term(
         "days",
-        "days a month",
-        "On how many days of a month such sessions run.",
+        "days per month",
+        "Number of days per month with such sessions.",
         lambda terms: f"{terms.days_per_month:g}",
         lambda terms, text: replace(terms, days_per_month=_number(text, 0, MOST_DAYS, "a number of days")),
     ),
     Term(
         "factor",
-        "every price times",
-        "A batch at half price is 0.5, a discount of a tenth 0.9. A factor of the price file comes on top.",
+        "price factor",
+        "Multiplies every price, in addition to the price file's factor. Half-price batch: 0.5. Discount of 10 %: 0.9.",
         lambda terms: f"{terms.factor:g}",
         lambda terms, text: replace(terms, factor=_number(text, 0, 1000, "a factor")),
     ),
     Term(
         "model",
         "price as model",
-        "Every call is priced as this model; a provider's prefix may stand before it, as in bedrock/anthropic.…, "
-        "vertex_ai/…, azure/… or openrouter/…. Nothing: each call as the model that answered it.",
+        (
+            "Price every call as this model. A provider prefix is allowed, as in bedrock/anthropic.…, "
+            "vertex_ai/…, azure/… or openrouter/…. Empty: each call's own model."
+        ),
         lambda terms: terms.model or "",
         lambda terms, text: replace(terms, model=text.strip() or None),
     ),
     Term(
         "rates",
         "dollars per million",
-        "INPUT/OUTPUT[/CACHE-READ[/CACHE-WRITE]] in dollars per million tokens, as in 3/15/0.3/3.75. "
-        "Nothing: what the price file and the table say.",
+        (
+            "INPUT/OUTPUT[/CACHE-READ[/CACHE-WRITE]] in dollars per million tokens, as in 3/15/0.3/3.75. "
+            "Empty: rates of the price file and the built-in table."
+        ),
         lambda terms: "" if terms.rates is None else format_rates(terms.rates),
         _rates,
     ),
     Term(
         "cache",
         "prompt cache",
-        f"Serve every call from this cache, whatever was reported: {', '.join(CACHE_MODELS)}. "
-        "Nothing: what was reported, and each model's own where nothing was.",
+        (
+            f"Simulate this cache for every call, instead of the reported usage: {', '.join(CACHE_MODELS)}. "
+            "Empty: the reported usage, or each model's own cache if none was reported."
+        ),
         lambda terms: terms.cache or "",
         _cache,
     ),
     Term(
         "window",
         "context window",
-        "Tokens. Nothing: what the file says, or the model's listing.",
+        "Tokens. Empty: the window in the file, or in the model's listing.",
         lambda terms: f"{terms.window}" if terms.window else "",
         lambda terms, text: replace(
             terms, window=_whole(text, LARGEST_WINDOW, "a number of tokens") if text.strip() else None
@@ -151,7 +157,7 @@ def term_lines(
     """Return key, name, value and hint of every assumption and of every source of the figures."""
     change = "enter changes"
     number = f"{runs.number:,.6g}, {runs.origin}"
-    lines: list[tuple[Hashable, str, str, str]] = [(("term", RUNS), "runs a day", number, change)]
+    lines: list[tuple[Hashable, str, str, str]] = [(("term", RUNS), "runs per day", number, change)]
     size = inputs.window.size
     meant = {"window": AS_RECORDED if size is None else f"{AS_RECORDED}, {ON_SCREEN.whole(size)}"}
     for term in TERMS:
@@ -173,8 +179,8 @@ def _rates_line(inputs: ReplayInputs, call: Call) -> tuple[Hashable, str, str, s
     )
     terms = f", {rates.terms}" if rates.terms else ""
     other = inputs.pricing.priced_as(call.model)
-    said += f", the rates of {one_line(other)}" if other else ""
-    return key, f"  {one_line(call.model) or 'a model without a name'}{terms}", said, ""
+    said += f", rates of {one_line(other)}" if other else ""
+    return key, f"  {one_line(call.model) or 'unnamed model'}{terms}", said, ""
 
 
 def _sources(inputs: ReplayInputs) -> Iterator[tuple[Hashable, str, str, str]]:
@@ -183,12 +189,12 @@ def _sources(inputs: ReplayInputs) -> Iterator[tuple[Hashable, str, str, str]]:
     for model, cache in inputs.cache_models.items():
         for terms in sorted(terms for name, terms in first if name == model):
             yield _rates_line(inputs, first[model, terms])
-        yield ("source", "cache", model), "    its prompt cache", cache.title, ""
+        yield ("source", "cache", model), "    prompt cache", cache.title, ""
     window = inputs.window
     size = "unknown" if window.size is None else f"{ON_SCREEN.whole(window.size)} tokens, {window.tokens.known.value}"
     yield ("source", "window"), "context window", f"{size}: {window.source}", ""
     fit = inputs.scale.calibration
-    usual = "usual for the model's family"
+    usual = "typical for the model family"
     fitted = (
         f"× {fit.ratio:.3f}, {ON_SCREEN.plural(fit.calls, 'call')}, ±{ON_SCREEN.share(fit.residual)}"  # noqa: RUF001  a multiplication is meant
         if inputs.scale.known.value == "calibrated"

@@ -33,10 +33,10 @@ RANK_OF_TERMS = 9
 class CostBar(Widget, can_focus=True):
     """Cost bar of three rows. Estimates and projections are qualified; a negative saving is shown as a cost."""
 
-    HELP = """What the session cost as it was recorded, what it would cost with the plan, and the difference.
+    HELP = """Recorded cost of the session, its cost with the plan, and the difference.
 
-    No mark: reported by the provider, or fitted to reported usage.
-    ~ estimated, or projected: about calls that did not happen.  ≥ at least."""
+    No mark: reported by the provider, or calibrated to reported usage.
+    ~ estimated, or projected for calls that did not happen.  ≥ lower bound."""
 
     DEFAULT_CSS = """
     CostBar { height: auto; width: 1fr; }
@@ -88,7 +88,7 @@ class CostBar(Widget, can_focus=True):
         if summary.copied:
             parts.append(LinePiece(Content.styled(f"({summary.copied})", self.get_visual_style("cost--attention")), 3))
         if summary.is_idle:
-            hint = "p and move a limit" if summary.is_on else "press 1, or p and move a limit"
+            hint = "press p and move a limit" if summary.is_on else "press 1, or p and move a limit"
             about = "the plan cuts nothing here" if summary.is_on else "nothing is cut yet"
             longer, shorter = (Content.styled(said, text) for said in (f"{about}: {hint}", hint))
             parts.append(LinePiece(longer, 2, shorter=shorter))
@@ -112,14 +112,16 @@ class CostBar(Widget, can_focus=True):
         text, parts = self.get_visual_style("cost--text"), self._needed(summary)
         if summary.rewrite_usd:
             cost = ON_SCREEN.dollars(summary.rewrite_usd)
-            longer, shorter = (Content.assemble((said, text), cost) for said in ("re-caching costs ", "re-caching "))
+            longer, shorter = (
+                Content.assemble((said, text), cost) for said in ("cache rewrites cost ", "cache rewrites ")
+            )
             parts.append(LinePiece(longer, 5, shorter=shorter))
         if summary.pays_off is not None:
             parts.append(
                 LinePiece(Content.assemble(("breaks even at call ", text), ON_SCREEN.whole(summary.pays_off)), 4)
             )
         elif summary.saved.value is not None:
-            parts.append(LinePiece(Content.styled("never breaks even here", text), 4))
+            parts.append(LinePiece(Content.styled("never breaks even", text), 4))
         return parts
 
     def _saving(self, summary: CostSummary, *, brief: bool = False) -> Content:
@@ -146,7 +148,7 @@ class CostBar(Widget, can_focus=True):
             net = net_words(found.band_low, ON_SCREEN)
             style = self.get_visual_style("cost--lost" if found.band_low < 0 else "cost--saved")
             each = each_words(found.cost_each, ON_SCREEN)
-            longer, shorter = f"{each} to get back: {net}", net
+            longer, shorter = f"{each} to recover: {net}", net
             pieces.append(LinePiece(Content.styled(longer, style), 3, shorter=Content.styled(shorter, style)))
         meant, briefly = (Content.styled(said, self.get_visual_style("cost--text")) for said in NEEDED_PHRASES)
         return [*pieces, LinePiece(meant, RANK_OF_TERMS, shorter=briefly)]
@@ -188,7 +190,7 @@ class CostBar(Widget, can_focus=True):
         from inspector.report.monthly_saving import daily_saving, monthly_saving, runs_a_day
         from inspector.report.uncertainty import HOLDS
 
-        runs, hint = f"at {runs_a_day(summary.runs)}", Content.styled("z d: runs a day", text)
+        runs, hint = f"at {runs_a_day(summary.runs)}", Content.styled("z d: runs per day", text)
         # An assumed number of runs is always shown next to its projection.
         is_assumed = summary.runs.is_assumed
         shorter = runs.removeprefix("at ") if is_assumed else runs.removesuffix(f", {summary.runs.origin}")

@@ -81,11 +81,11 @@ def _cleared(key: tuple[int, int], call: int, each: Compaction) -> FigureRow:
 def _compaction(each: CompactionForecast, boundary: Boundary | None) -> FigureRow:
     effect = None if boundary is None else boundary.effect
     sizes = {} if effect is None else {"removed": len(effect.removed), "kept": len(effect.kept)}
-    reached = "as it was" if each.reached_at == each.call else ""
+    reached = "as recorded" if each.reached_at == each.call else ""
     if each.asked_for:
-        reached = "asked for"
+        reached = "requested"
     elif each.reached_at is None:
-        reached = "never here" if each.until is None else f"not before {each.until + 1}"
+        reached = "never" if each.until is None else f"not before {each.until + 1}"
     elif not reached:
         reached = ON_SCREEN.whole(each.reached_at + 1)
     saved = each.saved_usd
@@ -117,8 +117,8 @@ def _trigger(each: CompactionForecast) -> Cell:
         return figure_cell(each.trigger_tokens, ON_SCREEN.whole, ON_SCREEN.short)
     return figure_cell(
         each.trigger_tokens,
-        lambda tokens: f"noted {ON_SCREEN.whole(tokens)}",
-        lambda tokens: f"noted {ON_SCREEN.short(tokens)}",
+        lambda tokens: f"logged {ON_SCREEN.whole(tokens)}",
+        lambda tokens: f"logged {ON_SCREEN.short(tokens)}",
     )
 
 

@@ -70,9 +70,9 @@ FIRST_TOTALS: Final = ("cost_usd", "peak_prompt_tokens")
 HOOK: Final = "hook"
 """Row key of the hook's trims."""
 ABOUT_HOOK: Final = (
-    "What `inspector hook` left out of results before the agent got them, estimated from characters, each result once: "
-    "no part of any figure above. The session was recorded with the results as they were trimmed. "
-    "`inspector hook stats` lists every trim."
+    "Text that `inspector hook` cut from results before the agent received them, estimated from characters, each "
+    "result counted once. It is not part of the figures above, because the session was recorded with the trimmed "
+    "results. `inspector hook stats` lists every trim."
 )
 
 _TOTAL_COLUMNS: Final = (
@@ -153,18 +153,18 @@ def section_title(section: CostSection, sheet: CostSheet | None) -> str:
         case CostSection.TOTALS:
             return "Totals over all calls" + ("" if is_plan else ", nothing cut")
         case CostSection.PARTS:
-            return "What fills the prompts" + (", under the plan" if is_plan else ", nothing cut")
+            return "Content of the prompts" + (", with the plan" if is_plan else ", nothing cut")
         case CostSection.TIERS:
-            return "What the plan's parts did, changed blocks of all"
+            return "Effect of each part of the plan"
         case CostSection.RESULTS:
-            return "Results that cost most to resend"
+            return "Results with the highest resend cost"
         case CostSection.COMPACTIONS:
-            said = " under the plan, no part of any total" if is_plan else ""
-            return f"Recorded compactions{said} · ⏎ to its row" + ("" if is_plan else ", g c there to the next")
+            said = " with the plan, not in the totals" if is_plan else ""
+            return f"Recorded compactions{said} · ⏎ goes to its row" + ("" if is_plan else ", then g c to the next")
         case CostSection.FORECAST:
             return "Forecast" + ("" if is_plan else ", nothing cut")
         case CostSection.ASSUMPTIONS:
-            return "Assumptions, and where the figures come from"
+            return "Assumptions and sources"
 
 
 def default_sorting(section: CostSection) -> Sorting:
@@ -213,14 +213,14 @@ def _section_table(section: CostSection, sheet: CostSheet, rows: Rows, terms: Ta
 
 def empty_section_text(section: CostSection, sheet: CostSheet) -> tuple[str, str]:
     """Return the text for an empty section and its explanation, which may be empty."""
-    touched = "the plan changes nothing yet" if sheet.is_recorded else "the plan touches no result"
+    touched = "the plan changes nothing yet" if sheet.is_recorded else "the plan changes no result"
     words = {
-        CostSection.TIERS: (touched, "what each of its parts cuts and saves would stand here"),
+        CostSection.TIERS: (touched, "shows cuts and savings of each part of the plan"),
         CostSection.RESULTS: ("no tool result was sent", ""),
-        CostSection.COMPACTIONS: ("no compaction was recorded", "what one removed and kept would stand here"),
-        CostSection.FORECAST: ("nothing can be projected without a price", "the assumptions name one"),
+        CostSection.COMPACTIONS: ("no compaction was recorded", "shows removed and kept blocks of each compaction"),
+        CostSection.FORECAST: ("no projection without a price", "set a model or rates in the assumptions"),
     }
-    return words.get(section, ("there are no figures here", ""))
+    return words.get(section, ("no figures here", ""))
 
 
 def term_table(terms: tuple[tuple[Hashable, str, str, str], ...]) -> Table:
@@ -268,7 +268,7 @@ def _models(sheet: CostSheet) -> Iterator[FigureRow]:
         sides.append({each.model: (each, text) for each, text in zip(found, amounts, strict=True)})
     for model, (before, written) in sides[0].items():
         after, text = sides[1][model]
-        name = f"  {one_line(model) or 'model not named'}"
+        name = f"  {one_line(model) or 'unnamed model'}"
         cells = {
             "name": Cell(f"{name}, {ON_SCREEN.plural(before.calls, 'call')}", name, style="table--name"),
             "before": number_cell(written, "", before.cost),
@@ -285,10 +285,10 @@ def _beside(sheet: CostSheet) -> Iterator[FigureRow]:
     for each in sheet.beside:
         name = f"{one_line(each.purpose)}, {ON_SCREEN.plural(each.calls, 'request')}"
         price = _cell(Figure(each.cost, HowKnown.EXACT), "$")
-        cells = {"name": Cell(f"beside: {name}", f"beside: {one_line(each.purpose)}", style="table--name")}
+        cells = {"name": Cell(f"side: {name}", f"side: {one_line(each.purpose)}", style="table--name")}
         yield FigureRow(("beside", each.purpose), {**cells, "before": price, "after": price})
     if sheet.beside:
-        cells = {"name": Cell("cost with these", style="table--name")}
+        cells = {"name": Cell("cost with side requests", style="table--name")}
         for side, cost in (("before", sheet.baseline.figures.cost_usd), ("after", sheet.planned.figures.cost_usd)):
             together = ON_SCREEN.sum_of_dollars([cost.value, *(each.cost for each in sheet.beside)])
             cells[side] = _cell(Figure(together, cost.known, cost.is_lower_bound), "$")
@@ -364,7 +364,7 @@ def _plan_totals(sheet: CostSheet) -> list[FigureRow]:
         style = "" if not entry.saves else "table--lost" if (each.value or 0) < 0 else "table--saved"
         cell = _cell(Figure(each.value, each.known), each.unit, style)
         if entry is pays_off and each.value is None:
-            cell = Cell("never here", style="table--faint")
+            cell = Cell("never", style="table--faint")
         found.append(FigureRow(entry.explained, {"name": Cell(_label(entry), style="table--name"), "after": cell}))
     return found
 
@@ -447,7 +447,7 @@ def _ahead(sheet: CostSheet) -> list[FigureRow]:
         found.append(_band_row(sheet, ("next", "calls"), name, ahead.cost))
         last = ahead.baseline_prompt_tokens if sheet.is_recorded else ahead.plan_prompt_tokens
         cells = {
-            "name": Cell("  last prompt then"),
+            "name": Cell("  last prompt"),
             "before": _projected(ahead.baseline_prompt_tokens, ON_SCREEN.short(ahead.baseline_prompt_tokens.middle)),
             "after": _projected(ahead.plan_prompt_tokens, ON_SCREEN.short(ahead.plan_prompt_tokens.middle)),
             "band": Cell(" to ".join(ON_SCREEN.short(end) for end in (last.low, last.high)), style="table--faint"),
@@ -479,7 +479,7 @@ def _this_run_net(sheet: CostSheet, runs: RunProjection, recovered: float) -> Fi
     return FigureRow(
         NET,
         {
-            "name": Cell("  net, with needed text got back"),
+            "name": Cell("  net of recoveries"),
             "after": figure_cell(Figure(cost, HowKnown.ESTIMATED), partial(_beside_saving, sheet)),
             "saved": figure_cell(
                 saved, ON_SCREEN.dollars, style="table--lost" if runs.per_run.saving.middle < 0 else "table--saved"

@@ -57,7 +57,7 @@ if TYPE_CHECKING:
 
 SECTIONS = tuple(CostSection)
 
-NOTHING_TO_EXPLAIN = "there is no figure here to explain"
+NOTHING_TO_EXPLAIN = "no figure to explain here"
 
 _OF_PROMPTS = (CostSection.PARTS, CostSection.TIERS, CostSection.RESULTS)
 """Sections of prompt tokens, which differ from the local counts in the timeline."""
@@ -68,12 +68,11 @@ class CostFigures(FigureTable):
 
     TITLE_IN_HELP = "Figures"
 
-    HELP = """Every figure the replay knows, in seven sections. Below stands how the one under the cursor is calculated;
-    E shows all of it. Of a recorded compaction it says what was removed and kept, and enter goes to its row.
-    ~ stands before what is estimated or projected, ≥ before what is at least so much.
-    Assumptions can be changed: how many runs a day and days a month, how many calls more, what prices are multiplied
-    by, as which model or at which rates calls are priced, which prompt cache serves them, how large the window is. The
-    command line has the same as options of report and compare."""
+    HELP = """Every figure of the replay, in seven sections. The pane below shows the calculation of the one under the
+    cursor, E all of it. For a recorded compaction it shows the removed and kept blocks, and enter goes to its row. ~
+    marks estimates and projections, ≥ lower bounds. The assumptions can be changed: runs per day and days per month,
+    number of further calls, price factor, model or rates for pricing, prompt cache, context window. `inspector report`
+    and `inspector compare` have the same as options."""
 
     BINDINGS: ClassVar[list[BindingType]] = bindings(COSTS_FIGURES)
 
@@ -121,7 +120,7 @@ class CostsScreen(AnalysisScreen):
             yield ChoiceStrip()
             yield CostFigures(id="figures")
             yield Placeholder()
-        with Pane("How this is calculated", id="how-pane"):
+        with Pane("Calculation", id="how-pane"):
             yield Calculation(id="how", markup=False)
         yield StatusBar()
 
@@ -207,7 +206,7 @@ class CostsScreen(AnalysisScreen):
     @on(Calculation.HeightChanged)
     def _say_what_is_cut(self) -> None:
         pane, taken = self.query_one("#how-pane", Pane), self.query_one(Calculation).size.height
-        subtitle(pane, "E shows all of it" if taken > pane.content_size.height else "")
+        subtitle(pane, "E explains in full" if taken > pane.content_size.height else "")
 
     def _text(self) -> Content:
         explanation, sheet, rows = self._explanation(), self.sheet, self.controller.rows
@@ -232,7 +231,7 @@ class CostsScreen(AnalysisScreen):
 
     def _about_term(self, key: Hashable) -> str:
         if key == ("term", RUNS):
-            return "How many sessions like this one run in a day."
+            return "Number of sessions like this one per day."
         term = _term(key)
         if term is not None:
             return term.help
@@ -245,7 +244,7 @@ class CostsScreen(AnalysisScreen):
             return "The plan changed none of these."
         # The column may be too narrow, so show the full value here.
         said = f"{row.cells['name'].text.strip()}: {row.cells['value'].text}"
-        return f"{said}\nWhere the figures come from; the assumptions above change it."
+        return f"{said}\nA source of the figures; the assumptions above override it."
 
     @on(ChoiceStrip.Chosen)
     def _chosen(self, event: ChoiceStrip.Chosen) -> None:
@@ -311,18 +310,18 @@ class CostsScreen(AnalysisScreen):
 
     def action_ask_runs(self) -> None:
         """Open the dialog for the number of such sessions per day."""
-        self.run_dialog(self._ask_runs(), "ask for runs a day")
+        self.run_dialog(self._ask_runs(), "set the runs per day")
 
     async def _ask_runs(self) -> None:
         shown = f"{self.controller.runs_per_day.number:g}"
-        dialog = ValueDialog("Runs a day", "How many sessions like this one run in a day.", shown, problem_with_runs)
+        dialog = ValueDialog("Runs per day", "Number of sessions like this one per day.", shown, problem_with_runs)
         answer = await self.app.push_screen_wait(dialog)
         if answer is not None:
             self.controller.set_runs(float(answer.replace(",", "")))
             self.show_outcome()
 
     def _ask(self, term: Term) -> None:
-        self.run_dialog(self._ask_term(term), "ask for an assumption")
+        self.run_dialog(self._ask_term(term), "change the assumption")
 
     async def _ask_term(self, term: Term) -> None:
         def problem(text: str) -> str:

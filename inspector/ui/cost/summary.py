@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from inspector.ui.outcome import Outcome
 
 
-HOW_TO_PRICE = "$ g a prices it as another model"
+HOW_TO_PRICE = "$, then g a, prices it as another model"
 
 
 def billed_before(copied: int, calls: int) -> str:

@@ -155,7 +155,7 @@ def _beside(spending: Spending) -> Iterator[Said]:
     extra = ON_SCREEN.sum_of_dollars(spending.beside)
     if extra is not None and ON_SCREEN.dollars(extra).strip("$0.,"):
         cost = (f"+{ON_SCREEN.dollars(extra)}", _FIGURE)
-        yield Said((cost, (" beside the conversation", _TEXT)), RANK_OF_BESIDE, (cost, (" beside", _TEXT)))
+        yield Said((cost, (" for side requests", _TEXT)), RANK_OF_BESIDE, (cost, (" side requests", _TEXT)))
 
 
 def _cells(*line: Said) -> int:
@@ -196,8 +196,8 @@ def _missed(misses: CacheMisses | None) -> Line:
         Said(((f"{row.cause.short} ", _TEXT), _cost_of(row)), place)
         for place, row in enumerate(causes[:CAUSES_TOLD], start=2)
     )
-    key = ((KEY_OF_MISSES, _FIGURE), (" says why", _TEXT))
-    recached = Said(((f"{ON_SCREEN.short(told.tokens)} tokens re-cached", _TEXT),), RANK_OF_TOKENS)
+    key = ((KEY_OF_MISSES, _FIGURE), (" cost drivers", _TEXT))
+    recached = Said(((f"{ON_SCREEN.short(told.tokens)} tokens rewritten", _TEXT),), RANK_OF_TOKENS)
     return (*of_all, *each, recached, Said(key, RANK_OF_TOKENS + 1, right=True))
 
 
@@ -223,7 +223,7 @@ def _carried(spending: Spending) -> Line:
         return ()
     first = found[0]
     shorter = None if first.shorter is None else (("most: ", _TEXT), *first.shorter)
-    found[0] = first._replace(said=(("resent most: ", _TEXT), *first.said), shorter=shorter)
+    found[0] = first._replace(said=(("largest resends: ", _TEXT), *first.said), shorter=shorter)
     if spending.heaviest:
         key = (KEY_OF_CARRIED, _FIGURE)
         said = (key, (" lists all, ", _TEXT), (KEY_OF_LARGEST, _FIGURE), (" the largest result", _TEXT))
@@ -237,7 +237,7 @@ def _brief_carried(carried: Line) -> Line:
         return carried
     first = carried[0]
     key = ((" (", _TEXT), (KEY_OF_CARRIED, _FIGURE), ("): ", _TEXT))
-    said = (("resent most", _TEXT), *key, *first.said[1:])
+    said = (("largest resends", _TEXT), *key, *first.said[1:])
     shorter = None if first.shorter is None else (("most", _TEXT), *key, *first.shorter[1:])
     return (first._replace(said=said, shorter=shorter), *carried[1:-1])
 
@@ -272,9 +272,9 @@ def _plan(best: BestPlan | None, *, is_searching: bool) -> Line:
     takes = (
         (" ", _TEXT),
         (KEY_OF_TAKING, _FIGURE),
-        (" takes it, ", _TEXT),
+        (" uses it, ", _TEXT),
         (KEY_OF_COMPARE, _FIGURE),
-        (" says why", _TEXT),
+        (" explains", _TEXT),
     )
     short_takes = ((" (", _TEXT), (KEY_OF_TAKING, _FIGURE), (" ", _TEXT), (KEY_OF_COMPARE, _FIGURE), (")", _TEXT))
     if best.best is not None:
@@ -289,7 +289,7 @@ def _plan(best: BestPlan | None, *, is_searching: bool) -> Line:
     if is_searching:
         return (Said(((SEARCHING, _TEXT),), 1),)
     if not best.is_complete:
-        return (Said((("too long to try every plan here ·", _TEXT), *key), 1, (("plans:", _TEXT), *short_key)),)
+        return (Said((("session too long to try every plan ·", _TEXT), *key), 1, (("plans:", _TEXT), *short_key)),)
     if best.most is None:
         return (Said((("no plan saves anything here ·", _TEXT), *key), 1, (("no plan saves", _TEXT), *short_key)),)
     needed = needed_words(best.most.needed, ON_SCREEN)

@@ -119,7 +119,7 @@ class ValueDialog(Dialog[str | None]):
         self._remark = remark
 
     def compose(self) -> ComposeResult:
-        with framed(self._title, ("enter sets", "answer"), ("esc cancels", "screen.cancel")):
+        with framed(self._title, ("enter applies", "answer"), ("esc cancels", "screen.cancel")):
             yield Static(Content(self._help), classes="dialog-help", markup=False)
             yield Input(self._value, select_on_focus=True)
             yield Static(Content(""), classes="dialog-problem", markup=False)

@@ -53,7 +53,7 @@ class Picker(Dialog[str | None]):
         title: str,
         choices: Sequence[DialogChoice],
         *,
-        verb: str = "takes it",
+        verb: str = "selects",
         hint: str = "filter",
         typed: Callable[[str], DialogChoice | None] | None = None,
     ) -> None:
@@ -102,7 +102,7 @@ class Picker(Dialog[str | None]):
         self._explain(0)
 
     def _explain(self, place: int) -> None:
-        text = self._shown[place].help if place < len(self._shown) else "nothing here is called that"
+        text = self._shown[place].help if place < len(self._shown) else "no match"
         self.query_one("#picker-help", Static).update(Content(safe_text(text)))
 
     @on(Input.Changed)

@@ -100,7 +100,7 @@ class SaveDialog(Dialog[tuple[int, Path] | None]):
         # A browser chooses the folder itself. The folder is shown separately because a long line only shows its end.
         remark = "" if self.app.is_web else f"in {display_path(path.parent)}"
         if is_file(path):
-            remark = f"replaces {path}"
+            remark = f"overwrites {path}"
         below = self.query_one(".dialog-problem", Static)
         below.set_class(not problem, "-remark")
         below.update(Content(f"that {problem}" if problem else remark))

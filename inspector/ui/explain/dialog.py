@@ -36,7 +36,7 @@ MEANINGS = {
     "exact": "exact: reported by the provider, or counted in the file",
     "calibrated": "calibrated: fitted to reported usage",
     "estimated": "estimated: local estimate or default",
-    "projected": "projected: about calls that did not happen",
+    "projected": "projected: for calls that did not happen",
 }
 """Explanation of each confidence, as a full line."""
 
@@ -75,7 +75,7 @@ def explanation_content(explanation: Explanation, *, in_lines: bool) -> Content:
         Content.styled(f"{explanation.formula[:1].upper()}{explanation.formula[1:]}.", "bold"),
         Content.styled(f"{MEANINGS[explanation.known.value]}.", ""),
         *([given] if numbered else []),
-        Content.styled(f"From: {one_line(explanation.source)}.", FAINT),
+        Content.styled(f"Source: {one_line(explanation.source)}.", FAINT),
         *([Content.styled(f"{REPLAY_CAVEAT}.", FAINT)] if in_lines else []),
     ]
     return Content("\n").join(parts)
@@ -98,7 +98,7 @@ LEAST_ROWS = 6
 class ExplainedFigures(FigureTable):
     """Table of the explained figures."""
 
-    HELP = "The figures that were on the screen; below, how the one under the cursor is calculated."
+    HELP = "Figures from the screen. Below is the calculation of the one under the cursor."
 
 
 class ExplainScreen(Dialog[None]):
@@ -128,7 +128,7 @@ class ExplainScreen(Dialog[None]):
 
     def compose(self) -> ComposeResult:
         with framed(
-            "How this is calculated",
+            "Calculation",
             *([("↑↓ another figure", "")] if len(self._figures) > 1 else []),
             ("esc closes", "dismiss"),
         ):

@@ -38,16 +38,16 @@ if TYPE_CHECKING:
 _COST_NAMES: Final = {
     "cost_usd": "cost with the plan",
     "saved_usd": "saved",
-    "saved_share": "saved, of the cost",
+    "saved_share": "saved share of the cost",
     "saved_tokens": "saved tokens",
     "break_usd": "cost of changes",
     "break_even_call": "breaks even at call",
-    "usd_per_day": "saved a day",
-    "usd_per_month": "saved a month",
+    "usd_per_day": "saved per day",
+    "usd_per_month": "saved per month",
     "breaks": "prompts changed by the plan",
     "prompt_tokens": "prompt tokens",
     "peak_prompt_tokens": "largest prompt",
-    "cache_read_share": "cache reads, of the prompts",
+    "cache_read_share": "cache reads, share of prompts",
 }
 
 
@@ -100,11 +100,11 @@ def _of_block(outcome: Outcome, block: int) -> tuple[Explained, ...]:
     differences = results_by_difference(outcome.inputs)
     tallies = Breakdown(outcome.baseline, replay)
     is_fitted = outcome.inputs.scale.known is HowKnown.CALIBRATED
-    scale = "fitted to reported usage" if is_fitted else "scaled to the model"
+    scale = "calibrated to reported usage" if is_fitted else "scaled to the model"
     return (
         Explained(f"tokens of this row, {LOCAL_ESTIMATE}", counted_explanation(replay, state, block)),
         Explained(f"  in the prompt, {scale}", block_explanation(replay, state, block, differences)),
-        Explained("what resending it cost", resent_explanation(tallies.block(block), replay, differences)),
+        Explained("cost of resending it", resent_explanation(tallies.block(block), replay, differences)),
         *_of_prompts(outcome),
     )
 
@@ -131,7 +131,7 @@ def _of_prompts(outcome: Outcome) -> tuple[Explained, ...]:
 
 
 def _of_overhead(outcome: Outcome) -> Explained:
-    return Explained("system prompt and tools, fitted to all calls", overhead_explanation(outcome.inputs))
+    return Explained("system prompt and tools, calibrated over all calls", overhead_explanation(outcome.inputs))
 
 
 def _of_plan(outcome: Outcome) -> tuple[Explained, ...]:

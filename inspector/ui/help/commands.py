@@ -114,7 +114,7 @@ def named_command(node: AnyApp | Screen[Any], action: UserAction[Any], keys: str
     """Build the command of an action that has its own palette name."""
     named = action.named
     if named is None:
-        raise AssertionError(f"{action.name} has no name of its own")
+        raise AssertionError(f"{action.name} has no palette name")
     title = named.title if isinstance(named.title, str) else named.title(node)
     return PaletteCommand(
         title, named.text, partial(_run, node.app, action, node), keys, f"{action.label} {action.also}"

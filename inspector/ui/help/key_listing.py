@@ -108,9 +108,7 @@ def _merged(rows: Iterable[HelpRow]) -> tuple[HelpRow, ...]:
     for row in rows:
         if merged and row.keys and not row.is_in_menu and (family := _family(row)) and family == _family(merged[-1]):
             first = merged[-1].keys.split("…")[0]
-            merged[-1] = merged[-1]._replace(
-                keys=f"{first}…{row.keys}", text=merged[-1].text.replace(" 1 ", " of that number ")
-            )
+            merged[-1] = merged[-1]._replace(keys=f"{first}…{row.keys}", text=merged[-1].text.replace(" 1 ", " N "))
         else:
             merged.append(row)
     return tuple(merged)
@@ -204,7 +202,7 @@ GROUPS: Final = {
     "Go to": ("call", "timeline", "session", "pane", "rows.next-match", "rows.previous-match", MENU_OF_JUMPS),
     "Rows and text": ("rows", "detail", "chart", "menu.view", "menu.read"),
     "Plan": ("plan", "strategy", "slider", "menu.files"),
-    "Look closer": ("study", "cost", "costs", "composition", "compare", "misses", "marks"),
+    "Analysis": ("study", "cost", "costs", "composition", "compare", "misses", "marks"),
 }
 """Groups of the help after the focused pane's, with their names and name prefixes. The last group has the rest."""
 LAST_GROUP: Final = "Program"
@@ -213,7 +211,7 @@ GROUP_OF_PANE: Final = {
     "Detail": "Rows and text",
     "Context": "Go to",
     "Plan": "Plan",
-    "Cost": "Look closer",
+    "Cost": "Analysis",
 }
 """Group shown together with a focused pane of the main screen, by the start of the pane's title."""
 

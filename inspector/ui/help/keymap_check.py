@@ -28,13 +28,13 @@ def problems_with_keymap(keymap: Mapping[str, str]) -> list[str]:
         if name not in BY_NAME:
             near = get_close_matches(name, sorted(BY_NAME), n=1)
             meant = f"did you mean {near[0]}?" if near else "docs/keys.md lists the names"
-            problems.append(f"nothing is called {name}; {meant}")
+            problems.append(f"unknown action {name}; {meant}")
             continue
         for key in (each.strip() for each in keys.split(",")):
             if not is_key(key):
-                problems.append(f"{name}: {key!r} is no key; write f5, ctrl+k, shift+left, or one character")
+                problems.append(f"{name}: {key!r} is not a key; use f5, ctrl+k, shift+left, or one character")
             elif taken := _taken_from(name, key, keymap):
-                problems.append(f"{name}: {key} did {taken} until now; give that another key")
+                problems.append(f"{name}: {key} is already the key of {taken}; give that another key")
     return problems
 
 

@@ -27,36 +27,42 @@ if TYPE_CHECKING:
 
 SIGNS = (
     ("█", "tokens sent"),
-    ("░", "tokens the plan cut away"),
-    ("╌", "recorded, but not in this call's prompt: removed by a compaction, another thread, or still to come"),
-    ("▶", "the row the cursor is on"),
+    ("░", "tokens cut by the plan"),
+    ("╌", "recorded but not in this call's prompt: removed by a compaction, in another thread, or later"),
+    ("▶", "row under the cursor"),
     (
         "S U A T R",
-        "who speaks: system, user, assistant, its thinking, a tool's result; R! is an error, · was never sent",
+        "role: system, user, assistant, thinking, tool result; R! is an error, · was never sent",
     ),
-    ("▸ ▾ •", "a message that is folded, one that is unfolded, a row that is pinned"),
+    ("▸ ▾ •", "folded message, unfolded message, pinned row"),
     (
         "─ ! ░ * •",
-        "the session from top to bottom, right of the rows: compactions and rewinds, most errors, cuts, matches, pins",
+        "map of the session, right of the rows: compactions and rewinds, errors, cuts, matches, pins",
     ),
-    ("▲ △ ◇", "in the chart: a compaction, where the plan first cuts, the call of the row the cursor is on"),
-    (" ".join(mark.glyph for mark in MARKS), f"cache misses, by why: {', '.join(mark.label for mark in MARKS)}"),
-    ("FOLLOW", "new rows are gone to as they come; end turns it on, any move off"),
-    ("~", "estimated, or projected: about calls that did not happen; without it reported, or fitted to reported usage"),
-    ("≥", "at least: nothing tells how long some response was"),
-    ("cache misses", "calls that read less from the provider's cache than they could have; each says why"),
-    ("extra", "what a cache miss cost beyond what reading from the cache would have cost"),
-    ("re-cached", "tokens that the cache held and that were sent and written again"),
+    ("▲ △ ◇", "in the chart: compaction, first cut of the plan, call of the row under the cursor"),
+    (" ".join(mark.glyph for mark in MARKS), f"cache misses by cause: {', '.join(mark.label for mark in MARKS)}"),
+    ("FOLLOW", "the cursor follows new rows; end turns it on, any move turns it off"),
+    (
+        "~",
+        "estimated, or projected for calls that did not happen; without it reported, or calibrated to reported usage",
+    ),
+    ("≥", "lower bound: the length of a response is unknown"),
+    ("cache misses", "calls that read less from the provider's cache than possible, each with its cause"),
+    ("extra", "cost of a cache miss in excess of a cache read"),
+    ("rewritten", "tokens that were in the cache, but were sent and written again"),
     ("token-calls", "tokens, counted once for every call that sends them"),
-    ("tier", "what a tool's result is for: data, search, an action, a confirmation; each has a limit of its own"),
-    ("re-caching", "what sending again costs after the plan changed a prompt before its end; within the saving"),
+    ("tier", "purpose of a tool's results: data, search, action, confirmation; each tier has its own limit"),
+    (
+        "cache rewrites",
+        "cost of sending text again after the plan changed a prompt before its end; already included in the saving",
+    ),
     (
         "needed cut text",
-        "later calls that used what only a cut text said: the old text of an edit, a repeated read, a path, a word",
+        "later calls that used text found only in the cut part: old text of an edit, a repeated read, a path, a word",
     ),
-    ("applied", "the first call a plan changes; one that was never applied changes none"),
-    ("net", "what a plan saves, less what getting back the cut text that later calls needed would cost"),
-    ("breaks even", "the call from which the plan has cost less in all, and stays cheaper to the end"),
+    ("applied", "first call the plan changes; a plan that was never applied changes none"),
+    ("net", "saving minus the cost of recovering the cut text that later calls needed"),
+    ("breaks even", "first call from which the plan costs less in total, until the end"),
 )
 
 KEYS_WIDTH = 16
@@ -93,14 +99,14 @@ class HelpScreen(Dialog[None]):
         with VerticalScroll(classes="dialog section", id="help") as box:
             box.border_title = Content("Help")
             box.border_subtitle = key_words(
-                ("pgdn reads on", ""),
+                ("pgdn scrolls", ""),
                 ("ctrl+p finds any command", "palette"),
                 ("esc closes", "dismiss"),
             )
             # Signs on the current screen come before the keys of other parts.
             for group in self._groups[:1]:
                 yield from self._group(group)
-            yield from self._part("Signs and words", "", SIGNS)
+            yield from self._part("Signs and terms", "", SIGNS)
             for group in self._groups[1:]:
                 yield from self._group(group)
 

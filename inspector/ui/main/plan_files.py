@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 async def add_strategy(app: App[Any], controller: SessionController) -> bool:
-    """Prompt for a strategy and append it to the plan, switched on, or replace the plan by a ready plan.
+    """Prompt for a strategy and append it to the plan, switched on, or replace the plan by a built-in plan.
 
     Returns:
         True if a strategy was added.
@@ -43,7 +43,7 @@ async def add_strategy(app: App[Any], controller: SessionController) -> bool:
 
 
 async def open_plan(app: App[Any], controller: SessionController) -> None:
-    """Prompt for a saved plan, a ready plan or a plan file, and make it the current plan."""
+    """Prompt for a saved plan, a built-in plan or a plan file, and make it the current plan."""
     from inspector.ui.dialogs.picker import Picker
     from inspector.ui.plan.choices import file_choice, ready_choices, saved_choices
     from inspector.ui.plan.saved_plans import saved_plans

@@ -125,7 +125,7 @@ class PlanPane(SessionPane):
         elif found is not None and found.best is not None:
             plan_files.use_plan(controller, found.best.plan)
         elif found is not None and found.is_complete:
-            self.tell("no plan is certain to save; c compares them")
+            self.tell("no plan saves for sure; c compares them")
         elif plan.strategies:
             self.tell("no search for a better plan while one is on; c compares all plans")
         else:
@@ -220,7 +220,7 @@ class PlanPane(SessionPane):
         self.add()
 
     def add(self) -> None:
-        """Choose a strategy and append it to the plan, switched on, or replace the plan by a ready plan."""
+        """Choose a strategy and append it to the plan, switched on, or replace the plan by a built-in plan."""
         self.run_dialog(self._add(), "choose a strategy")
 
     async def _add(self) -> None:
@@ -228,7 +228,7 @@ class PlanPane(SessionPane):
             await self._show_at_once(len(self.controller.plan.entries) - 1)
 
     def open_other(self) -> None:
-        """Replace the plan by a saved plan, a ready plan or one from a file."""
+        """Replace the plan by a saved plan, a built-in plan or one from a file."""
         self.run_dialog(plan_files.open_plan(self.app, self.controller), "open a plan")
 
     def save(self) -> None:

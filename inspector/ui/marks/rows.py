@@ -24,19 +24,19 @@ RULE_COLUMNS: Final = (
     Column("rule", "rule", 25, is_text=True, falls=False),
     Column("read", "read", 11),
     Column("written", "written", 10),
-    Column("uncached", "neither", 9, rank=2),
-    Column("cost", "prompts cost", 12),
-    Column("about", "marks stand behind", 20, 60, is_text=True, falls=False, rank=3),
+    Column("uncached", "uncached", 9, rank=2),
+    Column("cost", "prompt cost", 12),
+    Column("about", "breakpoints after", 20, 60, is_text=True, falls=False, rank=3),
 )
 
 MARK_COLUMNS: Final = (
-    Column("mark", "", 12, 14, is_text=True, falls=False),
+    Column("mark", "", 15, 17, is_text=True, falls=False),
     Column("tokens", "tokens before", 10, 13, short="before"),
     Column("kept", "entry", 14, 24, is_text=True, falls=False),
     Column("number", "#", 6, falls=False, rank=3),
     Column("who", "who", 3, is_text=True, falls=False, rank=4),
     Column("tool", "tool", 8, 14, is_text=True, falls=False, rank=5),
-    Column("what", "behind", 12, 200, is_text=True, falls=False, rank=1),
+    Column("what", "after", 12, 200, is_text=True, falls=False, rank=1),
 )
 
 
@@ -55,7 +55,7 @@ def _replayed(found: CacheBreakpoints) -> FigureRow:
         "rule": Cell(name, style="table--name", order=""),
         **{key: _tokens(int(column[takes].sum()), known) for key, column in columns.items()},
         "cost": figure_cell(found.replayed_usd, ON_SCREEN.dollars),
-        "about": Cell("what was reported, or is expected", style="table--faint", order=""),
+        "about": Cell("reported or expected", style="table--faint", order=""),
     }
     return FigureRow(REPLAYED, cells, is_first=True)
 
@@ -88,7 +88,7 @@ def mark_table(found: CacheBreakpoints, rule: BreakpointUsage, call: int, rows: 
         prompt = found.replay.history.prompt(call)
         block = int(prompt[entry - 1]) if entry else NOWHERE
         cells = {
-            "mark": Cell("earlier mark", style="table--faint", order=float(entry)),
+            "mark": Cell("earlier entry", style="table--faint", order=float(entry)),
             "tokens": _tokens(read, known),
             "kept": Cell("read from here", "read", "table--saved", order="read"),
             **_place(block, rows),
@@ -115,7 +115,7 @@ def _mark(number: int, mark: CacheBreakpoint, entry: int, minimum: int, known: H
         is_held = mark.blocks < entry
         kept = Cell("held" if is_held else "written", order="held" if is_held else "written")
     cells = {
-        "mark": Cell(" ".join(filter(None, (f"mark {number}", mark.lifetime))), order=float(number)),
+        "mark": Cell(" ".join(filter(None, (f"breakpoint {number}", mark.lifetime))), order=float(number)),
         "tokens": _tokens(mark.tokens, known),
         "kept": kept,
         **_place(mark.block, rows),
@@ -141,7 +141,7 @@ def told_of_call(found: CacheBreakpoints, rule: BreakpointUsage, call: int) -> s
     read, written, uncached = (int(column[call]) for column in (rule.read, rule.written, rule.uncached))
     said = [f"reads {ON_SCREEN.short(read)}", f"writes {ON_SCREEN.short(written)}"]
     if uncached:
-        said.append(f"neither {ON_SCREEN.short(uncached)}")
+        said.append(f"uncached {ON_SCREEN.short(uncached)}")
     at = f"at call {ON_SCREEN.whole(call + 1)} of {ON_SCREEN.whole(count)}"
     return f"{rule.rule.label} {at}: {', '.join(said)} of {ON_SCREEN.short(read + written + uncached)}"
 

@@ -33,39 +33,41 @@ if TYPE_CHECKING:
     from inspector.ui.controller.host_protocols import IsCancelled, Post
     from inspector.ui.controller.session import SessionController
 
-NO_CALL: Final = PlaceholderText("no call was made yet", ("Marks stand in the prompts of calls.",))
+NO_CALL: Final = PlaceholderText("no calls yet", ("Calls have cache breakpoints in their prompts.",))
 NO_MARKS: Final = PlaceholderText(
-    "caches without marks",
+    "caches without breakpoints",
     (
-        "The providers of these models keep what they choose, or nothing.",
-        "No part of a request says where: there is nothing to place.",
+        "The providers of these models decide which prefixes to cache, if any.",
+        "Requests do not control it, so there are no breakpoints to place.",
     ),
 )
 """Shown in place of the rules."""
 
-UNKNOWN_MARKS: Final = PlaceholderText("marks are not recorded", ("Rules say where they would stand: move to one.",))
+UNKNOWN_MARKS: Final = PlaceholderText("no recorded breakpoints", ("Select a rule to see its breakpoints.",))
 NEXT_ROW: Final = PlaceholderText(
-    "the requests' marks are the next row", ("They are recorded: move down to see where they stand.",)
+    "see the next row for the recorded breakpoints", ("Move down to see their positions.",)
 )
 NONE_ASKED: Final = PlaceholderText(
-    "requests without marks",
-    ("They are recorded, and ask for no cache entry.", "Rules say where marks would stand: move to one."),
+    "requests without breakpoints",
+    ("The recorded requests create no cache entry.", "Select a rule to see its breakpoints."),
 )
-NONE_HERE: Final = PlaceholderText("a request without marks", ("It is recorded, and asks for no cache entry.",))
-NO_REQUEST: Final = PlaceholderText("the request is not recorded", ("Other calls of this session have theirs.",))
-NO_SAY: Final = PlaceholderText("a cache without marks", ("The provider of this call keeps what it chooses.",))
+NONE_HERE: Final = PlaceholderText("request without breakpoints", ("The recorded request creates no cache entry.",))
+NO_REQUEST: Final = PlaceholderText("request not recorded", ("Other requests of this session are recorded.",))
+NO_SAY: Final = PlaceholderText(
+    "cache without breakpoints", ("The provider of this call decides which prefixes to cache.",)
+)
 """Shown in place of a call's breakpoints."""
 
 
 class Rules(FigureTable):
     """Table of rules."""
 
-    HELP = """Anthropic's cache keeps the beginning of a prompt up to a mark (cache_control), at most four a request.
-    What each rule's marks would hold over all calls at best: everything is kept for as long as the provider says, and
-    no read fails. Read is read from the cache, written written to it, neither stands behind the last mark or is too
-    short to be kept; cost is that of the prompts, without output. The first row is what the session reported, or what
-    the replay expects. Where the file has the requests as they were sent, the next row takes the marks they had. ~ is a
-    projection."""
+    HELP = """Anthropic's cache stores the beginning of a prompt up to a breakpoint (cache_control), at most four per
+    request. The rows show an upper bound for the breakpoints of each rule over all calls, assuming that every entry
+    lives for its full lifetime and every read hits. "read" is read from the cache, "written" is written to it,
+    "uncached" is after the last breakpoint or too short to be cached. The cost is the cost of the prompts, without
+    output. The first row shows the reported usage, or the expected usage under the plan. If the file contains the
+    requests as sent, the next row uses their own breakpoints. ~ marks projections."""
 
     BINDINGS: ClassVar[list[BindingType]] = bindings(MARKS_RULES)
 
@@ -73,11 +75,11 @@ class Rules(FigureTable):
 class Places(FigureTable):
     """The table of one rule's breakpoints."""
 
-    TITLE_IN_HELP = "marks of a call"
-    HELP = """Where the rule above puts marks in the prompt of the call looked at, and the tokens before each.
-    A call reads the longest entry that an earlier one left at a mark or, looking back from it, among the 20 positions
-    that end there; a run of tool calls, or of results, is one position. Held stood in the cache already, written is
-    new. A mark with fewer tokens before it than the model keeps leaves none."""
+    TITLE_IN_HELP = "breakpoints of a call"
+    HELP = """Breakpoints of the selected rule in the prompt of the selected call, with the tokens before each. A call
+    reads the longest entry that an earlier call left at a breakpoint or at one of the 20 positions before it; a run of
+    tool calls, or of results, is one position. "held" was already in the cache, "written" is new. A breakpoint with
+    fewer tokens before it than the model's minimum creates no entry."""
 
     BINDINGS: ClassVar[list[BindingType]] = bindings(MARKS_PLACES)
 
@@ -104,10 +106,10 @@ class MarksScreen(AnalysisScreen):
 
     def compose(self) -> ComposeResult:
         yield SessionHeader()
-        with Pane("Cache marks", id="rules-pane"):
+        with Pane("Cache breakpoints", id="rules-pane"):
             yield Rules(id="rules")
             yield Placeholder()
-        with Pane("Marks", id="places-pane"):
+        with Pane("Breakpoints", id="places-pane"):
             yield Places(id="places")
             yield Placeholder()
         yield StatusBar()
@@ -149,7 +151,7 @@ class MarksScreen(AnalysisScreen):
         def work(post: Post[CacheBreakpoints], is_cancelled: IsCancelled) -> None:  # noqa: ARG001  soon done
             post(cache_marks(replay))
 
-        self.jobs.run(work, self._take, group="marks", description="place cache marks", failed=self._stop)
+        self.jobs.run(work, self._take, group="marks", description="place cache breakpoints", failed=self._stop)
 
     def _stop(self) -> None:
         self._is_working = False
@@ -169,13 +171,13 @@ class MarksScreen(AnalysisScreen):
         pane.styles.height = None if has_rules else "1fr"
         if not has_rules:
             placeholder.word = NO_MARKS if len(found.uses_breakpoints) else NO_CALL
-            entitle(pane, "Cache marks")
+            entitle(pane, "Cache breakpoints")
             pane.set_subtitle("")
             return
         marked, count = int(found.uses_breakpoints.sum()), len(found.uses_breakpoints)
         calls = ON_SCREEN.plural(marked, "call")
-        of = f" of {ON_SCREEN.whole(count)}, the others' caches take none" if marked < count else ""
-        entitle(pane, f"Cache marks: what they would hold over {calls}{of}")
+        of = f" of {ON_SCREEN.whole(count)} (the others use caches without breakpoints)" if marked < count else ""
+        entitle(pane, f"Cache breakpoints: simulated over {calls}{of}")
         self.rules.table = rule_table(found)
         self._show_marks()
 
@@ -196,7 +198,7 @@ class MarksScreen(AnalysisScreen):
             return
         call, is_replayed = self.call, self.rules.cursor_key == REPLAYED
         # A small screen has no room for this column.
-        behind = "" if is_replayed else f"behind: {rule.rule.about}"
+        behind = "" if is_replayed else f"after: {rule.rule.about}"
         self.query_one("#rules-pane", Pane).set_subtitle(legend_of(self.rules.table), behind)
         marks = () if is_replayed else found.breakpoints_at(rule, call)
         placeholder.display, self.places.display = not marks, bool(marks)
@@ -205,11 +207,11 @@ class MarksScreen(AnalysisScreen):
         if marks:
             entitle(pane, told_of_call(found, rule, call))
             self.places.table = mark_table(found, rule, call, rows)
-            pane.set_subtitle(f"at most {MAX_BREAKPOINTS} marks, {LOOK_BACK} positions looked back (projected)")
+            pane.set_subtitle(f"at most {MAX_BREAKPOINTS} breakpoints, {LOOK_BACK} positions of look-back (projected)")
             return
         self.places.table = Table()
         at = f"call {ON_SCREEN.whole(call + 1)} of {ON_SCREEN.whole(len(found.uses_breakpoints))}"
-        entitle(pane, f"Marks at {at}")
+        entitle(pane, f"Breakpoints at {at}")
         pane.set_subtitle("")
         placeholder.word = _replayed_word(found) if is_replayed else _word_without_marks(found, rule, call)
 
@@ -236,7 +238,7 @@ class MarksScreen(AnalysisScreen):
         if self.places.rows:
             self.places.focus()
         else:
-            self.tell("no mark is known here")
+            self.tell("no breakpoints here")
 
     def action_jump(self) -> None:
         """Go to the block before the breakpoint in the timeline."""
@@ -245,7 +247,7 @@ class MarksScreen(AnalysisScreen):
             return
         block = block_of(found, rule, self.call, self.places.cursor_key)
         if block == NOWHERE:
-            self.tell("the file does not show the system prompt and the tools")
+            self.tell("the file does not contain the system prompt and the tools")
         else:
             self.dismiss(CloseResult(block=block))
 

@@ -90,8 +90,8 @@ class MenuScreen(ModalScreen[None], SingleResultScreen[None]):
         with Vertical(id="menu", classes="section") as box:
             box.border_title = Content(f"{self._key}  {self._title}")
             pairs = any(len(line.items) > 1 for line in lines_of(self._items.values()))
-            told = "capital: the one before · n N go on · " if pairs else ""
-            box.border_subtitle = Content(f"{told}esc leaves")
+            told = "capital letter: previous · n N repeat · " if pairs else ""
+            box.border_subtitle = Content(f"{told}esc closes")
             yield MenuLetters(tuple(self._items.values()))
 
     async def action_take(self, name: str) -> None:
@@ -121,7 +121,7 @@ class MenuScreen(ModalScreen[None], SingleResultScreen[None]):
             self.dismiss(None)
             return "+" not in key
         letters = " ".join(item.letter for item in self._items.values())
-        subtitle(self.query_one("#menu"), f"{shown_key(key)} is none of {letters} · esc leaves")
+        subtitle(self.query_one("#menu"), f"{shown_key(key)} is not in this menu ({letters}) · esc closes")
         return True
 
     async def on_click(self, event: events.Click) -> None:

@@ -30,20 +30,20 @@ FOLDED: Final = "folded"
 CAUSE_COLUMNS: Final = (
     Column("name", "", 19, 30, is_text=True, falls=False),
     Column("calls", "calls", 6),
-    Column("tokens", "tokens re-cached", 9, 16, short="re-cached"),
+    Column("tokens", "tokens rewritten to cache", 9, 25, short="rewritten"),
     Column("cost", "cost", 8, rank=3),
     Column("extra", "extra cost", 10),
-    Column("share", "share of the bill", 8, 17, short="of bill", rank=1),
+    Column("share", "share of cost", 8, 17, short="of cost", rank=1),
     Column("prevented", "prevented by", 26, 80, is_text=True, falls=False, rank=4),
 )
 
 CALL_COLUMNS: Final = (
     Column("number", "call", 6, falls=False),
     Column("cause", "cause", 18, 24, is_text=True, falls=False),
-    Column("tokens", "tokens re-cached", 9, 16, short="re-cached", rank=2),
+    Column("tokens", "tokens rewritten to cache", 9, 25, short="rewritten", rank=2),
     Column("cost", "cost", 8, rank=3),
     Column("extra", "extra cost", 10),
-    Column("why", "shown by", 28, 200, is_text=True, falls=False, rank=1),
+    Column("why", "evidence", 28, 200, is_text=True, falls=False, rank=1),
 )
 
 
@@ -61,7 +61,7 @@ def cause_table(found: CacheMisses, *, is_folded: bool) -> Table:
     if is_folded and expected:
         names = ", ".join(f"{row.cause.short} {ON_SCREEN.whole(row.calls)}" for row in expected)
         rows.append(
-            FigureRow(FOLDED, {}, words=f"expected, no part of this (⏎ shows them): {names}", style="table--faint")
+            FigureRow(FOLDED, {}, words=f"expected, not included above (⏎ shows them): {names}", style="table--faint")
         )
     else:
         rows += [_cause(row, bill) for row in expected]
@@ -98,11 +98,11 @@ def _share(figure: Figure, bill: Figure) -> Cell:
 
 
 _OF_PART: Final = {
-    "cache_read_usd": "cache reads: each of {calls} sent {prompt} tokens again",
-    "cache_write_usd": "cache writes: text that was new, or missed the cache",
+    "cache_read_usd": "cache reads: each of {calls} resent {prompt} tokens",
+    "cache_write_usd": "cache writes: new text, or text that missed the cache",
     "uncached_usd": "uncached input: {uncached} of {sent} tokens sent were not cached",
-    "output_usd": "output: what the model wrote itself",
-    "requests_usd": "requests that the plan's strategies make",
+    "output_usd": "output: text the model wrote",
+    "requests_usd": "requests made by the plan's strategies",
 }
 
 
@@ -134,18 +134,18 @@ def avoidable(found: CacheMisses, best: BestPlan | None, change: LifetimeChange 
     if found.replay.figures.cost_usd.value is None:
         return ""
     could, lost = found.preventable.extra_usd, found.total.extra_usd
-    misses = [f"{dollars(could) if could.value else 'nothing'} of the {dollars(lost)} for misses"] if lost.value else []
+    misses = [f"{dollars(could) if could.value else '$0'} of {dollars(lost)} in cache misses"] if lost.value else []
     net = None if best is None or best.best is None else best.best.recoveries.band_low
     plan, short_plan = (
         ([], [])
         if net is None
-        else ([f"best plan saves {net_words(net, ON_SCREEN)}"], [f"by a plan {net_words(net, ON_SCREEN)}"])
+        else ([f"best plan saves {net_words(net, ON_SCREEN)}"], [f"best plan {net_words(net, ON_SCREEN)}"])
     )
     wordings = [misses + plan, misses + short_plan]
     if misses and could.value and change is not None and change.misses > 0 and (change.saved_usd.value or 0.0) > 0:
         # Fewer misses have a price: cache writes with a longer lifetime cost more.
         kept, saved = duration(change.lifetime), dollars(change.saved_usd)
-        alone = [f"{misses[0]}, {saved} if just cached for {kept}"], [f"{misses[0]} (cached {kept}: {saved})"]
+        alone = [f"{misses[0]}, {saved} with a {kept} cache"], [f"{misses[0]} ({kept} cache: {saved})"]
         wordings[:0] = [alone[0] + plan, alone[1] + short_plan]
     lines = [f"avoidable: {'; '.join(parts)}" for parts in wordings if parts]
     return next((line for line in lines if len(line) <= width), lines[-1] if lines else "")
@@ -188,7 +188,7 @@ def what_ifs(cache: CacheAnswers, width: int) -> tuple[str, ...]:
 
 
 def _other_lifetime(change: LifetimeChange) -> tuple[str, ...]:
-    kept = f"cache kept for {duration(change.lifetime)}"
+    kept = f"{duration(change.lifetime)} cache lifetime"
     if change.usd.value is None:
         fewer = "fewer" if change.misses >= 0 else "more"
         return (f"{kept}: {ON_SCREEN.plural(abs(change.misses), f'{fewer} cache miss')}",)
@@ -208,16 +208,16 @@ def _other_lifetime(change: LifetimeChange) -> tuple[str, ...]:
 
 
 def _next_call(cost: NextCallCost) -> tuple[str, ...]:
-    lived = f"kept for {duration(cost.lifetime)}"
+    lived = f"cached for {duration(cost.lifetime)}"
     short = f"next call: {dollars(cost.warm_usd)} while the cache is warm, {dollars(cost.cold_usd)} once it is cold"
     return f"{short} ({ON_SCREEN.whole(cost.prompt_tokens)} tokens, {lived} after the last call)", short
 
 
 def _instead(cost: NextCallCost) -> tuple[str, ...]:
     fresh = f"new conversation {dollars(cost.fresh_usd)}"
-    compact = f"compact first {dollars(cost.compact_first_usd)}"
+    compact = f"compact {dollars(cost.compact_first_usd)}"
     pays = cost.compact_pays_after
-    when = "never pays" if pays is None else f"pays after {ON_SCREEN.plural(pays, 'call')}"
+    when = "never pays off" if pays is None else f"pays off after {ON_SCREEN.plural(pays, 'call')}"
     short = f"instead: {fresh}; {compact}, {when}"
     sizes = f"prompts of {ON_SCREEN.short(cost.fresh_tokens)} and {ON_SCREEN.short(cost.compacted_tokens)} tokens"
     longer = short.replace("instead:", "instead of a cold call:")

@@ -67,10 +67,10 @@ LEAST_FOR_WHAT_IFS = 22
 class Causes(FigureTable):
     """Table of causes."""
 
-    HELP = """Why calls read less from the prompt cache than it held. Tokens re-cached are those that were written to
-    the cache again, or sent uncached, though the call before had left them there; cost is what that came to, extra
-    cost what of it is more than reading them would have cost, and what share of the bill that is. What is expected (the
-    first request, a compaction) is folded away and no part of the sum. ~ is an estimate or a projection."""
+    HELP = """Causes of calls that read less from the prompt cache than it held. "tokens rewritten to cache" were
+    written to the cache again or sent uncached, although the previous call had left them there. "cost" is their cost,
+    "extra cost" its excess over a cache read, also as a share of the total cost. Expected misses (the first request, a
+    compaction) are folded and not included in the sum. ~ marks estimates and projections."""
 
     BINDINGS: ClassVar[list[BindingType]] = bindings(MISSES_CAUSES)
 
@@ -78,7 +78,8 @@ class Causes(FigureTable):
 class Calls(FigureTable):
     """Table of calls."""
 
-    HELP = """The calls that missed the cache for the cause above, the costliest first, and what shows why."""
+    HELP = """Calls that missed the cache for the selected cause, the costliest first, with the evidence for the cause.
+    """
 
     BINDINGS: ClassVar[list[BindingType]] = bindings(MISSES_CALLS)
 
@@ -124,7 +125,7 @@ class MissesScreen(AnalysisScreen):
             yield Placeholder()
         with Pane("Calls", id="calls-pane"):
             yield Calls(id="calls")
-        with Pane("The bill over calls", id="bill-pane"):
+        with Pane("Cost per call", id="bill-pane"):
             yield BillChart(id="bill")
         with Pane("What if (projected)", id="what-ifs-pane"):
             yield Static(id="what-ifs", markup=False)
@@ -215,9 +216,7 @@ class MissesScreen(AnalysisScreen):
         self.query_one("#causes-pane", Pane).border_subtitle = Content(below)
         name = {ALL: "all causes", FOLDED: "expected"}.get(str(key), name)
         calls = ON_SCREEN.plural(len(misses), "call")
-        self.query_one("#calls-pane", Pane).border_title = Content(
-            f"{name}: {calls}, the costliest first" if name else ""
-        )
+        self.query_one("#calls-pane", Pane).border_title = Content(f"{name}: {calls}, costliest first" if name else "")
         self.calls.table = call_table(found.misses, misses) if misses else Table()
         self._place_bill()
 
@@ -284,7 +283,7 @@ class MissesScreen(AnalysisScreen):
         width = said.content_size.width
         # The current model's alternatives come first, because another model does not explain the cost.
         lines = (*what_ifs(self.found, width), *switch_lines(self._switches, width))
-        said.update(Content("\n".join(lines or ("nothing can be projected here",))))
+        said.update(Content("\n".join(lines or ("nothing to project here",))))
 
     @on(FigureTable.Clicked, "#causes")
     def _cause_clicked(self) -> None:
@@ -319,9 +318,9 @@ class MissesScreen(AnalysisScreen):
         """Open the dialog for another model to price from a call on."""
         call = self._switch_call()
         if self.found is None or call is None:
-            self.tell("there is no call whose model could be another one")
+            self.tell("no call to switch the model at")
         else:
-            self.run_dialog(self._ask_model(self.found, call), "ask for another model")
+            self.run_dialog(self._ask_model(self.found, call), "price another model")
 
     async def _ask_model(self, cache: CacheAnswers, call: int) -> None:
         found = cache.misses

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from inspector.replay.analysis.cache_misses import CacheMisses
     from inspector.replay.analysis.model_switch import ModelSwitch
 
-HELP: Final = "The model that would have gone on from there: NAME at CALL, for example {example}."
+HELP: Final = "Model to continue with from a call on: NAME at CALL, for example {example}."
 
 _ASKED: Final = re.compile(r"\s*(?P<model>\S.*?)(?:\s+at\s+(?:call\s+)?(?P<call>[\d,]+))?\s*")
 
@@ -48,17 +48,17 @@ def parse_model_switch(text: str, found: CacheMisses, call: int) -> RequestedMod
     """
     typed = _ASKED.fullmatch(text)
     if typed is None:
-        return "name a model"
+        return "enter the name of a model"
     model, replay = typed["model"], found.replay
     if typed["call"]:
         number = int(typed["call"].replace(",", "") or 0)
         calls = main_calls(replay)
         if number - 1 not in calls:
-            return f"no call {number:,} in the main conversation: {int(calls[0]) + 1:,} to {int(calls[-1]) + 1:,}"
+            return f"no call {number:,} in the main conversation; enter {int(calls[0]) + 1:,} to {int(calls[-1]) + 1:,}"
         call = number - 1
     if replay.inputs.pricing.rates(model, replay.history.session.calls[call].time) is None:
         known = ", ".join(other_models(replay))
-        return f"no price for {model}" + (f"; there are {known}" if known else "")
+        return f"no price for {model}" + (f"; known models: {known}" if known else "")
     return RequestedModel(model, call)
 
 
@@ -81,7 +81,7 @@ def told_of_switch(switch: ModelSwitch) -> str:
     if saved.value is None:
         return f"{one_line(switch.model)} {dollars(switch.usd)}"
     size = dollars(Figure(abs(saved.value), saved.known))
-    beyond = ", prompts too long for it" if switch.beyond_window else ""
+    beyond = ", but some prompts are too long" if switch.beyond_window else ""
     return f"{one_line(switch.model)} {f'saves {size}' if saved.value >= 0 else f'costs {size} more'}{beyond}"
 
 
@@ -91,8 +91,8 @@ def switch_detail(switch: ModelSwitch) -> str:
     if not switch.recache_tokens:
         return said
     tokens = ON_SCREEN.short(switch.recache_tokens)
-    pays = "" if switch.pays_after is None else f", pays after {ON_SCREEN.plural(switch.pays_after, 'call')}"
-    return f"{said}; {tokens} tokens re-cached for {dollars(switch.recache_usd)}{pays}"
+    pays = "" if switch.pays_after is None else f", pays off after {ON_SCREEN.plural(switch.pays_after, 'call')}"
+    return f"{said}; {tokens} tokens rewritten for {dollars(switch.recache_usd)}{pays}"
 
 
 def switch_lines(switches: Sequence[ModelSwitch], width: int) -> tuple[str, ...]:
@@ -102,7 +102,10 @@ def switch_lines(switches: Sequence[ModelSwitch], width: int) -> tuple[str, ...]
     first = switches[0]
     together = [each for each in switches if each.call == first.call]
     since = f" from call {ON_SCREEN.whole(first.call + 1)} on" if first.call else ""
-    long, short = f"another model{since or ' throughout'}, if it answers alike: ", f"another model{since}, if alike: "
+    long, short = (
+        f"another model{since or ' throughout'}, same answers: ",
+        f"another model{since}, same answers: ",
+    )
     said = told_of_switch(first)
     ways = [long + (switch_detail(first) if len(together) == 1 else said), long + said, short + said]
     line = next((way for way in ways if len(way) <= width), ways[-1])

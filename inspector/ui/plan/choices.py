@@ -22,7 +22,7 @@ FILE = "file:"
 
 def strategy_choices() -> list[DialogChoice]:
     return [
-        DialogChoice(each.name, each.name, each.title, f"{each.summary}\nFrom {each.source}")
+        DialogChoice(each.name, each.name, each.title, f"{each.summary}\nSource: {each.source}")
         for each in STRATEGIES.values()
     ]
 
@@ -34,7 +34,7 @@ def ready_choices() -> list[DialogChoice]:
             f"{READY}{preset.name}",
             preset.name,
             preset.summary,
-            _plan_help(f"Ready plan. {preset.summary}", preset.specs),
+            _plan_help(f"Built-in plan. {preset.summary}", preset.specs),
         )
         for preset in PRESETS.values()
     ]
@@ -77,4 +77,4 @@ def chosen_plan(identifier: str, session: Session | None) -> Plan:
     try:
         return Plan.from_toml(path.read_text(encoding="utf-8"))
     except UnicodeDecodeError:
-        raise PlanError(f"{path}: is no text") from None
+        raise PlanError(f"{path} is not a text file") from None

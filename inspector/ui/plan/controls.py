@@ -161,7 +161,7 @@ AFTER = "\N{SINGLE RIGHT-POINTING ANGLE QUOTATION MARK}"
 class SwitchControl(ParameterControl):
     """Control for a parameter that is on or off."""
 
-    HELP = "Press enter or click to switch it."
+    HELP = "Press enter or click to switch it on or off."
 
     BINDINGS: ClassVar[list[BindingType]] = bindings(SWITCH)
 

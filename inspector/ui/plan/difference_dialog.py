@@ -51,17 +51,17 @@ class DifferenceScreen(Dialog[None]):
         here, there = self._names
         with VerticalScroll(classes="dialog section", id="difference") as box:
             box.border_title = Content(f"Plan {here} and plan {there}")
-            box.border_subtitle = key_words(("esc closes", "dismiss"), (f"a takes {there}", "swap"))
+            box.border_subtitle = key_words(("esc closes", "dismiss"), (f"a switches to {there}", "swap"))
             yield Static(self._text(), markup=False)
 
     def _text(self) -> Content:
         here, there = self._names
-        head = ("", f"plan {here}", f"plan {there}", f"by taking {there}")
+        head = ("", f"plan {here}", f"plan {there}", f"change to {there}")
         lines = [*_table(head, self._figures), Content("")]
         if self._settings:
             lines += _table(("settings", f"plan {here}", f"plan {there}", ""), self._settings)
         else:
-            lines.append(Content("Both have the same strategies with the same settings."))
+            lines.append(Content("Both have the same strategies and settings."))
         return Content("\n").join(lines)
 
     def action_swap(self) -> None:

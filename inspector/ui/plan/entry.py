@@ -55,7 +55,7 @@ class StrategyToggle(PlanControl):
     """Row such as `[x] tiered-stale 1`: checkbox, strategy name, and the number key that switches it."""
 
     TITLE_IN_HELP = "A strategy"
-    HELP = "Space or a click switches the strategy, delete takes it out. The arrows and the cross in it can be clicked."
+    HELP = "Space or a click switches the strategy, delete removes it. The arrows and the cross are clickable."
 
     DEFAULT_CSS = """
     StrategyToggle { height: auto; }
@@ -94,7 +94,7 @@ class StrategyToggle(PlanControl):
         """Index of the plan's entry."""
         self.strategy_name = strategy.name
         """Name of the strategy in plans."""
-        self.explanation = f"{strategy.title}. {strategy.summary} From {strategy.source}"
+        self.explanation = f"{strategy.title}. {strategy.summary} Source: {strategy.source}"
         """Description and source of the strategy."""
         self.set_reactive(StrategyToggle.enabled, enabled)
         self._pressed = ""

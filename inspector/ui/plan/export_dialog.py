@@ -84,7 +84,7 @@ class ExportScreen(Dialog[Export | None]):
                 ("y copies", "copy"),
                 ("page keys scroll", ""),
                 ("esc closes", "dismiss"),
-                (f"{NOT_SAID} cannot", ""),
+                (f"{NOT_SAID} not possible", ""),
                 id="export",
             ),
         ):

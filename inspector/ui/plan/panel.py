@@ -36,10 +36,10 @@ if TYPE_CHECKING:
 
 
 INTRODUCTION = (
-    "A plan says what to leave out of prompts. Switch a strategy on by its number or a click, and drag its limits: "
-    "every call is replayed."
+    "A plan decides which text to leave out of prompts. Switch a strategy on by its number or a click, and drag its "
+    "limits: every call is replayed."
 )
-WITH_STRATEGIES_ON = "Drag a limit, or type a value: every call is replayed meanwhile."
+WITH_STRATEGIES_ON = "Drag a limit or type a value: every call is replayed."
 
 
 class AddStrategy(Static, can_focus=True):
@@ -142,8 +142,8 @@ def _is_shown(widget: Widget) -> bool:
 class PlanPanel(Vertical):
     """Show a plan and post changes to it. The plan itself is stored elsewhere and passed to `show`."""
 
-    HELP = """Switch strategies with space, a click, or their number from anywhere. Move limits by dragging, with the
-    arrow keys, finely with shift or the wheel, or by typing a number and enter."""
+    HELP = """Switch strategies with space, a click, or their number from any pane. Change limits by dragging, with the
+    arrow keys (fine steps with shift or the wheel), or by typing a number and pressing enter."""
 
     # Risks, the other plan and the help have fixed heights, so that nothing moves when they appear.
     DEFAULT_CSS = """
@@ -330,9 +330,9 @@ class PlanPanel(Vertical):
         if isinstance(widget, ParameterControl | StrategyToggle):
             self.say(widget.explanation)
         elif isinstance(widget, FoldRow):
-            self.say("What else the strategy can be told: which tools, which unit, when it may act.")
+            self.say("Other settings of the strategy: tools, units, when it may act.")
         elif isinstance(widget, AddStrategy):
-            self.say("Every strategy inspector knows, with what it does and where it comes from.")
+            self.say("All strategies, with their effects and sources.")
 
     def action_move_focus(self, places: int) -> None:
         """Move the focus up or down."""

@@ -80,13 +80,13 @@ class Risks:
         """Describe the first call that needed cut text of a block, and the needed text."""
         use = None if self.needed is None else self.needed.by_block.get(block)
         if use is None:
-            return "cut, and needed later"
+            return "cut and needed later"
         session = self.session
         at = f"at call {ON_SCREEN.whole(use.call + 1)}"
         try:
             text = session.text(session.all_blocks[block])
         except (TextUnavailableError, OSError):
-            return f"cut, and needed {at}"
+            return f"cut and needed {at}"
         if (use.start, use.stop) == (0, len(text)):
-            return f"cut, and asked for again {at}"
-        return f"cut, and needed {at}: {one_line(text[use.start : use.stop])} ({use.kind.label})"
+            return f"cut and requested again {at}"
+        return f"cut and needed {at}: {one_line(text[use.start : use.stop])} ({use.kind.label})"

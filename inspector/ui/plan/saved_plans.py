@@ -75,10 +75,10 @@ def target_of(text: str, folder: Path | None = None) -> Path:
 def problem_with_name(text: str) -> str:
     """Return why a plan cannot be saved under a name, or an empty string."""
     if not re.search(r"\w", text):
-        return "a plan needs a name with a letter in it"
+        return "a plan name needs at least one letter or digit"
     path = target_of(text)
     if path.suffix != SUFFIX:
-        return f"{path.name} is no {SUFFIX} file; name one"
+        return f"{path.name} is not a {SUFFIX} file"
     problem = problem_with_target(path)
     return f"{path} {problem}" if problem else ""
 

@@ -32,7 +32,7 @@ MARGIN = 2
 TRACK = 1
 """Line of the control with the track; the name is above it."""
 LONGEST_TYPED = 12
-END_REACHED = "The slider ends here: nothing is larger. Type a number and press enter to go beyond."
+END_REACHED = "End of the slider: no result is larger. To go beyond it, type a number and press enter."
 
 
 class LimitSlider(ParameterControl):
@@ -41,9 +41,9 @@ class LimitSlider(ParameterControl):
     A size is counted at the position the limit would have with that value. The height never changes.
     """
 
-    HELP = """Drag the knob, or step with the arrow keys: far with an arrow alone, finely with shift or the mouse's
-    wheel. The line ends a little above the largest result; type a number and press enter to go beyond. The bars below
-    count results by size: those to the right of the mark are over the limit."""
+    HELP = """Drag the knob, or use the arrow keys for coarse steps, and shift with the arrow keys or the mouse wheel
+    for fine steps. The slider ends a little above the largest result; to go beyond it, type a number and press enter.
+    The bars below count results by size: results right of the mark are over the limit."""
 
     DEFAULT_CSS = """
     LimitSlider { height: auto; }
@@ -97,7 +97,7 @@ class LimitSlider(ParameterControl):
     @property
     def explanation(self) -> str:
         """Help, valid range, default, and the end of the track."""
-        ends = "" if self.largest is None else f"; slider to {number_text(self.scale.maximum)}"
+        ends = "" if self.largest is None else f"; slider ends at {number_text(self.scale.maximum)}"
         return f"{self.parameter.help} {self.parameter.range}; default {self.default_text}{ends}."
 
     def watch_value(self) -> None:

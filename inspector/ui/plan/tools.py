@@ -52,7 +52,7 @@ def _place(strategy: Strategy, edited: Parameter, tool: str) -> str:
     tier_of = getattr(strategy, "tier_of", None)
     if edited.group and callable(tier_of):
         tier = tier_of(tool)
-        return "in it anyway" if tier == edited.group else f"now {tier}"
+        return "in it by default" if tier == edited.group else f"now {tier}"
     return ""
 
 

@@ -58,12 +58,12 @@ class ToolsDialog(Dialog[tuple[str, ...] | None]):
         with framed(
             self._title,
             ("enter or click switches", ""),
-            ("ctrl+d is done", "accept"),
+            ("ctrl+d applies", "accept"),
             ("esc cancels", "screen.cancel"),
             id="tools",
         ):
             yield Static(Content(self._help), classes="dialog-help", markup=False)
-            yield Input(placeholder="find a tool, or type the name of another and enter")
+            yield Input(placeholder="find a tool, or type another name and press enter")
             yield OptionList(markup=False)
 
     def on_mount(self) -> None:

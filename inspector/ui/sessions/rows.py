@@ -103,7 +103,7 @@ def preview_lines(line: SessionLine, home: Path) -> Sequence[str]:
     if line.subagents:
         much.append(ON_SCREEN.plural(line.subagents, "subagent"))
     if not summary.is_whole:
-        much.append(f"{AT_LEAST} at least: only its beginning was read")
+        much.append(f"{AT_LEAST} lower bound: only the start was read")
     return (
         one_line(shown),
         one_line(" · ".join(part for part in who if part)),

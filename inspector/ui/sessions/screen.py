@@ -113,7 +113,7 @@ class SessionsScreen(SingleResultScreen[None]):
     def compose(self) -> ComposeResult:
         with Vertical(classes="section", id="sessions") as box:
             box.border_title = Content("Sessions")
-            box.border_subtitle = Content("type filters · ⏎ opens · tab subagents · ctrl+s cost · f1 help · esc back")
+            box.border_subtitle = Content("type to filter · ⏎ opens · tab subagents · ctrl+s cost · f1 help · esc back")
             yield Input(placeholder="filter by project, title, path, model or format")
             yield SessionList()
             yield Static(id="session-preview", markup=False)
@@ -201,10 +201,10 @@ class SessionsScreen(SingleResultScreen[None]):
         if not count:
             return "waiting for the first session"
         if words.split() and not shown:
-            return f"nothing among {ON_SCREEN.plural(count, 'session')} matches; esc empties the filter"
+            return f"none of {ON_SCREEN.plural(count, 'session')} matches; esc clears the filter"
         read = self._book.read
         reading = f" · {ON_SCREEN.whole(read)} read so far" if read < count else ""
-        return f"{ON_SCREEN.whole(shown)} shown of {ON_SCREEN.plural(count, 'session')}, subagents counted{reading}"
+        return f"{ON_SCREEN.whole(shown)} of {ON_SCREEN.plural(count, 'session')} shown, including subagents{reading}"
 
     def _tell_ages(self) -> None:
         self.query_one(SessionList).forget_lines()
@@ -262,13 +262,11 @@ class SessionsScreen(SingleResultScreen[None]):
         looked_in, home = self._finder.looked_in, Path.home()
 
         def work() -> None:
-            page = DiagnosticsScreen(
-                places_text(looked_in, home), "Where sessions are looked for", "inspector formats lists more"
-            )
+            page = DiagnosticsScreen(places_text(looked_in, home), "Searched folders", "inspector formats lists more")
             self.app.call_from_thread(self.app.push_screen, page)
 
         self.run_worker(
-            work, thread=True, exclusive=True, group="where", description="look at the places", exit_on_error=False
+            work, thread=True, exclusive=True, group="where", description="check the folders", exit_on_error=False
         )
 
     def action_back(self) -> None:

@@ -21,9 +21,9 @@ def first_steps(folders: Sequence[Path] | None) -> tuple[str, str, str]:
     """
     where = "on this machine" if folders is None else "in the folders named"
     return (
-        f"No sessions found {where} · ctrl+l shows where it looked",
-        "Run your agent: its session shows up here. Or open a file: inspector FILE",
-        "To try it without one: inspector demo",
+        f"No sessions found {where} · ctrl+l shows the searched folders",
+        "Run your agent, and its session appears here. Or open a file: inspector FILE",
+        "To try it without an agent: inspector demo",
     )
 
 
@@ -42,7 +42,7 @@ def places_text(folders: Sequence[Path] | None, home: Path) -> str:
     before = ""
     for title, place in looked_in:
         lines += [] if title == before else [title]
-        lines.append(f"  {'there    ' if exists(place) else 'not there'}  {_short(place, home)}")
+        lines.append(f"  {'found    ' if exists(place) else 'not found'}  {_short(place, home)}")
         before = title
     return "\n".join(lines)
 

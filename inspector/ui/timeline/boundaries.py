@@ -159,11 +159,11 @@ def effect_lines(boundary: Boundary, table: TokenTable, baseline: Replay | None 
 
 
 def _shrunk(sizes: CompactionSizes) -> str:
-    """Describe the difference of the prompts, `prompt 104,352 less (reported)`; empty if they were not reported."""
+    """Describe the difference of the prompts, `prompt -104,352 (reported)`; empty if they were not reported."""
     if sizes.prompts is None:
         return ""
     less = sizes.prompts[0] - sizes.prompts[1]
-    return f"prompt {ON_SCREEN.whole(abs(less))} {'smaller' if less >= 0 else 'larger'} (reported)"
+    return f"prompt {MINUS if less >= 0 else '+'}{ON_SCREEN.whole(abs(less))} (reported)"
 
 
 def _sum_lines(sizes: CompactionSizes, *, lacks_summary: bool) -> tuple[str, ...]:

@@ -27,7 +27,7 @@ KEY_OF_MOST: Final = "*"
 NOTICEABLE: Final = 0.001
 """Minimum width of a range relative to its amount; a smaller one counts as no effect."""
 
-SEARCHING: Final = "finding the limit that matters most …"
+SEARCHING: Final = "finding the limit with the largest effect …"
 
 
 class Ranked(NamedTuple):
@@ -75,7 +75,7 @@ class LimitRanking:
         def work(post: Post[Ranked], is_cancelled: IsCancelled) -> None:
             post(Ranked(plan, _spreads(inputs.isolated(is_cancelled), plan, axes)))
 
-        self._jobs.run(work, self._take, group="ranking", description="weigh the limits", failed=self._stop)
+        self._jobs.run(work, self._take, group="ranking", description="rank the limits", failed=self._stop)
 
     def _stop(self) -> None:
         self.is_searching = False
@@ -98,13 +98,13 @@ class LimitRanking:
             return SEARCHING
         most = self.most
         if most is None:
-            return "no limit of the plan changes what this session comes to" if self.spreads else ""
+            return "no limit of the plan has an effect on this session" if self.spreads else ""
         range_of = f"{_amount(most, most.least)} to {_amount(most, most.most)}"
         what = "cost" if most.is_cost else "tokens"
         there = "" if key_of(most.axis) == key_of(limits.axis) else f" · {KEY_OF_MOST} goes there"
         if limits.axis.parameter.is_assumed:
-            there = f"{there} · {_name(limits.axis, limits)} is assumed, not a limit"
-        return f"{_name(most.axis, limits)} matters most here: {what} {range_of} over its range{there}"
+            there = f"{there} · {_name(limits.axis, limits)} is an assumption, not a limit"
+        return f"{_name(most.axis, limits)} has the largest effect: {what} {range_of} over its range{there}"
 
 
 def _spreads(inputs: ReplayInputs, plan: Plan, axes: tuple[TunableLimit, ...]) -> tuple[LimitSpread, ...]:

@@ -124,10 +124,10 @@ def marked_values(found: Sweep, here: float, plan: float, in_plan: str) -> list[
     knee, least = _advised(found)
     marked: list[tuple[str, str, float]] = [(HERE, "here", here), (PLAN, in_plan, plan)]
     if knee is not None:
-        marked.append((KNEE, "at the knee", knee.value))
+        marked.append((KNEE, "knee", knee.value))
     if least is not None:
         of = "tokens" if np.isnan(found.column("cost_usd")).any() else "cost"
-        marked.append((LEAST, f"least {of}", least.value))
+        marked.append((LEAST, f"lowest {of}", least.value))
     points = [(*each, found.at(each[-1])) for each in marked]
     return [
         (mark, what, value_text(value), None if point is None else point.figures) for mark, what, value, point in points
@@ -146,7 +146,7 @@ def marked_pairs(chart: HeatChart, in_plan: str) -> list[Marked]:
     grid = chart.grid
     places = [(HERE, "here", chart.here), (PLAN, in_plan, chart.plan)]
     if grid.least is not None:
-        places.append((LEAST, f"least {chart.amount}", grid.least))
+        places.append((LEAST, f"lowest {chart.amount}", grid.least))
     return [
         (
             mark,

@@ -42,10 +42,10 @@ if TYPE_CHECKING:
     from inspector.ui.tune.separate_tool import SeparatedTool
 
 ONE_TOOL = (
-    "In the plan that is tried the tool has a tier of its own, or a copy of the strategy that leaves alone all other "
-    "tools of the session. Nothing changes until enter applies it."
+    "The plan on trial gives the tool its own tier, or adds a copy of the strategy that skips all other tools of the "
+    "session. Nothing changes until enter applies it."
 )
-MARKS = "◆ here  ▲ plan  ◇ knee  ▾ least"
+MARKS = "◆ here  ▲ plan  ◇ knee  ▾ lowest"
 
 
 class TuneScreen(AnalysisScreen):
@@ -136,7 +136,7 @@ class TuneScreen(AnalysisScreen):
         """Select the limit with the largest effect."""
         most = self.ranking.most
         if most is None:
-            self.tell(self.ranking.words(self.limits) or "it took too long to find the limit that matters most")
+            self.tell(self.ranking.words(self.limits) or "finding the limit with the largest effect took too long")
         else:
             self._take(self.limits.preferring(most.axis.entry, most.axis.parameter.name))
 
@@ -272,7 +272,7 @@ class TuneScreen(AnalysisScreen):
         entry = entry_to_take_apart(plan, looked_at)
         if entry is None:
             names = ", ".join(dict.fromkeys(each.strategy.name for each in plan.entries)) or "the plan"
-            self.tell(f"{names}: no tiers, no tools it leaves alone, so no tool can have a limit of its own")
+            self.tell(f"{names}: no tiers and no list of excluded tools, so no tool can have its own limit")
             return
         name = plan.entries[entry].strategy.name
         choices = [
@@ -282,7 +282,7 @@ class TuneScreen(AnalysisScreen):
             for each in tools_with_results(plan, history, entry)
         ]
         if not choices:
-            self.tell("no tool of this session has results")
+            self.tell("no tool has results in this session")
             return
         tool = await self.app.push_screen_wait(Picker(f"Tune {name} for one tool", choices))
         if tool is None:
@@ -290,7 +290,7 @@ class TuneScreen(AnalysisScreen):
         limit = axis.parameter.name if axis is not None and entry == looked_at else ""
         apart = tool_apart(plan, history, tool, entry, limit)
         if apart is None:
-            self.tell(f"every tier of {name} holds other tools of this session: none is free for {tool}")
+            self.tell(f"every tier of {name} has other tools of this session; none is free for {tool}")
             return
         self._apart, self._is_map = apart, False
         self._take(Limits.of(apart.plan, self.limits).preferring(apart.entry, apart.limit))
@@ -328,9 +328,9 @@ class TuneScreen(AnalysisScreen):
         elif known is not None:
             point = known.found.knee if name == "knee" else known.found.least
             if limits.axis.parameter.is_assumed:
-                self.tell("this is assumed, not a limit: no value of it is better than another")
+                self.tell("this is an assumption, not a limit: no value of it is better than another")
             elif point is None:
-                self.tell("the curve has no knee: nowhere does it lie well below the straight line between its ends")
+                self.tell("the curve has no knee: it is nowhere well below the straight line between its ends")
             else:
                 self._take(limits.looking(limits.axis, point.value))
 
@@ -360,13 +360,13 @@ class TuneScreen(AnalysisScreen):
             self.tell(str(error), is_problem=True)
             return
         if plan == (limits.plan if self._apart is None else self._apart.before):
-            self.tell("the plan has this value already")
+            self.tell("the plan already has this value")
             return
         self.controller.edit_plan(plan)
         if self._apart is not None:
             self._apart = replace(self._apart, before=plan, plan=plan)
         self.show_outcome()
-        self.tell("the plan has it now: ctrl+z takes it back, esc goes back to the session")
+        self.tell("applied to the plan; ctrl+z undoes it, esc goes back to the session")
 
     def action_undo(self) -> None:
         super().action_undo()

@@ -88,7 +88,7 @@ def tools_with_results(plan: Plan, history: History, entry: int | None = None) -
     if parameter is None:
         return []
     choices = (each for each in tool_choices(history, strategy, parameter) if each.results)
-    return [replace(each, place="left alone now" if each.name in alone else "as the others") for each in choices]
+    return [replace(each, place="excluded now" if each.name in alone else "like the others") for each in choices]
 
 
 def tool_apart(

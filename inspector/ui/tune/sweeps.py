@@ -147,7 +147,7 @@ class Sweeps:
         (axis,) = subject.axes
         known = self.curves.get(key_of(axis))
         if point is None:
-            self._tell(f"{axis.strategy} does not take that value beside its others")
+            self._tell(f"{axis.strategy} rejects this value in combination with its others")
         elif known is not None and known.subject.is_valid_for(subject):
             self.curves[key_of(axis)] = replace(known, found=known.found.with_points(point))
             self._found()

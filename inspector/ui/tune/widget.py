@@ -85,12 +85,12 @@ class Drawing(Widget, can_focus=True):
 class TuneCurves(Drawing):
     """Curves of a sweep, set as `chart`. The mouse posts another value; the parent then sets a new chart."""
 
-    HELP = """What the cost, the prompt tokens and the changed prompts of this session come to over the whole range of
-    one limit: a dot is a replay, or lies on the line between two. Each curve goes from its least to its most, written
-    beside it; the dotted line is the session with nothing cut. ~ is an estimate. ◆ is the value you
-    look at, ▲ the plan's, ▾ that of the least cost. ◇ is the knee: where the cost lies furthest below the straight
-    line between both ends of the curve, each direction taken as a share of its own length; beyond it a looser limit
-    costs more than it did on average. Below, the sizes the limit is about: what is right of the value is cut."""
+    HELP = """Cost, prompt tokens and changed prompts of this session over the whole range of one limit. Each dot is a
+    replay or interpolated between two. Each curve is scaled from its minimum to its maximum, which are shown next to
+    it; the dotted line is the session with nothing cut. ~ marks estimates. ◆ is the selected value, ▲ the plan's, ▾ the
+    value with the lowest cost. ◇ is the knee: the point where the curve is furthest below the straight line between its
+    ends, with both axes scaled to the same length. Beyond it, loosening the limit costs more than on average. The
+    histogram below shows the sizes the limit applies to: everything right of the value is cut."""
 
     DEFAULT_CSS = """
     TuneCurves {
@@ -176,10 +176,10 @@ class TuneCurves(Drawing):
 class HeatMap(Drawing):
     """Map of a grid, set as `chart`. Keys and the mouse post another pair; the parent then sets a new chart."""
 
-    HELP = """What the session costs (or how many prompt tokens it sends, without a price) at pairs of values of two
-    limits. More ink is more: · ░ ▒ ▓ █ are equal steps from the least to the most, written below the map. ◆ is the pair
-    you look at, ▲ the plan's, ▾ the least. Every pair is a replay of the whole session; those that are faint are not
-    replayed yet and shown as their neighbour."""
+    HELP = """Cost of the session (or its prompt tokens, without a price) for pairs of values of two limits. Denser
+    glyphs mean more: · ░ ▒ ▓ █ are equal steps from the minimum to the maximum, which are shown below the map. ◆ is the
+    selected pair, ▲ the plan's, ▾ the minimum. Every pair is a replay of the whole session. Faint pairs are not
+    replayed yet and show the value of their neighbor."""
 
     DEFAULT_CSS = """
     HeatMap {

@@ -1,16 +1,16 @@
-// The terminal measures its font when it starts, so the font is loaded first; then the script that draws the terminal.
+// The terminal measures its font at startup, so load the font before the terminal script.
 document.getElementById("again").addEventListener("click", () => window.location.reload());
 const fonts = ["16px 'Roboto Mono'", "bold 16px 'Roboto Mono'", "italic 16px 'Roboto Mono'"];
 const start = () => {
   const script = document.createElement("script");
   script.src = document.getElementById("terminal").dataset.script;
-  // It waits for the page's load event, which may have passed.
+  // The script waits for the page's load event, which may have fired already.
   script.addEventListener("load", () => {
     if (document.readyState === "complete") window.onload?.(new Event("load"));
   });
   document.head.append(script);
 };
-// Downloads are opened as windows, which browsers may block; a link that is followed is not.
+// Browsers may block downloads in new windows, but not a clicked link.
 const openWindow = window.open.bind(window);
 window.open = (address, ...others) => {
   if (!String(address).startsWith(`${window.location.origin}/download/`)) return openWindow(address, ...others);
@@ -20,10 +20,10 @@ window.open = (address, ...others) => {
   link.click();
   return null;
 };
-// Why the screen is gone is told by the last frame of its socket; where there was none, by the protocol's own codes.
+// The socket's close frame holds the reason; without one, the protocol's codes do.
 const reasons = {
   1006: "The connection to inspector serve was lost.",
-  1009: "The screen was closed: more was sent to it at once than it takes.",
+  1009: "The screen was closed: it received more input at once than it accepts.",
 };
 window.WebSocket = class extends WebSocket {
   constructor(...given) {
@@ -34,7 +34,7 @@ window.WebSocket = class extends WebSocket {
     });
   }
 };
-// Keys go to the terminal from the start, and again when the reader comes back to the window.
+// Focus the terminal at the start, and whenever the window regains focus.
 const focus = () => document.querySelector(".xterm-helper-textarea")?.focus();
 new MutationObserver((_, watching) => {
   if (!document.body.classList.contains("-first-byte")) return;

@@ -1,10 +1,10 @@
-// Draws every chart again as one that answers the pointer. Where this does not run, the drawn picture stays.
+// Redraw every chart interactively. Without this script, the static picture remains.
 const specifications = JSON.parse(document.getElementById("chart-data").textContent);
 for (const place of document.querySelectorAll("[data-chart]")) {
   const specification = specifications[place.dataset.chart];
   const drawn = place.innerHTML;
   const options = {
-    // Expressions are interpreted, not compiled: the page forbids making code of text.
+    // Interpret expressions: the page's security policy forbids compiling code from text.
     ast: true,
     actions: false,
     renderer: "svg",

@@ -101,7 +101,7 @@ class ClaudeCodeLineage:
     def origin(self, record: ClaudeCodeRecord, parent_node: int) -> str:
         """Return the session that the line continues, on its first occurrence; empty otherwise.
 
-        A renamed file does not show its own session, but a line whose parent is in another session does.
+        A renamed file does not show its own session, but a line with a parent in another session does.
         """
         if self._is_confirmed or parent_node < 0 or not record.session or record.session in self._origins:
             return ""

@@ -3,7 +3,7 @@
 Field meanings were derived from about five hundred real sessions of versions 1.0 to 2.1; the project documents none of
 them. Unused fields are not declared, so they are skipped without decoding: most of `toolUseResult`, which repeats a
 result for display and is often many times larger than the text sent to the model, and the subagent messages in
-`progress` records, whose usage belongs to other conversations.
+`progress` records (their usage belongs to other conversations).
 """
 
 from __future__ import annotations
