@@ -85,7 +85,8 @@ def _age(history: History, block: NDArray[np.int32], call: NDArray[np.int32]) ->
         rank[mine] = np.arange(int(mine.sum()))
     last = len(threads) - 1
     entered = np.minimum(history.enters[block], last)
-    return np.maximum(rank[np.minimum(call, last)] - rank[entered], 0)
+    age: NDArray[np.int64] = np.maximum(rank[np.minimum(call, last)] - rank[entered], 0)
+    return age
 
 
 def _newer_tokens(replay: Replay, block: NDArray[np.int32], call: NDArray[np.int32]) -> NDArray[np.int64]:
@@ -125,11 +126,10 @@ def _reads(
         times.sort()
     is_read, is_superseded = np.zeros(len(block), dtype=np.bool_), np.zeros(len(block), dtype=np.bool_)
     for row, (result, cut_at) in enumerate(zip(block.tolist(), call.tolist(), strict=True)):
-        path = path_of_result.get(result)
-        if path is None or not reads[history.tool[result]]:
+        if result not in path_of_result or not reads[history.tool[result]]:
             continue
         is_read[row] = True
-        times = used_at[path]
+        times = used_at[path_of_result[result]]
         later = bisect_right(times, int(history.enters[result]))
         is_superseded[row] = later < len(times) and times[later] <= cut_at
     return is_read, is_superseded

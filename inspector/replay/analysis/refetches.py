@@ -1,7 +1,7 @@
 """Expected re-fetches of a plan: how often agents really fetched cut results again.
 
-The rates were measured on 311 recorded cuts in 216 public sessions (Claude Code compactions and microcompactions, Codex,
-pi, Copilot, OpenCode; docs/evidence.md, 28 November 2026): the share of cut results that the agent fetched again within
+The rates were measured on 311 recorded cuts in 216 public sessions (Claude Code compactions and microcompactions,
+Codex, pi, Copilot, OpenCode; docs/evidence.md, 28 November 2026): the share of cut results that the agent fetched again within
 30 calls, less the share for results of the same kind and age that were still in the prompt. Intervals are 95 %, by
 resampling sessions.
 
