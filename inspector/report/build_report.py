@@ -311,12 +311,22 @@ def model_cost_facts(replay: Replay) -> list[ModelCostFacts]:
 
 def needed_later_facts(found: Recoveries) -> NeededLaterFacts:
     """Convert recoveries of cut text that was needed later, with prices."""
-    values = {name: getattr(found, name) for name in ("cost", "cost_each", "band_low", "break_even")}
+    names = ("cost", "cost_each", "band_low", "band_high", "break_even")
+    values: dict[str, float | int | None] = {name: getattr(found, name) for name in names}
     values |= {"needed": found.needed, "results": len(found.needs), "repeats_anyway": found.repeats_anyway}
     values |= {kind.name.lower(): count for kind, count in found.kinds.items()}
     # Shared words are evidence of use, not a record of it.
     estimated = {name: Figure(value, HowKnown.ESTIMATED) for name, value in values.items()}
-    return measured(NeededLaterFacts, SimpleNamespace(**estimated))
+    count, verdict = found.expected.count, found.envelope
+    return measured(
+        NeededLaterFacts,
+        SimpleNamespace(**estimated),
+        refetches=round(count.rate, 1),
+        refetches_low=round(count.low, 1),
+        refetches_high=round(count.high, 1),
+        evidence=verdict.evidence.value,
+        evidence_reason=verdict.reason,
+    )
 
 
 def compaction_totals_facts(found: CompactionTotals | None) -> CompactionTotalsFacts | None:

@@ -27,7 +27,7 @@ from inspector.report.folder_misses import MissGroupFacts, SessionMissFacts
 from inspector.report.layout import HEADING, LABEL, LEFT, LOSS, RIGHT, WIDTH, Page, capitalized, plain
 from inspector.report.numbers import IN_TEXT, MINUS
 from inspector.report.pages.model import Chart, Line, PageContent, Section, Tile, note_line
-from inspector.report.recovery_words import recovery_words
+from inspector.report.recovery_words import net_of, recovery_words, refetches_of
 from inspector.report.tables import NAME_WIDTH, Cell, FigureCells, Step, Table, name_cell, word
 from inspector.report.totals import marks_in, plan_letter
 from inspector.report.uncertainty import REPLAY_CAVEAT, UNCERTAIN, describe_uncertain_saving
@@ -125,8 +125,8 @@ def _needed(plan: FolderPlan) -> tuple[Cell, ...]:
     found = plan.needed_later
     if found is None:
         return ()
-    saving = (plan.saved.usd, found.saved_at_least_usd)
-    said = recovery_words(found.calls, found.cost_each_usd, saving, found.break_even_recoveries, IN_TEXT)
+    saving = (plan.saved.usd, net_of(found))
+    said = recovery_words(refetches_of(found), found.calls, saving, found.break_even_recoveries, IN_TEXT)
     return (Cell(f" {capitalized(said)}."),)
 
 

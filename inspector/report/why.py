@@ -28,7 +28,7 @@ from inspector.report.compaction_words import compactions_in_short
 from inspector.report.export import NONE_THAT_SAVES_NET, answer_for
 from inspector.report.layout import HEADING, LABEL, LEFT, RIGHT, WIDTH, WRAPPED, Page, plain
 from inspector.report.numbers import IN_TEXT, UNKNOWN
-from inspector.report.recovery_words import amount_words, needed_words, net_words
+from inspector.report.recovery_words import amount_words, net_of, net_words, refetch_words, refetches_of
 from inspector.report.text import models_named, write_caveats
 from inspector.report.totals import marks_in
 from inspector.report.uncertainty import REPLAY_CAVEAT
@@ -229,10 +229,7 @@ def _applicable(report: Report, found: BestPlanFacts) -> list[tuple[str, str]]:
 def _needed(found: SavingPlanFacts) -> str:
     """Describe cut text that was needed later, and the net saving."""
     needed = found.needed_later
-    said = needed_words(needed.calls, IN_TEXT)
-    if not needed.calls or needed.saved_at_least_usd is None:
-        return said
-    return f"{said}: {net_words(needed.saved_at_least_usd, IN_TEXT)}"
+    return f"{refetch_words(refetches_of(needed), IN_TEXT)}: {net_words(net_of(needed), IN_TEXT) or 'net unknown'}"
 
 
 def _name(found: SavingPlanFacts) -> str:

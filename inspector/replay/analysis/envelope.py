@@ -66,6 +66,10 @@ class Envelope:
         return self.evidence is Evidence.TRIED
 
 
+TRIED: Final = Envelope(Evidence.TRIED)
+"""Of a plan that stays inside."""
+
+
 def envelope(replay: Replay, cuts: PlanCuts | None = None) -> Envelope:
     """Compare a plan's cuts on a session with what has been tried in public.
 
@@ -75,7 +79,7 @@ def envelope(replay: Replay, cuts: PlanCuts | None = None) -> Envelope:
     """
     found = PlanCuts.of(replay) if cuts is None else cuts
     if not len(found.block):
-        return Envelope(Evidence.TRIED)
+        return TRIED
     on_arrival = found.is_result & (found.age == 0)
     too_little = on_arrival & (found.kept_characters < INSERTION_CHARACTERS)
     never_whole = int(too_little.sum())
@@ -86,7 +90,7 @@ def envelope(replay: Replay, cuts: PlanCuts | None = None) -> Envelope:
     later = ~on_arrival
     age = found.age[later]
     if not len(age) or int(age.min()) >= TURNS or int(found.newer_tokens[later].min()) >= NEWEST_TOKENS:
-        return Envelope(Evidence.TRIED)
+        return TRIED
     young_reads = later & found.is_read & ~found.is_superseded & (found.age < READ_CALLS)
     young_results = later & found.is_result & ~found.is_read & (found.age < RESULT_CALLS)
     young_own = later & ~found.is_result & (found.age < RESULT_CALLS)
@@ -102,4 +106,4 @@ def envelope(replay: Replay, cuts: PlanCuts | None = None) -> Envelope:
                 Evidence.BEYOND,
                 f"cuts {name} after {calls}; tried: {limit} calls, 10 turns, or the newest 40,000 tokens",
             )
-    return Envelope(Evidence.TRIED)
+    return TRIED

@@ -1,8 +1,8 @@
 """Expected re-fetches of a plan: how often agents really fetched cut results again.
 
 The rates were measured on 311 recorded cuts in 216 public sessions (Claude Code compactions and microcompactions,
-Codex, pi, Copilot, OpenCode; docs/evidence.md, 28 November 2026): the share of cut results that the agent fetched again within
-30 calls, less the share for results of the same kind and age that were still in the prompt. Intervals are 95 %, by
+Codex, pi, Copilot, OpenCode; docs/evidence.md, 28 November 2026): the share of cut results that the agent fetched again
+within 30 calls, less the share for results of the same kind and age still in the prompt. Intervals are 95 %, by
 resampling sessions.
 
 A recovered result ages and is cut again, so a rate r stands for r + r² + … = r / (1 - r) re-fetches.
@@ -10,18 +10,20 @@ A recovered result ages and is cut again, so a rate r stands for r + r² + … =
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from math import isnan
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 
 from inspector.replay.analysis.plan_cuts import CHANGES, PlanCuts
-from inspector.replay.analysis.recoveries import usual_output
 from inspector.replay.pricing.rates import RateColumn
+from inspector.session.model import BlockKind
 from inspector.strategies.history.tools import ToolKind, tool_kind_mask
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from numpy.typing import NDArray
 
     from inspector.replay.engine.replay import Replay
@@ -68,22 +70,18 @@ class Refetches:
         per_100_calls: The same for extra calls, in 100 calls of the session.
         cost: Dollars of them; None without a price.
         is_measured: False if the plan cuts no tool result, so that no rate applies.
+        cost_at: Dollars expected at each call that has any; empty without a price.
     """
 
     count: Rate
     per_100_calls: Rate
     cost: Rate | None
     is_measured: bool
+    cost_at: Mapping[int, float] = field(default_factory=dict)
 
-    def net(self, saved: float | None) -> Rate | None:
-        """Return net savings in dollars, from the worst to the best end; None without a price.
 
-        Args:
-            saved: Dollars saved without re-fetches.
-        """
-        if saved is None or self.cost is None:
-            return None
-        return Rate(saved - self.cost.rate, saved - self.cost.high, saved - self.cost.low)
+NO_REFETCHES: Final = Refetches(Rate(0.0, 0.0, 0.0), Rate(0.0, 0.0, 0.0), Rate(0.0, 0.0, 0.0), is_measured=False)
+"""Of a plan that cuts nothing."""
 
 
 def expected_refetches(replay: Replay, cuts: PlanCuts | None = None) -> Refetches:
@@ -102,8 +100,16 @@ def expected_refetches(replay: Replay, cuts: PlanCuts | None = None) -> Refetche
     per_100 = Rate(*(100 * CALLS_PER_REFETCH * each / calls for each in count))
     each_usd = _costs(replay, found.block[results], found.call[results], found.age[results])
     usd = (rates * each_usd).sum(axis=1)
-    cost = None if isnan(float(usd[0])) else Rate(*usd.tolist())
-    return Refetches(count, per_100, cost, bool(results.any()))
+    if isnan(float(usd[0])):
+        return Refetches(count, per_100, None, bool(results.any()))
+    at = np.bincount(_priced_at(found.call[results], replay.history.call_count), rates[0] * each_usd).tolist()
+    cost_at = {call: cost for call, cost in enumerate(at) if cost}
+    return Refetches(count, per_100, Rate(*usd.tolist()), bool(results.any()), cost_at)
+
+
+def _priced_at(call: NDArray[np.int32], count: int) -> NDArray[np.int64]:
+    """Return the call at which the re-fetch of a result cut at a call is priced."""
+    return np.clip(call.astype(np.int64) + WITHIN, 0, max(count - 1, 0))
 
 
 def _rates(replay: Replay, cuts: PlanCuts) -> NDArray[np.float64]:
@@ -135,10 +141,20 @@ def _costs(
     again = ledger.prompt_tokens * np.where(is_cached, read, other)
     extra_call = again + usual_output(replay) * rate[:, RateColumn.OUTPUT] + rate[:, RateColumn.PER_CALL]
     stay = np.concatenate(([0.0], np.cumsum(np.where(ledger.cache_read > 0, read, other) * ratio)))
-    at = np.minimum(call + WITHIN, count - 1)
+    at = _priced_at(call, count)
     until = np.minimum(at + np.maximum(age, 1), count)
     tokens = replay.table.tokens[block]
     costs: NDArray[np.float64] = CALLS_PER_REFETCH * extra_call[at] + tokens * (
         ratio[at] * other[at] + stay[until] - stay[at]
     )
     return costs
+
+
+def usual_output(replay: Replay) -> float:
+    """Return the median tokens of the session's responses that call a tool; 0.0 if there are none."""
+    history = replay.history
+    asking = np.zeros(len(history.session.messages), dtype=bool)
+    asking[history.message[history.kind == BlockKind.TOOL_CALL]] = True
+    responses = np.array([call.response for call in history.session.calls], dtype=np.int64)
+    outputs = replay.inputs.output[asking[responses]] if len(responses) else replay.inputs.output
+    return float(np.median(outputs)) if len(outputs) else 0.0

@@ -28,7 +28,7 @@ from inspector.report.monthly_saving import (
 from inspector.report.numbers import ABOUT, IN_TEXT, MINUS, window_size
 from inspector.report.pages.model import Line, Tile
 from inspector.report.pages.session_sections import plan_name, strategies_of
-from inspector.report.recovery_words import amount_words, net_words
+from inspector.report.recovery_words import amount_words, net_of, net_words, recovery_words, refetches_of
 from inspector.report.tables import Cell
 from inspector.report.text import models_named
 from inspector.report.totals import cost_parts, plan_letter
@@ -216,23 +216,12 @@ def _best_plan_lines(report: Report, figures: FigureCells) -> Iterator[Line]:
 
 
 def _risk(needed: NeededLaterFacts, saved: float | None) -> Line:
-    """Describe a plan's risk: later calls that needed cut text."""
-    calls, each, net = needed.calls, needed.cost_each_usd, needed.saved_at_least_usd
-    if not calls:
-        return Line((Cell("Known risk: none; no later call needed text that it cuts."),))
-    said = f"Known risk: {IN_TEXT.plural(calls, 'later call')} needed text that it cuts"
-    if each is not None:
-        said += f"; recovering it would cost {_estimated(each)} per call"
-    if net is not None and saved is not None and saved > 0:
-        left = f"{_estimated(net)} of the saving" if net >= 0 else f"a loss of {_estimated(-net)}"
-        said += f" and leave {left} (net)"
-    if many := needed.break_even_recoveries:
-        said += f"; break-even: {IN_TEXT.plural(many, 'recovery')}"
-    return Line((Cell(f"{said}."),))
-
-
-def _estimated(usd: float) -> str:
-    return IN_TEXT.marked(IN_TEXT.dollars(usd), "estimated")
+    """Describe a plan's risk: expected re-fetches, and what they leave of the saving."""
+    said = recovery_words(
+        refetches_of(needed), needed.calls, (saved, net_of(needed)), needed.break_even_recoveries, IN_TEXT
+    )
+    beyond = f" Not tried in public: it {needed.evidence_reason}." if needed.evidence_reason else ""
+    return Line((Cell(f"Risk: {said}.{beyond}"),))
 
 
 def _monthly_saving(plan: PlanFacts) -> Line | None:
@@ -379,9 +368,8 @@ def _saved_tile(
     priced = plan.saved.usd is not None
     amount, share = (figures.cell(*steps, "saved", each) for each in ("usd" if priced else "tokens", "percent"))
     needed = plan.needed_later
-    net = None if needed is None or not needed.calls else needed.saved_at_least_usd
-    is_netted = net is not None and (amount.value or 0) > 0
-    left = f"; {net_words(net, IN_TEXT)} after recoveries" if is_netted else ""
+    net = "" if needed is None else net_words(net_of(needed), IN_TEXT)
+    left = f"; {net} after re-fetches" if net and (amount.value or 0) > 0 else ""
     note = (
         replace(share, text=share.text.removeprefix(MINUS), is_loss=False),
         Cell(f" {_of_what(plan)}{left}{f'. {applied}' if applied else ''}"),

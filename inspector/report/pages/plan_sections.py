@@ -11,7 +11,7 @@ from inspector.report.layout import plain
 from inspector.report.numbers import IN_TEXT, NOTHING
 from inspector.report.pages.model import Chart, Line, Section
 from inspector.report.pages.session_sections import plan_title
-from inspector.report.recovery_words import needed_words, net_words
+from inspector.report.recovery_words import net_of, net_words, refetch_words, refetches_of
 from inspector.report.tables import Cell, FigureCells, Table, name_cell, word
 from inspector.report.text import compaction_rows, uncertainty_rows
 
@@ -185,7 +185,7 @@ def _best(report: Report, most: PlanFacts) -> str:
     if found is None or best is None:
         needed = "Only a page's own plan is checked for text needed later."
         return f"{plain(most.name)} saves most, {IN_TEXT.percent(most.saved.percent)}. {_risks_of(most)} {needed}"
-    needed = f"{needed_words(found.needed_later.calls, IN_TEXT)}{_net(found.needed_later)}"
+    needed = f"{refetch_words(refetches_of(found.needed_later), IN_TEXT)}{_net(found.needed_later)}"
     said = f"{_saves(best)}, {BEST_OF}: {needed}. {_risks_of(best)}"
     if best is most:
         return said
@@ -202,9 +202,8 @@ def _risks_of(plan: PlanFacts) -> str:
 
 
 def _net(needed: NeededLaterFacts) -> str:
-    if not needed.calls or needed.saved_at_least_usd is None:
-        return ""
-    return f", {net_words(needed.saved_at_least_usd, IN_TEXT)}"
+    net = net_words(net_of(needed), IN_TEXT)
+    return f", {net}" if net else ""
 
 
 def _why_not(report: Report, best: SavingPlanFacts, most: PlanFacts) -> str:
@@ -214,6 +213,8 @@ def _why_not(report: Report, best: SavingPlanFacts, most: PlanFacts) -> str:
         net, of_best = (each.needed_later.saved_at_least_usd for each in (found, best))
         if net is not None and of_best is not None and net <= of_best:
             return "its net saving is smaller"
+        if found.needed_later.evidence_reason:
+            return f"it goes beyond tried settings: it {found.needed_later.evidence_reason}"
     return "it removes user or assistant messages, or a provider would reject it"
 
 

@@ -11,7 +11,7 @@ from inspector.replay.analysis.hazards import HazardKind
 from inspector.replay.figure import HowKnown
 from inspector.report.export import NONE_THAT_SAVES, answer_for, part_of
 from inspector.report.numbers import ON_SCREEN
-from inspector.report.recovery_words import needed_words, net_words
+from inspector.report.recovery_words import needed_words, net_words, refetch_words
 from inspector.safe_text import one_line
 from inspector.ui.compare.rows import (
     APPLIES_MARK,
@@ -109,7 +109,9 @@ def applicable_of(contenders: Iterable[CompareRow]) -> CompareRow | None:
 
 def is_recommendable(each: CompareRow) -> bool:
     """Return True if a plan may be recommended: it is replayed, not rejected, and keeps user and assistant messages."""
-    return not (each.is_baseline or each.found is None or _is_rejected(each) or _leaves_out_words(each))
+    if each.is_baseline or each.found is None or _is_rejected(each) or _leaves_out_words(each):
+        return False
+    return each.recoveries is None or each.recoveries.is_recommendable
 
 
 def _most(contenders: Iterable[CompareRow], share: Callable[[CompareRow], float]) -> CompareRow | None:
@@ -213,7 +215,8 @@ def _less_net(safest: CompareRow, best: CompareRow) -> str:
     if most is None or own is None:
         return ""
     less = ON_SCREEN.marked(ON_SCREEN.dollars(most - own), "estimated")
-    return f", {net_words(own, ON_SCREEN)}, {less} less than the best"
+    net = "" if safest.recoveries is None else net_words(safest.recoveries.net, ON_SCREEN)
+    return f", {net}, {less} less than the best"
 
 
 def _gone(each: CompareRow) -> tuple[str, str]:
@@ -278,13 +281,10 @@ def headline(
 def _risk(each: CompareRow) -> tuple[str, str]:
     """Describe the later calls that needed cut text and the remaining saving, in full and as an addition."""
     found = each.recoveries
-    if found is None or not found.needed:
-        return needed_words(0, ON_SCREEN), ""
-    said = needed_words(found.needed, ON_SCREEN)
-    if found.band_low is None:
-        return said, f", {ON_SCREEN.whole(found.needed)} needed"
-    net = net_words(found.band_low, ON_SCREEN)
-    return f"{said}: {net}", f", {net}"
+    if found is None:
+        return "", ""
+    said, net = refetch_words(found.expected.count, ON_SCREEN), net_words(found.net, ON_SCREEN)
+    return (f"{said}: {net}", f", {net}") if net else (said, f", {said}")
 
 
 def _saving(each: CompareRow) -> str:

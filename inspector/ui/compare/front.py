@@ -17,7 +17,7 @@ from inspector.replay.figure import HowKnown
 from inspector.replay.tuning.trial_table import front
 from inspector.report.catalogue import NeededLaterFacts, PlanFacts, quantity
 from inspector.report.numbers import ON_SCREEN
-from inspector.report.recovery_words import needed_words, saved_words
+from inspector.report.recovery_words import recovery_words
 from inspector.safe_text import one_line
 from inspector.ui.compare.best import KEEP_WORDS, is_recommendable, not_recommended_reason
 from inspector.ui.compare.rows import (
@@ -136,8 +136,7 @@ def _terms(each: CompareRow) -> str:
     found = each.recoveries
     if found is None:
         return ""
-    said, saves = needed_words(found.needed, ON_SCREEN), saved_words(found.saved, found.band_low, ON_SCREEN)
-    return f"{said}: {saves}" if saves and found.needed else said
+    return recovery_words(found.expected.count, found.needed, (found.saved, found.net), None, ON_SCREEN)
 
 
 def _row(each: CompareRow, most: float, mark: str) -> FigureRow:

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Final
 
 from inspector.replay.analysis.hazards import HazardKind
 from inspector.replay.analysis.recoveries import net_share
-from inspector.replay.figure import HowKnown
 from inspector.report.catalogue import NeededLaterFacts, PlanFacts, quantity
 from inspector.report.numbers import ON_SCREEN, UNKNOWN
 from inspector.report.recovery_words import recovery_words, saved_words
@@ -313,8 +312,6 @@ def net_cell(each: CompareRow) -> Cell:
     if low is None:
         return Cell(NOTHING, style="table--faint")
     text = ON_SCREEN.dollars(low)
-    if each.recoveries.needed:
-        text = ON_SCREEN.marked(text, HowKnown.ESTIMATED.value)
     return Cell(text, style="table--saved" if low > 0 else "table--lost", order=low)
 
 
@@ -398,7 +395,7 @@ def _used(answer: AgentSupport, part: CompareRow | None) -> str:
         return said
     if part.found.first_firing is None:
         return f"{said}, which changes nothing here"
-    usd, net = part.found.savings.usd.value, None if part.recoveries is None else part.recoveries.band_low
+    usd, net = part.found.savings.usd.value, (None, None) if part.recoveries is None else part.recoveries.net
     if usd is None:
         return f"{said}, which saves {ON_SCREEN.share(part.saved_share)} of the tokens"
     return f"{said}, which {saved_words(usd, net, ON_SCREEN) or f'saves {ON_SCREEN.dollars(usd)}'}"
@@ -450,12 +447,14 @@ def _risks(each: CompareRow) -> list[tuple[str, str]]:
     risks = [f"{hazard.kind.label} ({_times(hazard.count)})" for hazard in each.found.hazards if _is_risk(hazard)]
     if each.recoveries is not None:
         risks.insert(0, told_of(each.recoveries))
+        if each.recoveries.envelope.reason:
+            risks.append(f"untested: {each.recoveries.envelope.reason}")
     return [("risks", ", ".join(risks))] if risks else []
 
 
 def told_of(found: Recoveries) -> str:
     """Describe the cut text that was needed later and the remaining saving; see `recovery_words`."""
-    return recovery_words(found.needed, found.cost_each, (found.saved, found.band_low), found.break_even, ON_SCREEN)
+    return recovery_words(found.expected.count, found.needed, (found.saved, found.net), found.break_even, ON_SCREEN)
 
 
 def _beside_saving(cost: float, baseline: ComparedPlan | None) -> str:

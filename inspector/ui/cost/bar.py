@@ -11,7 +11,7 @@ from textual.reactive import reactive
 from textual.widget import Widget
 
 from inspector.report.numbers import ON_SCREEN
-from inspector.report.recovery_words import each_words, needed_words, net_words
+from inspector.report.recovery_words import needed_words, net_words, refetch_words
 from inspector.safe_text import one_line
 from inspector.ui.actions.action import bindings
 from inspector.ui.actions.parts import COST_BAR
@@ -139,17 +139,17 @@ class CostBar(Widget, can_focus=True):
         found = summary.recoveries
         if found is None:
             return []
+        pieces = []
+        if found.band_low is not None and (found.saved or 0) > 0:
+            net = net_words(found.net, ON_SCREEN)
+            style = self.get_visual_style("cost--lost" if found.band_low < 0 else "cost--saved")
+            longer, shorter = f"{net} after {refetch_words(found.expected.count, ON_SCREEN)}", net
+            pieces.append(LinePiece(Content.styled(longer, style), 2, shorter=Content.styled(shorter, style)))
         if not found.needed:
-            return [LinePiece(Content.styled(needed_words(0, ON_SCREEN), self.get_visual_style("cost--saved")), 5)]
+            return pieces
         style = self.get_visual_style("cost--lost")
         longer, shorter = f"! {needed_words(found.needed, ON_SCREEN)}", f"! {ON_SCREEN.whole(found.needed)} needed"
-        pieces = [LinePiece(Content.styled(longer, style), 2, shorter=Content.styled(shorter, style))]
-        if found.band_low is not None and (found.saved or 0) > 0:
-            net = net_words(found.band_low, ON_SCREEN)
-            style = self.get_visual_style("cost--lost" if found.band_low < 0 else "cost--saved")
-            each = each_words(found.cost_each, ON_SCREEN)
-            longer, shorter = f"{each} to recover: {net}", net
-            pieces.append(LinePiece(Content.styled(longer, style), 3, shorter=Content.styled(shorter, style)))
+        pieces.append(LinePiece(Content.styled(longer, style), 3, shorter=Content.styled(shorter, style)))
         meant, briefly = (Content.styled(said, self.get_visual_style("cost--text")) for said in NEEDED_PHRASES)
         return [*pieces, LinePiece(meant, RANK_OF_TERMS, shorter=briefly)]
 

@@ -313,8 +313,7 @@ def _applicable(best: BestPlan | None, format_name: str) -> Line:
     if best.applicable is None:
         said = ((answer.can_apply(NONE_THAT_SAVES), _TEXT),)
         return (Said(said, RANK_OF_APPLICABLE),)
-    net = best.applicable.recoveries.band_low
-    saves = _saving(best.applicable, brief=True) if net is None else net_words(net, ON_SCREEN)
+    saves = net_words(best.applicable.recoveries.net, ON_SCREEN) or _saving(best.applicable, brief=True)
     longer = ((f"{answer.can_apply(_name(best.applicable))}: ", _TEXT), (saves, _SAVED))
     return (Said(longer, RANK_OF_APPLICABLE, ((f"{answer.agent} can save ", _TEXT), (saves, _SAVED))),)
 
@@ -332,11 +331,9 @@ def _saving(saving: SavingPlan, *, brief: bool = False) -> str:
 
 
 def _net(saving: SavingPlan) -> str:
-    """Format the saving net of recoveries; empty if nothing was needed."""
-    net = saving.recoveries.band_low
-    if not saving.needed or net is None:
-        return ""
-    return f", {net_words(net, ON_SCREEN)}"
+    """Format the saving net of expected re-fetches; empty without a price."""
+    net = net_words(saving.recoveries.net, ON_SCREEN)
+    return f", {net}" if net else ""
 
 
 def _dollars(figure: Figure) -> str:
