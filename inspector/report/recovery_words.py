@@ -60,6 +60,8 @@ def refetch_words(expected: tuple[float, float, float], numbers: NumberFormat) -
     middle, low, high = (round(each) for each in expected)
     if not high:
         return "hardly any re-fetches"
+    if not middle:
+        return f"up to {numbers.plural(high, 're-fetch')}"
     return f"about {numbers.plural(middle, 're-fetch')} ({numbers.whole(low)} to {numbers.whole(high)})"
 
 

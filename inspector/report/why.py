@@ -178,7 +178,7 @@ def _carried(heaviest: list[CarriedBlockFacts]) -> list[Row]:
 
 def _ways(report: Report) -> list[tuple[str, str]]:
     """List cheaper alternatives, and the next call."""
-    rows = [] if report.best_plan is None else [_best(report.best_plan), *_applicable(report, report.best_plan)]
+    rows = [] if report.best_plan is None else [*_applicable(report, report.best_plan), _best(report.best_plan)]
     rows += [(SWITCH_LABEL, switch_text(each)) for each in report.model_switches]
     found = report.cache_misses
     if found is None:
