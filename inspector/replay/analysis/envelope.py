@@ -16,6 +16,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, Final
 
+import numpy as np
+
 from inspector.replay.analysis.plan_cuts import PlanCuts
 
 if TYPE_CHECKING:
@@ -82,9 +84,9 @@ def envelope(replay: Replay, cuts: PlanCuts | None = None) -> Envelope:
         return TRIED
     on_arrival = found.is_result & (found.age == 0)
     too_little = on_arrival & (found.kept_characters < INSERTION_CHARACTERS)
-    never_whole = int(too_little.sum())
+    never_whole = len(np.unique(found.block[too_little]))
     if never_whole:
-        results = int(found.is_result.sum())
+        results = len(np.unique(found.block[found.is_result]))
         reason = f"{never_whole} of {results} results are never sent whole; tried: 30,000 characters on arrival"
         return Envelope(Evidence.BEYOND, reason, never_whole)
     later = ~on_arrival

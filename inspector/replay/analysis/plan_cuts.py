@@ -1,4 +1,4 @@
-"""First cut of every block under a plan: its age, size and kind, the input of risk and of the envelope."""
+"""Cuts of a plan: their age, size and kind, the input of risk and of the envelope."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 import numpy as np
 
 from inspector.session.model import BlockKind
-from inspector.strategies.core.rendition import Action
 from inspector.strategies.history.arguments import path_of
 from inspector.strategies.history.tools import ToolKind, tool_kind_mask
 
@@ -22,14 +21,54 @@ if TYPE_CHECKING:
 CHANGES: Final = (ToolKind.EDIT, ToolKind.WRITE)
 
 
+class CallsByThread(NamedTuple):
+    """Calls in the order of their thread, so that ages and stays count calls of one conversation.
+
+    Attributes:
+        order: Calls sorted by thread, then by index, int64.
+        position: Per call, its place in `order`, int64.
+        end: Per call, the place in `order` after the last call of its thread, int64.
+        keys: Thread and call of each entry of `order` as one sortable integer, int64.
+    """
+
+    order: NDArray[np.int64]
+    position: NDArray[np.int64]
+    end: NDArray[np.int64]
+    keys: NDArray[np.int64]
+
+    @classmethod
+    def of(cls, threads: NDArray[np.int32]) -> CallsByThread:
+        """Sort the calls by the thread of each."""
+        order = np.argsort(threads, kind="stable").astype(np.int64)
+        position = np.empty_like(order)
+        position[order] = np.arange(len(order))
+        end = np.searchsorted(threads[order], threads, side="right").astype(np.int64)
+        return cls(order, position, end, _thread_keys(threads[order], order))
+
+    def next_of(self, thread: NDArray[np.int32], call: NDArray[np.int32]) -> NDArray[np.int32]:
+        """Return the first call of each thread from a call on, -1 if there is none."""
+        key = _thread_keys(thread, call.astype(np.int64))
+        place = np.searchsorted(self.keys, key)
+        found = np.append(self.keys, -1)[place]
+        is_there = (place < len(self.keys)) & (found >> 32 == thread)
+        return np.where(is_there, np.append(self.order, -1)[place], -1).astype(np.int32)
+
+
+def _thread_keys(thread: NDArray[np.int32], call: NDArray[np.int64]) -> NDArray[np.int64]:
+    return (thread.astype(np.int64) << 32) + call
+
+
 class PlanCuts(NamedTuple):
-    """One row per tool result, tool call or thinking block that a plan cuts or removes, in block order.
+    """Cuts of tool results, tool calls and thinking blocks under a plan, by block, then call.
+
+    A block that is cut in several steps has a row for each. Rows that leave a block as long as before, or restore text,
+    are no cuts, and neither are those that no prompt shows.
 
     Attributes:
         block: Block index, int32.
-        call: First call that sends it cut, int32.
+        call: First call that sends it with the cut, the number of calls for the next one, int32.
         age: Calls of its thread since it was first sent; 0 if no prompt ever had it whole, int64.
-        share: Share of its tokens that is cut, 0 to 1, float64.
+        share: Share of its tokens that the cut takes, 0 to 1, float64.
         kept_characters: Characters that stay, int64.
         newer_tokens: Tokens of tool results after it in that prompt, int64.
         is_result: Tool result, otherwise a call or thinking of the agent, bool.
@@ -49,26 +88,29 @@ class PlanCuts(NamedTuple):
 
     @classmethod
     def of(cls, replay: Replay) -> PlanCuts:
-        """Find the first cut of every block of a replay's plan."""
+        """Find the cuts of a replay's plan."""
         history, edits = replay.history, replay.edits
         kinds = (BlockKind.TOOL_RESULT, BlockKind.TOOL_CALL, BlockKind.THINKING)
-        shrinks = (edits.tokens < replay.table.tokens[edits.block]) | (edits.action == Action.REMOVED)
+        before = np.minimum(edits.previous_tokens, replay.table.tokens[edits.block])
         rows = np.flatnonzero(
-            edits.by_plan & (edits.action != Action.WHOLE) & shrinks & np.isin(history.kind[edits.block], kinds)
+            edits.by_plan & ((edits.tokens < before) | (edits.removals > 0)) & np.isin(history.kind[edits.block], kinds)
         )
-        rows = rows[np.unique(edits.block[rows], return_index=True)[1]]
-        block, call = edits.block[rows], np.minimum(edits.call[rows], history.call_count)
+        threads = CallsByThread.of(history.call_thread)
+        block = edits.block[rows]
+        call = threads.next_of(history.message_thread[history.message[block]], edits.call[rows])
+        is_sent = call >= 0
+        rows, block, call = rows[is_sent], block[is_sent], call[is_sent]
         tokens = np.maximum(replay.table.tokens[block], 1)
-        share = np.clip(1 - edits.tokens[rows] / tokens, 0.0, 1.0)
-        share[edits.action[rows] == Action.REMOVED] = 1.0
         is_result = history.kind[block] == BlockKind.TOOL_RESULT
         is_read, is_superseded = _reads(history, block, call)
         return cls(
             block=block,
             call=call,
-            age=_age(history, block, call),
-            share=share,
-            kept_characters=np.rint(history.characters[block] * (1 - share)).astype(np.int64),
+            age=np.maximum(threads.position[call] - threads.position[history.enters[block]], 0),
+            share=np.clip((before[rows] - edits.tokens[rows]) / tokens, 0.0, 1.0),
+            kept_characters=np.rint(history.characters[block] * np.minimum(edits.tokens[rows] / tokens, 1.0)).astype(
+                np.int64
+            ),
             newer_tokens=_newer_tokens(replay, block, call),
             is_result=is_result,
             is_read=is_read & is_result,
@@ -76,34 +118,17 @@ class PlanCuts(NamedTuple):
         )
 
 
-def _age(history: History, block: NDArray[np.int32], call: NDArray[np.int32]) -> NDArray[np.int64]:
-    """Return the number of calls of the thread from the first with the block to the given one."""
-    threads = history.call_thread
-    rank = np.zeros(len(threads), dtype=np.int64)
-    for thread in np.unique(threads):
-        mine = threads == thread
-        rank[mine] = np.arange(int(mine.sum()))
-    last = len(threads) - 1
-    entered = np.minimum(history.enters[block], last)
-    age: NDArray[np.int64] = np.maximum(rank[np.minimum(call, last)] - rank[entered], 0)
-    return age
-
-
 def _newer_tokens(replay: Replay, block: NDArray[np.int32], call: NDArray[np.int32]) -> NDArray[np.int64]:
     """Return the tokens of tool results after a block in the prompt of a call."""
     history = replay.history
-    is_result = history.kind == BlockKind.TOOL_RESULT
-    # Blocks of a thread are in sent order, so a running sum over the session's blocks gives those between two of them.
-    running = np.concatenate(([0], np.cumsum(np.where(is_result, replay.table.tokens, 0))))
-    last = np.array([_last_block(history, each) for each in np.unique(call).tolist()], dtype=np.int64)
-    ends = last[np.searchsorted(np.unique(call), call)] if len(call) else np.zeros(0, dtype=np.int64)
-    newer: NDArray[np.int64] = np.maximum(running[ends + 1] - running[block + 1], 0)
+    tokens = np.where(history.kind == BlockKind.TOOL_RESULT, replay.table.tokens, 0)
+    # Blocks of a thread are in sent order, so a running sum over them gives those between two of them.
+    order = np.argsort(history.message_thread[history.message], kind="stable")
+    running = np.empty(len(order), dtype=np.int64)
+    running[order] = np.cumsum(tokens[order])
+    last = history.message_first_block[history.call_last_message[call] + 1] - 1
+    newer: NDArray[np.int64] = np.maximum(running[last] - running[block], 0)
     return newer
-
-
-def _last_block(history: History, call: int) -> int:
-    prompt = history.prompt(min(call, history.call_count))
-    return int(prompt.max()) if len(prompt) else -1
 
 
 def _reads(

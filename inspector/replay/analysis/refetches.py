@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 
-from inspector.replay.analysis.plan_cuts import CHANGES, PlanCuts
+from inspector.replay.analysis.plan_cuts import CHANGES, CallsByThread, PlanCuts
 from inspector.replay.pricing.rates import RateColumn
 from inspector.session.model import BlockKind
 from inspector.strategies.history.tools import ToolKind, tool_kind_mask
@@ -92,24 +92,22 @@ def expected_refetches(replay: Replay, cuts: PlanCuts | None = None) -> Refetche
         cuts: Its cuts, if already found.
     """
     found = PlanCuts.of(replay) if cuts is None else cuts
-    results = found.is_result
+    calls = replay.history.call_count
+    # A cut that only the next call would show saves nothing so far, and costs nothing.
+    results = found.is_result & (found.call < calls)
+    if not results.any():
+        return NO_REFETCHES
     rates = _rates(replay, found)[:, results] * found.share[results]
-    rates = rates / (1 - np.minimum(rates, 0.9))
+    rates = rates / (1 - rates)
     count = Rate(*rates.sum(axis=1).tolist())
-    calls = max(replay.history.call_count, 1)
     per_100 = Rate(*(100 * CALLS_PER_REFETCH * each / calls for each in count))
-    each_usd = _costs(replay, found.block[results], found.call[results], found.age[results])
+    at, each_usd = _costs(replay, found.block[results], found.call[results], found.age[results])
     usd = (rates * each_usd).sum(axis=1)
     if isnan(float(usd[0])):
-        return Refetches(count, per_100, None, bool(results.any()))
-    at = np.bincount(_priced_at(found.call[results], replay.history.call_count), rates[0] * each_usd).tolist()
-    cost_at = {call: cost for call, cost in enumerate(at) if cost}
-    return Refetches(count, per_100, Rate(*usd.tolist()), bool(results.any()), cost_at)
-
-
-def _priced_at(call: NDArray[np.int32], count: int) -> NDArray[np.int64]:
-    """Return the call at which the re-fetch of a result cut at a call is priced."""
-    return np.clip(call.astype(np.int64) + WITHIN, 0, max(count - 1, 0))
+        return Refetches(count, per_100, None, is_measured=True)
+    by_call = np.bincount(at, rates[0] * each_usd).tolist()
+    cost_at = {call: cost for call, cost in enumerate(by_call) if cost}
+    return Refetches(count, per_100, Rate(*usd.tolist()), is_measured=True, cost_at=cost_at)
 
 
 def _rates(replay: Replay, cuts: PlanCuts) -> NDArray[np.float64]:
@@ -129,25 +127,30 @@ def _rates(replay: Replay, cuts: PlanCuts) -> NDArray[np.float64]:
 
 def _costs(
     replay: Replay, block: NDArray[np.int32], call: NDArray[np.int32], age: NDArray[np.int64]
-) -> NDArray[np.float64]:
-    """Return dollars of one re-fetch of each block: its share of a call, its text written, and its stay until cut."""
+) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """Return the call of each re-fetch, and its dollars.
+
+    It is its share of one more call, its text written, and read until it is as old as the result was when it was cut.
+    """
     count = replay.history.call_count
-    if not len(block) or not count:
-        return np.zeros(len(block))
     ledger, rates, ratio = replay.ledger, replay.inputs.rates, replay.inputs.sizes.ratio[:count]
     read, other = rates.read_and_other(ledger)
     rate = rates.of_prompts(ledger.prompt_tokens)
     is_cached = (ledger.cache_read + ledger.cache_write) > 0
     again = ledger.prompt_tokens * np.where(is_cached, read, other)
     extra_call = again + usual_output(replay) * rate[:, RateColumn.OUTPUT] + rate[:, RateColumn.PER_CALL]
-    stay = np.concatenate(([0.0], np.cumsum(np.where(ledger.cache_read > 0, read, other) * ratio)))
-    at = _priced_at(call, count)
-    until = np.minimum(at + np.maximum(age, 1), count)
+    threads = CallsByThread.of(replay.history.call_thread[:count])
+    staying = (np.where(ledger.cache_read > 0, read, other) * ratio)[threads.order]
+    stay = np.concatenate(([0.0], np.cumsum(staying)))
+    end = threads.end[call]
+    place = np.minimum(threads.position[call] + WITHIN, end - 1)
+    at = threads.order[place]
+    until = np.minimum(place + np.maximum(age, 1), end)
     tokens = replay.table.tokens[block]
     costs: NDArray[np.float64] = CALLS_PER_REFETCH * extra_call[at] + tokens * (
-        ratio[at] * other[at] + stay[until] - stay[at]
+        ratio[at] * other[at] + stay[until] - stay[place + 1]
     )
-    return costs
+    return at, costs
 
 
 def usual_output(replay: Replay) -> float:
