@@ -101,7 +101,7 @@ def test_a_subagents_file_opened_alone_borrows_its_parents_fit_and_says_so(tmp_p
     assert scale.known is HowKnown.ESTIMATED
     assert scale.borrowed == f"fitted to 30 calls of {OPUS} in the session that started this one, {SESSION}"
     assert scale.borrowed in scale_source(inputs)
-    assert scale_words(scale) == "tokens: parent's fit"
+    assert scale_words(scale) == "tokens: calibrated by parent session"
     assert np.abs(scale.prompt[:-1] / inputs.recorded.prompt - 1).max() < 0.001
 
 
@@ -302,7 +302,7 @@ def test_a_fork_of_codex_whose_copied_calls_are_none_of_its_own_borrows_from_its
     inputs = inputs_of(path)
 
     assert len(inputs.history.session.calls) == 4
-    assert scale_words(inputs.scale) == "tokens: earlier session's fit"
+    assert scale_words(inputs.scale) == "tokens: calibrated by earlier session"
     assert inputs.scale.borrowed == f"fitted to 30 calls of gpt-5.4 in the session that this one continues, {PARENT}"
     assert np.abs(inputs.scale.prompt[:-1] / inputs.recorded.prompt - 1).max() < 0.005
 

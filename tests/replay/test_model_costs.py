@@ -57,7 +57,7 @@ def test_a_model_priced_under_anothers_name_says_so_wherever_it_is_named(corpus:
 
     assert "161 calls of gpt-5-codex (priced as gpt-5)" in run_here(capsys, "why", path).out
     assert "gpt-5-codex (priced as gpt-5)" in run_here(capsys, "report", path).out
-    assert "gpt-5-codex, priced as gpt-5 of openai: input" in run_here(capsys, "report", path, "--explain").out
+    assert "gpt-5-codex, priced as gpt-5 (openai): input" in run_here(capsys, "report", path, "--explain").out
 
 
 @pytest.mark.parametrize(
