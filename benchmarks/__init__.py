@@ -1,1 +1,1 @@
-"""What the project promises, measured. `python -m benchmarks` runs everything and prints a table."""
+"""Measurements of the project's promises. `python -m benchmarks` runs everything and prints a table."""

@@ -1,4 +1,4 @@
-"""`python -m benchmarks [NAME ...] [--quick] [--write FILE]`: measure what is promised and print a table."""
+"""`python -m benchmarks [NAME ...] [--quick] [--write FILE]`: measure the promises and print a table."""
 
 from __future__ import annotations
 
@@ -37,12 +37,12 @@ BENCHMARKS = {
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Run benchmarks; 1 where a promise that was measured is not kept."""
+    """Run benchmarks; return 1 if a measured promise is not kept."""
     parser = _parser()
     options = parser.parse_args(arguments)
     names = options.names or list(BENCHMARKS)
     if unknown := [name for name in names if name not in BENCHMARKS]:
-        parser.error(f"there is no benchmark {unknown[0]!r}; there are {', '.join(BENCHMARKS)}")
+        parser.error(f"no benchmark {unknown[0]!r}; choose from {', '.join(BENCHMARKS)}")
     measured: list[Measurement] = []
     missing: dict[str, str] = {}
     with Workbench.open(is_quick=options.quick) as bench:
@@ -63,10 +63,10 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="python -m benchmarks", description="Measure what is promised.")
-    parser.add_argument("names", nargs="*", metavar="NAME", help=f"what to measure: {', '.join(BENCHMARKS)}")
+    parser = argparse.ArgumentParser(prog="python -m benchmarks", description="Measure the promises.")
+    parser.add_argument("names", nargs="*", metavar="NAME", help=f"benchmarks to run (all): {', '.join(BENCHMARKS)}")
     parser.add_argument("--quick", action="store_true", help="only show that it works; the figures mean nothing")
-    parser.add_argument("--write", type=Path, metavar="FILE", help="write a document with the table, too")
+    parser.add_argument("--write", type=Path, metavar="FILE", help="also write a document with the table")
     return parser
 
 

@@ -25,18 +25,18 @@ if TYPE_CHECKING:
     from benchmarks.promises import Measurement
     from benchmarks.workbench import Workbench
 
-PROMISE = "a line appended"
+PROMISE = "appending a line"
 LENGTHS = (10_000, 100_000)
 RUNS, RECORDED_LINES = 40, 60
 MEDIAN_MS, P95_MS = 30, 100
 PAUSE = 0.5
 SECONDS_TO_SHOW = 1.5
-HOW = """One line at a time is appended to the file of a session that is open in a pty, each half a second after the
-screen has come to rest. With follow on, the time is from the end of the write to the last byte of the frame in which
-the timeline's last row is the new one; with follow off, to that in which the status line tells one row more. Lines are
-a made-up session's next ones, and those of a real session recorded while it grew: its first state is opened, and the
-first lines that its later states have more are appended. Lines that show nothing are not counted. An
-empty app's answers to a key are timed before and after."""
+HOW = """Lines are appended one at a time to the file of a session that is open in a pty, each half a second after
+the screen has come to rest. With follow on, the time runs from the end of the write to the last byte of the frame
+that shows the new row last in the timeline; with follow off, to the frame whose status line counts one more row.
+Lines continue a synthetic session, or a real session recorded while it grew: its first state is opened, and the
+lines added by later states are appended. Lines without a visible row are not counted. An empty app's key responses
+are timed before and after."""
 
 
 def measure(bench: Workbench) -> Iterator[Measurement]:
@@ -44,7 +44,7 @@ def measure(bench: Workbench) -> Iterator[Measurement]:
     for messages in LENGTHS:
         for follows in (True, False):
             path, lines = _growing(bench, messages)
-            with Pace.beside(bench) as pace:
+            with Pace.interleaved(bench) as pace:
                 runs = _append(bench, path, islice(lines, bench.runs(RUNS)), COUNTED, pace, follows=follows)
             yield from _told(f"follow {'on' if follows else 'off'}, {messages:,} messages", runs, pace)
             path.unlink()
@@ -57,20 +57,20 @@ def measure(bench: Workbench) -> Iterator[Measurement]:
         recorded = list(_recorded_growth(folder, path))
         # Too few calls at first to calibrate, and nothing to count for long.
         lines = recorded[: 10 if bench.is_quick else RECORDED_LINES]
-        with Pace.beside(bench) as pace:
+        with Pace.interleaved(bench) as pace:
             runs = _append(bench, path, lines, REPLAYED, pace, follows=follows)
-        yield from _told(f"follow {'on' if follows else 'off'}, a recorded session's own lines", runs, pace)
+        yield from _told(f"follow {'on' if follows else 'off'}, a recorded session", runs, pace)
 
 
 def _told(case: str, runs: Runs, pace: Pace) -> Iterator[Measurement]:
     yield pace.answer(PROMISE, case)
     count = f" (n {len(runs.values)})"
-    yield pace.at_most(PROMISE, f"{case}: median", runs.median * 1e3, MEDIAN_MS, beside=count)
-    yield pace.at_most(PROMISE, f"{case}: p95", runs.p95 * 1e3, P95_MS, beside="")
+    yield pace.at_most(PROMISE, f"{case}: median", runs.median * 1e3, MEDIAN_MS, note=count)
+    yield pace.at_most(PROMISE, f"{case}: p95", runs.p95 * 1e3, P95_MS, note="")
 
 
 def _growing(bench: Workbench, messages: int) -> tuple[Path, Iterator[str]]:
-    """A session in a file of its own, and the lines that come next."""
+    """Create a session in a separate file; return it and its next lines."""
     calls = messages // (100 if bench.is_quick else 2)
     writer = SessionWriter(LEAN)
     path = bench.folder / f"growing-{messages}.jsonl"

@@ -1,4 +1,4 @@
-"""Reading and counting a large file in this process: what the screen's figures for it are made of."""
+"""Reading and counting of a large file in this process: the parts of the figures on the screen."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ if TYPE_CHECKING:
 
     from benchmarks.workbench import Workbench
 
-PROMISE = "a 100 MB Claude Code file"
+PROMISE = "opening a 100 MB Claude Code file"
 RUNS = 5
-HOW = """Without a screen, in a process of its own for every run: the file is read, then every text of it is read again
-and counted, with the tokenizer loaded before. The baseline is tiktoken with its tokenizer loaded before, too."""
+HOW = """Without a screen, in a separate process per run: the file is read, then each text is read again and counted.
+The tokenizer is loaded before the clock starts, for the program and for the tiktoken baseline."""
 
 
 def measure(bench: Workbench) -> Iterator[Measurement]:
-    """The ratio, and what it is made of."""
+    """Measure the ratio and its parts."""
     path = bench.large_session()
     read, counted, alone = [], [], []
     for _ in range(bench.runs(RUNS)):

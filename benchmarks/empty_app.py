@@ -1,4 +1,4 @@
-"""The smallest Textual program that draws something and answers a key: what every program on it starts from."""
+"""The smallest Textual program that draws something and answers a key: the baseline of every program on it."""
 
 from textual.app import App, ComposeResult
 from textual.events import Key
@@ -11,11 +11,10 @@ class EmptyApp(App[None]):
     presses = 0
 
     def compose(self) -> ComposeResult:
-        """The line."""
         yield Static("drawn 0")
 
     def on_key(self, event: Key) -> None:
-        """Draw it anew, or leave."""
+        """Redraw, or exit."""
         if event.key == "q":
             self.exit()
         self.presses += 1

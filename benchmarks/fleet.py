@@ -1,4 +1,4 @@
-"""Many sessions: processes beside a cluster of dask, what a worker holds in memory, and ten thousand sessions."""
+"""Many sessions: processes and a dask cluster, memory of a worker, and ten thousand sessions."""
 
 from __future__ import annotations
 
@@ -17,27 +17,26 @@ if TYPE_CHECKING:
 
     from benchmarks.workbench import Workbench
 
-PROMISE = "many sessions at once"
+PROMISE = "parallel reports"
 RUNS = 3
 MEGABYTES = 300
 SESSIONS = 10_000
 NEW = 10
-"""So many sessions come between the second and the third report."""
+"""Sessions added between the second and the third report."""
 
 CALLS = 42
-"""Of a made session, about 470 KB."""
+"""Calls of a generated session of about 470 KB."""
 
 WAYS = {
-    "in one process": ("--processes", "0"),
+    "one process": ("--processes", "0"),
     "two processes": ("--processes", "2"),
-    "a cluster of two workers": ("--workers", "2"),
+    "dask, two workers": ("--workers", "2"),
 }
-HOW = f"""A folder report under tiered-stale, nothing kept, on {MEGABYTES} MB of copies of the real Claude Code sessions
-beside the checkout, in one process, in two, and in a local cluster of dask with two workers: started in turn, {RUNS}
-times each, timed from start to end. A worker's memory is the largest proportional share (PSS) and resident size (RSS)
-that a process below the program's own reaches, looked at every 50 ms; the cluster's scheduler lives in the program's
-own. Ten thousand made sessions of {CALLS} calls, all texts different, are reported on once for the first time, once
-again, and once more after {NEW} others came."""
+HOW = f"""A folder report under tiered-stale without caches, on {MEGABYTES} MB of copies of the real Claude Code
+sessions next to the checkout, in one process, in two, and on a local dask cluster of two workers: in turn, {RUNS}
+times each, timed from start to end. Memory per worker is the largest PSS and RSS of a child process, sampled every
+50 ms; the scheduler of the cluster runs in the main process. Then {SESSIONS:,} synthetic sessions of {CALLS} calls,
+all texts different, are reported on: a first run, a second one, and a third after {NEW} sessions were added."""
 
 
 def measure(bench: Workbench) -> Iterator[Measurement]:
@@ -54,9 +53,9 @@ def measure(bench: Workbench) -> Iterator[Measurement]:
     for way, runs in took.items():
         wall, processors = (Runs([*column]).median for column in zip(*runs, strict=True))
         case = f"{len(paths)} sessions, {size:,.0f} MB, {way}"
-        told = f"{len(paths) / wall:,.1f} sessions a second ({wall:.2f} s, {processors:.2f} s of processors)"
+        told = f"{len(paths) / wall:,.1f} sessions/s ({wall:.2f} s, {processors:.2f} s CPU)"
         yield Measurement(PROMISE, case, told)
-        yield Measurement(PROMISE, f"{case}, a worker's memory", str(most[way]))
+        yield Measurement(PROMISE, f"{case}, memory per worker", str(most[way]))
     yield from _ten_thousand(bench)
 
 
@@ -65,15 +64,15 @@ def _ten_thousand(bench: Workbench) -> Iterator[Measurement]:
     folder.mkdir(parents=True)
     sessions, new = (20, 2) if bench.is_quick else (SESSIONS, NEW)
     _write(folder, range(sessions))
-    case = f"{sessions:,} made sessions, {sum(path.stat().st_size for path in folder.iterdir()) / 1e6:,.0f} MB"
-    for when in ("for the first time", "again", f"again, {new} new ones among them"):
+    case = f"{sessions:,} synthetic sessions, {sum(path.stat().st_size for path in folder.iterdir()) / 1e6:,.0f} MB"
+    for when in ("first run", "again", f"again, with {new} new sessions"):
         if "new" in when:
             _write(folder, range(sessions, sessions + new))
         memory = _Memory()
         with memory:
             wall, processors = _report(bench, folder, "thousands")
-        yield Measurement(PROMISE, f"{case}, {when}", f"{wall:,.1f} s, {processors:,.1f} s of processors")
-        yield Measurement(PROMISE, f"{case}, {when}, the program's own memory", memory.own)
+        yield Measurement(PROMISE, f"{case}, {when}", f"{wall:,.1f} s, {processors:,.1f} s CPU")
+        yield Measurement(PROMISE, f"{case}, {when}, memory of the main process", memory.own)
 
 
 def _write(folder: Path, numbers: range) -> None:
@@ -88,7 +87,7 @@ def _report(bench: Workbench, path: Path, home: str, *options: str) -> Taken:
 
 
 class _Memory:
-    """The most that the program, and any process below it, holds while this is entered; Linux alone tells it."""
+    """Peak memory of the program and its child processes during the block; Linux only."""
 
     def __init__(self) -> None:
         self._own = self._shared = self._resident = 0
@@ -107,12 +106,12 @@ class _Memory:
 
     def __str__(self) -> str:
         if not self._shared:
-            return f"{self.own}, the program's own"
+            return f"{self.own}, main process"
         return f"{self._shared / 1e3:,.0f} MB (RSS {self._resident / 1e3:,.0f} MB)"
 
     @property
     def own(self) -> str:
-        """What the program's own process holds at most, as PSS."""
+        """Peak memory of the program's main process, as PSS."""
         return f"{self._own / 1e3:,.0f} MB" if self._own else "not known here"
 
     def _watch(self) -> None:
@@ -133,7 +132,7 @@ def _below(process: Path) -> Iterator[Path]:
 
 
 def _children(process: Path) -> Sequence[Path]:
-    """Its child processes; none where that cannot be told, as of one that has ended."""
+    """Return the child processes; none if unavailable, as for a process that has ended."""
     try:
         threads = [*(process / "task").iterdir()]
         return [Path("/proc", child) for thread in threads for child in (thread / "children").read_text().split()]

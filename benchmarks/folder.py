@@ -1,4 +1,4 @@
-"""The report on a folder of sessions: beside the field's counter without a plan, beside tiktoken with one."""
+"""Report on a folder of sessions, compared with the field's counter without a plan and with tiktoken with one."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from benchmarks.workbench import Workbench
 
-FOLDER, ONE = "the report on a folder of sessions", "the report on a session of 18 MB under a plan"
+FOLDER, ONE = "report on a folder", "report on an 18 MB session under a plan"
 RUNS = 3
 MEGABYTES = 300
 MOST_OF_ONE = 20
@@ -30,14 +30,13 @@ MOST_OF_ONE = 20
 
 PLAN = ("--strategy", "tiered-stale")
 COUNTER = "INSPECTOR_CCUSAGE"
-HOW = """The real Claude Code sessions beside the checkout are copied, every message, request, tool call and session
-with an id of its own and a number of its copy before every text, until there are 300 MB of them; the largest is one in
-twenty. The counter is ccusage, found by its name or where INSPECTOR_CCUSAGE says; it tells its sums by session,
-offline. It and the report without a plan are started in turn, each in a process of its own, the report with nothing
-kept between runs. Its two processes work beside each other where two processors are free; processor time, of all
-processes of each, is told too. With a plan, tiered-stale, tiktoken encodes the same texts in two processes of its own,
-each the sessions of one half of the bytes, loading and reading not counted; the report is timed whole, start and
-reading included. The same report is made again with what it kept."""
+HOW = """Copies of the real Claude Code sessions next to the checkout, 300 MB in total, with new ids for messages,
+requests, tool calls and sessions and a copy number before every text; every twentieth is the largest. The counter is
+ccusage, found by name or at INSPECTOR_CCUSAGE; it prints its totals by session, offline. It and the report without a
+plan run in turn, each in a separate process, the report without caches. The report's two processes run in parallel
+if two processors are free, so the processor time of all processes is listed too. With a plan (tiered-stale),
+tiktoken encodes the same texts in two processes, each with half of the bytes, without loading and reading; the
+report is timed completely, with start and reading. Then the report runs again with its caches."""
 
 _IDENTIFIER = re.compile(
     rb"(msg_|req_|toolu_)([A-Za-z0-9]{4})|([0-9a-f]{8})(-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12})"
@@ -53,7 +52,7 @@ class Taken(NamedTuple):
 
 
 def measure(bench: Workbench) -> Iterator[Measurement]:
-    """The ratios, and what they are made of."""
+    """Measure the ratios and their parts."""
     home = bench.folder / "claude"
     paths = copies(home, 1 if bench.is_quick else MEGABYTES)
     own, counted, planned, again, alone = [], [], [], [], []
@@ -69,10 +68,10 @@ def measure(bench: Workbench) -> Iterator[Measurement]:
     walls = [Runs([each.wall for each in runs]) for runs in (own, planned, again)]
     if counted:
         ratio = walls[0].median / Runs([each.wall for each in counted]).median
-        yield at_most(FOLDER, "without a plan, ratio to the counter", ratio, 1.5, " times", digits=2)
+        yield at_most(FOLDER, "without a plan, ratio to ccusage", ratio, 1.5, " times", digits=2)
         ratio = Runs([each.processors for each in own]).median / Runs([each.processors for each in counted]).median
-        yield Measurement(FOLDER, "of it processor time, ratio to the counter", f"{ratio:.2f} times")
-        yield Measurement(FOLDER, "the counter", _told(counted))
+        yield Measurement(FOLDER, "without a plan, processor time, ratio to ccusage", f"{ratio:.2f} times")
+        yield Measurement(FOLDER, "ccusage", _told(counted))
     yield Measurement(FOLDER, "without a plan", _told(own))
     ratio = walls[1].median / Runs(alone).median
     yield at_most(FOLDER, "with a plan, ratio to tiktoken on two processes", ratio, 1.2, " times", digits=2)
@@ -90,19 +89,19 @@ def _one_session(bench: Workbench) -> Iterator[Measurement]:
     for run in range(bench.runs(RUNS)):
         cold.append(_report(bench, path, f"one {run}", *PLAN).wall)
         warm.append(_report(bench, path, f"one {run}", *PLAN).wall)
-    yield at_most(ONE, "for the first time", Runs(cold).median, 1.5, " s", digits=2)
+    yield at_most(ONE, "first time", Runs(cold).median, 1.5, " s", digits=2)
     yield at_most(ONE, "again", Runs(warm).median, 0.6, " s", digits=2)
 
 
 def copies(home: Path, megabytes: float) -> list[Path]:
-    """Copies of real sessions in a home of Claude Code.
+    """Copy real sessions into a home of Claude Code.
 
     Raises:
         NotMeasuredError: There are no real sessions.
     """
     sources = sorted((reference_sessions() / "claude-code").glob("*.jsonl"), key=lambda path: path.stat().st_size)
     if not sources:
-        raise NotMeasuredError("no real sessions of Claude Code beside the checkout")
+        raise NotMeasuredError("no real sessions of Claude Code next to the checkout")
     written: list[Path] = []
     size = 0
     for number in count():
@@ -130,10 +129,10 @@ def _renamed(data: bytes, number: int) -> bytes:
 
 
 def _counter() -> tuple[str, ...]:
-    """How the counter is started; empty where it is not there."""
+    """Return the command of the counter; empty if it is missing."""
     named = os.environ.get(COUNTER) or shutil.which("ccusage")
     if not named:
-        print("folder: ccusage is not here, so nothing is set beside it", file=sys.stderr)
+        print("folder: ccusage not found; no comparison with it", file=sys.stderr)
         return ()
     return ("node", named) if named.endswith(".js") else (named,)
 
@@ -143,7 +142,7 @@ def _report(bench: Workbench, path: Path, home: str, *options: str) -> Taken:
 
 
 def taken(command: Sequence[str], environment: dict[str, str]) -> Taken:
-    """What a program takes.
+    """Measure the resources of a program.
 
     Raises:
         NotMeasuredError: It fails.
@@ -183,4 +182,4 @@ def _tiktoken_on_two(paths: Sequence[Path]) -> float:
 
 def _told(runs: Sequence[Taken]) -> str:
     wall, processors = (Runs([*column]).median for column in zip(*runs, strict=True))
-    return f"{wall:.2f} s, {processors:.2f} s of processors"
+    return f"{wall:.2f} s, {processors:.2f} s CPU"

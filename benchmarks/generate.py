@@ -1,9 +1,9 @@
-"""Claude Code sessions of any size, made up: the shape of real ones, the same bytes every time.
+"""Generated Claude Code sessions of any size: the shape of real ones, the same bytes every time.
 
 Shape, from public sessions: lines of one block, usage repeated on every line of a response, four fifths of the bytes
-beside the conversation (what the program keeps for its own screen, progress lines), results of all lengths with a
-median of some 800 characters, a compaction whenever the window is nearly full. Reported usage follows the texts, so
-that calibration has something to find.
+outside the conversation (progress lines and data for the agent's own screen), results of all lengths with a median of
+some 800 characters, a compaction whenever the window is nearly full. Reported usage follows the texts, so that
+calibration has something to find.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 MODEL = "claude-opus-4-6"
 CHARACTERS_PER_TOKEN = 3.0
-"""Of the made-up texts, in the provider's tokens."""
+"""Ratio of the generated texts, in the provider's tokens."""
 
 OVERHEAD_TOKENS = 18_000
 FULL_TOKENS = 160_000
@@ -47,26 +47,26 @@ _WORDS = (
 
 @dataclass(frozen=True)
 class Shape:
-    """How a session's bytes are divided.
+    """Distribution of a session's bytes.
 
     Attributes:
         result_characters: Median length of a tool result.
         spread: Sigma of its lognormal distribution.
-        beside: Characters beside the conversation for every call.
-        said: Share of responses that say something before they call a tool.
+        overhead: Characters outside the conversation for every call.
+        text_share: Share of responses with a text before a tool call.
     """
 
     result_characters: int = 812
     spread: float = 1.54
-    beside: int = 9_000
-    said: float = 0.4
+    overhead: int = 9_000
+    text_share: float = 0.4
 
 
 REAL = Shape()
-"""As real files are: a fifth of the bytes is text that is counted."""
+"""The shape of real files: a fifth of the bytes is counted text."""
 
-LEAN = Shape(result_characters=160, spread=0.9, beside=0, said=0.2)
-"""For as many messages as possible in a file."""
+LEAN = Shape(result_characters=160, spread=0.9, overhead=0, text_share=0.2)
+"""Maximum number of messages per megabyte."""
 
 
 class SessionWriter:
@@ -83,7 +83,7 @@ class SessionWriter:
         self._prompt = OVERHEAD_TOKENS
 
     def lines(self, calls: int) -> Iterator[str]:
-        """The lines of so many further calls, each with a tool call and its result, line ends included."""
+        """Yield the lines of further calls, each with a tool call and its result, line ends included."""
         if not self._calls:
             yield self.question("Find out why the guard runs too late and repair it.")
         for _ in range(calls):
@@ -92,7 +92,7 @@ class SessionWriter:
             yield from self._call()
 
     def question(self, text: str) -> str:
-        """A prompt of the user's."""
+        """Return the line of a user prompt."""
         self._grow(text)
         return self._line("user", f'{{"role":"user","content":{quoted(text)}}}')
 
@@ -101,7 +101,7 @@ class SessionWriter:
         usage = self._usage()
         tool = self._random.choice(_TOOLS)
         call = f"toolu_{self._seed}_{self._calls}"
-        if self._random.random() < self._shape.said:
+        if self._random.random() < self._shape.text_share:
             said = self._text(self._random.randint(20, 300))
             yield self._response(f'{{"type":"text","text":{quoted(said)}}}', usage)
         arguments = self._arguments(tool)
@@ -109,16 +109,16 @@ class SessionWriter:
         part = f'{{"type":"tool_use","id":"{call}","name":"{tool}","input":{arguments}}}'
         yield self._response(part, usage)
         text = self._text(self._result_characters())
-        beside = ""
-        if self._shape.beside:
-            half = self._shape.beside // 2
+        extra = ""
+        if self._shape.overhead:
+            half = self._shape.overhead // 2
             yield self._line(
                 "progress", extra=f',"data":{{"type":"bash_progress","output":{quoted(self._slice(half))}}}'
             )
             shown = quoted(text + self._slice(max(half - len(text), 0)))
-            beside = f',"toolUseResult":{{"stdout":{shown},"interrupted":false}}'
+            extra = f',"toolUseResult":{{"stdout":{shown},"interrupted":false}}'
         result = f'{{"type":"tool_result","tool_use_id":"{call}","content":{quoted(text)}}}'
-        yield self._line("user", f'{{"role":"user","content":[{result}]}}', beside)
+        yield self._line("user", f'{{"role":"user","content":[{result}]}}', extra)
 
     def _compaction(self) -> Iterator[str]:
         before = self._prompt
@@ -140,7 +140,7 @@ class SessionWriter:
         return self._line("assistant", f'{{{head},"content":[{part}],{usage}}}')
 
     def _usage(self) -> str:
-        """What the provider reports: all of the last prompt was read from the cache, the rest written to it."""
+        """Return the provider's usage: the last prompt was read from the cache, the rest written to it."""
         prompt = round(self._prompt)
         read, self._reported = self._reported, prompt - 3
         written = prompt - 3 - read
@@ -176,7 +176,7 @@ class SessionWriter:
         return min(int(self._shape.result_characters * exp(self._random.gauss(0, self._shape.spread))), 100_000)
 
     def _text(self, characters: int) -> str:
-        """A text that grows the prompt, unlike any other."""
+        """Return a unique text, and grow the prompt by it."""
         text = f"{self._lines} {self._slice(characters)}"
         self._grow(text)
         return text

@@ -17,17 +17,16 @@ if TYPE_CHECKING:
 
     from benchmarks.workbench import Workbench
 
-OPENED, REOPENED, MEMORY = "a 100 MB Claude Code file", "the same file reopened", "memory for a 100 MB file"
+OPENED, REOPENED, MEMORY = "opening a 100 MB Claude Code file", "reopening that file", "memory for a 100 MB file"
 RUNS = 5
 EXACT = re.compile(rb"tokens o200k_base|prompts fitted")
-HOW = """A made-up Claude Code session of 100 MB, a fifth of it text that is counted, is opened in a pty. Rows are on
-the screen when the header tells the number of all messages, which comes with the last of them; the first rows come
-earlier. Exact counts are on the screen when the header names the tokenizer, or calls tokens calibrated. Counting is
-timed from the rows on, against a process of its own that loads the tokenizer and has tiktoken encode the same texts one
-by one, nothing else; the program loads its own while another process reads the file, most of it before the rows. Every
-run has a cache folder of its own, and opens the file once more with what it kept there. Memory is the program's
-resident memory when counts are on the screen, and the most it had until then; the process that reads the file, which
-has ended by then, is told beside."""
+HOW = """A synthetic Claude Code session of 100 MB, a fifth of it text that is counted, is opened in a pty. All rows
+are on the screen when the header shows the number of all messages; the first rows come earlier. Counts are exact
+when the header names the tokenizer or calls tokens calibrated. Counting is timed from the rows on. The baseline is a
+process that loads the tokenizer and encodes the same texts with tiktoken, one by one. The program loads its
+tokenizer while a subprocess reads the file, mostly before the rows. Every run has its own cache folder and opens the
+file a second time from it. Memory is the resident memory when counts are on the screen, and its maximum until then;
+the reader process, which has ended by then, is listed separately."""
 
 
 class Opening(NamedTuple):
@@ -55,15 +54,15 @@ def measure(bench: Workbench) -> Iterator[Measurement]:
     yield at_most(OPENED, "all rows, with estimated sizes", rows.median, 1.0, " s", digits=2)
     yield Measurement(OPENED, "first rows", f"{Runs([opening.first_rows for opening in cold]).median:.2f} s")
     yield at_most(OPENED, "exact counts, ratio to tiktoken alone", ratio, 1.5, " times", digits=2)
-    yield Measurement(OPENED, "exact counts, from the rows on", f"{counting.median:.2f} s")
-    yield Measurement(OPENED, "tiktoken alone, its loading included", f"{Runs(alone).median:.2f} s")
+    yield Measurement(OPENED, "exact counts, after the rows", f"{counting.median:.2f} s")
+    yield Measurement(OPENED, "tiktoken alone, with loading", f"{Runs(alone).median:.2f} s")
     exact = Runs([opening.exact for opening in again])
     yield at_most(REOPENED, "all rows and exact counts", exact.median, 1.0, " s", digits=2)
     yield Measurement(REOPENED, "all rows", f"{Runs([opening.all_rows for opening in again]).median:.2f} s")
     yield at_most(MEMORY, "with exact counts", Runs([opening.memory for opening in cold]).median, 250, " MB")
-    yield at_most(MEMORY, "at most, until then", Runs([opening.most_memory for opening in cold]).median, 250, " MB")
-    yield at_most(MEMORY, "reopened, at most", Runs([opening.most_memory for opening in again]).median, 250, " MB")
-    yield Measurement(MEMORY, "the process that reads it, at most", f"{_memory_of_reading(path):.0f} MB")
+    yield at_most(MEMORY, "maximum until then", Runs([opening.most_memory for opening in cold]).median, 250, " MB")
+    yield at_most(MEMORY, "reopened, maximum", Runs([opening.most_memory for opening in again]).median, 250, " MB")
+    yield Measurement(MEMORY, "reader process, maximum", f"{_memory_of_reading(path):.0f} MB")
 
 
 def _open(bench: Workbench, path: Path, messages: int, home: str) -> Opening:
@@ -78,7 +77,7 @@ def _open(bench: Workbench, path: Path, messages: int, home: str) -> Opening:
 
 
 def _memory_of_reading(path: Path) -> float:
-    """What a process that reads a session and sends it takes at most, in MB."""
+    """Return the peak memory, in MB, of a process that reads a session and sends it."""
     from inspector.session.reading_process import command
 
     with subprocess.Popen(command(path), stdout=subprocess.DEVNULL) as process:

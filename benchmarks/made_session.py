@@ -22,7 +22,7 @@ _TOOLS = ("Read", "Read", "Read", "Bash", "Bash", "Grep", "Edit", "WebFetch", "G
 
 
 class _NoTexts:
-    """There are no texts behind the blocks: whoever asks for one measures something else."""
+    """Text source without texts: reading one would measure something else."""
 
     def text(self, block: Block) -> str:
         raise NotImplementedError
@@ -32,7 +32,7 @@ class _NoTexts:
 
 
 def made_session(messages: int) -> Session:
-    """A session of so many messages: a call and a result in turn, a new context every 500 calls."""
+    """Create a session of alternating calls and results, with a new context every 500 calls."""
     rng = random.Random(1)  # noqa: S311  not for secrets
     made: list[Message] = []
     calls: list[Call] = []

@@ -1,4 +1,4 @@
-"""How long until a session of usual size can be used, against a Textual program that does nothing."""
+"""Time until a session of usual size is usable, compared with an empty Textual program."""
 
 from __future__ import annotations
 
@@ -15,23 +15,23 @@ if TYPE_CHECKING:
 
     from benchmarks.workbench import Workbench
 
-PROMISE = "a session under 5 MB opened"
+PROMISE = "opening a session under 5 MB"
 RUNS = 7
 LARGEST = 5_000_000
 MOST_COLD, MOST_WARM = 3.4, 2.3
 """Times an empty app's first paint: 0.6 and 0.4 s where that takes 175 ms."""
 
-HOW = """The largest real session of Claude Code under 5 MB is opened in a pty of 120 by 36, with nothing kept, and once
-more with what was kept, an empty app in turn. The screen can be used when the header tells the number of all messages;
-the timeline answers keys from then on. An empty app's time is until its one line is drawn. Python's compiled files are
-in place: a run of each is made before, and not counted."""
+HOW = """The largest real session of Claude Code under 5 MB is opened in a pty of 120 by 36, without caches and again
+with them, in turn with an empty app. The time ends when the header shows the number of all messages; the timeline
+then answers keys. The empty app's time ends when its one line is drawn. A warm-up run of each, which compiles
+Python's bytecode, is not counted."""
 
 
 def measure(bench: Workbench) -> Iterator[Measurement]:
     """Both times, and their ratios to the empty app's."""
     found = [path for path in (reference_sessions() / "claude-code").glob("*.jsonl") if path.stat().st_size < LARGEST]
     if not found:
-        raise NotMeasuredError("no real session of Claude Code under 5 MB beside the checkout")
+        raise NotMeasuredError("no real Claude Code session under 5 MB next to the checkout")
     path = max(found, key=lambda path: path.stat().st_size)
     shown = f"{count_messages(path):,} messages".encode()
     empty, cold, warm = [], [], []
@@ -44,12 +44,10 @@ def measure(bench: Workbench) -> Iterator[Measurement]:
             cold.append(first)
             warm.append(again)
     alone = Runs(empty).median
-    for case, times, limit in (("for the first time", cold, MOST_COLD), ("again", warm, MOST_WARM)):
+    for case, times, limit in (("first time", cold, MOST_COLD), ("again", warm, MOST_WARM)):
         seconds = Runs(times).median
-        beside = f" ({seconds:.2f} s)"
-        yield at_most(
-            PROMISE, f"{case}, ratio to an empty app", seconds / alone, limit, " times", digits=2, beside=beside
-        )
+        note = f" ({seconds:.2f} s)"
+        yield at_most(PROMISE, f"{case}, ratio to an empty app", seconds / alone, limit, " times", digits=2, note=note)
     yield Measurement(PROMISE, "empty app", Runs(empty).milliseconds())
 
 

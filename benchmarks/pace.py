@@ -1,8 +1,8 @@
-"""The pace of the machine: what milliseconds are promised as multiples of.
+"""Speed of the machine: limits in milliseconds are multiples of it.
 
-An empty Textual app's answer to a key takes what the terminal, the event loop and one frame take. In some minutes a
-machine needs nearly twice as long for it as in others, and for everything else too, so that it is asked for again
-between the runs of what is measured.
+The answer of an empty Textual app to a key takes the time of the terminal, the event loop and one frame. A machine may
+need nearly twice as long for it in some minutes as in others, and for everything else too, so it is measured again
+between the runs of a benchmark.
 """
 
 from __future__ import annotations
@@ -21,15 +21,15 @@ if TYPE_CHECKING:
     from benchmarks.workbench import Workbench
 
 ANSWER_MS: Final = 2.1
-"""What an empty app's answer to a key took where the milliseconds were promised."""
+"""Answer time of an empty app on the machine where the limits were set."""
 
-CASE: Final = "an empty app's answer to a key"
+CASE: Final = "key response of an empty app"
 PRESSES = 15
-"""How many answers are timed at once, two to four times: the first few of them take longer."""
+"""Answers per measurement, two to four times: the first few take longer."""
 
 
 class Pace:
-    """An empty app's answers, beside runs of something else."""
+    """Answers of an empty app, interleaved with other runs."""
 
     def __init__(self, terminal: Terminal, presses: int) -> None:
         """Know none yet.
@@ -44,8 +44,8 @@ class Pace:
 
     @classmethod
     @contextmanager
-    def beside(cls, bench: Workbench) -> Iterator[Pace]:
-        """An empty app that can be asked until the end of the block; what it answered is known from then on, too."""
+    def interleaved(cls, bench: Workbench) -> Iterator[Pace]:
+        """Start an empty app for the block; its answers remain available afterwards."""
         with bench.empty_app() as terminal:
             terminal.wait_for(b"drawn 0")
             terminal.settle(0.3)
@@ -58,29 +58,29 @@ class Pace:
             self._seconds.append(self._terminal.time(press, lambda screen: screen[0]).seconds)
 
     def answer(self, promise: str, of: str) -> Measurement:
-        """An empty app's answer, to be told beside what was measured.
+        """Return the answer of an empty app, to be printed next to a measurement.
 
         Args:
-            promise: What was measured.
-            of: Of which case of it.
+            promise: Name of the measurement.
+            of: Case of the measurement.
         """
-        return Measurement(promise, f"{CASE}, beside {of}", Runs(self._seconds).milliseconds())
+        return Measurement(promise, f"{CASE}, {of}", Runs(self._seconds).milliseconds())
 
-    def at_most(self, promise: str, case: str, milliseconds: float, limit_ms: float, *, beside: str) -> Measurement:
-        """A time that should not exceed as many times an empty app's answer as was promised.
+    def at_most(self, promise: str, case: str, milliseconds: float, limit_ms: float, *, note: str) -> Measurement:
+        """Compare a time with its limit, as a multiple of an empty app's answer.
 
         Args:
-            promise: What it is about.
-            case: Which case of it.
-            milliseconds: What it took.
-            limit_ms: What is promised where an empty app answers in `ANSWER_MS`.
-            beside: What is to be told beside it.
+            promise: Name of the promise.
+            case: Case of the measurement.
+            milliseconds: Measured time.
+            limit_ms: Limit on a machine where an empty app answers in `ANSWER_MS`.
+            note: Text to print after the time.
         """
         times, limit = milliseconds / (Runs(self._seconds).median * 1e3), times_of(limit_ms)
-        measured = f"{milliseconds:.1f} ms{beside}, {times:.1f} times"
+        measured = f"{milliseconds:.1f} ms{note}, {times:.1f} times"
         return Measurement(promise, case, measured, f"≤ {limit:g} times", times <= limit)
 
 
 def times_of(milliseconds: float) -> float:
-    """How many times an empty app's answer so many milliseconds are, to a tenth."""
+    """Return a time as a multiple of an empty app's answer, to a tenth."""
     return round(milliseconds / ANSWER_MS, 1)

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from benchmarks.terminal import Terminal
     from benchmarks.workbench import Workbench
 
-PROMISE = "a limit dragged or a strategy toggled"
+PROMISE = "changing a plan"
 LIMITS_MS = {10_000: 30, 100_000: 50}
 LIMIT_OF_REAL_MS = 30
 RUNS = 40
@@ -40,14 +40,14 @@ COUNTED = re.compile(rb"prompts fitted")
 REPLAYED = re.compile(rb"nothing is cut yet|cache (reads|writes)")
 """The plan, switched off, has been replayed."""
 
-HOW = f"""A made-up session, counted, in a pty, and the largest real one. A key is pressed: 1, which switches
-tiered-stale on or off, or an arrow on the slider of its tier {TIER}. The time is from the key to the last byte of the
-last frame that changed a figure: the slider and what it does, the timeline's bars, the chart, what the plan costs and
-saves. What is worked out behind that, the projection's spread and what may go wrong, comes later and is told beside.
-The terminal answers that it knows synchronized frames, as current ones do; emulating it is not part of the time. A
-drag is {MOVES} mouse moves on the same slider, {SHORTEST_PAUSE * 1e3:.0f} to {LONGEST_PAUSE * 1e3:.0f} ms apart by
-chance, the same in every run; its time is from the last move to the last change. An empty app's answers to a key are
-timed before, between and after: no program on Textual is faster."""
+HOW = f"""A synthetic session with exact counts, and the largest real one, in a pty. The keys are 1, which switches
+tiered-stale on or off, and an arrow on the slider of its tier {TIER}. The time runs from the key to the last byte of
+the last frame that changed a figure: slider, timeline bars, chart, cost and savings. The analyses that follow (range
+of the projection, risks) are listed separately. The terminal reports support for synchronized frames, as current
+ones do; its emulation is not part of the time. A drag is {MOVES} mouse moves on the same slider,
+{SHORTEST_PAUSE * 1e3:.0f} to {LONGEST_PAUSE * 1e3:.0f} ms apart at random, the same in every run; its time runs from
+the last move to the last change. An empty app's key responses are timed before, between and after: no Textual
+program is faster."""
 
 
 def measure(bench: Workbench) -> Iterator[Measurement]:
@@ -59,7 +59,7 @@ def measure(bench: Workbench) -> Iterator[Measurement]:
 
 
 def _changes(bench: Workbench, of: str, path: Path, limit: float) -> Iterator[Measurement]:
-    with Pace.beside(bench) as pace, bench.inspector(path, "plan change") as terminal:
+    with Pace.interleaved(bench) as pace, bench.inspector(path, "plan change") as terminal:
         terminal.wait_for(COUNTED, 180)
         terminal.settle(0.5)
         pace.take()
@@ -76,13 +76,13 @@ def _changes(bench: Workbench, of: str, path: Path, limit: float) -> Iterator[Me
         dragged, frames = _drags(bench, terminal)
         pace.take()
     yield pace.answer(PROMISE, of)
-    for what, seconds in (("toggled", toggled), ("moved by a key", moved), ("dragged, from the last move", dragged)):
+    for what, seconds in (("toggled", toggled), ("moved by a key", moved), ("dragged, after the last move", dragged)):
         runs = Runs(seconds)
-        beside = f" (p95 {runs.p95 * 1e3:.0f}, n {len(seconds)})"
-        yield pace.at_most(PROMISE, f"{what}, {of}", runs.median * 1e3, limit, beside=beside)
-    case = f"moved by a key, all that is worked out from it, {of}"
+        note = f" (p95 {runs.p95 * 1e3:.0f}, n {len(seconds)})"
+        yield pace.at_most(PROMISE, f"{what}, {of}", runs.median * 1e3, limit, note=note)
+    case = f"moved by a key, with all analyses, {of}"
     yield Measurement(PROMISE, case, Runs(worked_out).milliseconds())
-    yield at_most(PROMISE, f"frames a second while dragging, {of}", max(frames), FRAMES_PER_SECOND + 5, "")
+    yield at_most(PROMISE, f"frames per second while dragging, {of}", max(frames), FRAMES_PER_SECOND + 5, "")
 
 
 def _go_to_slider(terminal: Terminal) -> None:
@@ -99,7 +99,7 @@ def _go_to_slider(terminal: Terminal) -> None:
         if marked:
             step = "up" if marked[0] > slider else "down"
         elif was_marked:
-            # What stands above and below the limits has no mark: the steps have led beyond the last of them.
+            # Values above and below the limits have no mark: the steps have left the range.
             step = "up" if step == "down" else "down"
         was_marked = bool(marked)
         terminal.send(KEYS[step])
@@ -110,7 +110,7 @@ def _drags(bench: Workbench, terminal: Terminal) -> tuple[list[float], list[floa
     """Seconds from the last move of each drag, and frames a second while it lasted."""
     after: list[float] = []
     frames: list[float] = []
-    chance = Random(1)  # noqa: S311  nothing is kept secret by it
+    chance = Random(1)  # noqa: S311  not used for secrets
     for run in range(bench.runs(DRAGS)):
         row, column = _knob(terminal)
         step = -1 if run % 2 == 0 else 1

@@ -1,4 +1,4 @@
-"""Every ready plan replayed over sessions of several lengths: what each takes a message, and how that grows."""
+"""Every preset plan replayed over sessions of several lengths: time per message, and its growth."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ SIZES = (1_000, 10_000, 100_000)
 SLOWEST = 5
 RUNS = 2
 
-HOW = f"""As the strategies: in one process, by its processor time, over made-up Claude Code sessions of
-{", ".join(f"{size:,}" for size in SIZES[:-1])} and {SIZES[-1]:,} messages, with every plan that comes with the program,
-fitted to the session. A plan's first run reads and counts what it cuts; the faster of {RUNS} is told. Garbage is
-collected between runs, as the screen does while nobody waits. Growth is from the middle length to the longest, a call:
-linear means at most {LINEAR_WITHIN:g}. The {SLOWEST} slowest are told."""
+HOW = f"""Processor time in a single process, over synthetic Claude Code sessions of
+{", ".join(f"{size:,}" for size in SIZES[:-1])} and {SIZES[-1]:,} messages, for every bundled plan, fitted to the
+session. The first run of a plan reads and counts the text it cuts; the result is the faster of {RUNS}. Garbage is
+collected between runs, as the idle screen does. Growth is per call, from the middle length to the longest; linear
+means at most {LINEAR_WITHIN:g}. The table has the {SLOWEST} slowest plans."""
 
 
 def measure(bench: Workbench) -> Iterator[Measurement]:
-    """What the slowest plans take at every length, then how all of them grow."""
+    """Measure the slowest plans at every length, then the growth of all of them."""
     from inspector.strategies.presets import PRESETS
 
     seconds: dict[str, list[float]] = {name: [] for name in PRESETS}

@@ -1,4 +1,4 @@
-"""How near our prompts are to what providers reported, and whether a session's cost is what its usage costs."""
+"""Error of prompt sizes against reported ones, and equality of a session's cost with its priced usage."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ if TYPE_CHECKING:
     from inspector.replay.engine.inputs import ReplayInputs
 
 CALIBRATED, COST = "calibrated prompt size", "baseline cost"
-HOW = """Every real Claude Code session beside the checkout is read, counted and calibrated. For every call with
-reported usage, the calibrated prompt is compared with the reported one, as a share of it; sessions with fewer than ten
-such calls have no calibration and are left out. The cost of the session with nothing cut is compared with the sum of
-what genai-prices asks for the usage of every call, one by one, the estimated length of a response in place of a
+HOW = """All real Claude Code sessions next to the checkout are read, counted and calibrated. For every call with
+reported usage, the difference between the calibrated and the reported prompt is taken as a share of the latter;
+sessions with fewer than ten such calls are not calibrated and left out. The baseline cost of a session is compared
+with the sum of the genai-prices cost of every call's usage, with an estimated response length in place of a
 placeholder."""
 
 
@@ -42,11 +42,11 @@ def measure(bench: Workbench) -> Iterator[Measurement]:
     for name, share, limit in (("median", 0.5, 0.005), ("p90", 0.9, 0.01)):
         value = float(np.quantile(pooled, share))
         worst = max(float(np.quantile(each, share)) for each in shares)
-        beside = f"{value:.2%} (worst session {worst:.2%})"
+        note = f"{value:.2%} (worst session {worst:.2%})"
         case = f"{name}, {len(pooled):,} calls of {len(shares)} sessions"
-        yield Measurement(CALIBRATED, case, beside, f"≤ {limit:.1%}", value <= limit)
+        yield Measurement(CALIBRATED, case, note, f"≤ {limit:.1%}", value <= limit)
     largest = max(differences)
-    case = f"largest difference, {len(differences)} sessions of ${costs:,.2f} in all"
+    case = f"largest difference, {len(differences)} sessions, ${costs:,.2f} in total"
     yield Measurement(COST, case, f"${largest:.6f}", "< $0.005", largest < 0.005)
 
 

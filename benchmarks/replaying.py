@@ -22,12 +22,11 @@ RUNS = 15
 LINEAR_WITHIN = 1.5
 """A ten times longer session may take so many times ten times as long: memory is slower than its caches."""
 
-HOW = """In one process that does nothing else, so that its processor time is told, which other programs do not
-lengthen. On sessions made up in memory: a call with one tool result at a time, a compaction every 500
-calls. What no plan changes is worked out before and told beside. The plan is tiered-stale, whose limits are moved from
-run to run, so that nothing is taken from what an earlier replay remembered. Every strategy with its defaults is then
-replayed over a made-up Claude Code session of 10,000 messages and one of 100,000; linear means that the longer one
-takes at most 15 times as long."""
+HOW = """Processor time in a single process, which other load does not lengthen. Sessions are generated in memory:
+calls with one tool result each, a compaction every 500 calls. Preparation that no plan changes is listed separately.
+The plan is tiered-stale; its limits change from run to run, so that no earlier replay can be reused. Then every
+strategy with its defaults is replayed over synthetic Claude Code sessions of 10,000 and 100,000 messages; linear
+means that the longer one takes at most 15 times as long."""
 
 
 def measure(bench: Workbench) -> Iterator[Measurement]:
@@ -35,10 +34,10 @@ def measure(bench: Workbench) -> Iterator[Measurement]:
     for messages, limit in LIMITS_MS.items():
         inputs, before = _inputs_of_made(messages // 100 if bench.is_quick else messages)
         runs = Runs([_moved_limit(inputs, run) for run in range(bench.runs(RUNS) + 1)][1:])
-        beside = f" (p95 {runs.p95 * 1e3:.0f}, n {len(runs.values)})"
+        note = f" (p95 {runs.p95 * 1e3:.0f}, n {len(runs.values)})"
         case = f"tiered-stale, {messages:,} messages"
-        yield at_most(PROMISE, case, runs.median * 1e3, limit, " ms", digits=1, beside=beside)
-        yield Measurement(PROMISE, f"worked out before, once, {messages:,} messages", f"{before * 1e3:,.0f} ms")
+        yield at_most(PROMISE, case, runs.median * 1e3, limit, " ms", digits=1, note=note)
+        yield Measurement(PROMISE, f"preparation, once, {messages:,} messages", f"{before * 1e3:,.0f} ms")
         del inputs
     yield from _growth(bench)
 
@@ -72,7 +71,7 @@ def _seconds(inputs: ReplayInputs, strategy: Strategy) -> float:
 
 
 def _growth(bench: Workbench) -> Iterator[Measurement]:
-    """How much longer than ten times as long ten times as much takes: those that keep the promise in one figure."""
+    """Measure the growth factor for ten times the size; strategies within the limit share one figure."""
     from inspector.strategies.registry import STRATEGIES
 
     short = inputs_of_file(bench.long_session(10_000))
@@ -101,7 +100,7 @@ def _fastest(inputs: ReplayInputs, name: str, runs: int) -> float:
 
 
 def inputs_of_file(path: Path) -> ReplayInputs:
-    """Read a session, count it, and work out what replays start from."""
+    """Read a session, count it, and compute the inputs of replays."""
     from inspector.replay.calibration_source import calibration_source_of
     from inspector.replay.engine.inputs import ReplayInputs
     from inspector.session.open import open_session

@@ -1,4 +1,4 @@
-"""Where things are on the inspector's screen, found by what is written there."""
+"""Parts of the inspector's screen, located by their texts."""
 
 from __future__ import annotations
 
@@ -7,45 +7,44 @@ from itertools import pairwise
 
 _ROWS = re.compile(r"([0-9,]+) rows?\b")
 _COSTS = 3
-"""Cost as recorded, cost under the plan, and what that saves."""
+"""Recorded cost, cost under the plan, and saving."""
 
 
 def everything(screen: list[str]) -> list[str]:
-    """All but the header and the status line, which change by themselves."""
+    """Return all lines except the header and the status line, which change on their own."""
     return screen[1:-1]
 
 
 def figures(screen: list[str], limit: str) -> list[str]:
-    """What a replay says: the chart, the timeline's rows, what a limit does, and what the plan costs and saves."""
+    """Return the figures of a replay: chart, timeline rows, effect of a limit, cost and saving of the plan."""
     header = _header(screen)
     slider = slider_row(screen, limit)
     cost = next(number for number, line in enumerate(screen) if line.startswith("╭─ Cost "))
     effects = [line.rpartition("││")[2] for line in screen[slider - 1 : slider + 2]]
-    # What stands behind the saving comes once the plan has stood for a while.
+    # The part after the saving appears a while after the plan.
     costs = re.split(r" {2,}", screen[cost + 1])[:_COSTS]
     return [*screen[2 : header - 1], *timeline_rows(screen), *effects, *costs]
 
 
 def timeline_rows(screen: list[str]) -> list[str]:
-    """The rows of the timeline."""
     header = _header(screen)
     end = next(number for number in range(header, len(screen)) if screen[number].startswith("╰"))
     return [line.partition("││")[0] for line in screen[header + 1 : end]]
 
 
 def last_row_holds(screen: list[str]) -> str:
-    """What the timeline's last row is about, its amounts left out: they follow when the line has been counted."""
+    """Return the last row of the timeline without its amounts, which follow once the line has been counted."""
     return timeline_rows(screen)[-1][screen[_header(screen)].index(" what ") :]
 
 
 def row_count(screen: list[str]) -> str:
-    """How many rows there are, as the status line tells it; empty where something stands in its place."""
+    """Return the number of rows in the status line; empty if it shows something different."""
     found = _ROWS.search(screen[-1])
     return found[1] if found else ""
 
 
 def slider_row(screen: list[str], name: str) -> int:
-    """The row of a limit's slider; its name stands above."""
+    """Return the row of a limit's slider; its name is above."""
     named = enumerate(pairwise(screen), 1)
     return next(number for number, (above, line) in named if f" {name} " in above.rpartition("││")[2] and "●" in line)
 

@@ -19,25 +19,26 @@ if TYPE_CHECKING:
 
     from benchmarks.workbench import Workbench
 
-PROMISE = "one scroll key at 100,000 rows"
+PROMISE = "scrolling through 100,000 rows"
 RUNS = 60
 LIMIT_MS = 10
 PRESSES_BEFORE = 40
-HOW = """A session of 100,000 messages, 110,000 rows, counted, in a pty. The cursor is moved to the last row shown, so
-that every further press of the down key scrolls by a row. The time is from the key to the last byte of the frame that
-changed the rows; the detail of the row under the cursor comes a frame later and is told beside. An empty app's answers
-to a key are timed before and after. The same is done in the largest real session."""
+HOW = """A session of 100,000 messages (110,000 rows) with exact counts, in a pty. The cursor is moved to the last
+visible row, so every further press of the down key scrolls by one row. The time runs from the key to the last byte
+of the frame that changed the rows; the detail of the row under the cursor follows one frame later and is listed
+separately. An empty app's key responses are timed before and after. The largest real session is measured the same
+way."""
 
 
 def measure(bench: Workbench) -> Iterator[Measurement]:
-    """The rows, and the detail beside them."""
+    """Measure the rows, and the detail next to them."""
     yield from _scrolled(bench, bench.long_session(100_000), "100,000 messages")
     if (real := largest_reference_session()) is not None:
         yield from _scrolled(bench, real, f"a real session of {real.stat().st_size / 1e6:.0f} MB")
 
 
 def _scrolled(bench: Workbench, path: Path, of: str) -> Iterator[Measurement]:
-    with Pace.beside(bench) as pace, bench.inspector(path, "scroll") as terminal:
+    with Pace.interleaved(bench) as pace, bench.inspector(path, "scroll") as terminal:
         terminal.wait_for(COUNTED, 180)
         terminal.settle(0.5)
         press = partial(terminal.send, KEYS["down"])
@@ -54,7 +55,7 @@ def _scrolled(bench: Workbench, path: Path, of: str) -> Iterator[Measurement]:
             detail.append(terminal.time(press, everything).seconds)
         pace.take()
     runs = Runs(rows)
-    beside = f" (p95 {runs.p95 * 1e3:.0f}, n {len(rows)})"
+    note = f" (p95 {runs.p95 * 1e3:.0f}, n {len(rows)})"
     yield pace.answer(PROMISE, of)
-    yield pace.at_most(PROMISE, f"the rows, {of}", runs.median * 1e3, LIMIT_MS, beside=beside)
-    yield Measurement(PROMISE, f"the rows and the detail beside them, {of}", Runs(detail).milliseconds())
+    yield pace.at_most(PROMISE, f"rows, {of}", runs.median * 1e3, LIMIT_MS, note=note)
+    yield Measurement(PROMISE, f"rows and detail, {of}", Runs(detail).milliseconds())

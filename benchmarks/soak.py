@@ -1,8 +1,8 @@
-"""`python -m benchmarks.soak [--quick] [PART ...]`: whether a program that is left open for long stays as it was.
+"""`python -m benchmarks.soak [--quick] [PART ...]`: check that a program that is left open for long does not degrade.
 
-A day's work in a few minutes: what an agent writes in eight hours comes as fast as it is shown, with a user's keys in
-between. What the program does by the clock is sped up by as much. Three parts: `hours`, `burst` and `tabs`; each prints
-a table of what was measured in between.
+A day's work in a few minutes: eight hours of an agent's output arrive as fast as they are shown, with a user's keys in
+between. Timers of the program are sped up by the same factor. Three parts: `hours`, `burst` and `tabs`; each prints a
+table of measurements.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ CALLS_AN_HOUR = 450
 """One every eight seconds."""
 LINES_AT_ONCE = 20
 FASTER = 100
-"""How much faster an hour goes by, about; what the program does every few minutes it does so much more often here."""
+"""Approximate speedup of an hour; periodic work of the program runs more often by this factor."""
 FAST = f"""
 import sys
 import inspector.ui.performance.memory as memory
@@ -51,22 +51,22 @@ COUNTED = re.compile(rb"prompts fitted")
 
 
 class Taken(NamedTuple):
-    """What the program needs at a moment.
+    """Resources of the program at a moment.
 
     Attributes:
-        what: When.
+        when: The moment.
         megabytes: Resident memory.
-        descriptors: Files, sockets and pipes it has open.
-        shown: From a line appended until it is shown.
+        descriptors: Open files, sockets and pipes.
+        shown: Time from an appended line until it is shown.
     """
 
-    what: str
+    when: str
     megabytes: float
     descriptors: int
     shown: Runs
 
     def __str__(self) -> str:
-        return f"{self.what:<34} {self.megabytes:>7.0f} MB {self.descriptors:>4} open   {self.shown.milliseconds()}"
+        return f"{self.when:<34} {self.megabytes:>7.0f} MB {self.descriptors:>4} open   {self.shown.milliseconds()}"
 
 
 class Growing:
@@ -78,14 +78,14 @@ class Growing:
         self.begin()
 
     def begin(self) -> None:
-        """Write it anew: the agent begins another session in the same file."""
+        """Rewrite the file: the agent begins another session in it."""
         self._writer = SessionWriter()
         self.path.unlink(missing_ok=True)
         self._file: TextIO = self.path.open("a", encoding="utf-8")
         self.write(self._writer.lines(20))
 
     def write(self, lines: Iterator[str]) -> int:
-        """Append lines; how many."""
+        """Append lines; return their number."""
         count = 0
         for line in lines:
             self._file.write(line)
@@ -94,7 +94,7 @@ class Growing:
         return count
 
     def hour(self, terminal: Terminal, calls: int) -> None:
-        """Append what an agent writes in an hour, as fast as the program follows, and use the program."""
+        """Append an hour of an agent's output, as fast as the program follows, and use the program."""
         lines, habits = self._writer.lines(calls), [*HABITS]
         while self.write(islice(lines, LINES_AT_ONCE)):
             terminal.settle(0.02, 2)
@@ -105,7 +105,7 @@ class Growing:
         terminal.send(KEYS["end"])
 
     def probe(self, terminal: Terminal) -> float:
-        """Append a line that can be found again; seconds until it is shown."""
+        """Append a line that can be found again; return the seconds until it is shown."""
         self._needles += 1
         needle = f"needle {self._needles:05}"
         terminal.forget()
@@ -117,7 +117,7 @@ class Growing:
         return seen.time - at
 
     def taken(self, terminal: Terminal, what: str) -> Taken:
-        """What the program needs now, once it had a moment to tidy up."""
+        """Measure the program's resources after a pause for cleanup."""
         terminal.settle(0.5)
         shown = Runs([self.probe(terminal) for _ in range(PROBES)])
         terminal.pause(SECONDS_OF_ABSENCE)
@@ -126,45 +126,45 @@ class Growing:
 
 
 def started(bench: Workbench, home: str, *paths: Path) -> Terminal:
-    """The program on sessions, its clock sped up."""
+    """Start the program on sessions, with its clock sped up."""
     command = (sys.executable, "-c", FAST, *map(str, paths))
     return Terminal(command, bench.environment(home), bench.folder)
 
 
 def hours(bench: Workbench) -> Iterator[str]:
-    """Eight hours of one session; and of a file in which another session begins every hour."""
+    """Follow one session for eight hours; then a file in which another session begins every hour."""
     calls = CALLS_AN_HOUR // (50 if bench.is_quick else 1)
-    for begins_anew in (False, True):
-        session = Growing(bench.folder / f"soak-{begins_anew}.jsonl")
-        told = []
+    for restarts in (False, True):
+        session = Growing(bench.folder / f"soak-{restarts}.jsonl")
+        samples = []
         with started(bench, "soak", session.path) as terminal:
             terminal.wait_for(COUNTED, 60)
             terminal.send(KEYS["end"])
             for hour in range(1, bench.runs(HOURS) + 1):
-                if begins_anew and hour > 1:
+                if restarts and hour > 1:
                     session.begin()
                 session.hour(terminal, calls)
-                told.append(session.taken(terminal, f"hour {hour}, {session.path.stat().st_size / 1e6:.0f} MB"))
-                yield str(told[-1])
-        if begins_anew:
-            first, last = told[1], told[-1]
+                samples.append(session.taken(terminal, f"hour {hour}, {session.path.stat().st_size / 1e6:.0f} MB"))
+                yield str(samples[-1])
+        if restarts:
+            first, last = samples[1], samples[-1]
             yield f"another session every hour: memory {last.megabytes / first.megabytes - 1:+.0%} since hour 2"
         else:
             with started(bench, "fresh", session.path) as terminal:
                 terminal.wait_for(COUNTED, 120)
                 terminal.send(KEYS["end"])
-                yield str(session.taken(terminal, "the same file opened afresh"))
-                # What is made for the studies once stays, as it does for who had them open an hour ago.
+                yield str(session.taken(terminal, "same file, newly opened"))
+                # The analysis screens stay in memory, as for a user who opened them an hour ago.
                 for key in HABITS:
                     terminal.send(key)
                     terminal.settle(SECONDS_OF_KEY)
                     terminal.drop()
                 terminal.send(KEYS["end"])
-                yield str(session.taken(terminal, "the same, used as in each hour"))
+                yield str(session.taken(terminal, "same, after the keys of one hour"))
 
 
 def burst(bench: Workbench) -> Iterator[str]:
-    """A thousand lines a second for a minute."""
+    """Append a thousand lines a second for a minute."""
     path = bench.folder / "burst.jsonl"
     writer, seconds = SessionWriter(LEAN), bench.runs(SECONDS_OF_BURST)
     answers = []
@@ -191,14 +191,14 @@ def burst(bench: Workbench) -> Iterator[str]:
             file.flush()
             at = time.perf_counter()
             seen = terminal.wait_for(b"the needle at the end", 120)
-            yield f"{LINES_A_SECOND * seconds:,} lines in {wrote:.1f} s; one more is shown after {seen.time - at:.2f} s"
-            yield f"a key is answered meanwhile in {Runs(answers).milliseconds()}"
+            yield f"{LINES_A_SECOND * seconds:,} lines in {wrote:.1f} s; one more appears after {seen.time - at:.2f} s"
+            yield f"response to a key meanwhile: {Runs(answers).milliseconds()}"
             terminal.pause(SECONDS_OF_ABSENCE)
             yield f"{terminal.memory()[0]:.0f} MB, at most {terminal.memory()[1]:.0f}; {terminal.descriptors()} open"
 
 
 def tabs(bench: Workbench) -> Iterator[str]:
-    """Fifty sessions open at once, then one."""
+    """Open fifty sessions at once, then close all but one."""
     folder = bench.folder / "tabs"
     folder.mkdir()
     sessions = [Growing(folder / f"session-{number:02}.jsonl") for number in range(bench.runs(TABS))]
@@ -223,7 +223,7 @@ def tabs(bench: Workbench) -> Iterator[str]:
             terminal.forget()
             at = terminal.send(b"\x1b[5;5~")
             switched.append(terminal.wait_for(b"Timeline", 60).time - at)
-        yield f"another tab is shown in {Runs(switched).milliseconds()}"
+        yield f"time to switch tabs: {Runs(switched).milliseconds()}"
         for _ in sessions[1:]:
             terminal.send(b"wc")
             terminal.settle(0.3)
@@ -236,19 +236,19 @@ PARTS = {"hours": hours, "burst": burst, "tabs": tabs}
 
 
 def main() -> int:
-    """Measure, and print as it comes."""
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.soak", description="Leave the program open for long.")
-    parser.add_argument("parts", nargs="*", metavar="PART", help=f"what to do: {', '.join(PARTS)}; else all")
+    """Run the parts, and print measurements as they arrive."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.soak", description="Measure a program left open.")
+    parser.add_argument("parts", nargs="*", metavar="PART", help=f"parts to run (all): {', '.join(PARTS)}")
     parser.add_argument("--quick", action="store_true", help="only show that it works; the figures mean nothing")
     options = parser.parse_args()
     if unknown := [name for name in options.parts if name not in PARTS]:
-        parser.error(f"there is no part {unknown[0]!r}; there are {', '.join(PARTS)}")
+        parser.error(f"no part {unknown[0]!r}; choose from {', '.join(PARTS)}")
     with Workbench.open(is_quick=options.quick) as bench:
         for name in options.parts or PARTS:
             print(f"{name}: {PARTS[name].__doc__}", flush=True)
             try:
-                for told in PARTS[name](bench):
-                    print(f"  {told}", flush=True)
+                for line in PARTS[name](bench):
+                    print(f"  {line}", flush=True)
             except NotShownError as error:
                 print(f"  {error}")
                 return 1

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Runs:
-    """What several runs of one thing took.
+    """Values of several runs of one measurement.
 
     Attributes:
         values: One a run, in the order they were made.
@@ -27,7 +27,7 @@ class Runs:
 
     @property
     def p95(self) -> float:
-        """What nineteen of twenty do not exceed; the largest of fewer than twenty."""
+        """95th percentile; the largest value of fewer than twenty."""
         if len(self.values) < 20:
             return max(self.values)
         return quantiles(self.values, n=20, method="inclusive")[-1]

@@ -19,11 +19,13 @@ PACKAGES = ("textual", "tiktoken", "numpy", "msgspec", "watchfiles", "genai-pric
 KEPT = {True: "yes", False: "no", None: ""}
 COLUMNS = ("promise", "case", "measured", "promised", "kept")
 
-INTRODUCTION = """# What was measured
+INTRODUCTION = """# Benchmarks
 
-All promises about time, memory and accuracy, as `python -m benchmarks --write docs/development/benchmarks.md`
-found it; the names of its parts (`python -m benchmarks --help`) measure some of it. Figures that explain others promise
-nothing and are kept by nothing. Nothing here is asserted by a test: machines differ, and so does what else they do."""
+    python -m benchmarks --write docs/development/benchmarks.md    # measure everything and write this page
+    python -m benchmarks plan-change append                        # or some of it
+
+Promises on time, memory and accuracy, and measurements. No test asserts times, because machines and their load differ.
+Rows without a promise explain others."""
 
 
 def as_text(measurements: Sequence[Measurement]) -> str:
@@ -38,24 +40,26 @@ def as_text(measurements: Sequence[Measurement]) -> str:
 def as_markdown(
     measurements: Sequence[Measurement], missing: Mapping[str, str], hows: Sequence[tuple[str, str]]
 ) -> str:
-    """The whole document.
+    """Return the whole document.
 
     Args:
         measurements: In any order.
         missing: Names of benchmarks that could not be run here, and why.
-        hows: The benchmarks' names, and how each measures.
+        hows: Names of the benchmarks, and their methods.
     """
-    parts = [INTRODUCTION, "## On what", machine(), "## What is promised", _promises(), "## Figures"]
+    parts = [INTRODUCTION, "## Machine", machine(), "## Promises", _promises(), "## Figures"]
     rows = [COLUMNS, ("---",) * len(COLUMNS)]
-    rows += [_cells(each) for name in PROMISES for each in measurements if each.promise == name]
+    for name in PROMISES:
+        cells = [_cells(each) for each in measurements if each.promise == name]
+        rows += [(row[0] if place == 0 else "", *row[1:]) for place, row in enumerate(cells)]
     parts.append("\n".join(f"| {' | '.join(row)} |" for row in rows))
     parts += [f"Not measured here: {name}, {reason}." for name, reason in missing.items()]
-    parts += ["## How", *(f"**{name}.** {' '.join(how.split())}" for name, how in hows)]
+    parts += ["## Method", *(f"**{name}.** {' '.join(how.split())}" for name, how in hows)]
     return "\n\n".join(parts) + "\n"
 
 
 def machine() -> str:
-    """What it was measured on, in a sentence or two; no name or path that tells whose machine it is."""
+    """Describe the machine in a sentence or two, without names or paths that identify its owner."""
     packages = ", ".join(f"{name} {version(name)}" for name in PACKAGES)
     load = f" Load averages while measuring: {', '.join(f'{each:.1f}' for each in os.getloadavg())}."
     python = f"{sys.implementation.name} {platform.python_version()}"

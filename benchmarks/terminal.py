@@ -1,8 +1,7 @@
-"""A program in a real terminal: keys in, bytes out, every piece of output with the moment it came.
+"""A program in a real terminal: keys in, bytes out, every piece of output with its time.
 
-Reading is never held up by looking at what was read: output is kept as it comes, and only fed to the terminal emulator
-(which is far slower than the programs measured) when everything has arrived. When something was on the screen is then
-found by drawing frame after frame and asking when it was there.
+Parsing never delays reading: output is only stored as it arrives, and fed to the terminal emulator (which is far slower
+than the measured programs) at the end. The time of a text on the screen is then found by drawing frame after frame.
 """
 
 from __future__ import annotations
@@ -39,13 +38,13 @@ _NOT_DRAWN = re.compile(rb"\x1b[P_^X].*?\x1b\\|\x1b\[[<=>][0-9;]*[a-zA-Z]|\x1b\[
 
 
 def mouse(what: str, column: int, row: int) -> bytes:
-    """What a terminal says of the left button: `press`, `move` while it is held, `release`. Counted from 1."""
+    """Return the terminal's bytes for the left button: `press`, `move` while it is held, `release`. Counted from 1."""
     button, end = _MOUSE[what]
     return f"\x1b[<{button};{column};{row}{end}".encode()
 
 
 class NotShownError(Exception):
-    """What was waited for did not come."""
+    """The expected text did not appear."""
 
 
 class ToolResultEvent(NamedTuple):
@@ -74,11 +73,11 @@ class Frame(NamedTuple):
 
 @dataclass(frozen=True)
 class CallContext:
-    """What became of the screen after something was done.
+    """Effect of an action on the screen.
 
     Attributes:
-        at: When it was done.
-        seconds: From then until the last change of what was watched was on the screen.
+        at: Time of the action.
+        seconds: Time from the action to the last change of the watched part.
         frames: Frames drawn until then.
         bytes: Bytes written until then.
     """
@@ -90,10 +89,10 @@ class CallContext:
 
 
 class Terminal:
-    """Runs a program in a pty of its own and looks at what it draws. To be used with `with`.
+    """Runs a program in a pty and watches its output. To be used with `with`.
 
     Attributes:
-        started: When the program was started.
+        started: Start time of the program.
     """
 
     def __init__(self, command: Sequence[str], environment: Mapping[str, str], folder: Path) -> None:
@@ -146,31 +145,31 @@ class Terminal:
         return at
 
     def wait_for(self, marker: bytes | re.Pattern[bytes], seconds: float = 30.0) -> ToolResultEvent:
-        """Read until a text has been written, in one piece, behind what was waited for before.
+        """Read until a text has been written, in one piece, after the text of the previous wait.
 
         Args:
             marker: The text, or a pattern for it.
-            seconds: How long to wait at most.
+            seconds: Timeout.
 
         Raises:
-            NotShownError: It did not come.
+            NotShownError: The text did not appear.
         """
         pattern = re.compile(re.escape(marker)) if isinstance(marker, bytes) else marker
         deadline = perf_counter() + seconds
         while (found := pattern.search(self._unseen)) is None:
             self._unseen = self._unseen[-_LONGEST_MARKER:]
             if perf_counter() > deadline:
-                raise NotShownError(f"{pattern.pattern!r} did not come; the screen:\n" + "\n".join(self.screen()))
+                raise NotShownError(f"{pattern.pattern!r} did not appear; the screen:\n" + "\n".join(self.screen()))
             self._read(0.2)
         self._unseen = self._unseen[found.end() :]
         return ToolResultEvent(self._last, found[0])
 
     def forget(self) -> None:
-        """Wait from now on for what is written from now on."""
+        """Ignore earlier output in the next wait."""
         self._unseen = b""
 
     def drop(self) -> None:
-        """Keep nothing of what was drawn: for long runs whose screen is not looked at."""
+        """Drop all output so far: for long runs that do not read the screen."""
         self._frames.clear()
         self._drawn = 0
 
@@ -191,23 +190,23 @@ class Terminal:
             self._read(left)
 
     def screen(self) -> list[str]:
-        """The rows of the screen, of all that has been read."""
+        """Return the rows of the screen after all output so far."""
         self._draw_all()
         return list(self._screen.display)
 
     def time(
         self, act: Callable[[], float], watch: Callable[[list[str]], object], quiet: float = 0.15, seconds: float = 30.0
     ) -> CallContext:
-        """Do something and find out when what is watched had become what it stayed.
+        """Perform an action and measure the time until the watched part has its final content.
 
         Args:
-            act: Does it, and says when.
-            watch: What to watch, of the rows of the screen.
-            quiet: The screen is taken to stay as it is when nothing was written for so many seconds.
-            seconds: How long to wait for a change.
+            act: Performs the action, and returns its time.
+            watch: Extracts the watched part from the rows of the screen.
+            quiet: Seconds without output after which the screen is final.
+            seconds: Timeout for a change.
 
         Raises:
-            NotShownError: What is watched did not change.
+            NotShownError: The watched part did not change.
         """
         before = watch(self.screen())
         first = len(self._frames)
@@ -224,10 +223,10 @@ class Terminal:
                     sum(_FRAME_ENDS in frame.data for frame in written),
                     sum(len(frame.data) for frame in written),
                 )
-        raise NotShownError("nothing that is watched changed; the screen:\n" + "\n".join(self.screen()))
+        raise NotShownError("the watched part did not change; the screen:\n" + "\n".join(self.screen()))
 
     def _find_change(self, before: object, watch: Callable[[list[str]], object]) -> int | None:
-        """The frame that made what is watched what it is now; None where it is what it was before."""
+        """Return the frame with the final content of the watched part; None if it did not change."""
         found, last = None, before
         for index in range(self._drawn, len(self._frames)):
             self._draw(index)
@@ -237,7 +236,7 @@ class Terminal:
         return found if last != before else None
 
     def _read(self, seconds: float) -> bool:
-        """Take what comes within a time; False when nothing does."""
+        """Read output within a time limit; False if there is none."""
         descriptor = self._child.child_fd
         if not select.select([descriptor], [], [], seconds)[0]:
             return False
@@ -271,6 +270,6 @@ class Terminal:
 
 
 def _is_torn(data: bytes) -> bool:
-    """Whether the last control sequence is not whole yet."""
+    """Return True if the last control sequence is incomplete."""
     last = data.rfind(b"\x1b")
     return last >= 0 and re.fullmatch(rb"\x1b(?:\[[0-9;?<=>$]*|[P_^X].*)?", data[last:], re.DOTALL) is not None

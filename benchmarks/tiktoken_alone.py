@@ -1,8 +1,7 @@
-"""What tiktoken needs for the texts of a session, with nothing around it: the baseline of exact counts.
+"""Time of tiktoken alone for the texts of a session: the baseline of exact counts.
 
 Prints the seconds to load the tokenizer and the seconds to encode every text once, one by one. Reading the texts is not
-timed. The verified vocabulary is put where tiktoken looks for what it has downloaded before, so that it loads it itself
-and downloads nothing.
+timed. The verified vocabulary is put into tiktoken's download cache, so that tiktoken loads it without a download.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ NAME_IN_CACHE = "fb374d419588a4632f3f557e76b4b70aebbca790"
 
 
 class Seconds(NamedTuple):
-    """What it took to load the tokenizer, and to encode every text once."""
+    """Seconds to load the tokenizer, and to encode every text once."""
 
     loading: float
     encoding: float
@@ -62,7 +61,7 @@ def measure(texts: list[str]) -> Seconds:
 
 
 def tiktoken_alone(*paths: Path) -> Seconds:
-    """What a process of its own needs for the texts of sessions."""
+    """Measure a separate process on the texts of sessions."""
     command = (sys.executable, "-m", "benchmarks.tiktoken_alone", *map(str, paths))
     done = subprocess.run(command, cwd=ROOT, capture_output=True, check=True, text=True)
     return Seconds(*map(float, done.stdout.split()))

@@ -15,22 +15,21 @@ if TYPE_CHECKING:
     from inspector.replay.tuning.trial import PreparedSession
     from inspector.strategies.plan import Plan
 
-PROMISE = "plans tuned on many sessions"
+PROMISE = "tuning on many sessions"
 QUICK = "tiered-stale"
-"""A plan all of whose edits are known in advance."""
+"""Plan with edits that are all known in advance."""
 
 MOST_A_PLAN = 1.5
-"""A plan that is tried takes at most so many times a replay: what was needed is looked for and priced as well."""
+"""Limit per tried plan, as a multiple of a replay: needed texts are also searched and priced."""
 
-HOW = f"""In one process, by its processor time. Every real Claude Code session beside the checkout is read and
-prepared once, which is told beside. One plan's replay is what a ready plan or strategy takes on all of them, the mean
-of all. The search tries what `inspector tune` does on the same sessions, all of it. It takes as many times one replay
-as it tries plans, and that at most {MOST_A_PLAN:g} times over: of each plan what it cut that was needed is found and
-priced as well."""
+HOW = f"""Processor time in a single process. All real Claude Code sessions next to the checkout are read and
+prepared once, which is listed separately. The replay of one plan is the mean of all ready plans and strategies over
+all sessions. The search is the one of `inspector tune` on the same sessions. Its limit is {MOST_A_PLAN:g} replays
+per plan tried, which includes finding and pricing the recoveries of each plan."""
 
 
 def measure(bench: Workbench) -> Iterator[Measurement]:
-    """How many replays a search is worth, and how many a plan that it tries."""
+    """Measure the time of a search and of each tried plan, in replays."""
     from benchmarks.replaying import inputs_of_file
     from inspector.replay.tuning.trial import PreparedSession
 
@@ -47,9 +46,9 @@ def measure(bench: Workbench) -> Iterator[Measurement]:
     yield Measurement(PROMISE, f"{case}, ratio to one plan's replay", f"{searched / one:,.0f} times")
     ratio = searched / one / tried
     limit = f"≤ {MOST_A_PLAN:g} times"
-    yield Measurement(PROMISE, f"{case}, of it a plan", f"{ratio:.2f} times", limit, ratio <= MOST_A_PLAN)
+    yield Measurement(PROMISE, f"{case}, per plan tried", f"{ratio:.2f} times", limit, ratio <= MOST_A_PLAN)
     yield Measurement(PROMISE, f"{case}, one plan's replay", f"{one * 1e3:,.1f} ms ({QUICK} {quick * 1e3:,.1f} ms)")
-    yield Measurement(PROMISE, f"{case}, the search", f"{searched:,.1f} s")
+    yield Measurement(PROMISE, f"{case}, search", f"{searched:,.1f} s")
     yield Measurement(PROMISE, f"{case}, reading and preparing, once", f"{prepared:,.1f} s")
 
 
@@ -66,7 +65,7 @@ def _replayed(sessions: list[PreparedSession], plans: Sequence[Plan]) -> float:
 
 
 def _searched(sessions: list[PreparedSession], calls: list[int], bases: Sequence[Plan]) -> tuple[int, float]:
-    """How many plans were tried, and the seconds of it."""
+    """Return the number of tried plans, and the seconds."""
     from inspector.replay.tuning.choice import choose
     from inspector.replay.tuning.search import GroupSearch
     from inspector.replay.tuning.trial import TrialTerms

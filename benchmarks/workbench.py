@@ -1,4 +1,4 @@
-"""What every benchmark needs: a folder of its own, sessions to measure with, and the program with a home of its own."""
+"""Shared setup of benchmarks: a temporary folder, sessions to measure, and the program with a separate home."""
 
 from __future__ import annotations
 
@@ -22,16 +22,16 @@ EMPTY_APP = (sys.executable, str(Path(__file__).with_name("empty_app.py")))
 
 
 class NotMeasuredError(Exception):
-    """Something this machine lacks: `args[0]` says what."""
+    """A missing prerequisite on this machine: `args[0]` describes it."""
 
 
 @dataclass(frozen=True)
 class Workbench:
-    """Where and how much to measure.
+    """Place and extent of the measurements.
 
     Attributes:
-        folder: Everything written goes here.
-        is_quick: As little as shows that the benchmark works; the figures mean nothing.
+        folder: Folder of all output.
+        is_quick: Minimal run that shows that the benchmark works; the figures mean nothing.
     """
 
     folder: Path
@@ -40,20 +40,20 @@ class Workbench:
     @classmethod
     @contextmanager
     def open(cls, *, is_quick: bool = False) -> Iterator[Workbench]:
-        """A workbench whose folder is gone afterwards."""
+        """Create a workbench in a temporary folder."""
         with tempfile.TemporaryDirectory(prefix="inspector-benchmarks-") as folder:
             yield cls(Path(folder), is_quick)
 
     def runs(self, usual: int) -> int:
-        """How many runs to make."""
+        """Return the number of runs to make."""
         return 2 if self.is_quick else usual
 
     def large_session(self) -> Path:
-        """A session of 100 MB with the proportions of real ones."""
+        """Create a session of 100 MB with the proportions of real ones."""
         return self._written(self.folder / "large.jsonl", megabytes=1 if self.is_quick else 100)
 
     def long_session(self, messages: int) -> Path:
-        """A session of so many messages, with short texts."""
+        """Create a session of short messages."""
         return self._written(self.folder / f"{messages}.jsonl", messages=messages // 50 if self.is_quick else messages)
 
     def _written(self, path: Path, *, messages: int | None = None, megabytes: float | None = None) -> Path:
@@ -62,21 +62,21 @@ class Workbench:
         return path
 
     def home(self, name: str) -> Path:
-        """A home folder: settings, plans and counted tokens of one name are shared, of others unknown."""
+        """Return a home folder: calls with one name share settings, plans and counted tokens."""
         home = self.folder / "homes" / name
         home.mkdir(parents=True, exist_ok=True)
         return home
 
     def inspector(self, path: Path, home: str) -> Terminal:
-        """The program on a session, starting now."""
+        """Start the program on a session."""
         return Terminal((*INSPECTOR, str(path)), self.environment(home), self.folder)
 
     def empty_app(self) -> Terminal:
-        """The smallest Textual program, starting now."""
+        """Start the smallest Textual program."""
         return Terminal(EMPTY_APP, self.environment("empty"), self.folder)
 
     def environment(self, home: str) -> dict[str, str]:
-        """The environment of a program under measurement: nothing of whoever measures but where programs are."""
+        """Return the environment of a measured program, which inherits only PATH and LANG."""
         folder = self.home(home)
         places = {f"XDG_{kind}_HOME": str(folder / kind.lower()) for kind in ("CACHE", "CONFIG", "DATA", "STATE")}
         return {
@@ -89,21 +89,19 @@ class Workbench:
 
 
 def reference_sessions() -> Path:
-    """The folder of real sessions beside the checkout.
+    """Return the folder of real sessions next to the checkout.
 
     Raises:
         NotMeasuredError: There is none.
     """
     folder = Path(os.environ.get("INSPECTOR_SHARED", ROOT.parent / "shared")) / "corpus"
     if not folder.is_dir():
-        raise NotMeasuredError(
-            "no real sessions beside the checkout; INSPECTOR_SHARED names the folder that holds them"
-        )
+        raise NotMeasuredError("no real sessions next to the checkout; set INSPECTOR_SHARED to their folder")
     return folder
 
 
 def largest_reference_session() -> Path | None:
-    """The largest real session of Claude Code beside the checkout; None where there are none."""
+    """Return the largest real session of Claude Code next to the checkout; None if there are none."""
     try:
         found = [*(reference_sessions() / "claude-code").glob("*.jsonl")]
     except NotMeasuredError:

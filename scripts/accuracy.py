@@ -1,6 +1,6 @@
-"""Writes docs/development/accuracy.md from what `inspector check` finds on a folder of sessions.
+"""Write docs/development/accuracy.md from the results of `inspector check` on a folder of sessions.
 
-Run by hand, since the sessions are nobody's to give away; the page holds what kind of session each is, and figures:
+Run it by hand, because the sessions are not redistributable. The page lists the kind of each session, and figures:
 
     python scripts/accuracy.py FOLDER
 """
@@ -29,6 +29,7 @@ ROOT = Path(__file__).parent.parent
 PAGE = ROOT / "docs" / "development" / "accuracy.md"
 BEGIN, END = "<!-- begin results -->", "<!-- end results -->"
 MOST_NAMED = 3
+HALF_A_CENT = 0.005
 
 Session = dict[str, Any]
 
@@ -48,119 +49,112 @@ def main() -> None:
 
 
 def results(sessions: list[Session], providers: list[dict[str, Any]]) -> str:
-    """All tables."""
+    """Format all tables."""
     fitted = [each for each in sessions if each["prompt_median"] is not None]
     within = sum(each["verdict"] == "within" for each in fitted)
+    learned = [each for each in sessions if each["learned"]]
     parts = [
         (
-            f"{len(sessions)} sessions that report usage, {sum(each['calls'] for each in sessions):,} calls.\n"
-            f"Of the {len(fitted)} with enough calls to fit, {within} are within the promise."
+            f"{len(sessions)} sessions that report usage, {sum(each['calls'] for each in sessions):,} calls. Of the "
+            f"{len(fitted)} with enough calls to fit, {within} meet the promise.\n"
+            "Errors are in percent; `+` means that the prediction is higher."
         ),
         *_by_provider(providers),
-        "### Sizes of prompts",
+        "### Prompt sizes",
+        (
+            "If a prompt grew by one response and one tool result, two reports give the size of that result. The\n"
+            "columns on results compare it with the count; one ratio serves all texts of a session."
+        ),
         table(
-            ("#", "session", "calls", "half within", "nine of ten", "held out: half", "nine of ten", "responses by"),
+            (
+                *("#", "session", "calls", "prompts: median", "p90", "held out: median", "p90"),
+                *("results", "median", "p90", "responses matched by"),
+            ),
             [_prompts(each) for each in sessions],
         ),
         _misses(sessions),
-        "### Sizes of single results",
+        "### Prompt caches and cost by rules",
         (
-            "Where a prompt grew by a response and one tool result, two reports tell the size of that result.\n"
-            "One ratio serves all texts of a session; how far single ones are from it:"
+            "Predicted as if nothing had been reported. The cost of the baseline equals the recorded cost to the cent"
+            f" {_equal_baselines(sessions)}."
         ),
         table(
-            ("#", "results", "half within", "nine of ten"),
-            [
-                (
-                    each["number"],
-                    each["results"]["results"],
-                    percent(each["results"]["median"]),
-                    percent(each["results"]["p90"]),
-                )
-                for each in sessions
-                if each["results"]
-            ],
+            (
+                *("#", "cache", "reads met", "read, recorded", "predicted", "error"),
+                *("written, recorded", "predicted", "cost, recorded", "predicted", "error"),
+            ),
+            [_by_rules(each) for each in sessions],
         ),
-        "### Prompt caches, as if nothing had been reported",
-        table(
-            ("#", "cache", "calls met", "read, recorded", "predicted", "", "written, recorded", "predicted"),
-            [_cache(each) for each in sessions],
-        ),
-        "### Prompt caches, by the other half of the session",
+        "### Prompt caches and cost by the other half",
         (
-            "Each half of the reported calls is predicted by what the caches of the other half did, both ways: what\n"
-            "was read, written and paid, and between which dollars nine of ten such sessions are said to lie."
+            "Each half of the reported calls is predicted by the caches of the other half. The band should hold\n"
+            f"nine of ten sessions; it holds {sum(each['learned']['within'] for each in learned)} of {len(learned)}."
         ),
         table(
-            ("#", "read", "written", "cost, recorded", "predicted", "", "between", "recorded lies"),
-            [_learned(each) for each in sessions if each["learned"]],
+            ("#", "read, error", "written, error", "cost, predicted", "error", "band"),
+            [_learned(each) for each in learned],
         ),
-        "### Why caches missed",
+        "### Causes of cache misses",
         *_causes(sessions),
-        "### Cost",
-        table(
-            ("#", "recorded", "the baseline", "as if nothing had been reported", ""),
-            [_cost(each) for each in sessions],
-        ),
-        "### What agents cut themselves",
-        table(
-            ("#", "at call", "what is compared", "recorded", "replayed", ""),
-            [row for each in sessions for row in _cuts(each)],
-        ),
+        "### Agents' own compactions",
+        *_cuts(sessions),
     ]
     return "\n\n".join(parts)
 
 
 def table(head: tuple[str, ...], rows: list[tuple[Any, ...]]) -> str:
-    """A Markdown table."""
+    """Format a Markdown table."""
     lines = [head, tuple("---" for _ in head), *rows]
     return "\n".join("| " + " | ".join(str(cell) for cell in line) + " |" for line in lines)
 
 
 def percent(share: float | None, digits: int = 2) -> str:
-    """A share in percent."""
-    return "–" if share is None else f"{100 * share:.{digits}f} %"  # noqa: RUF001  a dash for nothing
+    """Format a share in percent, without the sign."""
+    return "–" if share is None else f"{100 * share:.{digits}f}"  # noqa: RUF001  a dash for nothing
 
 
 def _off(share: float | None) -> str:
-    return "" if share is None else f"{100 * share:+.1f} %"
+    return "" if share is None else f"{100 * share:+.1f}"
+
+
+def _dollars(value: float | None) -> str:
+    if value is None:
+        return "no price"
+    return f"${value:,.4f}" if abs(value) < 1 else f"${value:,.2f}"
 
 
 def _prompts(each: Session) -> tuple[Any, ...]:
     few = each["prompt_median"] is None
+    single = each["results"]
     return (
         each["number"],
         f"{each['format']}, {', '.join(each['models'])}",
         each["calls"],
-        "too few calls" if few else percent(each["prompt_median"]) + (" **!**" if each["verdict"] == "beyond" else ""),
+        "too few" if few else percent(each["prompt_median"]) + (" **!**" if each["verdict"] == "beyond" else ""),
         percent(each["prompt_p90"]),
         percent(each["held_out_median"]),
         percent(each["held_out_p90"]),
+        *((single["results"], percent(single["median"]), percent(single["p90"])) if single else ("", "", "")),
         "" if few else "; ".join(dict.fromkeys(each["readings"].values())),
     )
 
 
 def _by_provider(providers: list[dict[str, Any]]) -> list[str]:
-    """One row for every format and provider: how prompts and costs are met, by rules alone and by what was learned."""
+    """Return a row per format and provider: prompt and cost errors by rules alone and with calibration."""
     return [
         "### By format and provider",
         (
-            "Prompts: of the middle session, what nine of ten calls are met within. Costs are predicted without the\n"
-            "recorded reads and writes: *before*, by the rules of the provider's cache alone; *after*, each half of a\n"
-            "session's calls by what the other half shows; *later*, the same without the first call of every\n"
-            "conversation. How far single sessions are off (half of them, nine of ten), and all of them together; and\n"
-            "of how many the recorded cost lies between those that nine of ten such sessions are said to have."
+            "Prompts: p90 of the median session. Costs are predicted without the recorded reads and writes:\n"
+            "*rules* by the provider's cache rules alone, *half* each half of the calls by the caches of the\n"
+            "other half, *later* the same without the first call of every conversation. Each has the median and\n"
+            "p90 of the sessions, and their sum. In band: sessions with a recorded cost inside the predicted\n"
+            "band."
         ),
         table(
             (
-                "format",
-                "provider",
-                "sessions",
-                "prompts, nine of ten",
-                *("before: half", "nine of ten", "together"),
-                *("after: half", "nine of ten", "together"),
-                *("later: half", "nine of ten", "together"),
-                "in the band",
+                *("format", "provider", "sessions", "prompts, p90"),
+                *("rules: median", "p90", "sum", "half: median", "p90", "sum", "later: median", "p90", "sum"),
+                "in band",
             ),
             [
                 (
@@ -174,16 +168,23 @@ def _by_provider(providers: list[dict[str, Any]]) -> list[str]:
                     f"{each['in_band']} of {each['learned']['sessions']}" if each["learned"] else "",
                 )
                 for each in providers
+                if each["format"] != "all" or sum(other["provider"] == each["provider"] for other in providers) > 2
             ],
         ),
     ]
 
 
 def _errors(errors: dict[str, float] | None) -> tuple[str, str, str]:
-    """How far predicted costs are off: half of them, nine of ten, and their sum."""
+    """Return the error of predicted costs: median, p90, and error of the sum."""
     if errors is None:
         return "", "", ""
     return percent(errors["median"], 1), percent(errors["p90"], 1), _off(errors["together"])
+
+
+def _equal_baselines(sessions: list[Session]) -> str:
+    priced = [each for each in sessions if each["cost"]["recorded"] is not None]
+    equal = sum(abs(each["baseline_cost"]["predicted"] - each["cost"]["recorded"]) < HALF_A_CENT for each in priced)
+    return "in every session" if equal == len(priced) else f"in {equal} of {len(priced)} sessions"
 
 
 def _learned(each: Session) -> tuple[Any, ...]:
@@ -191,38 +192,35 @@ def _learned(each: Session) -> tuple[Any, ...]:
     read, write, cost = learned["cache_read"], learned["cache_write"], learned["cost"]
     counted = _off(read["off"]), _off(write["off"]) if write["recorded"] else ""
     if cost["recorded"] is None:
-        return each["number"], *counted, "no price", "", "", "", ""
-    recorded, predicted, low, high = (
-        f"${value:,.4f}" if abs(value) < 1 else f"${value:,.2f}"
-        for value in (cost["recorded"], cost["predicted"], learned["low"], learned["high"])
-    )
-    return each["number"], *counted, recorded, predicted, _off(cost["off"]), f"{low} to {high}", _inside(learned)
+        return each["number"], *counted, "no price", "", ""
+    band = f"{_dollars(learned['low'])} to {_dollars(learned['high'])}"
+    return each["number"], *counted, _dollars(cost["predicted"]), _off(cost["off"]), f"{band}{_outside(learned)}"
 
 
-def _inside(learned: dict[str, Any]) -> str:
+def _outside(learned: dict[str, Any]) -> str:
     if learned["within"]:
-        return "within"
-    return "below" if learned["cost"]["recorded"] < learned["low"] else "above"
+        return ""
+    return ", recorded is below" if learned["cost"]["recorded"] < learned["low"] else ", recorded is above"
 
 
 def _misses(sessions: list[Session]) -> str:
     beyond = [each for each in sessions if each["verdict"] == "beyond"]
     if not beyond:
-        return "Every session with enough calls is within the promise."
-    lines = ["Beyond the promise, and what stands in the way:", ""]
+        return "Every session with enough calls meets the promise."
+    lines = ["Sessions that miss the promise:", ""]
     for each in beyond:
         calls = "; ".join(
             f"call {miss['call']} {_off(miss['off'])} ({miss['brought'] or 'its first prompt'})"
             for miss in each["outliers"][:MOST_NAMED]
         )
         shifts = ", ".join(f"{shift['tokens']:+,} at call {shift['call']}" for shift in each["shifts"][:MOST_NAMED])
-        unseen = f" What the file does not show came and went: {shifts} (tokens)." if shifts else ""
+        unseen = f" Unrecorded tokens came and went: {shifts}." if shifts else ""
         lines.append(f"- {each['number']}: {each['beyond']} prompts are off by more than 1 %: {calls}.{unseen}")
     return "\n".join(lines)
 
 
-def _cache(each: Session) -> tuple[Any, ...]:
-    read, write = each["cache_read"], each["cache_write"]
+def _by_rules(each: Session) -> tuple[Any, ...]:
+    read, write, cost = each["cache_read"], each["cache_write"], each["cost"]
     written = bool(write["recorded"] or write["predicted"])
     return (
         each["number"],
@@ -233,34 +231,37 @@ def _cache(each: Session) -> tuple[Any, ...]:
         _off(read["off"]),
         f"{write['recorded']:,.0f}" if written else "",
         f"{write['predicted']:,.0f}" if written else "",
+        _dollars(cost["recorded"]),
+        "" if cost["recorded"] is None else _dollars(cost["predicted"]),
+        _off(cost["off"]),
     )
 
 
 def _causes(sessions: list[Session]) -> list[str]:
-    """Every miss of every session, explained or not, and how that agrees with what providers said themselves."""
+    """List the explained and unexplained cache misses, and the agreement with the providers' own reasons."""
     found = {each["number"]: cache_misses(replay_session(open_session(each["path"]), Plan())) for each in sessions}
     misses = [miss for each in found.values() for miss in each.misses]
-    said = Counter((miss.reported.reason, str(miss.derived)) for miss in misses if miss.reported is not None)
+    reported = Counter((miss.reported.reason, str(miss.derived)) for miss in misses if miss.reported is not None)
     return [
         (
-            "Of a miss a file shows the cause, or nothing in it does. Then caches that keep what they choose most\n"
-            "likely dropped it; of others the cause is unknown. First requests, compactions and clearing are\n"
-            "expected, and no misses."
+            "Misses, and their share of the tokens in percent. If the file shows no cause, a cache that evicts\n"
+            "at its own discretion is the likely one (*provider*); for other caches the cause is unknown. First\n"
+            "requests, compactions and clearing are expected and do not count."
         ),
         table(
-            ("#", "misses", "tokens re-cached", "the file shows it", "provider's side", "unknown", "causes"),
+            ("#", "misses", "tokens", "shown", "provider", "unknown", "causes"),
             [
                 *(_causes_of(number, each.misses) for number, each in found.items() if each.misses),
                 (*_causes_of("all", misses)[:-1], ""),
             ],
         ),
         (
-            "What the provider said, where a file holds that, and what is derived without it. `unavailable` says\n"
-            "that it could not compare the two prompts: then what is derived counts."
+            "Some files hold the provider's reason. `unavailable` means that it could not compare the two\n"
+            "prompts; then the derived reason counts."
         ),
         table(
-            ("said", "derived", "misses"),
-            [(f"`{reason}`", f"`{derived}`", count) for (reason, derived), count in sorted(said.items())],
+            ("reported", "derived", "misses"),
+            [(f"`{reason}`", f"`{derived}`", count) for (reason, derived), count in sorted(reported.items())],
         ),
     ]
 
@@ -271,7 +272,7 @@ def _causes_of(name: int | str, misses: Sequence[CacheMiss]) -> tuple[Any, ...]:
 
     def share(*causes: MissCause) -> str:
         mine = [miss for miss in misses if miss.cause in causes]
-        return f"{len(mine)} ({percent(sum(miss.tokens for miss in mine) / tokens, 0)} of the tokens)" if mine else ""
+        return f"{len(mine)} ({percent(sum(miss.tokens for miss in mine) / tokens, 0)})" if mine else ""
 
     shown = set(MissCause) - {MissCause.LIKELY_SERVER_SIDE, MissCause.UNKNOWN}
     return (
@@ -285,37 +286,32 @@ def _causes_of(name: int | str, misses: Sequence[CacheMiss]) -> tuple[Any, ...]:
     )
 
 
-def _cost(each: Session) -> tuple[Any, ...]:
-    cost, baseline = each["cost"], each["baseline_cost"]
-    if cost["recorded"] is None:
-        return each["number"], "no price", "", "", ""
-    money = (
-        f"${value:,.4f}" if value < 1 else f"${value:,.2f}"
-        for value in (cost["recorded"], baseline["predicted"], cost["predicted"])
-    )
-    return each["number"], *money, _off(cost["off"])
-
-
-_WORDS = {
-    "context before": "tokens that set the compaction off",
-    "context after": "tokens it left",
-    "tokens saved": "tokens saved by blanking results, as the agent estimates",
-    "results blanked": "which results were blanked",
-}
-
-
-def _cuts(each: Session) -> list[tuple[Any, ...]]:
+def _cuts(sessions: list[Session]) -> list[str]:
+    """List context sizes around compactions, then tool results that the agent blanked."""
+    sizes, blanked = [], []
+    for each in sessions:
+        by_call: dict[int, dict[str, dict[str, Any]]] = {}
+        for cut in each["cuts"]:
+            by_call.setdefault(cut["call"], {})[cut["what"]] = cut
+        for call, cuts in by_call.items():
+            if "context before" in cuts or "context after" in cuts:
+                sizes.append(
+                    (each["number"], call, *_size(cuts.get("context before")), *_size(cuts.get("context after")))
+                )
+            if "tokens saved" in cuts or "results blanked" in cuts:
+                which = cuts.get("results blanked")
+                same = f"the same {which['alike']}" if which and which["alike"] is not None else ""
+                blanked.append((each["number"], call, *_size(cuts.get("tokens saved")), *_size(which)[:2], same))
     return [
-        (
-            each["number"],
-            cut["call"],
-            _WORDS[cut["what"]],
-            f"{cut['recorded']:,}",
-            f"{cut['replayed']:,}",
-            f"the same {cut['alike']}" if cut["alike"] is not None else _off(cut["off"]),
-        )
-        for cut in each["cuts"]
+        "Tokens in the context before and after a compaction.",
+        table(("#", "call", "before, recorded", "replayed", "error", "after, recorded", "replayed", "error"), sizes),
+        "Tool results that the agent blanked, and the tokens saved by its own estimate.",
+        table(("#", "call", "saved, recorded", "replayed", "error", "results, recorded", "replayed", "which"), blanked),
     ]
+
+
+def _size(cut: dict[str, Any] | None) -> tuple[str, str, str]:
+    return ("", "", "") if cut is None else (f"{cut['recorded']:,}", f"{cut['replayed']:,}", _off(cut["off"]))
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
-"""Check what would be released: `python scripts/check_release.py dist`, with one wheel and one sdist in that folder.
+"""Check a release: `python scripts/check_release.py dist`, with one wheel and one sdist in that folder.
 
-What is in them and what is not, how large they are, that the version is that of the changelog and of a tag
-(`--tag v1.0.0`), and that descriptions are shown (`twine check`). Exit code 1 with a line for everything that is wrong.
+Checks the files and sizes of both, that the version equals the version in the changelog and in a tag (`--tag v1.0.0`),
+and that descriptions render (`twine check`). Exits with 1 and prints a line for each problem.
 """
 
 from __future__ import annotations
@@ -49,7 +49,6 @@ IN_WHEEL_ALONE = re.compile(r"^(inspector/|session_inspector-[^/]+\.(dist-info|d
 
 
 def problems_of_wheel(path: Path) -> Iterator[str]:
-    """What is wrong with a wheel."""
     with zipfile.ZipFile(path) as wheel:
         names = wheel.namelist()
         metadata = next(name for name in names if name.endswith(".dist-info/METADATA"))
@@ -63,13 +62,12 @@ def problems_of_wheel(path: Path) -> Iterator[str]:
     yield from (f"{path.name}: lacks {name}" for name in sorted(package - set(names)))
     yield from unwanted(path, names)
     if not path.name.endswith("-py3-none-any.whl"):
-        yield f"{path.name}: is for some platforms alone"
+        yield f"{path.name}: is platform-specific"
     if "://" in "".join(headers.get_all("Requires-Dist", [])):
-        yield f"{path.name}: requires something by its address"
+        yield f"{path.name}: has a dependency given by URL"
 
 
 def problems_of_sdist(path: Path) -> Iterator[str]:
-    """What is wrong with a source distribution."""
     with tarfile.open(path) as sdist:
         names = [name.partition("/")[2] for name in sdist.getnames()]
     yield from (f"{path.name}: lacks {name}" for name in IN_SDIST if name not in names)
@@ -77,7 +75,7 @@ def problems_of_sdist(path: Path) -> Iterator[str]:
 
 
 def unwanted(path: Path, names: Iterable[str]) -> Iterator[str]:
-    """What is too much: files that belong to nobody else, and bytes."""
+    """Yield files that do not belong in a distribution, and a size over the limit."""
     yield from (f"{path.name}: holds {name}" for name in names if NOWHERE.search(name))
     kind = "wheel" if path.suffix == ".whl" else "sdist"
     if path.stat().st_size > MOST_BYTES[kind]:
@@ -85,12 +83,12 @@ def unwanted(path: Path, names: Iterable[str]) -> Iterator[str]:
 
 
 def problems_of_version(wheel: Path, tag: str) -> Iterator[str]:
-    """Where another version is named than that of the wheel."""
+    """Yield places with a version that differs from the wheel's."""
     version = wheel.name.split("-")[1]
     changelog = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
     released = re.findall(r"^## (\d\S*) - \d{4}-\d{2}-\d{2}$", changelog, re.MULTILINE)
     if version not in released[:1]:
-        yield f"CHANGELOG.md: its newest version is {', '.join(released[:1]) or 'none'}, not {version}"
+        yield f"CHANGELOG.md: newest version is {', '.join(released[:1]) or 'none'}, not {version}"
     if tag and tag != f"v{version}":
         yield f"the tag is {tag}, not v{version}"
 
@@ -99,7 +97,7 @@ def main() -> int:
     """Check; the exit code."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("folder", type=Path)
-    parser.add_argument("--tag", default="", help="the tag it is released as")
+    parser.add_argument("--tag", default="", help="release tag")
     options = parser.parse_args()
     wheels, sdists = list(options.folder.glob("*.whl")), list(options.folder.glob("*.tar.gz"))
     if len(wheels) != 1 or len(sdists) != 1:

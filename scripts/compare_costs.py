@@ -1,6 +1,6 @@
-"""What sessions cost beside what another counter makes of the same files, every difference explained.
+"""Compare the costs of sessions with another counter's results, and explain every difference.
 
-Run by hand, since the sessions are nobody's to give away; docs/development/accuracy.md holds the table:
+Run it by hand, because the sessions are not redistributable; docs/development/accuracy.md holds the table:
 
     python -m scripts.compare_costs FOLDER
 """
@@ -37,14 +37,14 @@ EQUAL = 1e-9
 
 @dataclass(frozen=True)
 class Beside:
-    """A session's cost by both.
+    """A session's cost according to both counters.
 
     Attributes:
         session: The session.
-        calls: Its calls with usage, those beside the conversation included.
-        usd: Dollars of what was reported for them.
-        other: What the other counter makes of its file.
-        placeholders: Calls of which no more than a placeholder of the output is recorded.
+        calls: Its calls with usage, including side requests.
+        usd: Dollars of their reported usage.
+        other: The other counter's result for the file.
+        placeholders: Calls with only a placeholder for the output.
     """
 
     session: Session
@@ -60,30 +60,30 @@ class Beside:
 
     @property
     def is_equal(self) -> bool:
-        """Whether both count the same tokens, and come to the same dollars."""
+        """True if both count the same tokens and the same dollars."""
         return self.has_same_tokens and self._is_none(self.difference)
 
     @property
     def has_same_tokens(self) -> bool:
-        """Whether both count the same tokens."""
         totals = totals_of(self.session)
         return (totals.prompt, totals.output) == (self.other.prompt, self.other.output)
 
     def explained(self) -> tuple[str, float] | None:
-        """Why they differ and how many dollars that makes; None where nothing known explains all of it."""
+        """Return the reason and the dollars of the difference; None if no known reason explains all of it."""
         if self.session.format == "codex":
             twice = repeated_reports(self.session.path)
             dollars = -sum(cost_of(each) or 0.0 for each in twice)
             if self._is_none(self.difference - dollars):
                 reports = "1 report" if len(twice) == 1 else f"{len(twice)} reports"
-                return f"it counts {reports} again that Codex wrote twice, with another time", dollars
+                return f"it counts {reports} twice that Codex repeated with another time", dollars
         changed = dict.fromkeys(call.model for call in self.calls if self._is_priced_otherwise(call))
         if self.has_same_tokens and changed:
-            return f"LiteLLM has today's price of {', '.join(changed)}, ours is of the day of the call", self.difference
+            reason = f"LiteLLM has today's price of {', '.join(changed)}; ours is the price on the day of the call"
+            return reason, self.difference
         return None
 
     def _is_priced_otherwise(self, call: Call | SideCall) -> bool:
-        """Whether the other's table has another price for a call's model than ours for its day."""
+        """Return True if the other table has a different price for the call's model on its day."""
         price, ours = price_of(call.model), Pricing().rates(call.model, call.time)
         return price is not None and ours is not None and (price.input, price.output) != (ours.input, ours.output)
 
@@ -92,7 +92,7 @@ class Beside:
 
 
 def beside(folder: Path) -> Iterator[tuple[Path, Beside | None]]:
-    """Every session of a folder that reports usage, by both; None where one of them cannot count or price it."""
+    """Yield each session of a folder that reports usage, by both; None if one cannot count or price it."""
     for header in sessions_in(folder):
         try:
             session = open_session(header.path)
@@ -124,43 +124,70 @@ def main() -> None:
 
 
 def results(counted: Sequence[Beside], uncounted: int = 0) -> str:
-    """What came of it in words and a table.
+    """Format the comparison as sentences and a table.
 
     Args:
-        counted: The sessions that both counted.
-        uncounted: How many more report usage.
+        counted: Sessions that both counted.
+        uncounted: Number of further sessions that report usage.
     """
-    equal = sum(each.is_equal for each in counted)
+    equal = [each for each in counted if each.is_equal]
+    different = [each for each in counted if not each.is_equal]
     calls, dollars = sum(len(each.calls) for each in counted), sum(each.usd for each in counted)
-    explained = sum(not each.is_equal and each.explained() is not None for each in counted)
+    explained = sum(each.explained() is not None for each in different)
     lines = [
-        f"{len(counted)} sessions with {calls:,} calls, ${dollars:,.2f}.",
-        f"{equal} cost the same to the last digit, with the same tokens; {explained} differ, and it is known why.",
+        f"{len(counted)} sessions with {calls:,} calls, ${dollars:,.2f}. {len(equal)} cost the same to the last digit,",
+        f"with the same tokens; {explained} differ for known reasons.",
         "",
-        "| session | read by ccusage | calls | prompt tokens | output | here | there | | why |",
-        "| --- | --- | ---: | ---: | ---: | ---: | ---: | ---: | --- |",
-        *(_row(each) for each in counted),
+        "| format | read by ccusage | sessions | calls | prompt tokens | output | cost |",
+        "| --- | --- | ---: | ---: | ---: | ---: | ---: |",
+        *(_format_row(name, [each for each in equal if each.session.format == name]) for name in _formats(equal)),
     ]
+    if different:
+        lines += [
+            "",
+            "| session | calls | prompt tokens | output | inspector | ccusage | difference | reason |",
+            "| --- | ---: | ---: | ---: | ---: | ---: | ---: | --- |",
+            *(_row(each) for each in different),
+        ]
     if uncounted:
-        lines += ["", f"{uncounted} more report usage that only one of both can count or price."]
+        lines += ["", f"{uncounted} more sessions report usage that only one of the two can count or price."]
     return "\n".join(lines)
+
+
+def _formats(sessions: Sequence[Beside]) -> list[str]:
+    return list(dict.fromkeys(each.session.format for each in sessions))
+
+
+def _format_row(name: str, sessions: Sequence[Beside]) -> str:
+    """Format the totals of the sessions of a format that cost the same."""
+    totals = [totals_of(each.session) for each in sessions]
+    placeholders = sum(each.placeholders > 0 for each in sessions)
+    cells = (
+        name,
+        "yes" if sessions[0].other.is_read else "by its rules",
+        f"{len(sessions)}",
+        f"{sum(len(each.calls) for each in sessions):,}",
+        f"{sum(each.prompt for each in totals):,}",
+        f"{sum(each.output for each in totals):,}" + (f" † in {placeholders}" if placeholders else ""),
+        f"${sum(each.usd for each in sessions):,.4f}",
+    )
+    return f"| {' | '.join(cells)} |"
 
 
 def _row(each: Beside) -> str:
     session, other = each.session, each.other
     models = ", ".join(dict.fromkeys(call.model for call in each.calls if call.model))
     totals = totals_of(session)
-    why = "" if each.is_equal else (each.explained() or ("**not explained**", 0.0))[0]
+    reason = (each.explained() or ("**not explained**", 0.0))[0]
     cells = (
         f"{session.format}, {models}",
-        "yes" if other.is_read else "by its rules",
         f"{len(each.calls):,}",
         f"{totals.prompt:,}",
         f"{totals.output:,}" + (" †" if each.placeholders else ""),
         f"${each.usd:,.4f}",
         f"${other.usd:,.4f}",
-        "" if each.is_equal else f"{each.difference:+,.5f}",
-        why,
+        f"{each.difference:+,.5f}",
+        reason,
     )
     return f"| {' | '.join(cells)} |"
 

@@ -10,7 +10,7 @@ and the screens, under plans of every kind (`version_cases.py`), by public inter
 `record` stores exit code, standard output and standard error of every run. Sessions are named by paths relative to
 their folder, the home folder is an empty one, and terminal width, colors and time zone are fixed. A failing run is
 recorded like any other. `--quick` takes one session per format, and alternates reports, plans and forms. `compare`
-lists every difference and exits with 1 if there is one. Only what `NORMALIZED` names may differ.
+lists every difference and exits with 1 if there is one. It ignores only the differences in `NORMALIZED`.
 """
 
 from __future__ import annotations
@@ -137,7 +137,7 @@ def sources() -> list[Source]:
     corpus = Path(os.environ.get("INSPECTOR_SHARED", ROOT.parent / "shared")).resolve() / "corpus"
     manifest = corpus / "MANIFEST.tsv"
     if not manifest.is_file():
-        print(f"no reference material at {corpus}; set INSPECTOR_SHARED to where it is", file=sys.stderr)
+        print(f"no reference material at {corpus}; set INSPECTOR_SHARED to its folder", file=sys.stderr)
         return found
     for line in manifest.read_text(encoding="utf-8").splitlines()[1:]:
         kind, path = line.split("\t")[:2]
@@ -156,7 +156,7 @@ def prepare(package: Path, home: Path) -> None:
 
     imported = Path(str(inspector.__file__)).resolve().parent.parent
     if imported != package:
-        message = f"{package} was to be run, and {imported} is imported"
+        message = f"expected {package}, but {imported} was imported"
         raise RuntimeError(message)
 
 
@@ -193,7 +193,7 @@ def run_command(case: Case) -> dict[str, Any]:
 
 
 def run_library(case: Case) -> dict[str, Any]:
-    """Call the public interface on a session: replay it, and compact the messages it came to."""
+    """Call the public interface on a session: replay it, and compact its messages."""
     import inspector
 
     path, spec = case.arguments
@@ -244,7 +244,7 @@ def screen_text(svg: str) -> str:
 
 
 def run_mcp(case: Case) -> dict[str, Any]:
-    """Ask the MCP server, in a process of its own, one request after another."""
+    """Send requests to the MCP server in a subprocess, one after another."""
     code = (
         "import sys; sys.path.insert(0, sys.argv.pop(1)); from inspector.cli import main; sys.exit(main(sys.argv[1:]))"
     )
@@ -279,7 +279,7 @@ def compare(before: Path, after: Path, only: str) -> int:
     digests = [json.loads((folder / "sessions.json").read_text(encoding="utf-8")) for folder in (before, after)]
     changed = [name for name, each in digests[0].items() if digests[1].get(name, each) != each]
     for name in changed:
-        print(f"the session itself is another: {name}")
+        print(f"the session file differs: {name}")
     keys = [{key for key in recorded(folder) if only in key} for folder in (before, after)]
     for folder, missing in ((after, keys[0] - keys[1]), (before, keys[1] - keys[0])):
         if missing:

@@ -1,9 +1,9 @@
-"""Count what is masked in the tool results of real sessions, by kind, and draw some to be judged by hand.
+"""Count the masks in tool results of real sessions, by kind, and sample some for review.
 
     count_masks.py FOLDER [--draw N] [--seed S]
 
-Prints how many masks of each kind there are in a thousand tool results. With `--draw`, also N of each kind with what
-stands around them, on this terminal alone: a drawn one that is no secret is a false alarm.
+Prints the number of masks of each kind per thousand tool results. With `--draw`, also prints N of each kind with their
+context, only on this terminal: a masked text that is not a secret is a false positive.
 """
 
 from __future__ import annotations
@@ -21,15 +21,15 @@ from inspector.session.errors import SessionError
 from inspector.session.model import BlockKind, TextUnavailableError
 
 AROUND = 60
-"""Characters shown on both sides of what is masked."""
+"""Characters shown on both sides of a mask."""
 
 
 def main() -> None:
     """Count and print."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("folder", type=Path, help="where the sessions are")
-    parser.add_argument("--draw", type=int, default=0, metavar="N", help="show so many of each kind")
-    parser.add_argument("--seed", type=int, default=0, help="draws others")
+    parser.add_argument("folder", type=Path, help="folder of sessions")
+    parser.add_argument("--draw", type=int, default=0, metavar="N", help="number of samples of each kind")
+    parser.add_argument("--seed", type=int, default=0, help="random seed of the samples")
     options = parser.parse_args()
     redactor = SecretRedactor()
     results = characters = 0
@@ -57,7 +57,7 @@ def main() -> None:
                 )
     print(f"{results:,} tool results, {characters:,} characters, {kinds.total():,} masks")
     for kind, count in kinds.most_common():
-        print(f"{1_000 * count / max(results, 1):9.2f} in a thousand  {count:7,}  {kind}")
+        print(f"{1_000 * count / max(results, 1):9.2f} per thousand  {count:7,}  {kind}")
         drawn = random.Random(options.seed).sample(shown[kind], min(options.draw, len(shown[kind])))  # noqa: S311
         for line in drawn:
             print(f"    {line}")

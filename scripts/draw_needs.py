@@ -1,9 +1,9 @@
-"""Draw uses of earlier results from recorded sessions, both places of each, to judge by hand whether they are right.
+"""Sample uses of earlier results from recorded sessions, with both places, for review.
 
     python scripts/draw_needs.py FOLDER [--each 30] [--seed 20]
 
-Of every kind so many are drawn, of all sessions below the folder alike; fewer where there are not so many. What they
-are judged by, and what came of it, is in `docs/evidence.md`. Texts of the sessions are printed: keep them to yourself.
+Samples this many uses of every kind, uniformly over all sessions below the folder, or fewer if there are not enough.
+The criteria and the results are in `docs/evidence.md`. Prints texts of the sessions: do not publish them.
 """
 
 from __future__ import annotations
@@ -54,10 +54,9 @@ def cases_of(path: Path) -> list[Case]:
 
 
 def main() -> None:
-    """Print what is drawn."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder", type=Path)
-    parser.add_argument("--each", type=int, default=30, help="cases of every kind")
+    parser.add_argument("--each", type=int, default=30, help="samples of every kind")
     parser.add_argument("--seed", type=int, default=20)
     given = parser.parse_args()
     cases: list[Case] = []

@@ -1,11 +1,11 @@
-"""Draw the pictures of the documents anew, or say which are stale.
+"""Redraw the pictures of the documents, or list the stale ones.
 
     python scripts/draw_pictures.py                # all of them
     python scripts/draw_pictures.py demo.svg       # one
-    python scripts/draw_pictures.py --check        # none: 1 where one is not what would be drawn, saying what differs
+    python scripts/draw_pictures.py --check        # none: 1 if one is stale, with the differences
 
-A picture is compared byte by byte where the same releases of the libraries drew it that would draw it now, which it
-names; else by its words, as other releases place and colour the same words otherwise.
+Every picture records the releases of the libraries that drew it. With the same releases it is compared byte by byte.
+With others only its words are compared, since layout and colors may differ.
 """
 
 from __future__ import annotations
@@ -35,9 +35,9 @@ class Still(NamedTuple):
     """A picture of one screen.
 
     Attributes:
-        plan: Strategies that are on; none for the plan that is offered.
+        plan: Active strategies; empty for the suggested plan.
         size: Columns and lines.
-        keys: What is pressed first.
+        keys: Keys to press first.
     """
 
     plan: tuple[str, ...]
@@ -46,7 +46,7 @@ class Still(NamedTuple):
 
 
 STILLS = {
-    # To a long result that was cut, with bars in ratios, so that short rows are seen beside it.
+    # Select a long result that was cut, with bars as ratios, so that short rows are visible next to it.
     "screen.svg": Still(
         ("tiered-stale:tool-set=coding",), (132, 42), ("shift+left", "home", "g", "x", *("n",) * 18, "z", "l")
     ),
@@ -59,7 +59,7 @@ CHART = "savings.svg"
 PAGE = "savings.html"
 
 PICTURES = (TOUR, *STILLS, CHART, PAGE)
-"""Files in docs/, what takes longest first."""
+"""Files in docs/, the slowest first."""
 
 SAVINGS = ("sample_sessions/coding-agent.jsonl", "--strategy", "tiered-stale")
 
@@ -67,12 +67,12 @@ SIGNATURE = re.compile(r"<!-- drawn by [^>]* -->")
 
 
 def page_arguments(page: str) -> list[str]:
-    """The command line that writes the page of savings; without its script, so that any viewer shows it."""
+    """Return the command line that writes the page of savings, without its script, so that any viewer shows it."""
     return ["report", *SAVINGS, "--runs-per-day", "24", "--format", "html", "--no-script", "--include-text", "-o", page]
 
 
 def drawn(name: str) -> str:
-    """A picture, drawn in a process that `always_the_same` was called in."""
+    """Draw a picture in a process that has called `always_the_same`."""
     if name == TOUR:
         from draw_tour import animated, frames
 
@@ -94,13 +94,13 @@ async def _still(still: Still) -> str:
     async with running_session(SESSION, plan, still.size) as pilot:
         for key in still.keys:
             await pilot.press(key)
-            # What one key brings, as the controls of a strategy, the next one may be for.
+            # A key may need the result of the key before, such as the controls of a strategy.
             await settled(pilot)
         return await picture_at_rest(pilot)
 
 
 def _written(arguments: list[str]) -> str:
-    """What a command writes to its last argument, a file."""
+    """Return the file that a command writes to its last argument."""
     from inspector.cli import main
 
     os.chdir(ROOT)
@@ -112,7 +112,7 @@ def _written(arguments: list[str]) -> str:
 
 
 def signed(picture: str, *libraries: str) -> str:
-    """A picture that says what drew it."""
+    """Add the versions of its libraries to a picture."""
     releases = []
     for library in libraries:
         try:
@@ -124,7 +124,7 @@ def signed(picture: str, *libraries: str) -> str:
 
 
 def difference(kept: str, now: str) -> str:
-    """What differs of a picture from what would be drawn; empty where nothing that counts does."""
+    """Describe the relevant differences between a stored picture and a new one; empty if there are none."""
     if kept == now:
         return ""
     before, after = words(kept), words(now)
@@ -132,11 +132,11 @@ def difference(kept: str, now: str) -> str:
         return _first_difference(before, after)
     signature = SIGNATURE.search(kept)
     is_same_release = signature is not None and signature[0] in now
-    return "the same words, in other places or colours" if is_same_release else ""
+    return "same words, but other positions or colors" if is_same_release else ""
 
 
 def words(picture: str) -> list[str]:
-    """What stands on a picture or a page."""
+    """Return the words of a picture or a page."""
     text = re.sub(r"<style.*?</style>|<!--.*?-->|<[^>]*>", " ", picture, flags=re.DOTALL)
     return text.replace("&#160;", " ").split()
 
@@ -147,12 +147,12 @@ def _first_difference(before: list[str], after: list[str]) -> str:
         if what != "equal":
             around = " ".join(before[max(first - 3, 0) : first])
             was, is_now = (" ".join(each[:8]) or "nothing" for each in (before[first:last], after[start:stop]))
-            return f"after “{around}” stands “{was}”, and would stand “{is_now}”"
+            return f"after “{around}”: “{was}” would become “{is_now}”"
     return ""
 
 
 def all_drawn(names: list[str]) -> dict[str, str]:
-    """Pictures by their names, each drawn in a process of its own."""
+    """Draw pictures, each in a subprocess, and return them by name."""
     with tempfile.TemporaryDirectory() as folder:
         homes = Path(folder)
         with ProcessPoolExecutor(
@@ -168,22 +168,22 @@ def all_drawn(names: list[str]) -> dict[str, str]:
 def main(arguments: list[str] | None = None) -> int:
     """Draw, or compare; 1 where a picture is stale."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument("names", nargs="*", metavar="FILE", help=f"of docs/: {', '.join(PICTURES)}; all")
-    parser.add_argument("--check", action="store_true", help="draw nothing; say which pictures are stale")
+    parser.add_argument("names", nargs="*", metavar="FILE", help=f"pictures in docs/ (all): {', '.join(PICTURES)}")
+    parser.add_argument("--check", action="store_true", help="draw nothing; list stale pictures")
     options = parser.parse_args(arguments)
     names = options.names or list(PICTURES)
     if unknown := [name for name in names if name not in PICTURES]:
-        parser.error(f"there is no picture {unknown[0]!r}; there are {', '.join(PICTURES)}")
+        parser.error(f"no picture {unknown[0]!r}; choose from {', '.join(PICTURES)}")
     stale = False
     for name, picture in all_drawn(names).items():
         target = DOCUMENTS / name
-        differs = difference(target.read_text(encoding="utf-8"), picture) if target.exists() else "it is not there"
+        differs = difference(target.read_text(encoding="utf-8"), picture) if target.exists() else "file not found"
         if options.check:
             print(f"docs/{name}: {f'stale: {differs}' if differs else 'current'}")
             stale = stale or bool(differs)
         else:
             target.write_text(picture, encoding="utf-8")
-            print(f"docs/{name}: {len(picture.encode()):,} bytes, {differs or 'as before'}")
+            print(f"docs/{name}: {len(picture.encode()):,} bytes, {differs or 'unchanged'}")
     if stale:
         print("run: python scripts/draw_pictures.py", file=sys.stderr)
     return int(stale)

@@ -1,7 +1,7 @@
-"""The tour of `inspector demo --play` as an animated picture, made from the running app.
+"""The tour of `inspector demo --play` as an animated picture, recorded from the running app.
 
-It plays in any browser, fetches nothing, and shows its first frame where animations are off. Nothing in it depends on
-how long anything took: the agent writes when it is told to, and every frame is of a screen at rest.
+It plays in any browser, fetches nothing, and shows its first frame if animations are off. The result does not depend on
+timing: the agent writes on command, and every frame shows an idle screen.
 """
 
 from __future__ import annotations
@@ -29,21 +29,21 @@ if TYPE_CHECKING:
 SIZE = (110, 32)
 
 SPEED = 20.0
-"""At which the tour itself waits; how long frames are shown is not told by it."""
+"""Speed of the tour's waits; it does not affect how long frames are shown."""
 
 MOVING = {1: 3, 5: 3}
-"""Steps in which something moves, and how many frames of it are kept besides the last."""
+"""Steps with movement, and the number of their frames besides the last."""
 
 SECONDS_OF_MOVING = 0.7
 
 SECONDS_AT_THE_END = 10.0
-"""How long the plan it ends on is shown before it all begins again."""
+"""Duration of the final plan before the animation restarts."""
 
 WATCHED = 1
 """The step in which the agent is watched at work, until its context is compacted."""
 
 LINES_A_FRAME = 40
-"""What the agent writes between two frames."""
+"""Lines that the agent writes between two frames."""
 
 RESTS_A_FRAME = 5
 """Moves of a limit between two frames."""
@@ -64,7 +64,7 @@ class Frames:
 
 
 class ToldAgent:
-    """A copy of a session that grows by so many lines when it is told to."""
+    """A copy of a session that grows on command."""
 
     def __init__(self, source: Path, folder: Path) -> None:
         self._lines = source.read_bytes().splitlines(keepends=True)
@@ -74,11 +74,11 @@ class ToldAgent:
 
     @property
     def is_at_work(self) -> bool:
-        """Whether there is more to write."""
+        """True if there are more lines to write."""
         return bool(self._lines)
 
     def write(self, lines: int | None = None) -> None:
-        """Append the next lines; all that are left where none is said."""
+        """Append the next lines; all remaining ones by default."""
         count = len(self._lines) if lines is None else lines
         with self.path.open("ab") as file:
             file.write(b"".join(self._lines[:count]))
@@ -86,13 +86,13 @@ class ToldAgent:
 
 
 class PacedTour(Tour):
-    """A tour that waits for what it did, never for a time."""
+    """A tour that waits for results, never for a time."""
 
     def __init__(self, tour: Tour, pilot: Pilot[None], agent: ToldAgent) -> None:
         super().__init__(tour.app, ())
         self.own_keys = tour.own_keys
         self.moving: list[str] = []
-        """Frames of what moves, since they were last taken from here."""
+        """Frames of movement since the last read."""
         self.pilot = pilot
         self._agent = agent
         self._step = self._rests = 0
@@ -108,7 +108,7 @@ class PacedTour(Tour):
             await self.grow()
 
     async def rest(self, seconds: float) -> None:
-        """Look at what was done last; now and then for a frame."""
+        """Show the result of the last action; take a frame if it is due."""
         del seconds
         await at_rest(self.pilot, 0)
         self._rests += 1
@@ -123,7 +123,7 @@ class PacedTour(Tour):
         await super().until(fact, max(patience, MOST_SECONDS))
 
     async def grow(self, lines: int | None = None) -> None:
-        """Have the agent write so many lines, all that are left where none is said, and wait until they are shown."""
+        """Let the agent write lines, all remaining ones by default, and wait until they are shown."""
         self._agent.write(lines)
         written = len(open_session(self._agent.path).messages)
         controller = self.screen.controller
@@ -134,7 +134,7 @@ class PacedTour(Tour):
 
 
 class DrawnTour:
-    """The tour, played in a folder of its own, and its frames."""
+    """The tour, played in a temporary folder, and its frames."""
 
     def __init__(self, folder: Path) -> None:
         self.frames = Frames()
@@ -175,7 +175,7 @@ class DrawnTour:
 
 
 async def frames() -> Frames:
-    """The tour, picture by picture."""
+    """Record the frames of the tour."""
     with tempfile.TemporaryDirectory() as folder:
         tour = DrawnTour(Path(folder))
         await tour.play()
@@ -207,7 +207,7 @@ def animated(shown: Frames) -> str:
 
 
 def _small(picture: str, number: int) -> str:
-    """A picture with short names, and without what only people who read its source need."""
+    """Shorten a picture's names, and remove parts that only readers of its source need."""
     picture = re.sub(r"<!--.*?-->", "", picture, flags=re.DOTALL)
     picture = re.sub(r"<clipPath.*?</clipPath>", "", picture, flags=re.DOTALL)
     picture = re.sub(r' clip-path="[^"]*"| shape-rendering="crispEdges"', "", picture)

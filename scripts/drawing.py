@@ -1,4 +1,4 @@
-"""What pictures of the screen are drawn with: always the same time, nobody's home, and a screen at rest."""
+"""Fixed environment for pictures of the screen: constant time, an empty home, and an idle screen."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ LASTING = frozenset({"follow", "tour"})
 AT_ONCE = 0.001
 
 SECONDS_AT_REST = 0.2
-"""Without work for so long, the application begins none by itself."""
+"""Time without work after which the application starts none."""
 
 SECONDS_BETWEEN_LOOKS = 0.05
 MOST_SECONDS = 300.0
@@ -47,16 +47,16 @@ def always_the_same(homes: Path) -> None:
     from inspector.ui.controller import answers
 
     Follower.time_of_change = lambda _: NOW  # type: ignore[method-assign]
-    # Answers are looked for at once and without pauses, as nobody uses the screen meanwhile.
+    # Search for answers at once and without pauses, because no user is active.
     answers.SECONDS_TO_IDLE = answers.SECONDS_TO_REST = AT_ONCE
     answers.LONGEST_PAUSE = answers.SECONDS_TO_YIELD = 0.0
 
 
 async def picture_at_rest(pilot: Pilot[Any]) -> str:
-    """The screen as SVG once nothing is worked on and nothing moves, in the reader's own fonts.
+    """Return the idle screen as SVG, in the reader's own fonts.
 
     Raises:
-        TimeoutError: It never came to rest.
+        TimeoutError: The screen did not become idle.
     """
     from inspector.ui.screenshots import picture_of_screen
 
@@ -67,7 +67,7 @@ async def picture_at_rest(pilot: Pilot[Any]) -> str:
         await pilot.pause(3 * SECONDS_BETWEEN_LOOKS)
         if picture_of_screen(pilot.app) == first:
             return first
-    raise TimeoutError("the screen never came to rest")
+    raise TimeoutError("the screen did not become idle")
 
 
 async def at_rest(pilot: Pilot[Any], seconds: float = SECONDS_AT_REST) -> None:
@@ -84,4 +84,4 @@ async def at_rest(pilot: Pilot[Any], seconds: float = SECONDS_AT_REST) -> None:
             rested = monotonic()
         elif monotonic() - rested >= seconds:
             return
-    raise TimeoutError("the application never came to rest")
+    raise TimeoutError("the application did not become idle")

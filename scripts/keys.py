@@ -18,7 +18,7 @@ STUDIES = {"c": "Compare", "t": "Tune", "v": "Window", "M": "Cache misses", "g l
 """Keys and names of the screens opened over the main one."""
 
 MAIN_PARTS = ("Context chart", "Timeline", "Detail")
-"""Parts of the main screen with tables of their own; the other parts share one."""
+"""Parts of the main screen with separate tables; the other parts share one."""
 
 REST_OF_MAIN = "Plan and cost"
 

@@ -1,7 +1,7 @@
 """Write the sessions of `sample_sessions/`: `python scripts/make_samples.py [FOLDER]`.
 
-Clock, seeds and identifiers are fixed and what depends on the machine is taken out of every text, so that a second run
-writes the same bytes. The tools of the recorded agents are really run, in a temporary folder.
+Clock, seeds and identifiers are fixed and machine-dependent parts are removed from every text, so that a second run
+writes the same bytes. The tools of the recorded agents really run, in a temporary folder.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""What an installation takes: `python scripts/measure_install.py [PYTHON …]`, in megabytes and seconds, by package.
+"""Measure an installation: `python scripts/measure_install.py [PYTHON …]`, in megabytes and seconds, by package.
 
-Installs this checkout into a fresh environment with pip, without its cache of downloads, and prints Markdown tables.
+Installs this checkout into a fresh environment with pip, without its download cache, and prints Markdown tables.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ def main() -> None:
             print(f"{python}: installed in {seconds:.1f} s\n")
             print(table(("package", "MB"), sizes, LEAST_MEGABYTES, ".1f"), "\n")
             for what, code in (("the screen", SCREEN), ("a report", REPORT)):
-                print(table((f"imported for {what}", "ms"), imported(program, code), LEAST_MILLISECONDS, ".0f"), "\n")
+                print(table((f"imports of {what}", "ms"), imported(program, code), LEAST_MILLISECONDS, ".0f"), "\n")
 
 
 if __name__ == "__main__":

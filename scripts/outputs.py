@@ -36,6 +36,12 @@ class Output(NamedTuple):
 
 OUTPUTS = {
     "why": Output(f"why {SAMPLE}"),
+    "readme-why": Output(f"why {SAMPLE}", ((None, 1), (r"  cache reads", 2), (r"  cache misses", 3))),
+    "readme-plan": Output(
+        f"report {SAMPLE} --strategy tiered-stale",
+        ((r" +recorded +baseline", 4), (r"  cache writes", 1), (r"  cost", 1)),
+    ),
+    "readme-compare": Output(f"compare {SAMPLE}", ((r" +tokens +cost", 6),)),
     "report": Output(
         f"report {SAMPLE} --strategy tiered-stale", ((r" +recorded +baseline", 17), (r"  needed later", 3))
     ),

@@ -1,4 +1,4 @@
-"""How models answer otherwise where their context is cut, from a public table of tasks that were run both ways.
+"""Measure the effect of cut contexts on models, from a public table of tasks that were run both ways.
 
     paired_experiments.py TABLE [--strategy NAME]
 
@@ -6,9 +6,9 @@ TABLE is `auxiliary-data/experiment_instance_costs_sweagent.csv` of The Complexi
 with five settings of models, each with the whole context, with old tool results masked, and with summaries. It is not
 part of this project: `git clone https://github.com/Recursive-Safeguarding/the-complexity-trap` (MIT) has it.
 
-Of each setting, the tasks that ran both ways are compared: change of all their turns together with the interval that
-holds 95 % of draws of tasks, change of their cost, and which tasks were solved one way alone. Over the settings: the
-same, drawn by task; between which changes those of a setting not among them lie with 95 %; and one task's spread.
+For each setting, compares the tasks that ran both ways: change of their total turns with a 95 % bootstrap interval over
+tasks, change of their cost, and tasks solved one way only. Over all settings: the same, sampled by task; the 95 %
+prediction interval of a new setting; and the spread of single tasks.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ WHOLE: Final = "Raw Agent"
 MASKED: Final = "Observation Masking"
 
 SETTING: Final = re.compile(r"(.+?)-(?:agent|baseline|t_)")
-"""A setting is what the name of an experiment begins with."""
+"""The start of an experiment's name is its setting."""
 
 DRAWS: Final = 10_000
 
@@ -76,16 +76,16 @@ class Pairs(NamedTuple):
 
 
 class Findings(NamedTuple):
-    """What the settings say together.
+    """Combined results of all settings.
 
     Attributes:
-        change: Change of the turns of all of them together, as a share.
-        low: From here on 95 % of draws of tasks lie.
-        high: And up to here.
-        new_low: From here on a setting that is not among them lies with 95 %; NaN where there is one setting.
-        new_high: And up to here.
-        tenth: A tenth of the tasks take less than so many times the turns.
-        most: And a tenth more than so many times.
+        change: Change of their total turns, as a share.
+        low: Lower end of the 95 % bootstrap interval over tasks.
+        high: Its upper end.
+        new_low: Lower end of the 95 % prediction interval of a new setting; NaN if there is one setting.
+        new_high: Its upper end.
+        tenth: p10 of the ratio of turns of single tasks.
+        most: Its p90.
     """
 
     change: float
@@ -98,15 +98,15 @@ class Findings(NamedTuple):
 
 
 def read(lines: Iterable[str], strategy: str) -> dict[str, Pairs]:
-    """The pairs of every setting that has any.
+    """Return the pairs of every setting that has any.
 
     Raises:
-        ValueError: It is no such table.
+        ValueError: The table has another format.
     """
     rows = csv.DictReader(lines)
     lacks = [name for name in NEEDED if name not in (rows.fieldnames or ())]
     if lacks:
-        raise ValueError(f"no such table: it has no column {', '.join(lacks)}")
+        raise ValueError(f"wrong table: missing column {', '.join(lacks)}")
     runs: defaultdict[tuple[str, str], dict[str, Run]] = defaultdict(dict)
     for row in rows:
         named = SETTING.match(row["experiment"])
@@ -147,7 +147,7 @@ def drawn(settings: Sequence[Pairs], draws: int = DRAWS) -> tuple[float, float]:
 
 
 def findings(settings: Sequence[Pairs]) -> Findings:
-    """What all settings say together; of one that is not among them, by how these differ from one another."""
+    """Combine all settings; the prediction for a new setting follows from their spread."""
     changes = np.array([pairs.change for pairs in settings])
     middle, count = float(changes.mean()), len(changes)
     reach = float("nan")
@@ -160,9 +160,9 @@ def findings(settings: Sequence[Pairs]) -> Findings:
 
 
 def written(found: Mapping[str, Pairs], strategy: str) -> str:
-    """The table and what is under it, in Markdown."""
+    """Format the table and the text below it as Markdown."""
     lines = [
-        f"| setting, {strategy.lower()} | pairs | turns | 95 % of draws of tasks | cost | lost | won |",
+        f"| setting, {strategy.lower()} | pairs | turns | 95 % bootstrap interval | cost | lost | won |",
         "| --- | ---: | ---: | --- | ---: | ---: | ---: |",
     ]
     for name, pairs in found.items():
@@ -178,8 +178,8 @@ def written(found: Mapping[str, Pairs], strategy: str) -> str:
     lines += [
         f"| all | {pairs_of_all:,} | {all_of.change:+.1%} | {interval} | | {lost} | {won} |",
         "",
-        f"A setting not among them: {all_of.new_low:+.1%} to {all_of.new_high:+.1%} turns, with 95 %.",
-        f"One task: {all_of.tenth:.2f} to {all_of.most:.2f} times the turns, eight of ten tasks.",
+        f"New setting: {all_of.new_low:+.1%} to {all_of.new_high:+.1%} turns (95 % prediction interval).",
+        f"One task: {all_of.tenth:.2f} to {all_of.most:.2f} times the turns (p10 to p90).",
     ]
     return "\n".join(lines)
 
@@ -188,12 +188,10 @@ def main() -> None:
     """Read the table and print."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("table", type=Path, help="experiment_instance_costs_sweagent.csv")
-    parser.add_argument("--strategy", default=MASKED, help=f"as the table names it ({MASKED}); LLM-Summary is another")
+    parser.add_argument("--strategy", default=MASKED, help=f"strategy name in the table ({MASKED}), or LLM-Summary")
     options = parser.parse_args()
     if not options.table.is_file():
-        sys.exit(
-            f"{options.table}: there is no such file. The table is public, and not part of this project:\n{__doc__}"
-        )
+        sys.exit(f"{options.table}: file not found. The table is public, but not part of this project:\n{__doc__}")
     try:
         with options.table.open(encoding="utf-8", newline="") as lines:
             found = read(lines, options.strategy)

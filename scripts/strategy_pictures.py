@@ -70,7 +70,7 @@ def picture(name: str) -> str:
     return f"{head}\n\n{textwrap.indent(rows(outcome, call), '    ')}"
 
 
-NOTHING = "The sample sessions hold nothing that it changes."
+NOTHING = "It changes nothing in the sample sessions."
 
 
 def effect(name: str) -> str:

@@ -19,22 +19,22 @@ from typing import TypeAlias
 Program: TypeAlias = "tuple[str | Path, ...]"
 
 ONCE = {"pipx run": ("pipx", "run", "--spec"), "uvx": ("uvx", "--from")}
-"""How a program is started without installing it, up to where it comes from."""
+"""Commands that run a program without installing it, up to its source."""
 
 HEAD = ("Python", "by", "installed", "--version", "report", "page of the newest session")
 
 
 def timed(*command: str | Path, env: dict[str, str]) -> tuple[float, str]:
-    """Seconds that a command takes, and what it prints."""
+    """Run a command; return its seconds and its output."""
     began = time.monotonic()
     done = subprocess.run(command, env=env, check=True, capture_output=True, text=True, stdin=subprocess.DEVNULL)
     return time.monotonic() - began, done.stdout
 
 
 def installed(way: str, python: str, wheel: Path, home: Path, env: dict[str, str]) -> tuple[float, Program]:
-    """Seconds of an installation, and how the program is started then.
+    """Install the program; return the seconds and the command that starts it.
 
-    Without an installation these are the seconds of a first start, which fetches what it needs.
+    Without an installation these are the seconds of a first start, which fetches its dependencies.
     """
     if way in ONCE:
         program = (*ONCE[way], wheel, "--python", python, "session-inspector")
@@ -49,7 +49,7 @@ def installed(way: str, python: str, wheel: Path, home: Path, env: dict[str, str
 
 
 def tried(way: str, python: str, wheel: Path) -> list[str]:
-    """A row: what was done and how long it took."""
+    """Return a table row: the way of installation and its duration."""
     with tempfile.TemporaryDirectory() as folder:
         home = Path(folder)
         kept = {name: value for name, value in os.environ.items() if name.startswith(("PIP_", "UV_")) or name == "PATH"}
@@ -57,11 +57,11 @@ def tried(way: str, python: str, wheel: Path) -> list[str]:
         places = {"PIPX_HOME": str(home / "pipx"), "PIPX_BIN_DIR": programs, "UV_TOOL_BIN_DIR": programs}
         env = {**kept, "HOME": folder, "LANG": "C.UTF-8", **places}
         seconds, program = installed(way, python, wheel, home, env)
-        version, said = timed(*program, "--version", env=env)
+        version, output = timed(*program, "--version", env=env)
         _, listed = timed(*program, "demo", "--list", env=env)
         sample = next(line.split()[1] for line in listed.splitlines() if line.startswith("coding-agent "))
         if not Path(sample).is_relative_to(home.resolve()):
-            raise SystemExit(f"{way}: the samples are not its own: {sample}")
+            raise SystemExit(f"{way}: the samples come from another installation: {sample}")
         report, _ = timed(*program, "report", sample, env=env)
         sessions = home / ".claude" / "projects" / "project"
         sessions.mkdir(parents=True)
@@ -70,8 +70,8 @@ def tried(way: str, python: str, wheel: Path) -> list[str]:
         if "<svg" not in (home / "page.html").read_text(encoding="utf-8"):
             raise SystemExit(f"{way}: the page has no charts")
         _, number = timed(python, "-c", "import platform; print(platform.python_version())", env=env)
-        if Path(wheel).name.split("-")[1] not in said:
-            raise SystemExit(f"{way}: no version: {said}")
+        if Path(wheel).name.split("-")[1] not in output:
+            raise SystemExit(f"{way}: no version in {output!r}")
         return [number.strip(), way, *(f"{each:.1f} s" for each in (seconds, version, report, page))]
 
 

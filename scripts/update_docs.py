@@ -309,7 +309,7 @@ def current(text: str, slow: Mapping[str, str] = MappingProxyType({})) -> str:
 def main() -> None:
     """Update the documents."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--sessions", type=Path, metavar="FOLDER", help="run slow commands, too")
+    parser.add_argument("--sessions", type=Path, metavar="FOLDER", help="also run slow commands")
     sessions = parser.parse_args().sessions
     slow = slow_outputs(sessions) if sessions else {}
     for path in FILES:

@@ -1,15 +1,15 @@
-"""What a session cost by the published rules of another counter, ccusage, worked out without a line of the program.
+"""Cost of a session by the published rules of another counter, ccusage, independent of the program's code.
 
-ccusage (github.com/ryoppippi/ccusage at 5816e640, June 2026) reads files of its own accord and prices them by LiteLLM's
-table: of Claude Code a response counts once by the ids of its message and its request, that of its lines which tells
-most; writes of an hour cost twice the input; tokens of a kind beyond 200,000 in one response pay the dearer rate, those
-below it do not; a fast response costs the model's multiple. Of Codex every report counts that is no repetition in time
-and numbers, at one price whatever the prompt's length; of pi and OpenCode a total larger than its parts makes up for
-what these leave out; of Gemini CLI what tools sent is input, and thoughts are output. It is asked to calculate
-(`calculate` of its cost modes), whatever costs a file may hold.
+ccusage (github.com/ryoppippi/ccusage at 5816e640, June 2026) finds files automatically and prices them by LiteLLM's
+table. For Claude Code a response counts once per pair of message id and request id, using the line with the most usage;
+one-hour cache writes cost twice the input; tokens of a kind beyond 200,000 in one response pay the higher rate, those
+below it do not; a fast response costs the model's multiple. For Codex every report counts unless it repeats another in
+time and numbers, at one price for all prompt lengths. For pi and OpenCode a total larger than its parts covers the
+missing parts. For Gemini CLI tool output is input, and thoughts are output. It runs in its `calculate` cost mode, which
+ignores costs in the file.
 
-Files that it does not read (Cline, Copilot CLI, OpenHands, Inspect, logs of OpenAI's API) are counted here as plainly,
-by the keys their own documentation has, and priced alike.
+Files that it does not read (Cline, Copilot CLI, OpenHands, Inspect, logs of OpenAI's API) are counted here in the same
+simple way, by the keys in their own documentation, with the same prices.
 """
 
 from __future__ import annotations
@@ -86,14 +86,14 @@ class Counted(NamedTuple):
 
 
 class Count(NamedTuple):
-    """What a session comes to.
+    """Totals of a session.
 
     Attributes:
-        responses: How many.
+        responses: Number of responses.
         prompt: Their prompt tokens.
         output: Their response tokens.
-        usd: Dollars; responses of models without a price cost nothing, as there.
-        unpriced: These models.
+        usd: Dollars; responses of models without a price cost nothing, as in ccusage.
+        unpriced: Models without a price.
         is_read: ccusage reads files of this format.
     """
 
@@ -106,14 +106,14 @@ class Count(NamedTuple):
 
 
 def price_of(model: str) -> Price | None:
-    """The price of the longest name in the table that the model's name holds, followed by no other version."""
+    """Return the price of the longest name in the table that the model's name holds, followed by no other version."""
     name = model.rsplit("/", 1)[-1].lower()
     known = [key for key in LITELLM if name.startswith(key) and not _is_version(key, name[len(key) :])]
     return LITELLM[max(known, key=len)] if known else None
 
 
 def _is_version(key: str, rest: str) -> bool:
-    """Whether what follows a name that ends in a digit is a further number of its version, and no date."""
+    """Return True if a name that ends in a digit continues with a version number, not a date."""
     digits = rest[1:].split("-", 1)[0]
     return key[-1].isdigit() and rest[:1] in "-." and digits.isdigit() and len(digits) != len("20260101")
 
@@ -197,9 +197,9 @@ def _codex(path: Path) -> Iterable[Counted]:
 
 
 def repeated_reports(path: Path) -> list[Counted]:
-    """Reports of a Codex session that ccusage counts although the sum they stand beside did not grow.
+    """Return reports of a Codex session that ccusage counts although their running total did not grow.
 
-    Codex writes its newest report again when a turn ends or is compacted; the time tells them apart, and nothing else.
+    Codex repeats its newest report when a turn ends or is compacted; only the time differs.
     """
     return [counted for counted, is_repeated in _codex_reports(path) if is_repeated]
 

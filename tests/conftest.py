@@ -11,8 +11,8 @@ from hypothesis import settings
 
 from tests.examples import EXAMPLES
 
-# Machines that run tests are busy: how long one example takes says nothing. The same examples are drawn in every common
-# run, so that what fails is what was changed; where more are asked for they are other ones.
+# Test machines are busy, so an example has no deadline. Common runs draw the same examples every time, so a failure
+# points to the change under test; runs with more examples draw new ones.
 settings.register_profile("common", deadline=None, derandomize=EXAMPLES not in os.environ)
 settings.load_profile("common")
 
@@ -23,7 +23,6 @@ sys.dont_write_bytecode = False
 ROOT = Path(__file__).resolve().parent.parent
 
 FEW_FILES = 3
-"""So many files, named one by one, are run in one process: to start others would take longer than the tests."""
 NUMBERS = count()
 COLLECTED_AFTER = (20_000, 20, 10)
 """Thresholds of the garbage collector: an application under test is a hundred thousand objects, soon gone."""
@@ -43,7 +42,6 @@ def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave out the long tests where all are run; whoever names files, or says `-m` or `-k`, gets what is asked for."""
     is_all = all(
         Path(config.invocation_params.dir, argument).resolve() in (ROOT, ROOT / "tests") for argument in config.args
     )
@@ -63,14 +61,12 @@ def pytest_collection_finish() -> None:
 
 @pytest.hookimpl(trylast=True)
 def pytest_sessionfinish() -> None:
-    """Collect what is left once, instead of the five times that pytest does: it finds nothing in what is frozen."""
     gc.collect()
     gc.freeze()
 
 
 @pytest.fixture(scope="session")
 def shared() -> Path:
-    """The folder of reference material beside the checkout: real sessions and recorded outputs of real systems."""
     folder = Path(os.environ.get("INSPECTOR_SHARED", ROOT.parent / "shared"))
     if not folder.is_dir():
         pytest.skip(f"no reference material at {folder}; set INSPECTOR_SHARED to where it is")
@@ -85,7 +81,6 @@ def corpus(shared: Path) -> Path:
 
 @pytest.fixture(autouse=True)
 def private_home(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Keep every test away from the settings, state and caches of whoever runs it, and from their terminal's quirks."""
     # Not by `mktemp`, which looks through all that were made before for the next number.
     home = tmp_path_factory.getbasetemp() / "homes" / str(next(NUMBERS))
     home.mkdir(mode=0o700, parents=True)

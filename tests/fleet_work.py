@@ -26,7 +26,6 @@ ONCE, ALWAYS = "ends-it-once", "ends-it-always"
 
 
 def perish(path: Path) -> None:
-    """End this process where the session's name says so."""
     first = path.parent.with_name(f"{path.name}.was-tried")
     if ALWAYS in path.name or (ONCE in path.name and not first.exists()):
         first.touch()
@@ -34,7 +33,6 @@ def perish(path: Path) -> None:
 
 
 def replayed(task: SessionTask) -> Done:
-    """What a folder report has done, with such sessions among them."""
     perish(task.path)
     return replayed_for_folder(task)
 
@@ -42,19 +40,16 @@ def replayed(task: SessionTask) -> Done:
 def tried(
     task: SessionTask, plans: tuple[Plan, ...], terms: TrialTerms
 ) -> tuple[list[Trial | None], ResultInputs | None]:
-    """What a search has done, with such sessions among them."""
     perish(task.path)
     return tuning_pool._tried(task, plans, terms)
 
 
 def cost_at(task: SessionTask, thresholds: tuple[float, ...], terms: CompactionTerms) -> ThresholdCosts:
-    """What sessions cost at other thresholds, with such sessions among them."""
     perish(task.path)
     return tuning_pool._costs(task, thresholds, terms)
 
 
 def read_in_set(task: SessionTask) -> _Read:
-    """What a comparison of two sets has read, with such sessions among them."""
     perish(task.path)
     return before_after._read(task)
 
@@ -73,7 +68,6 @@ def slowly(seconds: float) -> int:
 
 
 def interrupting(number: int) -> int:
-    """A number, with ctrl-c pressed while it is worked out."""
     if number == 3:
         os.kill(os.getpid(), signal.SIGINT)
     return number

@@ -1,11 +1,10 @@
 """`python -m tests.fuzz [--minutes N] [FORMAT ...]`: open damaged sessions until the time is over or a reader fails.
 
-Every round takes a real or made session, changes it as `tests.session.mutations` does (fields of other types, missing,
-renamed, lines cut, repeated and out of order, invalid bytes; the files of a folder, the rows and bytes of a database,
-the members of an archive), and asks of the reader what holds of every session: it never raises anything but a
-`SessionError`, indices point where they should, every text can be read again, a file that was written in two parts is
-followed to what a fresh load gives, and a sound session that becomes a damaged one is followed too. What a failure was
-about is kept.
+Every round takes a real or generated session and changes it with `tests.session.mutations`: fields of other types,
+missing or renamed fields, lines cut, repeated and out of order, invalid bytes, changed files of a folder, rows and
+bytes of a database, members of an archive. It then checks the invariants of a reader: it raises only `SessionError`,
+indices are in range, every text can be read again, following a file written in two parts gives the same session as a
+fresh load, and a sound session that becomes damaged can be followed. The input of a failure is saved.
 """
 
 from __future__ import annotations
@@ -106,7 +105,7 @@ def run(
         rounds[name] += 1
         try:
             play(chance, source, path)
-        except Exception:  # noqa: BLE001  # whatever it is, it is the failure that was looked for
+        except Exception:  # noqa: BLE001  # any exception is a failure to report
             failures[name] += 1
             keep.mkdir(parents=True, exist_ok=True)
             kept = keep / f"{name}-{seed}-{number - 1}{source.suffix}"
@@ -122,10 +121,9 @@ def run(
 
 
 def play(chance: random.Random, source: Path, path: Path) -> None:
-    """One round: damage a session and look at what becomes of it."""
     (shutil.copytree if source.is_dir() else shutil.copyfile)(source, path)
     follower = None
-    with suppress(SessionError):  # of one that tells of another file, which was left behind
+    with suppress(SessionError):  # if the rest refers to another file, which was not copied
         follower = Follower(path) if chance.random() < 0.3 else None
     damaged = damage(chance, path)
     if follower is not None:
@@ -140,7 +138,6 @@ def play(chance: random.Random, source: Path, path: Path) -> None:
 
 
 def damage(chance: random.Random, path: Path) -> bytes:
-    """Damage a session where it stands; what it holds now where it is a text, and could have been written in parts."""
     if path.is_dir():
         damage_folder(chance, path)
         return b""
@@ -159,14 +156,13 @@ def damage(chance: random.Random, path: Path) -> bytes:
 
 
 def look_at(path: Path) -> None:
-    """What holds of every session."""
     with suppress(SessionError):
         detection = detect(path)
         session = open_session(path)
         try:
             assert_sound(session)
         except TextUnavailableError:
-            # Of a database with changed bytes, an index may lead to no row; the row is then said to be gone.
+            # In a database with changed bytes, an index may point to a missing row, which is then reported as gone.
             if path.is_dir() or not path.read_bytes().startswith(SQLITE):
                 raise
         assert_history_sound(session)
@@ -174,7 +170,6 @@ def look_at(path: Path) -> None:
 
 
 def assert_history_sound(session: Session) -> None:
-    """What strategies make of a session agrees with it."""
     history = History.of(session)
     assert history.call_count == len(session.calls)
     assert len(history.kind) == len(session.blocks)

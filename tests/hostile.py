@@ -1,4 +1,4 @@
-"""Session files out to do harm: every text in them tries what is known to disturb terminals and programs."""
+"""Hostile session files with texts that disturb terminals and programs."""
 
 from __future__ import annotations
 
@@ -32,10 +32,8 @@ HOSTILE_TEXTS = [
     "\u200d",
     "",
 ]
-"""What disturbs terminals, markup and whoever measures text, one thing a text."""
 
 DISTURBING = re.compile("[\x00-\x09\x0b-\x1f\x7f-\x9f\u200b\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff]")
-"""What must never reach a terminal, but for line ends."""
 
 # Without these, records are no longer joined to one another, and most of the session would not be read at all.
 STRUCTURE = {

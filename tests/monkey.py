@@ -1,13 +1,12 @@
-"""`python -m tests.monkey [--runs N] [--seed S] [--terminal]`: hasty hands on the application until something breaks.
+"""`python -m tests.monkey [--runs N] [--seed S] [--terminal]`: monkey testing of the application.
 
-Every run opens one to three sessions of its own and does up to a few hundred things by chance, at full speed: keys,
-chords, clicks, drags, turns of the wheel, pasted texts, sizes of the terminal, leaving and coming back, a session that
-grows, is written anew or gets shorter. Of every run is asked that nothing fails, not in one part of the screen either,
-that the application never computes for two seconds without a look at its input, that once nothing is left to do the
-screen shows what it shows painted afresh, and that its figures are those of the plan it shows. With `--terminal` the
-program runs in a real one, as a process of its own: `tests/monkey_terminal.py`.
+Every run opens one to three generated sessions and performs up to a few hundred random actions at full speed: keys,
+chords, clicks, drags, wheel turns, pasted texts, terminal sizes, suspending and resuming, a session that grows, is
+rewritten or becomes shorter. Every run checks that no part of the screen fails, that the application never computes for
+two seconds without reading its input, that the idle screen equals a full repaint, and that its figures belong to the
+displayed plan. With `--terminal` the program runs as a subprocess in a real terminal: `tests/monkey_terminal.py`.
 
-A failure is told with its seed and its traceback; `--seed S --runs 1` repeats it, as far as threads let it.
+A failure is reported with its seed and its traceback; `--seed S --runs 1` repeats it, except for thread timing.
 """
 
 from __future__ import annotations
@@ -39,19 +38,13 @@ if TYPE_CHECKING:
 
 SMALLEST, LARGEST = (20, 5), (300, 100)
 SIZES: Final = {(80, 24): 24, (120, 36): 8, (200, 60): 2, SMALLEST: 4, LARGEST: 1}
-"""How often the terminal has which size: what a frame takes is even with its cells."""
 SECONDS_OF_HANG = 2.0
-"""Of the processor, in the thread that takes input: how long others have it says nothing."""
 MOST_DEEDS, DEEDS_OF_SHORT = 150, 45
 SHARE_OF_LONG_RUNS: Final = 0.2
-"""Runs that may have as many; the others have up to a third of them: most of what breaks does so early."""
 SHARE_PAINTED: Final = 0.2
-"""Runs in which every frame is worked out; in the others one in so many, and the last one."""
 FRAMES_A_PAINTED_ONE: Final = 8
 SECONDS_OF_RUN = 3600
-"""After which it hangs, on whatever machine: it says where, and ends. Most wait for their turn on a busy one."""
 SECONDS_TO_REST, SECONDS_OF_WORK = 120.0, 10.0
-"""A run comes to rest within so many seconds, or for as long as it does not have so much of the processor."""
 COLLECTED_AFTER: Final = (1_000_000, 10, 10)
 """Thresholds of the garbage collector: the end of a process does more for less."""
 RUNS_OF_PROCESS: Final = 6
@@ -59,9 +52,7 @@ RUNS_OF_PROCESS: Final = 6
 MORE_THAN_CORES: Final = 2
 """Runs at once beyond one a core: each waits for threads and timers a third of its time."""
 FRAMES_TOLD: Final = -2
-"""Of a failure the last frames: those before are the same of every run."""
 RUNS_TOLD: Final = 50
-"""After so many it is told how many there were: a long series may be cut short."""
 
 STARTS: Final = tuple(SIZES)[:3]
 """Sizes of the terminal a run begins with."""
@@ -107,26 +98,15 @@ OFTEN: Final = {
     "shorten": 1,
     "wait": 2,
 }
-"""How often each kind of deed is done."""
 SHARE_THAT_LEAVES: Final = 0.1
-"""Runs at whose end a key is pressed that ends the application."""
 
 
 class Deed(NamedTuple):
-    """Something hasty hands do.
-
-    Attributes:
-        kind: What it is: the name of a method of `Hands`.
-        given: What it is done with.
-    """
-
     kind: str
     given: tuple[object, ...] = ()
 
 
 class Hands(Protocol):
-    """What does deeds: places are parts of the screen's width and height from 0 to 1."""
-
     async def key(self, name: str) -> None:
         """Press a key."""
 
@@ -149,7 +129,7 @@ class Hands(Protocol):
         """Look at another window, and come back."""
 
     async def suspend(self) -> None:
-        """Put the program aside, and take it up again; without a terminal, as far as it is told of that."""
+        """Suspend and resume the program; without a terminal, only send it the events."""
 
     async def wait(self, seconds: float) -> None:
         """Look on."""
@@ -162,12 +142,10 @@ def keys() -> tuple[str, ...]:
 
 
 def chords() -> tuple[tuple[str, ...], ...]:
-    """The keys of every menu, with those of what is in it."""
     return tuple(sorted({action.menu_keys for action in BY_NAME.values() if action.menu} - {()}))
 
 
 def deeds(chance: random.Random, count: int) -> Iterator[Deed]:
-    """What is done in a run, in order."""
     kinds = list(OFTEN)
     known = keys()
     there = [(0.5, 0.5)]
@@ -178,14 +156,6 @@ def deeds(chance: random.Random, count: int) -> Iterator[Deed]:
 
 
 def of_kind(kind: str, chance: random.Random, known: Sequence[str], there: list[tuple[float, float]]) -> Iterator[Deed]:
-    """Something of a kind, and how often it is repeated at once.
-
-    Args:
-        kind: A word of `OFTEN`.
-        chance: What draws it.
-        known: Keys.
-        there: Where the mouse was last.
-    """
     match kind:
         case "open":
             yield Deed("key", (chance.choice(OPENS),))
@@ -198,7 +168,7 @@ def of_kind(kind: str, chance: random.Random, known: Sequence[str], there: list[
         case "type":
             yield from (Deed("key", (key_of(character),)) for character in chance.choice(TEXTS))
         case "click":
-            # Often where the last one was: that is what a double click comes to on a screen that has changed.
+            # Often at the last place: this causes double clicks on a screen that has changed.
             there.append(there[-1] if chance.random() < 0.4 else (chance.random(), chance.random()))
             yield Deed("click", (*there[-1], chance.choice((1, 1, 2, 2, 3))))
         case "drag" | "wheel":
@@ -222,21 +192,17 @@ def size_of(chance: random.Random, sizes: Sequence[tuple[int, int]]) -> tuple[in
 
 
 def length(chance: random.Random) -> int:
-    """How many deeds of a kind a run has."""
     most = MOST_DEEDS if chance.random() < SHARE_OF_LONG_RUNS else MOST_DEEDS // 3
     return chance.randint(min(20, most), most)
 
 
 def key_of(character: str) -> str:
-    """What Textual calls the key of a character."""
     from textual.keys import _character_to_key
 
     return _character_to_key(character)
 
 
 class Files:
-    """The sessions of a run, and what agents do to the first of them meanwhile."""
-
     def __init__(self, chance: random.Random, folder: Path) -> None:
         self._chance = chance
         self.folder = folder
@@ -252,7 +218,6 @@ class Files:
         return [made.path for made in self._made]
 
     def change(self, kind: str) -> None:
-        """Grow the first session, write it anew, or take a part of it away."""
         made = self._made[0]
         if kind == "grow":
             made.turn()
@@ -307,7 +272,6 @@ class PilotHands:
         self._run.send_focus(is_here=True)
 
     async def suspend(self) -> None:
-        """Put the program aside, and take it up again: it is told of both, and has no terminal to give away."""
         self._run.send_suspended()
 
     async def wait(self, seconds: float) -> None:
@@ -339,12 +303,6 @@ class Watch:
 
 
 async def play(seed: str, folder: Path) -> int:
-    """One run in an application without a terminal; the deeds done.
-
-    Raises:
-        AssertionError: Something that is asked of every run does not hold.
-        Exception: Whatever the application failed with.
-    """
     from inspector.ui.settings import Settings
     from tests.ui.facade import started
     from tests.ui.waiting import few_frames
@@ -428,14 +386,12 @@ async def do_all(hands: Hands, files: Files, todo: Iterator[Deed], run: Run) -> 
 
 @contextmanager
 def own_home(folder: Path) -> Iterator[None]:
-    """Keep a run away from the settings and caches of whoever runs it."""
     names = {f"XDG_{kind}_HOME": str(folder / kind.lower()) for kind in ("CONFIG", "STATE", "CACHE", "DATA")}
     with mock.patch.dict(os.environ, {"HOME": str(folder), **names}):
         yield
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Run, and tell what failed; 1 where something did."""
     parser = argparse.ArgumentParser(prog="python -m tests.monkey", description="Use the application hastily.")
     parser.add_argument("--runs", type=int, default=100, help="how many; 100 where not given")
     parser.add_argument("--seed", type=int, default=None, help="the first run's seed; the next ones count on from it")
@@ -473,7 +429,6 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def fails_again(seed: int, times: int, *, in_terminal: bool) -> bool:
-    """Whether a run that failed does so most times it is tried again: what it came to may have been the machine's."""
     played = [each for _ in range(times) for each in in_processes([seed], 1, in_terminal=in_terminal)]
     count = sum(bool(each.failure) for each in played)
     tell(f"seed {seed} again: failed {count} of {times} times")
@@ -481,14 +436,6 @@ def fails_again(seed: int, times: int, *, in_terminal: bool) -> bool:
 
 
 class Played(NamedTuple):
-    """A run that was made.
-
-    Attributes:
-        seed: Its seed.
-        deeds: What was done in it; 0 where it failed.
-        failure: What it failed with; empty where it did not.
-    """
-
     seed: int
     deeds: int
     failure: str = ""
@@ -500,10 +447,6 @@ def cores() -> int:
 
 
 def in_processes(seeds: Sequence[int], jobs: int, *, in_terminal: bool) -> Iterator[Played]:
-    """Runs as they end, so many at once, in processes that end after a few and take with them what those left behind.
-
-    To go through what an application leaves when it ends takes longer than to begin another process.
-    """
     forking = multiprocessing.get_context("fork")
     parts: list[Sequence[int]] = [
         seeds[place : place + RUNS_OF_PROCESS] for place in reversed(range(0, len(seeds), RUNS_OF_PROCESS))
@@ -540,20 +483,18 @@ def in_processes(seeds: Sequence[int], jobs: int, *, in_terminal: bool) -> Itera
 
 
 def play_part(seeds: Sequence[int], there: Connection, *, in_terminal: bool) -> None:
-    """Some runs one after another; what became of each is sent as it ends."""
     for seed in seeds:
         faulthandler.dump_traceback_later(SECONDS_OF_RUN, exit=True, file=sys.__stderr__)
         try:
             there.send(Played(seed, run_once(str(seed), in_terminal=in_terminal)))
         except KeyboardInterrupt:
             return
-        except BaseException:  # noqa: BLE001  # whatever it is, it is the failure that was looked for
+        except BaseException:  # noqa: BLE001  # any exception is a failure to report
             there.send(Played(seed, 0, traceback.format_exc(limit=FRAMES_TOLD)))
     faulthandler.cancel_dump_traceback_later()
 
 
 def run_once(seed: str, *, in_terminal: bool = False) -> int:
-    """One run in folders of its own; the deeds done."""
     from tests.monkey_terminal import play_in_terminal
 
     with tempfile.TemporaryDirectory(prefix="inspector-monkey-", ignore_cleanup_errors=True) as name:
@@ -563,11 +504,6 @@ def run_once(seed: str, *, in_terminal: bool = False) -> int:
 
 
 def prepare(most_deeds: int) -> None:
-    """Build the tokenizer once, and wait for what is due instead of for a quiet processor.
-
-    Args:
-        most_deeds: As many as a long run has.
-    """
     from textual.app import App
 
     import inspector.tokens.counter
@@ -577,7 +513,7 @@ def prepare(most_deeds: int) -> None:
 
     global MOST_DEEDS  # noqa: PLW0603  # for all runs of this process and of those it begins
     MOST_DEEDS = most_deeds
-    # What failed is told below; drawn with all its variables it takes longer than a run.
+    # The failure is reported below; rendering it with all its variables takes longer than a run.
     App._fatal_error = App._close_messages_no_wait  # type: ignore[method-assign]
     counter = load_counter()
     inspector.tokens.counter.load_counter = lambda: counter

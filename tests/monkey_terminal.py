@@ -1,7 +1,7 @@
-"""Hasty hands on the program in a real terminal: bytes of keys, mouse and pastes, sizes and signals, at full speed.
+"""Monkey testing of the program in a real terminal: keys, mouse, pastes, sizes and signals, at full speed.
 
-The program runs as a process of its own, with two things added that no user has: it measures how long it computes
-without a look at its input, and on a signal says what its screen would show painted afresh.
+The program runs as a subprocess with two test additions: it measures how long it computes without reading its input,
+and on a signal it reports the result of a full repaint.
 """
 
 from __future__ import annotations
@@ -26,10 +26,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 SAYS: Final = "MONKEY_SAYS"
-"""The variable that names the file in which the program says what it is asked."""
 PROGRAM: Final = (sys.executable, "-c", "from tests.monkey_terminal import main; main()")
 LOOKS: Final = 5
-"""How often the screen is looked at before another one is taken for wrong: notices and clocks go on by themselves."""
 BUTTON, LET_GO, MOVED, WHEEL = 0, "m", 32, 64
 
 
@@ -51,7 +49,6 @@ def main() -> None:
 
 
 def say(app: Any, watch: monkey.Watch, *_: object) -> None:
-    """Write down what the screen would show, what is still to be done, and how long nothing was looked at."""
     from tests.ui.facade import Running
 
     run = Running(app, None, [])  # type: ignore[arg-type]
@@ -69,7 +66,6 @@ def say(app: Any, watch: monkey.Watch, *_: object) -> None:
 
 
 def sequences() -> dict[str, str]:
-    """What a terminal sends for keys that are no characters, by Textual's names."""
     found: dict[str, str] = {}
     for sequence, keys in ANSI_SEQUENCES_KEYS.items():
         if isinstance(keys, tuple) and len(keys) == 1:
@@ -102,7 +98,6 @@ class TerminalHands:
         self._send(self._keys.get(name, name))
 
     def _send(self, text: str) -> None:
-        """Type, taking in what is written meanwhile: neither end waits for the other for ever."""
         with suppress(OSError):
             self._program.type(text.encode())
 
@@ -156,7 +151,6 @@ class TerminalHands:
 
 
 def state_of(process: int) -> str:
-    """What a process does, in a letter of the system's; `T` for stopped, `Z` for gone."""
     try:
         with open(f"/proc/{process}/stat", encoding="ascii", errors="replace") as file:  # noqa: PTH123
             return file.read().rpartition(")")[2].split()[0]
@@ -165,11 +159,6 @@ def state_of(process: int) -> str:
 
 
 async def play_in_terminal(seed: str, folder: Path) -> int:
-    """One run in a real terminal; the deeds done.
-
-    Raises:
-        AssertionError: Something that is asked of every run does not hold.
-    """
     chance = random.Random(seed)  # noqa: S311  # nothing secret
     files = monkey.Files(chance, folder / "sessions")
     size = monkey.size_of(chance, monkey.STARTS)
@@ -196,11 +185,6 @@ async def play_in_terminal(seed: str, folder: Path) -> int:
 
 
 def check_screen(program: TerminalProgram, says: Path) -> None:
-    """Once nothing is left to do, the terminal shows what the program would paint afresh.
-
-    Raises:
-        AssertionError: It does not, or something else that is asked of every run does not hold.
-    """
     for _ in range(LOOKS):
         told = at_rest(program, says)
         if told is None:
@@ -216,7 +200,6 @@ def check_screen(program: TerminalProgram, says: Path) -> None:
 
 
 def at_rest(program: TerminalProgram, says: Path) -> dict[str, Any] | None:
-    """What the program says of itself once it is at rest; None where it has ended."""
     deadline = time.monotonic() + SECONDS_TO_WAIT
     while True:
         program.rest()
@@ -235,7 +218,6 @@ def at_rest(program: TerminalProgram, says: Path) -> dict[str, Any] | None:
 
 
 def line_without_clock(line: str) -> str:
-    """What a line says that stays the same while time goes on, as the emulator shows it."""
     from tests.ui.facade import without_clock
 
     return emulated(without_clock(line)).rstrip()

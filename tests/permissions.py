@@ -1,7 +1,7 @@
-"""What a process may not do: file permissions that hold for the administrator too, and file events that are refused.
+"""Process restrictions: file permissions that also bind root, and refused file events.
 
-Tests often run as the administrator, who may read and write everything. On Linux what makes an administrator of
-somebody can be laid down piece by piece: the user stays the same, and may run the same programs.
+Tests often run as root, who may read and write everything. On Linux the capabilities of root can be dropped one by one:
+the user stays the same, and may run the same programs.
 """
 
 from __future__ import annotations
@@ -25,7 +25,6 @@ IS_ADMINISTRATOR: Final = os.geteuid() == 0
 NOBODY: Final = 65_534
 
 DAC_OVERRIDE, DAC_READ_SEARCH = 1, 2
-"""What reads and writes whatever the permissions are, as the kernel numbers capabilities."""
 PR_CAPBSET_DROP: Final = 24
 VERSION: Final = 0x20080522
 EFFECTIVE: Final = 0
@@ -35,17 +34,12 @@ INOTIFY_CALLS: Final = {"x86_64": (253, 294), "aarch64": (26,)}
 PR_SET_SECCOMP, PR_SET_NO_NEW_PRIVS, MODE_FILTER = 22, 38, 2
 LOAD, JUMP_IF_EQUAL, RETURN = 0x20, 0x15, 0x06
 ALLOWED, FAILED = 0x7FFF0000, 0x00050000
-"""Of the little programs by which the kernel asks whether a process may make a system call."""
 
 Header = ctypes.c_uint32 * 2
 Sets = ctypes.c_uint32 * 6
 
 
 def without_privileges() -> Callable[[], None] | None:
-    """What a child process does before it begins, so that permissions hold for it; None where nothing has to be done.
-
-    Skips the test where that cannot be had.
-    """
     if not IS_ADMINISTRATOR:
         return None
     libc = _libc()
@@ -65,10 +59,6 @@ class Filter(ctypes.Structure):
 
 
 def without_inotify() -> Callable[[], None]:
-    """What a child process does before it begins, so that the kernel refuses it events as where no instance is left.
-
-    Skips the test where that cannot be had.
-    """
     libc, calls = _libc(), INOTIFY_CALLS.get(platform.machine())
     if calls is None:
         pytest.skip(f"the numbers of system calls on {platform.machine()} are not known here")

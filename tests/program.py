@@ -1,4 +1,4 @@
-"""The program as its users run it: a process of its own, with real pipes."""
+"""The program as its users run it: a subprocess with real pipes."""
 
 from __future__ import annotations
 
@@ -21,8 +21,6 @@ COMMAND = (sys.executable, "-m", "inspector")
 
 @dataclass(frozen=True)
 class Outcome:
-    """How the program ended and what it said."""
-
     code: int
     out: str
     err: str
@@ -49,7 +47,6 @@ def run_program(
     env: Mapping[str, str] | None = None,
     first: Callable[[], None] | None = None,
 ) -> Outcome:
-    """Run `inspector` with these arguments and no terminal; what is done first is done in its process."""
     done = subprocess.run(
         [*COMMAND, *map(os.fspath, arguments)],
         cwd=cwd,

@@ -1,4 +1,4 @@
-"""The program in a terminal of its own, and what that terminal shows: real keys in, an emulated screen out."""
+"""The program in a pseudo-terminal: real keys in, an emulated screen out."""
 
 from __future__ import annotations
 
@@ -46,7 +46,6 @@ OTHER_SCREEN = b"\x1b[?1049h"
 SECONDS_TO_WAIT = 120
 """Before something is taken never to show: many, for a machine that is busy with other things."""
 SECONDS_AT_REST = 0.1
-"""A program in which no thread has run for so long has done what it was asked; its timers are shorter."""
 
 
 def kill(child: pexpect.spawn[bytes]) -> None:
@@ -58,7 +57,6 @@ def kill(child: pexpect.spawn[bytes]) -> None:
 
 
 def is_running(process: int) -> bool:
-    """Whether a thread of a program runs, or waits for a processor; False where the system does not tell."""
     for told in Path(f"/proc/{process}/task").glob("*/stat"):
         with suppress(OSError):
             if told.read_text().rpartition(")")[2].split()[0] in "RD":
@@ -87,7 +85,6 @@ class _Screen(pyte.Screen):
 
     @property
     def display(self) -> list[str]:
-        """Every line; behind a character of two cells stands an empty one."""
         return ["".join(self.buffer[row][column].data for column in range(self.columns)) for row in range(self.lines)]
 
 
@@ -101,8 +98,6 @@ def _made(_attributes: Char) -> dict[str, Char]:
 
 
 class TerminalProgram:
-    """`inspector` in a pseudo-terminal. Everything it writes is kept, and shown on a screen."""
-
     def __init__(
         self,
         folder: Path,
@@ -129,7 +124,6 @@ class TerminalProgram:
 
     @property
     def text(self) -> str:
-        """What the screen shows."""
         if self._text is None:
             self._text = "\n".join(self._screen.display)
         return self._text
@@ -140,7 +134,6 @@ class TerminalProgram:
         return self.text.rpartition("\n")[2]
 
     def take(self, seconds: float) -> bool:
-        """Take in what is written next; whether anything was, in so many seconds."""
         try:
             data = self.child.read_nonblocking(65_536, timeout=seconds)
         except (pexpect.TIMEOUT, pexpect.EOF):
@@ -151,7 +144,6 @@ class TerminalProgram:
         return True
 
     def type(self, data: bytes) -> None:
-        """Send bytes, taking in what is written meanwhile: a program that waits to write reads nothing."""
         deadline = time.monotonic() + SECONDS_TO_WAIT
         while data and self.child.isalive():
             assert time.monotonic() < deadline, f"it reads no more:\n{self.text}"
@@ -162,13 +154,11 @@ class TerminalProgram:
                 data = data[os.write(self.child.child_fd, data[:512]) :]
 
     def read(self, seconds: float) -> None:
-        """Take in what is written for a while."""
         until = time.monotonic() + seconds
         while time.monotonic() < until and self.child.isalive():
             self.take(0.05)
 
     def rest(self) -> None:
-        """Take in what is written until the program has nothing to do any more, however long it waits for its turn."""
         deadline = time.monotonic() + SECONDS_TO_WAIT
         rested = time.monotonic()
         while time.monotonic() < rested + SECONDS_AT_REST:
@@ -199,7 +189,6 @@ class TerminalProgram:
         return [[tuple(self._screen.buffer[row][column]) for column in range(columns)] for row in range(rows)]
 
     def resize(self, columns: int, rows: int) -> None:
-        """Give the terminal another size; everything is painted anew."""
         self._text = None
         self._screen.resize(rows, columns)
         self.child.setwinsize(rows, columns)

@@ -160,7 +160,6 @@ LINES = {
         ("if TYPE_CHECKING:\n", "from inspector.ui.hello import HelloScreen\n\n"),
     ],
 }
-"""Per file of the package, before what to put which lines: all that is touched but for the new files."""
 
 LOOK = """
 import asyncio, contextlib, io, json, sys
@@ -221,7 +220,6 @@ print(json.dumps(seen))
 
 @pytest.fixture(scope="module")
 def seen(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
-    """What a copy of the program shows to which one of each was added."""
     folder = tmp_path_factory.mktemp("added")
     package = folder / "inspector"
     shutil.copytree(ROOT / "inspector", package)

@@ -1,4 +1,4 @@
-"""The agent of `docs/apply.md` and its commands run in the page's order, and print what the page shows."""
+"""The agent and commands of `docs/apply.md`, run in order, print the output shown on the page."""
 
 from __future__ import annotations
 
@@ -53,7 +53,6 @@ def test_the_page_does_what_it_says(tmp_path: Path) -> None:
 
 
 def test_what_the_agent_sends_afterwards_can_be_had_whole_from_its_own_conversation(tmp_path: Path) -> None:
-    """The adapter changes what is sent, not what the agent holds."""
     from inspector.adapters.gate import PlanGate
 
     gate = PlanGate("trim-at-insertion:threshold=100,head=10,tail=10")

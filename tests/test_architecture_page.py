@@ -1,4 +1,4 @@
-"""The page that shows how the program is built names what is there."""
+"""Modules named on the architecture page exist."""
 
 import re
 
@@ -8,7 +8,6 @@ PAGE = ROOT / "docs" / "development" / "architecture.md"
 
 
 def named_paths(text: str) -> set[str]:
-    """Every path of the drawing and the tables that ends in `.py` or `/`; `…` and `*` stand for anything."""
     found = re.findall(r"(?<![\w/.-])((?:[\w*…]+/)*(?:[\w*…]+\.py|[\w*…]+/))", text)
     return {each for each in found if each.endswith((".py", "/"))}
 

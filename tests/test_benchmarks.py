@@ -14,11 +14,10 @@ DOCUMENT = ROOT / "docs" / "development" / "benchmarks.md"
 
 
 def told_by(name: str, document: Path) -> str:
-    """What a benchmark prints that writes a document too."""
     command = [sys.executable, "-m", "benchmarks", name, "--quick", "--write", str(document)]
     done = subprocess.run(command, cwd=ROOT, env=environment(), capture_output=True, text=True, check=False)
 
-    assert done.returncode in (0, 1), done.stderr  # 1 says that a promise is not kept, which a loaded machine decides
+    assert done.returncode in (0, 1), done.stderr  # 1 is a missed limit, which depends on the load of the machine
     assert "Traceback" not in done.stderr
     return done.stdout
 

@@ -1,4 +1,4 @@
-"""`inspector compare --before A --after B`: what two sets of sessions cost, and how sure it is that they differ."""
+"""`inspector compare --before A --after B`: costs of two sets of sessions, and the certainty of their difference."""
 
 from __future__ import annotations
 
@@ -42,7 +42,6 @@ COLUMNS = 80
 
 
 def write_session(file: Path, number: int, began: datetime, factor: float = 1.0, **other: Any) -> None:
-    """A session of Claude Code whose every call costs so many times what it would."""
     draws = np.random.default_rng(number)
     models, version = other.get("models", (SONNET,)), other.get("version", "2.1.200")
     rows: list[dict[str, Any]] = []
@@ -104,7 +103,6 @@ def report(sets: tuple[Path, Path], tmp_path_factory: pytest.TempPathFactory) ->
 
 
 def asked(target: Path, *words: str | Path) -> BeforeAfterReport:
-    """What the command finds out, through its JSON."""
     assert main(["compare", *map(str, words), "--format", "json", "-o", str(target)]) == 0
     return msgspec.json.decode(target.read_bytes(), type=BeforeAfterReport, strict=True)
 
@@ -159,7 +157,6 @@ def compared(sessions: Sequence[SetSession], **other: Any) -> BeforeAfterReport:
 
 
 def both(count: int, *, before: Sequence[SessionPart], after: Sequence[SessionPart]) -> list[SetSession]:
-    """So many sessions of each set."""
     return [
         made_up(name, number, *(msgspec.structs.replace(each, misses=number % 3) for each in parts))
         for name, parts in (("before", before), ("after", after))

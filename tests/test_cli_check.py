@@ -1,4 +1,4 @@
-"""What `inspector check` prints, and what its exit code says."""
+"""Output and exit code of `inspector check`."""
 
 from __future__ import annotations
 

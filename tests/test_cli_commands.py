@@ -1,4 +1,4 @@
-"""What the commands print for real sessions."""
+"""Output of the commands for real sessions."""
 
 from __future__ import annotations
 
@@ -36,8 +36,6 @@ def small(corpus: Path) -> Path:
 
 @pytest.fixture
 def compacted(capsys: pytest.CaptureFixture[str]) -> Callable[..., list[dict]]:
-    """Runs `inspector compact` and reads what it prints."""
-
     def run(*arguments: str | os.PathLike[str]) -> list[dict]:
         outcome = run_here(capsys, "compact", *arguments)
         assert (outcome.code, outcome.err) == (0, "")
@@ -153,7 +151,6 @@ def test_reading_leaves_a_session_and_its_folder_as_they_were(small: Path, tmp_p
 
 
 def wait_for_opening(process: int, path: Path) -> None:
-    """Wait until a program has a file open; for a second where the system does not tell."""
     folder = Path(f"/proc/{process}/fd")
     if not folder.is_dir():
         time.sleep(1)
@@ -172,7 +169,7 @@ def test_ctrl_c_ends_a_command_quietly(corpus: Path):
         env=environment(),
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
-        # Workers that run tests side by side ignore the signal, and what they start would inherit that.
+        # Parallel test workers ignore the signal, and their child processes would inherit that.
         preexec_fn=partial(signal.signal, signal.SIGINT, signal.SIG_DFL),  # noqa: PLW1509  this process has no threads
     ) as program:
         assert program.stderr is not None
@@ -308,7 +305,7 @@ def test_compact_gives_well_formed_messages_under_every_strategy(corpus: Path, m
     from inspector.strategies.registry import STRATEGIES
 
     path = corpus / "claude-code-growth/cc432c40/snap4.jsonl"
-    # What does not depend on the strategy is done once.
+    # Strategy-independent work is done once.
     session = reading.read_session(path)
     inputs = reading.replay_inputs(session)
     monkeypatch.setattr("inspector.cli.compact.read_session", lambda _: session)

@@ -1,4 +1,4 @@
-"""What shells offer when Tab is pressed, as real shells answer."""
+"""Tab completions, as answered by real shells."""
 
 from __future__ import annotations
 

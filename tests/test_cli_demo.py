@@ -27,7 +27,6 @@ def wait_until(holds: Callable[[], bool], seconds: float = 120) -> None:
 
 
 def started(*arguments: str, **more: str) -> pexpect.spawn:
-    """The program in a terminal of its own."""
     command, *words = (*COMMAND, *arguments)
     env = environment(**{"TERM": "xterm-256color", **more})
     return pexpect.spawn(command, words, env=env, dimensions=(36, 120), timeout=120)

@@ -1,4 +1,4 @@
-"""`inspector doctor`, `inspector clean`, `--version`: what is wrong is said with what to do, and nothing private."""
+"""`inspector doctor`, `inspector clean`, `--version`: problems with a remedy, and no private data."""
 
 from __future__ import annotations
 
@@ -48,7 +48,6 @@ def doctor_in_terminal(
     first: Callable[[], None] | None = None,
     **variables: str,
 ) -> tuple[str, int]:
-    """What it prints in a terminal that says of each sample in which column the cursor is, and its exit code."""
     with TerminalProgram(folder, "doctor", size=size, first=first, **variables) as program:
         answered = 0
         deadline = time.monotonic() + SECONDS_TO_WAIT
@@ -66,7 +65,6 @@ def doctor_in_terminal(
 
 
 def as_drawn(sample: bytes) -> int:
-    """The column a terminal is in that draws as Unicode says."""
     from inspector.safe_text import cell_width
 
     return cell_width(sample.decode()) + 1

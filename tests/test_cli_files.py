@@ -1,4 +1,4 @@
-"""`inspector files`: what a session did to its files."""
+"""`inspector files`: file operations of a session."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Many sessions worked on by this process, others or a cluster: the same results, whatever ends in the middle."""
+"""Many sessions in this process, in others or on a cluster: equal results even if workers die."""
 
 from __future__ import annotations
 
@@ -222,7 +222,6 @@ def listening(process: int) -> set[str]:
 
 @pytest.fixture(scope="module")
 def cluster():
-    """A scheduler and two workers that a test may end, with certificates of their own."""
     pytest.importorskip("distributed")
     from inspector.cli.cluster_executor import ClusterExecutor
 

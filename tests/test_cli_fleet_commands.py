@@ -1,4 +1,4 @@
-"""Thresholds of compaction and two sets of sessions: the same wherever they are worked out, whatever ends midway."""
+"""Compaction thresholds and two sets of sessions: equal results on every executor, even if workers die."""
 
 from __future__ import annotations
 
@@ -74,7 +74,6 @@ def compared(capsys: pytest.CaptureFixture[str], folder: Path, *asked: str) -> b
 
 
 def press_ctrl_c(monkeypatch: pytest.MonkeyPatch, at: int, of: int) -> None:
-    """Press ctrl-c once so much is told of work of so many parts."""
     told = 0
 
     def interrupted(self: ProgressLine, done: int, total: int) -> None:

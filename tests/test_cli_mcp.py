@@ -155,12 +155,12 @@ async def test_what_cannot_be_answered_is_told_to_the_model(tmp_path: Path) -> N
             assert "never told" not in told
         assert "no tool result has the id" in await refusal(client, "memory_query", execution_id="toolu_nothing")
         assert "not an available session" in await refusal(client, "memory_query", session_id="another")
-        assert "has to be 1 to 50" in await refusal(client, "memory_query", limit=0)
-        assert "has to be 1 to 50" in await refusal(client, "changelog", limit=10_000)
-        assert "has to be 0 or more" in await refusal(client, "memory_query", offset=-1)
+        assert "must be 1 to 50" in await refusal(client, "memory_query", limit=0)
+        assert "must be 1 to 50" in await refusal(client, "changelog", limit=10_000)
+        assert "must be 0 or more" in await refusal(client, "memory_query", offset=-1)
         assert "valid integer" in await refusal(client, "memory_query", limit="many")
-        assert "at most 1,000" in await refusal(client, "memory_query", text="x" * 5_000)
-        assert "zero byte" in await refusal(client, "memory_query", execution_id="a\x00b")
+        assert "the limit is 1,000" in await refusal(client, "memory_query", text="x" * 5_000)
+        assert "null byte" in await refusal(client, "memory_query", execution_id="a\x00b")
         some = (await ask(client, "changelog", limit=1))["changes"][0]["path"]
         assert "one of turn, call and time" in await refusal(client, "file_state_at", path=some, turn=1, call=1)
         assert "there is no turn 99,999" in await refusal(client, "file_state_at", path=some, turn=99_999)

@@ -18,7 +18,6 @@ class Stream(io.StringIO):
 
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> list[float]:
-    """A clock that stands where it is put."""
     now = [0.0]
     monkeypatch.setattr(output.time, "monotonic", lambda: now[0])
     return now
@@ -32,7 +31,6 @@ def said(
     terminal: bool = True,
     doing: str = "reading",
 ) -> str:
-    """What is written when a step is reported at each of the given seconds."""
     stream = Stream(terminal=terminal)
     monkeypatch.setattr(sys, "stderr", stream)
     with ProgressLine(doing, estimates=doing != "reading") as report:

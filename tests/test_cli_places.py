@@ -1,4 +1,4 @@
-"""Odd homes, folders that are files, disks without room, limits on memory: the work is done, or a line says why not."""
+"""Odd homes, folders that are files, full disks, memory limits: the command works or prints the reason."""
 
 from __future__ import annotations
 
@@ -36,7 +36,6 @@ LINES = [
 """The last lists this machine's sessions, of which there are none."""
 HOMES = ("HOME", "XDG_CACHE_HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME")
 DISK_FULL_ERRNOS = "File too large"
-"""What the system says to who may not write as much; of a full disk it says so in the same place."""
 
 
 def run_all(homes: dict[str, str], folder: Path, first: Callable[[], None] | None = None) -> None:
@@ -99,7 +98,7 @@ def test_a_home_of_another_user(tmp_path: Path) -> None:
 def room(size: int) -> Iterator[None]:
     """Let this process make no file longer than so many bytes, as on a disk that is full."""
     before, compiles = resource.getrlimit(resource.RLIMIT_FSIZE), sys.dont_write_bytecode
-    sys.dont_write_bytecode = True  # Python would keep the half of what it compiles, and read it the next time
+    sys.dont_write_bytecode = True  # Python would leave partial bytecode files, and read them the next time
     resource.setrlimit(resource.RLIMIT_FSIZE, (size, before[1]))
     try:
         yield
@@ -257,7 +256,7 @@ def test_on_the_screen_what_could_not_be_kept_is_told_and_all_else_works(place: 
         home /= "below"
     elif not hasattr(resource, "prlimit"):
         pytest.skip("the system lets nobody limit another process")
-    # Python would keep the half of what it compiles, and read it the next time.
+    # Python would leave partial bytecode files, and read them the next time.
     with TerminalProgram(home, str(SAMPLE), size=(100, 30), PYTHONDONTWRITEBYTECODE="1") as program:
         if not home.parent.is_dir():  # a notice goes with time, so it is awaited before all else
             program.until(lambda: "Not a directory" in program.text, "why there are no settings")
@@ -266,13 +265,13 @@ def test_on_the_screen_what_could_not_be_kept_is_told_and_all_else_works(place: 
         before: set[Path] = set()
         if home.parent.is_dir():
             resource.prlimit(program.child.pid, resource.RLIMIT_FSIZE, (16, 16))
-            before = set(tmp_path.rglob("*"))  # how the session stood may be kept by now
+            before = set(tmp_path.rglob("*"))  # session summaries may be cached by now
             program.press("z", "d", shows="Runs per day")
-            program.press("7", "enter", shows="could not be kept")
+            program.press("7", "enter", shows="cannot save the setting")
         program.press("w", "s", shows="Save the plan as")
-        program.press("enter", shows="was not saved")
+        program.press("enter", shows="cannot save the plan")
         program.press("w", "p", shows="Save a picture")
-        program.press("enter", shows="could not be saved")
+        program.press("enter", shows="cannot save the picture")
         leave(program)
     kept = {path.suffix for path in set(tmp_path.rglob("*")) - before if path.is_file()}
     assert not kept & {".part", ".toml", ".svg"}

@@ -1,4 +1,4 @@
-"""`inspector recall`: what was cut, from the session's own file."""
+"""`inspector recall`: cut texts, read from the session's own file."""
 
 from __future__ import annotations
 
@@ -30,7 +30,6 @@ def session() -> Session:
 
 @pytest.fixture
 def identifier(session: Session) -> str:
-    """Of a long result."""
     results = [block for block in session.blocks if block.kind is BlockKind.TOOL_RESULT]
     return max(results, key=lambda block: block.characters).tool_call_id
 

@@ -22,7 +22,6 @@ SAMPLE = str(ROOT / "sample_sessions/coding-agent.jsonl")
 
 
 def words(svg: str) -> str:
-    """What stands in a picture."""
     return " ".join("".join(ElementTree.fromstring(svg).itertext()).replace("\xa0", " ").split())  # noqa: S314  our own
 
 

@@ -1,4 +1,4 @@
-"""The program with a standard stream closed or full: it says so where somebody can read it, and ends as it should."""
+"""Closed or full standard streams: the program reports them on an open stream, and exits properly."""
 
 from __future__ import annotations
 
@@ -57,7 +57,6 @@ def shell(redirection: str, *command: str) -> subprocess.CompletedProcess[str]:
 
 
 def codes(redirection: str, lines: list[list[str]], folder: Path) -> tuple[list[int], str, str]:
-    """The exit codes of several commands, and what was said on standard output and standard error."""
     told = folder / "codes.json"
     done = shell(redirection, sys.executable, "-c", RUN, json.dumps(lines), str(told))
     assert done.returncode == 0, done.stderr
@@ -110,7 +109,6 @@ def test_the_screen_says_that_it_needs_a_terminal_where_a_stream_is_closed() -> 
 
 
 def test_no_file_gets_the_number_of_a_closed_stream(tmp_path: Path) -> None:
-    """What a library prints to the stream would end up in it."""
     script = (
         "import os, sys\n"
         "from inspector.cli.output import prepare_streams\n"

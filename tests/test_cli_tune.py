@@ -1,4 +1,4 @@
-"""`inspector tune`: what to set, what it saves, how sure that is, what it risks; and plans keep their promises."""
+"""`inspector tune`: suggested settings, savings, certainty and risk; and plans that satisfy their constraints."""
 
 from __future__ import annotations
 
@@ -43,7 +43,6 @@ FEW = ("--strategy", "truncate-after-use", "--strategy", "strands-offload")
 
 
 def write_sessions(folder: Path, count: int) -> None:
-    """So many sessions like the sample: the same conversation, answered anew each time."""
     text = (SAMPLES / "coding-agent.jsonl").read_text(encoding="utf-8")
     folder.mkdir(parents=True, exist_ok=True)
     for number in range(count):
@@ -261,7 +260,6 @@ def trials(monkeypatch: pytest.MonkeyPatch) -> list[float]:
 
 
 def write_group(folder: Path, name: str, count: int, lines: int = 200) -> None:
-    """So many sessions of a model of that name, of which no call is one of others."""
     write_sessions(folder / name, count)
     for file in (folder / name).iterdir():
         text = "".join(file.read_text(encoding="utf-8").splitlines(keepends=True)[:lines])

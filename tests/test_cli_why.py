@@ -1,4 +1,4 @@
-"""`inspector why`: the answer on one screen, and what it does where something is missing."""
+"""`inspector why`: the answer on one screen, and its behavior on missing data."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What sessions cost is what another counter's published rules make of them, and every difference is explained."""
+"""Costs of sessions, compared with another counter's published rules, with every difference explained."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The script that compares two versions of the package overlooks nothing but what it names."""
+"""The script that compares two versions of the package ignores only the differences that it names."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Calls that a fork, a branch or a copy holds as well are billed once in sums over a folder, whatever is read first."""
+"""Calls copied by a fork, a branch or a backup are billed once in sums over a folder, in any reading order."""
 
 from __future__ import annotations
 
@@ -26,7 +26,6 @@ LATER = 0.05
 
 
 def calls_of(folder: Path, *options: str) -> dict[str, int]:
-    """How many calls of every session of a folder are counted, by the end of its path; those without any left out."""
     target = folder.parent / "folder.json"
     assert main(["report", str(folder), "--format", "json", "-o", str(target), *options]) == 0
     report = json.loads(target.read_bytes())
@@ -35,7 +34,6 @@ def calls_of(folder: Path, *options: str) -> dict[str, int]:
 
 
 def kimi_cli_with_subagents(*, named: bool) -> tuple[KimiCliScript, KimiCliScript]:
-    """A session with one subagent, and the subagent's own file, whose lines were written a moment later."""
     script, inside = KimiCliScript(), KimiCliScript()
     script.add("TurnBegin", {"user_input": "go"})
     script.step("asking", "c1", tool="Agent", identifier="chatcmpl-1" if named else "")
@@ -76,7 +74,7 @@ def test_kimi_clis_forks_and_the_subagents_copied_into_them_count_once(
 
     calls = calls_of(folder.parent, "--processes", processes)
 
-    # Reports on folders leave out what sessions of subagents report, which the origin keeps in a file of their own.
+    # Reports on folders leave out the sessions of subagents, which the origin stores in a separate file.
     assert calls == {
         "hash/origin/wire.jsonl": 2 + (5 if longer == "origin" else 1),
         "hash/fork/wire.jsonl": 3 + (5 if longer == "fork" else 1),
@@ -115,7 +113,6 @@ def test_subagents_in_a_fork_of_kimi_cli_count_where_nothing_else_is_left_of_the
 
 
 def test_subagents_of_the_same_tool_call_id_in_unrelated_sessions_all_count(tmp_path: Path) -> None:
-    """Older versions name a subagent by the call that started it, whose id other sessions use too."""
     keys = []
     for start in (0, 100):
         script = KimiCliScript()
@@ -344,7 +341,7 @@ def test_a_compaction_that_a_branch_of_hermes_copied_counts_once(tmp_path: Path,
 def test_what_a_branch_says_itself_is_its_own_where_copies_have_names(tmp_path: Path, *, uids: bool) -> None:
     branch = open_session(branch_of_a_compacted_session(tmp_path / "state.db", uids=uids).with_name("state.db#s2"))
     copied = [message.is_inherited for message in branch.messages]
-    # By words alone, what is said again in the same way is taken for a copy as long as the other session says so too.
+    # Without ids, a repeated text counts as a copy as long as the other session repeats it, too.
     assert copied == [False, *[True] * 4, *([False] * 4 if uids else [True] * 4)]
 
 

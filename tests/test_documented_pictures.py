@@ -1,4 +1,4 @@
-"""Pictures in the documents: all drawn by one command, which tells those that are stale. `.ci/run` draws them anew."""
+"""Pictures in the documents: one command draws them and lists stale ones. `.ci/run` redraws them."""
 
 from __future__ import annotations
 
@@ -37,19 +37,20 @@ def test_every_picture_is_drawn_by_the_command_and_shown_on_a_page(pictures: Mod
     there = {path.name for path in (ROOT / "docs").rglob("*") if path.suffix in ENDINGS}
     assert there == {name for name in pictures.PICTURES if not name.endswith(".html")}
     pages = [ROOT / "README.md", *(ROOT / "docs").glob("*.md")]
-    shown = {Path(name).name for page in pages for name in re.findall(r"!\[[^\]]*\]\(([^)]+)\)", page.read_text())}
+    names = [name for page in pages for name in re.findall(r"!\[[^\]]*\]\(([^)?]+)", page.read_text())]
+    shown = {Path(name).name for name in names}
     assert shown == there
 
 
 def test_a_picture_with_other_words_is_stale_and_the_first_of_them_are_told(pictures: ModuleType) -> None:
     before, now = (pictures.signed(text, "textual") for text in (DRAWN, DRAWN.replace("$4.39", "$4.40")))
-    assert pictures.difference(before, now) == "after “saves” stands “$4.39”, and would stand “$4.40”"
+    assert pictures.difference(before, now) == "after “saves”: “$4.39” would become “$4.40”"
     assert pictures.difference(before, before) == ""
 
 
 def test_other_colors_and_places_are_told_of_the_same_releases_and_not_of_others(pictures: ModuleType) -> None:
     before, now = (pictures.signed(text, "textual") for text in (DRAWN, DRAWN.replace('x="2"', 'x="3"')))
-    assert "other places or colours" in pictures.difference(before, now)
+    assert "other positions or colors" in pictures.difference(before, now)
     by_another = re.sub(r"textual [\d.]+", "textual 0.1", before)
     assert pictures.difference(by_another, now) == ""
 
@@ -66,7 +67,7 @@ def test_checking_names_the_stale_picture_and_changes_none(
     said = capsys.readouterr().out
     assert "docs/demo.svg: current" in said
     assert "docs/screen.svg: stale" in said
-    assert "docs/savings.svg: stale: it is not there" in said
+    assert "docs/savings.svg: stale: file not found" in said
     assert "costs" in (tmp_path / "screen.svg").read_text()
     assert pictures.main(["screen.svg"]) == 0
     assert (tmp_path / "screen.svg").read_text() == DRAWN
@@ -78,12 +79,12 @@ def test_the_page_of_savings_is_current(pictures: ModuleType, tmp_path: Path, mo
     assert main(pictures.page_arguments(str(target))) == 0
     published = Page((ROOT / "docs" / pictures.PAGE).read_text(encoding="utf-8"))
     written = Page(target.read_text(encoding="utf-8"))
-    # Pictures may differ with the release of what draws them.
+    # Pictures may differ with the release of the drawing library.
     for tag in ("h1", "h2", "p", "figcaption", "th", "td", "code"):
         assert published.contents[tag] == written.contents[tag], "run: python scripts/draw_pictures.py"
     assert published.figures == written.figures
 
 
-def test_the_readme_leads_to_the_page_by_its_picture(pictures: ModuleType) -> None:
-    readme = (ROOT / "README.md").read_text(encoding="utf-8")
-    assert re.search(rf"\((\S*)docs/{pictures.CHART}\)\]\(\S*docs/{pictures.PAGE}\)", readme)
+def test_the_first_page_leads_to_the_report_by_its_picture(pictures: ModuleType) -> None:
+    start = (ROOT / "docs" / "start.md").read_text(encoding="utf-8")
+    assert re.search(rf"\({pictures.CHART}\)\]\({pictures.PAGE}\)", start)

@@ -1,4 +1,4 @@
-"""Everything the program raises on purpose has one root and says what to do about it."""
+"""All deliberate errors have one base class and a message with a remedy."""
 
 import importlib
 import pkgutil
@@ -18,7 +18,7 @@ def _all_modules() -> None:
         try:
             importlib.import_module(module.name)
         except ModuleNotFoundError:
-            # Adapters stand on libraries that are not installed with the rest.
+            # Adapters need libraries that are not installed with the rest.
             if not module.name.startswith("inspector.adapters."):
                 raise
 

@@ -1,4 +1,4 @@
-"""Hasty hands on the application: a few runs by chance. `python -m tests.monkey` goes on for longer."""
+"""Monkey testing of the application: a few random runs. `python -m tests.monkey` runs longer."""
 
 import os
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""The script that reads the public paired experiments compares what ran both ways, and says where the table is."""
+"""The script for public paired experiments compares tasks run both ways, and names the source of the table."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What would be released, as far as it can be told without building it; `.ci/run` builds and checks it."""
+"""Release contents that can be checked without a build; `.ci/run` builds and checks the rest."""
 
 from __future__ import annotations
 
@@ -9,6 +9,9 @@ import tarfile
 import tomllib
 import zipfile
 from typing import TYPE_CHECKING
+
+import pytest
+from markdown_it import MarkdownIt
 
 import inspector
 from scripts.check_release import IN_SDIST, IN_WHEEL, problems_of_sdist, problems_of_version, problems_of_wheel
@@ -66,8 +69,27 @@ def test_the_program_is_started_by_the_name_of_the_package_too() -> None:
     assert project["scripts"][project["name"]] == project["scripts"]["inspector"]
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
     lines = re.findall(r"^ {4}(\S.*)$", readme, re.MULTILINE)
-    assert lines[0].startswith(f"uvx {project['name']} demo")
-    assert lines[1].startswith("python3 -m venv .venv && .venv/bin/pip install . &&")
+    assert lines[0].startswith("python3 -m venv .venv && .venv/bin/pip install . &&")
+    assert lines[1].startswith(f"uvx {project['name']} demo")
+
+
+def test_the_long_description_is_short_and_its_pictures_and_links_are_absolute_and_lead_to_files() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    readme = (ROOT / project["readme"]).read_text(encoding="utf-8")
+    shown = MarkdownIt("commonmark").enable("table").render(readme)
+    assert len(readme.encode()) <= 7_500
+    links = re.findall(r"(?:href|src)=\"([^\"#][^\"]*)\"", shown)
+    assert len(links) > 10
+    repository, site = project["urls"]["Repository"], project["urls"]["Documentation"]
+    raw = repository.replace("github.com", "raw.githubusercontent.com") + "/main/"
+    for link in links:
+        place = link.partition("#")[0].partition("?")[0]
+        for prefix, folder in ((f"{repository}/blob/main/", ROOT), (raw, ROOT), (site, ROOT / "docs")):
+            if place.startswith(prefix):
+                assert (folder / place.removeprefix(prefix)).is_file(), link
+                break
+        else:
+            pytest.fail(f"{link}: neither in the repository nor on the site")
 
 
 def lint_of_workflow(path: Path) -> subprocess.CompletedProcess[str]:

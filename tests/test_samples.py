@@ -1,4 +1,4 @@
-"""The sessions that come with the project are what their README says, and can be made again."""
+"""The bundled sessions match their README and can be generated again."""
 
 import itertools
 import json

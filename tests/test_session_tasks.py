@@ -1,4 +1,4 @@
-"""Sessions as commands on many of them take them: calls that count elsewhere are left out, what they report is not."""
+"""Sessions as input of commands on many: calls counted elsewhere are left out, reported usage is not."""
 
 from __future__ import annotations
 

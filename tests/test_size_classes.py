@@ -15,8 +15,6 @@ ACROSS, DOWN = SessionScreen.HORIZONTAL_BREAKPOINTS, SessionScreen.VERTICAL_BREA
 
 
 class Measured(Screen[None]):
-    """A screen with the sizes of ours, whose classes Textual alone gives."""
-
     HORIZONTAL_BREAKPOINTS = ACROSS
     VERTICAL_BREAKPOINTS = DOWN
 

@@ -23,8 +23,6 @@ MOST_LINES = 560
 
 @dataclass(frozen=True)
 class ClassFound:
-    """A class definition: where it stands, and the names of what it inherits from."""
-
     name: str
     module: str
     line: int
@@ -96,7 +94,6 @@ def test_a_module_can_be_read_in_one_go() -> None:
 
 
 def test_modules_are_imported_by_name_only_within_their_own_room() -> None:
-    """An import written as a string is seen by no contract: it may only put off what a room imports of itself."""
     wrong = []
     for module, path in modules():
         room = ".".join(module.split(".")[:2])

@@ -70,6 +70,10 @@ OTHERS_WORDS = frozenset({"strategies/library", "session/formats"})
 """Folders with texts that real agents write: markers and prompts in them are quoted to the byte."""
 
 
+SAMPLES = ROOT / "scripts" / "samples" / "projects"
+"""Projects that recorded agents read: the bundled sessions quote them to the byte."""
+
+
 @dataclass(frozen=True)
 class Text:
     """A piece of prose and its place."""
@@ -84,7 +88,7 @@ class Text:
 
 def sources(*folders: str) -> Iterator[Path]:
     for folder in folders:
-        yield from sorted((ROOT / folder).rglob("*.py"))
+        yield from (path for path in sorted((ROOT / folder).rglob("*.py")) if SAMPLES not in path.parents)
 
 
 def literals(tree: ast.AST) -> tuple[list[ast.Constant], list[ast.Constant]]:

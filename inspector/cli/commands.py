@@ -101,10 +101,10 @@ COMMANDS = {
             "tune",
             "the best limits for your sessions, with savings and risks",
             (
-                "Tries every strategy and built-in plan at many limits on many sessions, separately for each agent and "
-                "model, and shows on one screen the recommended settings, the saving after recovering what later calls "
-                "needed, its confidence (cross-validated, against each session's own best plan, and over resampled "
-                "sessions), and its risks. Gives no recommendation if there are too few sessions."
+                "Tries every strategy and built-in plan at many limits on many sessions, separately for each agent "
+                "and model, and shows on one screen the recommended settings, the net saving after "
+                "recoveries, its confidence (cross-validated, against each session's own best plan, and "
+                "over resampled sessions), and its risks. Gives no recommendation if there are too few sessions."
             ),
             (
                 "inspector tune",
@@ -401,8 +401,8 @@ def screen_parser() -> Parser:
         prog="inspector",
         usage="inspector [--last] [PATH ...]\n       inspector COMMAND ...",
         description=(
-            "See what fills an AI agent's context, and try live what each way of\n"
-            "shrinking it would leave, cost and lose. Session files are only ever read."
+            "See what fills an AI agent's context. Try ways to shrink it, and see their\n"
+            "effect on content, cost and risk. Session files are only ever read."
         ),
         epilog=_command_list(),
         formatter_class=argparse.RawDescriptionHelpFormatter,

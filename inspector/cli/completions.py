@@ -31,8 +31,8 @@ _inspector_values() {
 _inspector_plan() { _inspector_values plan "$1"; compgen -f -- "$1"; }
 _inspector_strategy() { _inspector_values strategy "$1"; }
 _inspector_name() { _inspector_values name "$1"; }
-# Bash ends words at colons and equals signs, which stand within a strategy: the words are put together again, and what
-# stands before the last of these signs is taken off what is offered.
+# Bash splits words at colons and equals signs, which strategies contain: join the words, and remove the part up to the
+# last of these signs from the completions.
 _inspector_joined() {
   local line="${COMP_LINE:0:COMP_POINT}" words=() cut
   read -ra words <<< "$line"
@@ -44,7 +44,7 @@ _inspector_joined() {
     cut="${current%"${current##*[:=]}"}"
     COMPREPLY=("${COMPREPLY[@]#"$cut"}")
   fi
-  # After a colon or an equals sign the next thing is typed, not the next word.
+  # After a colon or an equals sign, do not append a space.
   [[ ${#COMPREPLY[@]} == 1 && ${COMPREPLY[0]} == *[:=] ]] && compopt -o nospace 2>/dev/null
 }
 """

@@ -109,7 +109,7 @@ def _answers(report: BeforeAfterReport) -> list[str]:
     answers = [report.answer, headline(session.told, session.answer, session.per)]
     respects = [each.partition(" differ")[0] for each in report.differs]
     if respects:
-        answers.append(f"the sets also differ in other ways, which may be the cause: {', '.join(respects)}; see below")
+        answers.append(f"the sets also differ in other ways, a possible cause: {', '.join(respects)}; see below")
     return answers
 
 

@@ -253,7 +253,7 @@ def _answer(choice: ThresholdChoice, group: FleetGroup, table: ThresholdTable | 
                 (LEAST_CALLS - calls, "call"),
                 (LEAST_COMPACTIONS - count, "automatic compaction"),
             )
-            more = " and ".join(_plural(number, what) for number, what in lacks if number > 0)
+            more = " and ".join(IN_TEXT.plural(number, what) for number, what in lacks if number > 0)
             return f"not enough data to recommend a threshold: {more} more needed"
         case Verdict.UNTRIED:
             return "nothing was tried: compactions leave nearly as many tokens as the size at which they fire"
@@ -265,14 +265,6 @@ def _answer(choice: ThresholdChoice, group: FleetGroup, table: ThresholdTable | 
             return "another threshold saves on these sessions, but might cost more on others: not recommended"
         case Verdict.RECOMMENDED:
             return "another threshold saves, and probably will on the next session"
-
-
-def _plural(number: int, what: str) -> str:
-    return (
-        IN_TEXT.plural(number, what)
-        if " " not in what
-        else f"{number:,} {what.replace(' ', 's ', 1) if number > 1 else what}"
-    )
 
 
 def _threshold(

@@ -163,8 +163,8 @@ def _cut_words(cut: CutFacts) -> str:
         return f"{named}; the same {IN_TEXT.plural(cut.alike or 0, 'result')} in both"
     if cut.what == "context after":
         left = f"{cut.recorded:,} tokens left by the provider's report of the next call"
-        return f"{left}; {cut.replayed:,} by the file's content{off}"
-    return f"at {cut.recorded:,} tokens by the agent's count; {cut.replayed:,} in our replay of the longer prompt{off}"
+        return f"{left}; by the file's content {cut.replayed:,}{off}"
+    return f"at {cut.recorded:,} tokens by the agent's count; our replay of the longer prompt {cut.replayed:,}{off}"
 
 
 def _write_providers(page: Page, providers: list[ProviderFacts]) -> None:

@@ -1,1 +1,1 @@
-"""How the sessions in `sample_sessions/` are made: real tools on small inputs, a fixed clock and fixed seeds."""
+"""Generators of the sessions in `sample_sessions/`: real tools on small inputs, a fixed clock and fixed seeds."""

@@ -33,7 +33,7 @@ TOOLS = [
 
 
 def make(folder: Path) -> str:
-    """The trial's file, made in an empty temporary folder."""
+    """Create the trial's file in an empty temporary folder."""
     workspace = Workspace(folder, {**sources("nightshift"), **night_log.logs()})
 
     def bash(command: str) -> ToolResult:

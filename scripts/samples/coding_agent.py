@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def make(folder: Path) -> str:
-    """The session's file, made in an empty temporary folder."""
+    """Create the session's file in an empty temporary folder."""
     files = {**sources("meterbill"), "data/march-2024.csv": meter_readings()}
     tools = CodingTools(Workspace(folder, files))
     talk = Conversation(tools.by_name(), seed=4471, now=at(2026, 9, 14, 8, 2))

@@ -8,7 +8,7 @@ from .workspace import HOME
 
 
 def find_the_clock_change(talk: Conversation) -> None:
-    """The bands are wrong in the last week of a month that ends on a Sunday."""
+    """Add the part on wrong bands in the last week of a month that ends on a Sunday."""
     talk.user(
         "We are being audited for March 2024. The grid operator's statement for meter 4471 says day 289.001 kWh, night "
         "74.919 kWh, to pay 94.58 EUR. For 4787 it says day 366.722, night 92.377, 121.56 EUR. Our program disagrees on "
@@ -101,7 +101,7 @@ def find_the_clock_change(talk: Conversation) -> None:
 
 
 def find_the_cents(talk: Conversation) -> None:
-    """Every hour is rounded, and every band has tiers of its own."""
+    """Add the part on rounded hours, and on tiers within every band."""
     talk.user("Yes please. 1.42 EUR is too much for rounding alone, isn't it?", after=71)
     talk.assistant(
         "It is, so I expect two causes. I read the pricing again with the README beside it.",

@@ -7,7 +7,7 @@ from .conversation import Conversation, call
 
 
 def add_an_export(talk: Conversation) -> None:
-    """A second output, next to the text report."""
+    """Add the part on a second output, next to the text report."""
     talk.user(
         "Good, and thank you for the table. The auditor wants the hours as CSV: meter, local time, band, kWh, cents with three "
         "digits. Add an option --csv to the bill command. Times must be unambiguous in October, so with the offset.",

@@ -24,7 +24,7 @@ PROGRAM"""
 
 
 def make_it_fast(talk: Conversation) -> None:
-    """The clock change is computed for every reading."""
+    """Add the part on the clock change that is computed for every reading."""
     talk.user(
         "Next: the yearly run has 40,000 meters and takes the whole night. Where does the time go? Don't tell me seconds from "
         "this small machine, tell me how often what is called.",
@@ -137,7 +137,7 @@ def make_it_fast(talk: Conversation) -> None:
 
 
 def write_it_down(talk: Conversation) -> None:
-    """The note for the auditor."""
+    """Add the part on the note for the auditor."""
     talk.user(
         "Great. Put the three corrections into a file CHANGES.md, dated today, in words an auditor understands.",
         after=95,

@@ -1,4 +1,4 @@
-"""The tools of the coding agent: what Claude Code's do, on the temporary project."""
+"""Tools of the coding agent, modeled on Claude Code's, on the temporary project."""
 
 from __future__ import annotations
 
@@ -20,7 +20,6 @@ class CodingTools:
         self.todos: list[dict[str, str]] = []
 
     def by_name(self) -> dict[str, Callable[..., ToolResult | str]]:
-        """The tools as the assistant calls them."""
         return {
             "Read": self.read,
             "Edit": self.edit,
@@ -32,7 +31,7 @@ class CodingTools:
         }
 
     def read(self, file_path: str, offset: int = 1, limit: int = 2000) -> ToolResult:
-        """A file's lines with their numbers."""
+        """Return a file's lines with their numbers."""
         lines = self.workspace.read(file_path).splitlines()
         chosen = lines[offset - 1 : offset - 1 + limit]
         file = {
@@ -46,7 +45,7 @@ class CodingTools:
         return ToolResult(text, details={"type": "text", "file": file}, seconds=0.03)
 
     def edit(self, file_path: str, old_string: str, new_string: str, intent: str) -> ToolResult:
-        """Replace one passage. The intent is for whoever reads the history."""
+        """Replace one passage. The intent is for readers of the history."""
         before = self.workspace.read(file_path)
         self.workspace.edit(file_path, old_string, new_string)
         details = {
@@ -73,7 +72,7 @@ class CodingTools:
         return ToolResult(f"File created successfully at: {file_path}", details=details, seconds=0.04)
 
     def bash(self, command: str, description: str) -> ToolResult:
-        """Run a command. What it is for stands in its description."""
+        """Run a command. Its description holds the purpose."""
         del description
         finished = self.workspace.run(command)
         output = "\n".join(part.rstrip("\n") for part in (finished.output, finished.errors) if part)
@@ -103,7 +102,7 @@ class CodingTools:
         return ToolResult("\n".join(names) or "No files found", details=details, seconds=0.1)
 
     def todo(self, todos: list[dict[str, str]]) -> ToolResult:
-        """Keep the list of what is to be done."""
+        """Update the to-do list."""
         details = {"oldTodos": self.todos, "newTodos": todos}
         self.todos = todos
         done = sum(entry["status"] == "completed" for entry in todos)
@@ -111,7 +110,7 @@ class CodingTools:
 
 
 def patch(before: str, after: str) -> list[dict[str, Any]]:
-    """The hunks of a change, as the agent keeps them for its screen."""
+    """Return the hunks of a change, as the agent records them for its screen."""
     matcher = difflib.SequenceMatcher(None, before.splitlines(), after.splitlines())
     old, new = before.splitlines(), after.splitlines()
     hunks = []

@@ -1,7 +1,7 @@
-"""A conversation while it is being written down, before it takes the form of a file.
+"""A conversation before it takes the form of a file.
 
-A session's script says what the person and the assistant say; the tool results are whatever the tools return when they
-are run. Nothing here depends on the machine: time is a counter, identifiers come from a seeded generator.
+A session's script contains the texts of the user and the assistant; tool results come from running the tools. Nothing
+here depends on the machine: time is a counter, identifiers come from a seeded generator.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class ToolResult:
-    """What a tool returned.
+    """Result of a tool.
 
     Attributes:
-        text: What the model receives.
+        text: Text that the model receives.
         is_error: The tool failed.
-        details: What an agent records beside the text for its own screen, or None.
-        seconds: How long the tool took on the session's clock.
+        details: Data that an agent records alongside the text for its own screen, or None.
+        seconds: Duration of the tool on the session's clock.
     """
 
     text: str
@@ -35,13 +35,13 @@ class ToolResult:
 
 @dataclass(frozen=True)
 class ToolUse:
-    """One call of a tool and what came back.
+    """One tool call and its result.
 
     Attributes:
         identifier: Joins the call and its result.
         name: The tool.
         input: Its arguments.
-        result: What it returned.
+        result: Its result.
     """
 
     identifier: str
@@ -68,11 +68,11 @@ class AssistantTurn:
     """One response of the model, and the results of the tools it called.
 
     Attributes:
-        text: What it said; empty where it only called tools.
-        thinking: What it thought, where that is recorded; empty otherwise.
+        text: Text of the response; empty if it only called tools.
+        thinking: Its thinking, if that is recorded; empty otherwise.
         uses: The tools it called, in order; their results answer this response together.
-        time: When the response was complete.
-        results_time: When the last of the tools was done.
+        time: Time of the complete response.
+        results_time: Completion time of the last tool.
     """
 
     text: str
@@ -87,9 +87,9 @@ class CompactionTurn:
     """The agent replaced the conversation so far by a summary.
 
     Attributes:
-        summary: What stands for it.
-        time: When.
-        seconds: How long the summary took to write.
+        summary: The summary.
+        time: Time of the compaction.
+        seconds: Duration of writing the summary.
     """
 
     summary: str
@@ -105,12 +105,12 @@ class Conversation:
     """Collects turns; every tool that the assistant calls is run at once.
 
     Attributes:
-        tools: What the assistant can call, by name.
-        seed: Of the identifiers.
+        tools: Tools of the assistant, by name.
+        seed: Seed of the identifiers.
         now: The session's clock.
-        prefix: How a tool call's identifier begins.
-        ran: Told of every tool call once it has run, and when; an agent that keeps a log of them writes it here.
-        turns: What has been said so far.
+        prefix: Prefix of tool call identifiers.
+        ran: Called with every finished tool call and its time; an agent with a log of them writes it here.
+        turns: The turns so far.
     """
 
     tools: Mapping[str, Callable[..., ToolResult | str]]
@@ -124,21 +124,21 @@ class Conversation:
         self.random = random.Random(self.seed)  # noqa: S311 - identifiers of a sample, the same on every run
 
     def identifier(self, prefix: str, length: int = 22) -> str:
-        """A new identifier in the manner of the providers."""
+        """Return a new identifier in the style of the providers."""
         return prefix + "".join(self.random.choices(string.ascii_letters + string.digits, k=length))
 
     def user(self, text: str, after: float = 40.0) -> None:
-        """A person types something, `after` seconds after the last thing that happened."""
+        """Add a user message, `after` seconds after the last event."""
         self.now += timedelta(seconds=after)
         self.turns.append(UserTurn(text, self.now))
 
     def assistant(self, text: str = "", *calls: tuple[str, dict[str, Any]], thinking: str = "") -> list[str]:
-        """The model answers and calls tools.
+        """Add a response of the model with its tool calls.
 
         Args:
-            text: What it says.
-            calls: Names and arguments of the tools it calls in parallel.
-            thinking: What it thinks first.
+            text: Text of the response.
+            calls: Names and arguments of parallel tool calls.
+            thinking: Thinking before the text.
 
         Returns:
             The texts of the results, in the order of the calls.
@@ -160,7 +160,7 @@ class Conversation:
         return [use.result.text for use in uses]
 
     def compaction(self, summary: str, after: float = 30.0) -> None:
-        """The agent compacts the conversation when the person asks it to."""
+        """Add a compaction requested by the user."""
         seconds = round(len(summary) / 260 + 4, 3)
         self.now += timedelta(seconds=after + seconds)
         self.turns.append(CompactionTurn(summary, self.now, seconds))
@@ -172,5 +172,5 @@ def call(name: str, **arguments: Any) -> tuple[str, dict[str, Any]]:
 
 
 def at(year: int, month: int, day: int, hour: int, minute: int) -> datetime:
-    """An instant in UTC at which a session begins."""
+    """Return the UTC instant at which a session begins."""
     return datetime(year, month, day, hour, minute, tzinfo=UTC)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Sensor:
-    """What is particular to one driver.
+    """Properties of one driver.
 
     Attributes:
         module: Name of the module.
@@ -71,7 +71,7 @@ SENSORS = (
 
 
 def driver(sensor: Sensor) -> str:
-    """The source of one driver."""
+    """Return the source of one driver."""
     names = ", ".join(quantity for quantity, _, _ in sensor.quantities)
     length = 3 * len(sensor.quantities)
     constants = "\n".join(

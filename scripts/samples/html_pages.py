@@ -35,18 +35,18 @@ table, td, div, h1, p {{ font-family: -apple-system, 'Segoe UI', Helvetica, Aria
 
 @dataclass(frozen=True)
 class Posting:
-    """A job as a site lists it.
+    """A job listed on a site.
 
     Attributes:
         number: The site's number of it.
-        title: What the job is called.
-        company: Who offers it.
-        place: Where.
+        title: Job title.
+        company: Employer.
+        place: Location.
         pay: Yearly pay as written.
-        age: How long it has been listed.
-        applicants: How many have applied.
-        text: What the company writes, paragraph by paragraph.
-        wants: What it asks for.
+        age: Time since it was listed.
+        applicants: Number of applicants.
+        text: Description by the company, paragraph by paragraph.
+        wants: Requirements.
     """
 
     number: int
@@ -61,7 +61,7 @@ class Posting:
 
 
 def tracked(host: str, target: str, place: str) -> str:
-    """A link that counts clicks, with the usual tail of parameters."""
+    """Return a link that counts clicks, with the usual tail of parameters."""
     digest = hashlib.sha256(f"{host}{target}{place}".encode()).hexdigest()
     return (
         f"https://{host}/ls/click?upn=u001.{digest[:40]}&amp;u={target}&amp;utm_source=digest&amp;utm_medium=email"
@@ -70,13 +70,13 @@ def tracked(host: str, target: str, place: str) -> str:
 
 
 def cell(text: str, size: int = 14, line: int = 21, color: str = "3d3d3d", padding: str = "0 24px 12px 24px") -> str:
-    """A table row with one cell."""
+    """Return a table row with one cell."""
     style = CELL.format(size=size, line=line, color=color)
     return f'<tr><td align="left" valign="top" style="padding:{padding};{style}">{text}</td></tr>\n'
 
 
 def button(label: str, link: str) -> str:
-    """A row with a button that also works in old mail programs."""
+    """Return a row with a button that also works in old mail programs."""
     return cell(
         f'<!--[if mso]><v:roundrect href="{link}" style="height:40px;v-text-anchor:middle;width:180px;" arcsize="10%" '
         f'stroke="f" fillcolor="#0a66c2"><center><![endif]--><a class="button" href="{link}" style="background:#0a66c2;'
@@ -87,7 +87,7 @@ def button(label: str, link: str) -> str:
 
 
 def digest_mail(title: str, greeting: str, postings: list[Posting], host: str) -> str:
-    """A daily mail with job offers."""
+    """Return a daily mail with job offers."""
     rows = [cell(f"<b>{escape(title)}</b>", 22, 28, "191919", "32px 24px 8px 24px"), cell(escape(greeting))]
     for posting in postings:
         link = tracked(host, f"jobs/{posting.number}", "card")
@@ -143,7 +143,7 @@ def digest_mail(title: str, greeting: str, postings: list[Posting], host: str) -
 
 
 def personal_mail(paragraphs: list[str], signature: list[str], quoted: str) -> str:
-    """A mail a person wrote in an office program, with the mail it answers below."""
+    """Return a mail written in an office program, with the mail it answers below."""
     style = "margin:0cm;font-size:11.0pt;font-family:Calibri,sans-serif;mso-fareast-language:EN-US"
     body = "".join(
         f'<p class="MsoNormal" style="{style}"><span lang="EN-GB">{escape(p)}<o:p></o:p></span></p>\n'
@@ -165,7 +165,7 @@ def personal_mail(paragraphs: list[str], signature: list[str], quoted: str) -> s
 
 
 def mail(sender: str, subject: str, date: str, html: str) -> str:
-    """A whole message as a mail program stores it."""
+    """Return a whole message as a mail program stores it."""
     message = EmailMessage(policy=policy.SMTP.clone(linesep="\n", max_line_length=None, cte_type="8bit"))
     message["From"] = sender
     message["To"] = "Sam Ortega <sam@example.org>"
@@ -177,7 +177,7 @@ def mail(sender: str, subject: str, date: str, html: str) -> str:
 
 
 def listing(query: str, postings: list[Posting]) -> str:
-    """A job site's page of results, as fetched."""
+    """Return a job site's page of results, as fetched."""
     cards = []
     for position, posting in enumerate(postings):
         link = f"https://jobs.example/view/{posting.number}?position={position}&amp;pageNum=0&amp;refId={tracked('jobs.example', posting.title, 'ref')[-18:]}"
@@ -202,7 +202,7 @@ def listing(query: str, postings: list[Posting]) -> str:
 
 
 def detail(posting: Posting, similar: list[Posting]) -> str:
-    """The page of one job, with the site's list of similar ones below it."""
+    """Return the page of one job, with the site's list of similar ones below it."""
     text = "".join(f"<p><span>{escape(paragraph)}</span></p><p><br></p>\n" for paragraph in posting.text)
     wants = "".join(
         f'<li class="description__job-criteria-item"><span>{escape(want)}</span></li>\n' for want in posting.wants

@@ -1,4 +1,4 @@
-"""A small model on the person's own machine repairs sensor drivers and asks its record of executions for what it has forgotten."""
+"""A small local model repairs sensor drivers and recalls forgotten details from its execution record."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ save space; every execution is recorded and can be found again with memory_query
 
 
 def make(folder: Path) -> str:
-    """The session's file, made in an empty temporary folder."""
+    """Create the session's file in an empty temporary folder."""
     tools = LocalTools(Workspace(folder, {**sources("greenhouse"), **greenhouse.sources()}))
     talk = Conversation(tools.by_name(), seed=38, now=at(2026, 10, 3, 19, 24), prefix="chat-", ran=tools.record)
     find(talk)
@@ -31,7 +31,7 @@ def make(folder: Path) -> str:
 
 
 def definitions() -> list[dict[str, Any]]:
-    """The tools as they are sent to the model."""
+    """Return the tools as they are sent to the model."""
     return [
         {
             "type": "function",
@@ -250,7 +250,7 @@ if __name__ == "__main__":
 
 
 def document(talk: Conversation) -> None:
-    """A table of units, from what was read an hour ago."""
+    """Add the part on a table of units, from a result read an hour ago."""
     talk.user(
         "Thanks. Write drivers/README.md with a table: driver, house, quantities, units, milliseconds. Take it from the sources, not from memory.",
         after=130,

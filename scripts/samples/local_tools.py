@@ -35,7 +35,7 @@ DESCRIPTIONS = {
 
 
 class LocalTools:
-    """Files, a shell and the record of what was executed."""
+    """Files, a shell and the execution record."""
 
     def __init__(self, workspace: Workspace) -> None:
         self.workspace = workspace
@@ -46,7 +46,6 @@ class LocalTools:
         )
 
     def by_name(self) -> dict[str, Callable[..., ToolResult | str]]:
-        """The tools as the assistant calls them."""
         return {name: getattr(self, name) for name in DESCRIPTIONS}
 
     def record(self, use: ToolUse, time: datetime) -> None:
@@ -59,11 +58,10 @@ class LocalTools:
         return "\n".join(self.workspace.glob(pattern)) or "no files"
 
     def file_read(self, path: str) -> str:
-        """The whole text."""
         return self.workspace.read(path)
 
     def file_search(self, pattern: str, files: str = "**/*.py") -> str:
-        """Matches with file and line."""
+        """Return matches with file and line."""
         found = [f"{name}:{number}: {line}" for name, number, line in self.workspace.search(pattern, files)]
         return "\n".join(found) or "no matches"
 
@@ -81,7 +79,7 @@ class LocalTools:
         return f"patched {path}: -{len(old.splitlines())} +{len(new.splitlines())} lines"
 
     def symbols_in_file(self, path: str) -> str:
-        """What a module defines, with line numbers."""
+        """List the definitions of a module, with line numbers."""
         rows = []
         for node in ast.parse(self.workspace.read(path)).body:
             if isinstance(node, ast.FunctionDef | ast.ClassDef):

@@ -125,7 +125,7 @@ POSTINGS = [
 
 
 def make(folder: Path) -> str:
-    """The session's file. Nothing is written to the folder."""
+    """Create the session's file. Nothing is written to the folder."""
     del folder
     desk = Desk()
     talk = Conversation(desk.by_name(), seed=53, now=at(2026, 10, 20, 7, 10))
@@ -143,7 +143,6 @@ class Desk:
         self.drafts: dict[str, str] = {}
 
     def by_name(self) -> dict[str, object]:
-        """The tools as the assistant calls them."""
         names = ("gmail_search", "gmail_read", "gmail_draft", "linkedin_jobs", "linkedin_job_detail")
         return {name: getattr(self, name) for name in names}
 
@@ -161,7 +160,7 @@ class Desk:
         return "\n\n".join(rows[:maxResults]) or "No mails found."
 
     def gmail_read(self, messageId: str) -> ToolResult | str:  # noqa: N803 - the tool's own argument name
-        """A whole mail, as raw as it came."""
+        """Return a whole mail, unprocessed."""
         if messageId not in self.mails:
             return ToolResult(f"Error: no message {messageId}", is_error=True)
         return self.mails[messageId]
@@ -173,19 +172,18 @@ class Desk:
         return f"Draft saved (ID: {name}, to {to}, {len(body.split())} words, subject {subject!r})"
 
     def linkedin_jobs(self, keyword: str, location: str) -> str:
-        """The page with the search results."""
+        """Return the page with the search results."""
         words = keyword.lower().split()
         found = [p for p in POSTINGS if any(word in (p.title + " ".join(p.text)).lower() for word in words)]
         return listing(f"{keyword} jobs in {location}", found * 2 if len(found) < 4 else found)
 
     def linkedin_job_detail(self, jobId: int) -> str:  # noqa: N803 - the tool's own argument name
-        """The page of one job."""
         chosen = next(posting for posting in POSTINGS if posting.number == jobId)
         return detail(chosen, [posting for posting in POSTINGS if posting is not chosen][:4])
 
 
 def mailbox() -> dict[str, tuple[str, str, str, str]]:
-    """What arrived since yesterday: sender, subject, date, HTML."""
+    """Return the mails since yesterday: sender, subject, date, HTML."""
     recruiter = personal_mail(
         [
             "Hi Sam,",
@@ -255,7 +253,7 @@ def mailbox() -> dict[str, tuple[str, str, str, str]]:
 
 
 def morning(talk: Conversation) -> None:
-    """Read what came."""
+    """Add the part that reads the new mails."""
     talk.user(
         "Good morning. What is in my mail that needs me today? I am looking for a Python job in the Netherlands or remote, above 70k.",
         after=0,

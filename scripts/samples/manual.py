@@ -238,7 +238,7 @@ def pages() -> dict[str, str]:
 
 
 def note(name: str, kind: str) -> str:
-    """The sentence below every option."""
+    """Return the sentence below every option."""
     section = name.split(".", maxsplit=1)[0]
     when = {
         "queue": "Takes effect for batches that are sent from then on",
@@ -254,7 +254,7 @@ def sections(parts: tuple[tuple[str, str], ...]) -> str:
 
 
 def page(title: str, body: str) -> str:
-    """A page with what surrounds the text on a real site."""
+    """Return a page with the boilerplate of a real site."""
     menu = "".join(
         f'<li class="nav-item"><a href="/docs/4/{name}">{name}</a></li>'
         for name in ("install", "configuration", "leases", "cluster", "upgrade", "relayctl")
@@ -309,7 +309,6 @@ class Extractor(HTMLParser):
 
 
 def extract(html: str) -> str:
-    """The text of a page."""
     extractor = Extractor()
     extractor.feed(html)
     extractor.close()

@@ -47,11 +47,11 @@ class Market:
                 candles.append((opened, high, low, closed, volume))
 
     def swing(self) -> float:
-        """A number around 0, rarely beyond -1 or 1."""
+        """Draw a number around 0, rarely beyond -1 or 1."""
         return sum(self.random.random() for _ in range(4)) / 2 - 1
 
     def price(self, symbol: str) -> float:
-        """The last price."""
+        """Return the last price."""
         tick = TICK[symbol]
         return round(round(self.candles[symbol][-1][3] / tick) * tick, 2)
 

@@ -11,15 +11,15 @@ RATIO = 1.15
 """Tokens a provider reports for each token of o200k, on average over the samples."""
 
 SPREAD = 0.1
-"""How far the ratio of a single text lies from the average at most."""
+"""Maximum deviation of a single text's ratio from the average."""
 
 
 @cache
 def counter() -> Counter:
-    """The o200k tokenizer.
+    """Return the o200k tokenizer.
 
     Raises:
-        SystemExit: Its vocabulary is not at hand; with estimates the samples would differ.
+        SystemExit: Its vocabulary is missing; with estimates the samples would differ.
     """
     found = load_counter("o200k_base")
     if not found.is_exact_tokenizer:
@@ -29,10 +29,9 @@ def counter() -> Counter:
 
 @cache
 def reported(text: str) -> int:
-    """How many tokens a provider would report for a text.
+    """Return the token count that a provider would report for a text.
 
-    Its o200k count times about 1.15; the exact ratio differs by text, as it does in reality, and is the same for the same
-    text.
+    Its o200k count times about 1.15; the exact ratio varies by text, as in reality, and is deterministic.
     """
     if not text:
         return 0

@@ -8,7 +8,7 @@ LEASE = 300
 
 
 def logs(batches: int = 132) -> dict[str, str]:
-    """Log files by name: what the server and the workers wrote."""
+    """Return the logs of the server and the workers, by file name."""
     generator = random.Random(214)  # noqa: S311 - the same night on every run
     server: list[tuple[float, str]] = [
         (5_400.0, "INFO  relayd 4.1.0 started, 2 queues, data directory /var/lib/relayd")

@@ -1,7 +1,7 @@
-"""The order desk: a program of many stores, each of which builds its SQL out of the texts it is given.
+"""The order desk: a program of many stores, each of which builds its SQL from input texts.
 
-One module a table, all made from the same few methods in different selections, as programs are that grew by copying.
-What is wrong with each statement and how it is put right stands beside it, for the agent that goes through them.
+One module a table, all generated from the same few methods in different selections, as in programs that grew by
+copying. The bug in each statement and its fix are listed next to it, for the agent that reviews them.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ class Statement(NamedTuple):
     """A method that builds SQL.
 
     Attributes:
-        before: As it was copied from module to module.
-        after: As it should be.
-        intent: What the change is for.
+        before: The copied version.
+        after: The fixed version.
+        intent: Purpose of the change.
     """
 
     before: str
@@ -27,7 +27,7 @@ class Statement(NamedTuple):
 
 
 def statements(table: Table) -> list[Statement]:
-    """The methods of a table's module that hand texts to the database, in the module's order."""
+    """Return the methods of a table's module that pass texts to the database, in the module's order."""
     t, first = table, table.text[0]
     named = ", ".join(t.columns)
     given = ", ".join("?" for _ in t.columns)
@@ -106,11 +106,11 @@ SLIPS = {
         "imported rows are not escaped by hand either",
     ),
 }
-"""Where apostrophes are doubled by hand: the passage, what it should be, and why."""
+"""Places where apostrophes are doubled by hand: the passage, its fix, and the reason."""
 
 
 def module(table: Table) -> str:
-    """The source of a table's module as the agent finds it."""
+    """Return the original source of a table's module."""
     t, first = table, table.text[0]
     bodies = iter(statement.before for statement in statements(table))
     kinds = {
@@ -298,7 +298,7 @@ if __name__ == "__main__":
 
 
 def review() -> str:
-    """The review that the person was sent: a finding for every module."""
+    """Return the review that the user received: a finding for every module."""
     rows = "".join(
         f"| SEC-{401 + 3 * number} | `{table.path}` | {len(statements(table))} | {'high' if table.text[0] in ('name', 'payer', 'full_name') else 'medium'} |\n"
         for number, table in enumerate(TABLES)

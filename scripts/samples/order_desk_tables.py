@@ -7,18 +7,18 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Table:
-    """One table of the order desk, and the module that keeps it.
+    """One table of the order desk, and the module that maintains it.
 
     Attributes:
-        name: Of the table and the module, in the plural.
-        one: One of them.
-        about: What they are, for the module's first line.
+        name: Name of the table and the module, in the plural.
+        one: Singular of the name.
+        about: Description of the rows, for the module's first line.
         text: Its columns of text, the name-like one first.
         amount: Its column of whole numbers.
         day: Its column of days.
-        states: What may become of one.
+        states: States of a row.
         parent: The column that names another table's row; empty for none.
-        slip: Where apostrophes are doubled by hand besides: in `_clean`, or while rows are imported.
+        slip: Further place where apostrophes are doubled by hand: in `_clean`, or while rows are imported.
     """
 
     name: str

@@ -29,7 +29,7 @@ SUITE_EVERY = 4
 
 
 class ReviewTools(CodingTools):
-    """The coding agent's tools; an edit of what is not there fails as it does in Claude Code."""
+    """The coding agent's tools; an edit of a missing text fails as in Claude Code."""
 
     def edit(self, file_path: str, old_string: str, new_string: str, intent: str) -> ToolResult:
         """Replace one passage."""
@@ -41,7 +41,7 @@ class ReviewTools(CodingTools):
 
 
 def make(folder: Path) -> str:
-    """The session's file, made in an empty temporary folder."""
+    """Create the session's file in an empty temporary folder."""
     tools = ReviewTools(Workspace(folder, files()))
     talk = Conversation(tools.by_name(), seed=8089, now=at(2026, 9, 21, 6, 40))
     begin(talk)
@@ -76,7 +76,7 @@ def listed(first: int, end: int) -> str:
 
 
 def begin(talk: Conversation) -> None:
-    """The person says what is to be done, and the agent looks at how much that is."""
+    """Add the part in which the user states the task, and the agent estimates its size."""
     talk.user(
         "We had a security review, it is in docs/review-2026-08.md: SQL injection in all 24 modules of the order desk. Please close every "
         "finding. One module at a time, its tests must pass, and each gets a test with hostile input. Show me the first one before you do "
@@ -105,7 +105,7 @@ def begin(talk: Conversation) -> None:
 
 
 def todo(done: int) -> tuple[str, dict[str, object]]:
-    """The list of what is to be done, with so many modules closed."""
+    """Return the to-do list with the given number of closed modules."""
     return call(
         "TodoWrite",
         todos=[
@@ -194,7 +194,7 @@ def edit(path: str, before: str, after: str, intent: str) -> tuple[str, dict[str
 
 
 def mend(talk: Conversation, table: Table, path: str) -> None:
-    """A test fails: apostrophes are doubled by hand somewhere, and stored so now."""
+    """Add the part with a failing test: apostrophes are doubled by hand somewhere, and now stored so."""
     talk.assistant(
         "The apostrophe is stored twice now: somewhere it is still doubled by hand.",
         call(
@@ -214,7 +214,7 @@ def mend(talk: Conversation, table: Table, path: str) -> None:
 
 
 def hostile(table: Table) -> str:
-    """The new test of a module."""
+    """Return the new test of a module."""
     first = table.text[0]
     return f'''
     def test_a_text_with_sql_in_it_changes_nothing(self):
@@ -233,7 +233,7 @@ def hostile(table: Table) -> str:
 
 
 def take_stock(talk: Conversation, number: int) -> None:
-    """The last few modules together, and the list."""
+    """Add the part that tests the last few modules together, and updates the list."""
     names = " ".join(f"tests.test_{table.name}" for table in TABLES[number + 1 - SUITE_EVERY : number + 1])
     talk.assistant(
         f"{number + 1} of {len(TABLES)} modules. Before I go on I run the last {SUITE_EVERY} together.{NOTES.get(number, '')}",
@@ -245,7 +245,7 @@ def take_stock(talk: Conversation, number: int) -> None:
 
 
 def finish(talk: Conversation) -> None:
-    """What can be closed."""
+    """Add the part that closes the findings."""
     talk.assistant(
         "That was the last module. I scan the whole package, and look for statements that the scanner does not know.",
         call("Bash", command="python tools/scan.py orderdesk/*.py", description="Scan everything"),

@@ -1,4 +1,4 @@
-"""What the agent says and thinks while it closes the findings of a review."""
+"""Texts and thinking of the agent while it closes the findings of a review."""
 
 OPENINGS = (
     "Next finding: `{name}`. I scan it, and read the module with its tests beside it.",
@@ -62,7 +62,7 @@ NOTES = {
     7: " I write it so that Halvorsen-Lindqvist can check each line against the review.",
     11: " At this pace everything is in long before 2026-10-15.",
 }
-"""What it remembers of the review's head, after so many modules."""
+"""Notes on the head of the review, by number of closed modules."""
 
 SUMMARY = """This session is being continued from a previous conversation. The summary below covers what was said so far.
 

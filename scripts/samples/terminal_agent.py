@@ -29,7 +29,6 @@ class Terminal:
         self.pages = manual.pages()
 
     def by_name(self) -> dict[str, object]:
-        """The tools as the assistant calls them."""
         return {
             name: getattr(self, name)
             for name in ("terminal", "read_file", "write_file", "patch", "search_files", "web_extract")
@@ -71,7 +70,7 @@ class Terminal:
         return json.dumps({"total_count": len(matches), "matches": matches}, ensure_ascii=False)
 
     def web_extract(self, urls: list[str]) -> str:
-        """The text of web pages."""
+        """Return the text of web pages."""
         results = [
             {"url": url, "title": url.rsplit("/", 1)[1], "content": manual.extract(self.pages[url]), "error": None}
             if url in self.pages
@@ -85,7 +84,7 @@ DOCS = "https://relayd.example/docs/4"
 
 
 def make(folder: Path) -> str:
-    """The session's file, made in an empty temporary folder."""
+    """Create the session's file in an empty temporary folder."""
     desk = Terminal(Workspace(folder, {**sources("nightshift"), **night_log.logs()}))
     talk = Conversation(desk.by_name(), seed=415, now=at(2026, 10, 28, 7, 40), prefix="call_")
     look_at_the_night(talk)
@@ -96,7 +95,7 @@ def make(folder: Path) -> str:
 
 
 def look_at_the_night(talk: Conversation) -> None:
-    """The logs."""
+    """Add the part on the logs."""
     talk.user(
         "Since we upgraded the queue server last week, the nightly invoice run ends with errors and some customers say they got two mails. Logs are in logs/, configuration in config/. What is going on?",
         after=0,
@@ -200,7 +199,7 @@ def change(talk: Conversation) -> None:
 
 
 def watch(talk: Conversation) -> None:
-    """A check that would have found it."""
+    """Add the part on a check that would have found it."""
     talk.user(
         "And how would we have noticed without angry customers? Also, which customers got two mails last night? I need the batch numbers and the first invoice of each.",
         after=210,

@@ -101,7 +101,7 @@ ARTICLES = [
 
 
 def make(folder: Path) -> str:
-    """The session's file. Nothing is written to the folder."""
+    """Create the session's file. Nothing is written to the folder."""
     del folder
     market = Market(seed=77)
     desk = TradingDesk(market, ARTICLES, NOTES)
@@ -116,7 +116,7 @@ WAKES = 17
 
 
 def definitions() -> list[dict[str, Any]]:
-    """The tools as they are sent to the model."""
+    """Return the tools as they are sent to the model."""
     numbers = {"dollars", "stop", "target"}
     return [
         {
@@ -133,7 +133,7 @@ def definitions() -> list[dict[str, Any]]:
 
 
 def snapshot(desk: TradingDesk, wake: int) -> str:
-    """The part of a message that is true only when it is sent."""
+    """Return the part of a message that is true only at its time."""
     market = desk.market
     rows = [f"[Live State {desk.clock()}]", desk.get_account()]
     rows += [
@@ -148,7 +148,7 @@ def snapshot(desk: TradingDesk, wake: int) -> str:
 
 
 def run_wake(talk: Conversation, desk: TradingDesk, wake: int) -> None:
-    """One wake: look, remember, act if there is a reason to, and say so."""
+    """Add one wake: look, recall, act if there is a reason to, and report."""
     market = desk.market
     talk.user(snapshot(desk, wake) + ASKS[wake % len(ASKS)], after=0 if wake == 0 else 30 * 60 - 40)
     symbol = max(market.candles, key=lambda name: abs(market.change(name, 4)))
@@ -175,7 +175,7 @@ def run_wake(talk: Conversation, desk: TradingDesk, wake: int) -> None:
 
 
 def manage(talk: Conversation, desk: TradingDesk) -> None:
-    """Close what has reached its stop or target; let a stop follow once half of the way is done."""
+    """Close positions at their stop or target; trail a stop after half of the way."""
     for position in list(desk.positions.values()):
         price = desk.market.price(position.symbol)
         sign = 1 if position.side == "long" else -1
@@ -262,7 +262,7 @@ def look_closer(talk: Conversation, desk: TradingDesk, symbol: str, place: float
 
 
 def closing(desk: TradingDesk, symbol: str, place: float) -> str:
-    """What the agent says before it sleeps again."""
+    """Return the agent's last message before it sleeps again."""
     open_now = ", ".join(f"{p.side} {p.symbol} {desk.result(p):+,.2f} $" for p in desk.positions.values()) or "nothing"
     where = "near its high" if place > 0.8 else "near its low" if place < 0.2 else f"at {place:.0%} of its day's range"
     waits = ("an hourly close at an edge of a range", "the European open", "the stop or the target", "funding to turn")

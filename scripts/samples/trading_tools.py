@@ -59,7 +59,7 @@ class Position:
 
 
 class TradingDesk:
-    """The market, what is owned in it, and the notes."""
+    """The market, the portfolio, and the notes."""
 
     def __init__(self, market: Market, articles: list[tuple[str, str, str]], notes: list[tuple[str, str]]) -> None:
         self.market = market
@@ -71,7 +71,6 @@ class TradingDesk:
         self.balance = 20_000.0
 
     def by_name(self) -> dict[str, Callable[..., ToolResult | str]]:
-        """The tools as the assistant calls them."""
         return {name: getattr(self, name) for name in DESCRIPTIONS}
 
     def get_market_data(self, symbol: str) -> str:
@@ -146,7 +145,7 @@ class TradingDesk:
         return "\n".join(rows)
 
     def get_account(self) -> str:
-        """What is owned and what it is worth now."""
+        """Return the portfolio and its current value."""
         rows = [f"ACCOUNT  {self.clock()}", f"  balance       {self.balance:>12,.2f} $"]
         rows += [
             f"  {position.side} {position.symbol}  {position.dollars:,.0f} $ at {position.entry:,.2f}, now "
@@ -164,7 +163,7 @@ class TradingDesk:
         return "\n\n".join(f"{number}. {t}\n   {u}\n   {s}" for number, (_, t, s, u) in enumerate(best, 1))
 
     def recall_memory(self, query: str) -> str:
-        """Notes that share most words with the query."""
+        """Return the notes that share most words with the query."""
         wanted = set(MENTIONED.findall(query.lower()))
         scored = []
         for note in self.notes:
@@ -245,7 +244,7 @@ class TradingDesk:
         )
 
     def result(self, position: Position) -> float:
-        """What a position has won or lost, fees included."""
+        """Return the profit or loss of a position, including fees."""
         sign = 1 if position.side == "long" else -1
         moved = self.market.price(position.symbol) / position.entry - 1
         return round(position.dollars * (sign * moved - 0.0009), 2)
@@ -257,5 +256,5 @@ class TradingDesk:
         return sum(moves) / len(moves) * 1.2533 * 324.2 * 100
 
     def clock(self) -> str:
-        """The session's time of day."""
+        """Return the session's time of day."""
         return f"{6 + self.market.minutes // 60:02d}:{self.market.minutes % 60:02d} UTC"

@@ -1,6 +1,6 @@
 """A temporary folder in which the recorded agents really read, edit, search and run things.
 
-What depends on the machine is taken out of every text: the folder is called `/home/sam/project`, and durations that
+Machine-dependent parts are removed from every text: the folder is called `/home/sam/project`, and durations that
 programs print are replaced by fixed ones.
 """
 
@@ -23,12 +23,12 @@ DURATION = re.compile(r"(?<=\bin )\d+\.\d+s\b")
 
 @dataclass(frozen=True)
 class Finished:
-    """A command that has run.
+    """A finished command.
 
     Attributes:
         exit_code: Its exit code.
-        output: What it wrote to standard output.
-        errors: What it wrote to standard error.
+        output: Its standard output.
+        errors: Its standard error.
     """
 
     exit_code: int
@@ -57,11 +57,10 @@ class Workspace:
             self.write(name, text)
 
     def path(self, name: str) -> Path:
-        """Where a file of the project really is, named by its path in the project or as the agent names it."""
+        """Return the real path of a project file, named by its path in the project or as the agent names it."""
         return self.root / name.removeprefix(HOME).lstrip("/")
 
     def read(self, name: str) -> str:
-        """A file's text."""
         return self.path(name).read_text(encoding="utf-8")
 
     def write(self, name: str, text: str) -> None:
@@ -115,5 +114,5 @@ class Workspace:
         return Finished(finished.returncode, self.plain(finished.stdout), self.plain(finished.stderr))
 
     def plain(self, text: str) -> str:
-        """A text without what depends on this machine and this moment."""
+        """Return a text without machine-dependent and time-dependent parts."""
         return DURATION.sub("0.012s", text.replace(str(self.root), HOME))

@@ -15,7 +15,7 @@ def messages(conversation: Conversation) -> list[dict[str, Any]]:
 
 
 def with_turns(conversation: Conversation) -> list[tuple[dict[str, Any], AssistantTurn | None]]:
-    """The messages, the assistant's together with the turn they were made from."""
+    """Return the messages, the assistant's together with the turn they were made from."""
     listed: list[tuple[dict[str, Any], AssistantTurn | None]] = []
     for turn in conversation.turns:
         if isinstance(turn, CompactionTurn):
@@ -38,18 +38,18 @@ def with_turns(conversation: Conversation) -> list[tuple[dict[str, Any], Assista
 
 
 def document(conversation: Conversation, model: str, system: str, tools: list[dict[str, Any]]) -> str:
-    """The body of the request that comes next, as one JSON document."""
+    """Return the body of the next request, as one JSON document."""
     body = {"model": model, "max_tokens": 8192, "system": system, "tools": tools, "messages": messages(conversation)}
     return json.dumps(body, ensure_ascii=False, indent=1) + "\n"
 
 
 def log(conversation: Conversation, model: str, overhead: int) -> str:
-    """One message a line, the assistant's as the provider returned them.
+    """Return one message a line, the assistant's as the provider returned them.
 
-    The usage has no cache figures: this agent marks nothing for caching, so that every prompt token is paid in full.
+    The usage has no cache figures: this agent sets no cache breakpoints, so every prompt token is paid in full.
 
     Args:
-        conversation: What was said.
+        conversation: The conversation.
         model: The model's name.
         overhead: Tokens of the system prompt and the tools, which are in no line.
     """
@@ -80,7 +80,7 @@ def log(conversation: Conversation, model: str, overhead: int) -> str:
 
 
 def content_tokens(content: str | list[dict[str, Any]]) -> int:
-    """What the provider would report for one message."""
+    """Return the token count that the provider would report for one message."""
     if isinstance(content, str):
         return reported(content)
     total = 0

@@ -14,12 +14,12 @@ if TYPE_CHECKING:
 
 
 def document(conversation: Conversation, system: str, model: str, tools: list[dict[str, Any]]) -> str:
-    """The trajectory as one JSON document, with what each step used.
+    """Return the trajectory as one JSON document, with the usage of each step.
 
-    The provider caches by itself, as for `write_openai.log`.
+    The provider caches automatically, as for `write_openai.log`.
 
     Args:
-        conversation: What was said.
+        conversation: The conversation.
         system: The system prompt.
         model: The model's name.
         tools: The tools' definitions.

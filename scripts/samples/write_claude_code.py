@@ -18,20 +18,20 @@ SYSTEM_TOKENS = 17_842
 """System prompt and tools: in every prompt, in no line of the file."""
 
 REMINDER_TOKENS = 1_368
-"""What is sent along with the first message of a context: project notes and reminders."""
+"""Tokens sent along with the first message of a context: project notes and reminders."""
 
 LIFETIME = timedelta(minutes=5)
-"""How long a cache entry lives after it was last read."""
+"""Lifetime of a cache entry after its last read."""
 
 
 @dataclass
 class Prompt:
-    """The prompt as it grows, and what the provider's cache holds of it.
+    """The growing prompt, and its cached part.
 
     Attributes:
         tokens: Size of the next prompt.
-        cached: How much of it the cache holds.
-        used: When the cache was last read.
+        cached: Tokens of it in the cache.
+        used: Time of the last cache read.
     """
 
     tokens: int = SYSTEM_TOKENS + REMINDER_TOKENS
@@ -39,7 +39,7 @@ class Prompt:
     used: datetime | None = None
 
     def call(self, output: int, uncached: int, now: datetime) -> dict[str, Any]:
-        """The usage of one call; the response joins the prompt."""
+        """Return the usage of one call; the response joins the prompt."""
         if self.used is not None and now - self.used > LIFETIME:
             self.cached = 0
         written = self.tokens - self.cached - uncached
@@ -80,7 +80,6 @@ class Transcript:
         self.prompt = Prompt()
 
     def uuid(self) -> str:
-        """A new random identifier."""
         return str(uuid.UUID(int=self.random.getrandbits(128), version=4))
 
     def add(self, kind: str, time: datetime, parent: str | None, **record: Any) -> str:
@@ -106,20 +105,20 @@ class Transcript:
         return identifier
 
     def snapshot(self, time: datetime) -> None:
-        """The line that stands before every message a person types."""
+        """Add the line that precedes every user message."""
         identifier = self.uuid()
         inner = {"messageId": identifier, "trackedFileBackups": {}, "timestamp": stamp(time)}
         line = {"type": "file-history-snapshot", "messageId": identifier, "snapshot": inner, "isSnapshotUpdate": False}
         self.lines.append(line)
 
     def user(self, turn: UserTurn) -> None:
-        """A message that a person typed."""
+        """Add a user message."""
         self.snapshot(turn.time)
         self.add("user", turn.time, self.leaf, message={"role": "user", "content": turn.text})
         self.prompt.tokens += reported(turn.text) + 6
 
     def assistant(self, conversation: Conversation, turn: AssistantTurn) -> None:
-        """A response, a line for every block, and the results of its tools."""
+        """Add a response, a line for every block, and the results of its tools."""
         blocks: list[dict[str, Any]] = []
         if turn.thinking:
             signature = base64.b64encode(self.random.randbytes(180 + len(turn.thinking) // 2)).decode()
@@ -150,7 +149,7 @@ class Transcript:
         self.results(turn, written[len(blocks) - len(turn.uses) :])
 
     def results(self, turn: AssistantTurn, callers: list[str]) -> None:
-        """A line for every tool result as it arrives, each the child of the line with its call."""
+        """Add a line for every tool result as it arrives, each the child of the line with its call."""
         for use, caller in sorted(zip(turn.uses, callers, strict=True), key=lambda pair: pair[0].result.seconds):
             content: dict[str, Any] = {"tool_use_id": use.identifier, "type": "tool_result", "content": use.result.text}
             if use.name == "Bash" or use.result.is_error:
@@ -167,12 +166,12 @@ class Transcript:
         self.prompt.tokens += 4
 
     def turn_end(self, started: datetime, time: datetime) -> None:
-        """The line that says how long the agent worked."""
+        """Add the line with the duration of the agent's work."""
         milliseconds = round((time - started) / timedelta(milliseconds=1))
         self.add("system", time, self.leaf, subtype="turn_duration", durationMs=milliseconds, isMeta=False)
 
     def compaction(self, turn: CompactionTurn) -> None:
-        """The boundary, the summary, and the command that asked for it."""
+        """Add the boundary, the summary, and the command that requested it."""
         before = self.prompt.tokens
         command = "<command-name>/compact</command-name>\n<command-message>compact</command-message>\n<command-args></command-args>"
         self.prompt.tokens = SYSTEM_TOKENS + REMINDER_TOKENS + reported(turn.summary) + reported(command) + 12
@@ -191,18 +190,18 @@ class Transcript:
 
 
 def stamp(time: datetime) -> str:
-    """An instant as the file writes it."""
+    """Format an instant as in the file."""
     return time.strftime("%Y-%m-%dT%H:%M:%S.") + f"{time.microsecond // 1000:03d}Z"
 
 
 def write(conversation: Conversation, model: str, version: str, title: str) -> str:
-    """The file's text.
+    """Return the file's text.
 
     Args:
-        conversation: What was said.
+        conversation: The conversation.
         model: The model's name.
         version: Version of the agent.
-        title: What the agent calls the session.
+        title: The agent's title of the session.
     """
     transcript = Transcript(model, version, conversation.seed)
     started = conversation.turns[0].time

@@ -24,7 +24,7 @@ def messages(conversation: Conversation, system: str) -> list[dict[str, Any]]:
 
 
 def with_times(conversation: Conversation, system: str) -> list[tuple[dict[str, Any], datetime]]:
-    """The messages, each with its time."""
+    """Return the messages, each with its time."""
     listed: list[tuple[dict[str, Any], datetime]] = [
         ({"role": "system", "content": system}, conversation.turns[0].time),
     ]
@@ -52,19 +52,19 @@ def with_times(conversation: Conversation, system: str) -> list[tuple[dict[str, 
 
 
 def document(conversation: Conversation, model: str, system: str, tools: list[dict[str, Any]]) -> str:
-    """The body of the request that comes next, as one JSON document."""
+    """Return the body of the next request, as one JSON document."""
     body = {"model": model, "messages": messages(conversation, system), "tools": tools}
     return json.dumps(body, ensure_ascii=False, indent=1) + "\n"
 
 
 def log(conversation: Conversation, system: str, model: str, overhead: int) -> str:
-    """One message a line with its time, the assistant's with model and usage.
+    """Return one message a line with its time, the assistant's with model and usage.
 
-    The provider caches by itself: a prompt's beginning that it has seen before is read from its cache, in steps of 128
-    tokens and from 1,024 on.
+    The provider caches automatically: it reads a known prompt prefix from its cache, in steps of 128 tokens and from
+    1,024 on.
 
     Args:
-        conversation: What was said.
+        conversation: The conversation.
         system: The system prompt.
         model: The model's name.
         overhead: Tokens of the tools' definitions, which are in no line.

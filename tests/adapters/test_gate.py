@@ -1,4 +1,4 @@
-"""A plan before the calls of an agent: what is sent, what is said of it, and what happens when it fails."""
+"""Gate that applies a plan to an agent's calls: messages sent, reports, and behavior on failure."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Each adapter with the real library and a model of its own that is none; skipped where the library is not there."""
+"""Each adapter with the real library and a fake model; skipped where the library is not installed."""
 
 from __future__ import annotations
 
@@ -22,7 +22,6 @@ def http_library(sdk: Any) -> Any:
 
 
 def reports_of(plan_holder: Any) -> tuple[Any, list[Any]]:
-    """What a holder of a plan makes, and the list its reports go to."""
     reports: list[Any] = []
     return plan_holder(TRIM, on_call=reports.append), reports
 

@@ -1,4 +1,4 @@
-"""A real browser: the Chromium that the system has, and what it said and asked for while it showed a page."""
+"""Fixtures for the system's Chromium that record console messages and requests while a page is open."""
 
 from __future__ import annotations
 
@@ -20,8 +20,6 @@ NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable"
 
 @dataclass
 class Visit:
-    """A page that is shown, and what happened meanwhile."""
-
     page: Page
     requests: list[str] = field(default_factory=list)
     said: list[str] = field(default_factory=list)
@@ -49,7 +47,6 @@ def chromium() -> Iterator[Browser]:
 
 @contextmanager
 def visiting(browser: Browser, address: str, **options: Any) -> Iterator[Visit]:
-    """Show an address in a window of its own, noting what it asks for and says."""
     context = browser.new_context(**options)
     visit = Visit(context.new_page())
     visit.page.on("request", lambda request: visit.requests.append(request.url))

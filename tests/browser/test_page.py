@@ -30,7 +30,6 @@ PLANS = ("--strategy", "tiered-stale", "--strategy", "token-budget + keep-recent
 CHARTS = 5
 DESK, PHONE = {"width": 1280, "height": 900}, {"width": 390, "height": 844}
 LEAST_OF_LABEL = 90.0
-"""Pixels of the name of a column beside what stands in it: its words are not broken."""
 
 
 @pytest.fixture(scope="module")
@@ -166,7 +165,6 @@ def test_the_receipt_of_sets_that_differ_in_everything_and_name_hundreds_of_file
 
 
 def sheets_of(page: Path, chromium: Browser, size: str) -> int:
-    """How many sheets of paper a page is printed on."""
     with visiting(chromium, page.as_uri()) as visit:
         printed = visit.page.pdf(format=size)
     (count,) = re.findall(rb"/Type /Pages\b[^>]*/Count (\d+)", printed)
@@ -210,7 +208,7 @@ def test_where_scripts_do_not_run_the_words_of_charts_are_readable_on_a_small_sc
         tall = [each.bounding_box()["height"] for each in visit.page.locator(".chart svg text").all()[:20]]
         page = visit.page.locator("body").bounding_box()
         places = [each.bounding_box() for each in visit.page.locator("figure > .scroll").all()]
-    # Words that stand upright are as tall as they are long.
+    # Rotated words are taller than wide.
     assert min(tall) >= 10
     assert all(place["x"] + place["width"] <= page["width"] for place in places)
 

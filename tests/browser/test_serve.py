@@ -37,7 +37,6 @@ PATIENCE = 120.0
 
 @contextmanager
 def served(*options: str) -> Iterator[str]:
-    """What a started server printed."""
     command = [*COMMAND, "serve", *options, str(SAMPLE)]
     with subprocess.Popen(
         command, env=environment(), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
@@ -58,8 +57,6 @@ def address() -> Iterator[str]:
 
 @dataclass
 class Terminal:
-    """What the page was sent to show, drawn again by another terminal."""
-
     screen: pyte.Screen | None = None
     stream: pyte.ByteStream | None = None
     sockets: list[str] = field(default_factory=list)
@@ -73,7 +70,7 @@ class Terminal:
 
     def feed(self, frame: bytes | str) -> None:
         if isinstance(frame, bytes) and self.stream is not None:
-            # Of modes that report something or ask for it, pyte knows few.
+            # pyte supports few of the mode report and query sequences.
             self.stream.feed(re.sub(rb"\x1b\[[<>=?][0-9;]*[a-zA-Z$]+", b"", frame))
 
     def text(self) -> str:
@@ -105,7 +102,6 @@ def until_it_takes_keys(page: Page, terminal: Terminal) -> None:
 
 
 def cost_with_plan(text: str) -> str | None:
-    """What the session would cost with the plan that is on; the best plan is told of in its own time."""
     found = re.search(r"with plan \w+ ~?(\$[0-9.]+)", text)
     return found[1] if found else None
 
@@ -154,7 +150,7 @@ def test_what_is_copied_is_in_the_clipboard_of_the_browser(chromium: Browser, ad
         page.keyboard.press("e")
         until(page, lambda: "compact(messages, PLAN)" in terminal.text())
         page.keyboard.press("y")
-        # That it was copied is said for a while alone.
+        # For a moment the status line shows only the copy confirmation.
         until(page, lambda: page.evaluate("navigator.clipboard.readText()").startswith("from inspector import Plan"))
 
 
@@ -164,7 +160,7 @@ def test_a_window_beyond_the_last_says_so_and_one_that_is_loaded_again_is_none(c
         second = page.context.new_page()
         second.goto(page.url)
         second.get_by_text("1 screen is open, and no more may be").wait_for(timeout=PATIENCE * 1000)
-        page.bring_to_front()  # a browser hardly paints what is behind another window, so nothing comes to be visible
+        page.bring_to_front()  # a browser rarely paints a window behind another one, so nothing becomes visible
         page.reload()
         until(page, lambda: len(terminal.sockets) == 2)
         until_it_takes_keys(page, terminal)
@@ -218,7 +214,5 @@ def test_a_session_that_is_not_there_is_told_before_anything_is_served(capsys):
 
 
 class _Unfollowed(urllib.request.HTTPRedirectHandler):
-    """Leaves redirects to whoever asked."""
-
     def redirect_request(self, *_: object) -> None:
         return None

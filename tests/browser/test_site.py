@@ -32,7 +32,7 @@ PHONE = {"width": 390, "height": 844}
 
 class Quiet(SimpleHTTPRequestHandler):
     def log_message(self, *_: object) -> None:
-        """Say nothing of every file that is asked for."""
+        """Suppress the request log."""
 
 
 @pytest.fixture(scope="module")

@@ -1,4 +1,4 @@
-"""What is known of a file after reads and edits, against the file itself."""
+"""Tracked file content after reads and edits, compared with the real file."""
 
 from __future__ import annotations
 
@@ -16,7 +16,6 @@ def lines_of(text: str) -> list[str]:
 
 
 def assert_true_of(content: FileContent, text: str) -> None:
-    """Everything that is said to be known stands in the file, where it is said to."""
     lines = lines_of(text)
     for run in content.placed:
         assert run.first is not None

@@ -1,4 +1,4 @@
-"""What calls of every agent's tools do to files, as their arguments and results tell it."""
+"""File operations of every agent's tools, derived from the arguments and results of calls."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""States of files in real sessions, against the files as the same edits make them, and as records tell them.
+"""File states in real sessions, compared with replayed edits and with later reads.
 
-What a session does to files that it has read or written whole is done again in a temporary folder, from the arguments
-of its calls: texts replaced in the file, files written and removed. What the history says of each must be what then
-stands there. Where something else changed a file, the session's next read of it is what stands there.
+The edits of a session to files that it has read or written whole are repeated in a temporary folder, from the arguments
+of its calls: replaced texts, written files, removed files. The history must match the resulting file. If something
+outside the session changed a file, its next read is the reference.
 """
 
 from __future__ import annotations
@@ -38,7 +38,6 @@ SESSIONS = {
     "openhands-v1/81f92eeb84c0468dbc1837c63c4f72ec/base_state.json": 12,
     "pi/before-compaction.jsonl": 60,
 }
-"""How many changes of whole files there are at least to try each on."""
 
 OLD = ("old_string", "old_str", "oldString", "oldText")
 NEW = ("new_string", "new_str", "newString", "newText")
@@ -51,7 +50,6 @@ def given(arguments: dict[str, Any], names: tuple[str, ...]) -> Any:
 
 
 def patch_in_place(file: Path, patch: str, path: str) -> None:
-    """Apply the part of a `*** Begin Patch` that is for one file: every block of lines is where it stands first."""
     for part in re.split(r"^(?=\*\*\* (?:Update|Add|Delete) File: )", patch, flags=re.MULTILINE)[1:]:
         head, _, body = part.partition("\n")
         if not path.endswith(head.split(": ", 1)[1].strip()):
@@ -70,11 +68,10 @@ def patch_in_place(file: Path, patch: str, path: str) -> None:
             new = "".join(f"{line[1:]}\n" for line in lines if line[:1] in " +")
             at = text.index(old, done) if old else len(text)
             text, done = text[:at] + new + text[at + len(old) :], at + len(new)
-        file.write_text(text if text.endswith("\n") else f"{text}\n")  # as Codex ends what it writes
+        file.write_text(text if text.endswith("\n") else f"{text}\n")  # as Codex ends the files it writes
 
 
 def do_again(file: Path, event: FileEvent, history: FileHistory) -> bool:
-    """Do to a file what a call did; False where the call does not say it in a way that can be done here."""
     session = history.session
     text = session.text(session.all_blocks[event.call_block])
     patch = text if text.startswith("*** Begin Patch") else ""
@@ -152,7 +149,6 @@ def unknown_lines(first: int, count: int) -> list[str]:
 
 
 def write_standing(file: Path, content: FileContent) -> None:
-    """Have a file be one of which all that is known holds, with lines of our own in its gaps."""
     lines: list[str] = []
     for piece in content.pieces():
         if isinstance(piece, Gap):
@@ -178,7 +174,6 @@ def put_where_nothing_is_known(file: Path, old: str) -> None:
 
 
 def edited_texts(event: FileEvent, history: FileHistory) -> tuple[str, str]:
-    """What a call of an editor that knows the file already replaces, by its arguments or the code it is given."""
     arguments = json.loads(history.session.text(history.session.all_blocks[event.call_block]))
     if "code" in arguments:
         (call,) = [each for each in ast.walk(ast.parse(arguments["code"])) if isinstance(each, ast.Call)]
@@ -188,7 +183,6 @@ def edited_texts(event: FileEvent, history: FileHistory) -> tuple[str, str]:
 
 
 def do_again_in_part(file: Path, event: FileEvent, history: FileHistory) -> None:
-    """Do to a file what a call did; what it replaces is put there where nothing is known of its place."""
     if event.kind is FileEventKind.DELETE:
         file.unlink()
     elif event.tool == "create":
@@ -232,7 +226,6 @@ def test_what_is_known_of_a_state_stands_in_the_file_as_the_edits_of_the_session
 
 
 def held(content: FileContent, text: str, *, exact_total: bool) -> list[str]:
-    """The lines of a file once seen to be what is known, with those that an editor showed besides a change."""
     lines = text.removesuffix("\n").split("\n")
     if content.total is not None and exact_total:
         assert len(lines) == content.total
@@ -268,7 +261,7 @@ def test_a_state_is_what_claude_code_itself_recorded_of_the_file(name: str, corp
             original, file = told.get("originalFile"), told.get("file") or {}
             before, after = history.before_and_after(event)
             if original is not None and "oldString" in told:
-                # What stood there, unless something outside the session had changed it since it was read.
+                # The earlier content, unless something outside the session changed the file after it was read.
                 is_known = is_known and truth == original
                 if is_known and before.is_whole:
                     assert before.text() == original, (path, event.turn)

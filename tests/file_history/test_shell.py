@@ -1,4 +1,4 @@
-"""What commands do to files: what is taken for certain is what a shell does."""
+"""File effects of shell commands: every effect reported as certain matches a real shell."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ def test_lines_count_only_where_all_of_them_were_recorded() -> None:
     (read,) = call_effects("exec_command", arguments, f"{head}a\nb\n").operations
     assert isinstance(read, Read)
     assert (read.shown.lines, read.shown.total, read.shown.ends_with_newline) == (("a", "b"), 2, True)
-    # Claude Code trims what a command prints, so fewer lines than asked need not be the file's last ones.
+    # Claude Code trims the printed output, so fewer lines than requested need not be the last lines of the file.
     assert call_effects("Bash", arguments.replace("cmd", "command"), "a\nb").operations == ()
     assert call_effects("exec_command", arguments, f"{head}a\n…12 tokens truncated…\nb\n").operations == ()
 

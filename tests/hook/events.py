@@ -1,4 +1,4 @@
-"""Events as Claude Code sends them, and the hook as it runs them: a process of its own with real pipes."""
+"""Events as Claude Code sends them, and the hook in a subprocess with real pipes."""
 
 from __future__ import annotations
 
@@ -60,7 +60,6 @@ def run_hook(
 
 
 def sent_output(answer: bytes) -> Any:
-    """The tool's output an answer puts in the place of its own."""
     (said,) = json.loads(answer).values()
     assert said.keys() == {"hookEventName", "updatedToolOutput"}
     assert said["hookEventName"] == "PostToolUse"
@@ -79,7 +78,7 @@ def recorded_events(path: Path) -> Iterator[tuple[dict[str, Any], str]]:
         for part in content if isinstance(content, list) else ():
             if part.get("type") == "tool_use":
                 names[part["id"]] = part["name"]
-            # Of a call that failed Claude Code tells another event.
+            # Claude Code sends another event for a failed call.
             if part.get("type") == "tool_result" and not part.get("is_error") and "toolUseResult" in record:
                 identifier = part["tool_use_id"]
                 event = bash_event(

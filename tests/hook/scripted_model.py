@@ -1,4 +1,4 @@
-"""A model that says what a script has, behind the Anthropic Messages API on this machine, and what it was sent."""
+"""Local server for the Anthropic Messages API that answers from a script and records its requests."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
 Step = tuple[str, dict[str, Any]] | str
-"""A tool to call with its input, or what is said at the end."""
 
 
 class ScriptedModel:
@@ -39,7 +38,6 @@ class ScriptedModel:
         return [{"type": "tool_use", "id": identifier_of(number), "name": name, "input": given}], "tool_use"
 
     def results(self) -> dict[str, str]:
-        """What the model saw of every tool result, by the tool call's id, in the last request."""
         seen = {}
         for message in self.requests[-1]["messages"]:
             for part in message["content"] if isinstance(message["content"], list) else ():

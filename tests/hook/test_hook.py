@@ -1,4 +1,4 @@
-"""`inspector hook`: an agent gets its result, whatever comes."""
+"""`inspector hook`: the agent always gets a result, even on bad input."""
 
 from __future__ import annotations
 
@@ -142,7 +142,6 @@ def test_a_giant_output_is_trimmed(plan: Path) -> None:
 
 
 def test_without_a_home_or_where_nothing_can_be_written_the_result_passes(plan: Path, tmp_path: Path) -> None:
-    """What could not be had again is not cut."""
     locked = tmp_path / "locked"
     locked.mkdir(mode=0o500)
     for env in (
@@ -349,7 +348,6 @@ def test_an_mcp_tool_s_structured_output_is_a_text_and_stays_one(plan: Path) -> 
 
 
 def test_a_search_that_was_limited_is_cut_with_the_line_that_says_so() -> None:
-    """As Claude Code 2.1.121 showed it to a model."""
     output = {"mode": "content", "numFiles": 0, "filenames": [], "content": "a\nb", "numLines": 2, "appliedLimit": 2}
     seen = claude_code(bash_event(tool_name="Grep", tool_response=output))
     assert seen is not None
@@ -379,7 +377,6 @@ def test_what_is_recorded_is_printed_on_request_whatever_is_kept(tmp_path: Path)
 
 
 def test_answering_loads_no_library() -> None:
-    """What takes longest of starting is left out: the hook runs after every tool call."""
     script = (
         "import io, sys\n"
         "from inspector.cli import main\n"

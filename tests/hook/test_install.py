@@ -88,7 +88,7 @@ def test_installed_twice_it_is_there_once_with_the_later_plan(plan: Path, settin
     groups = json.loads(settings.read_text())["hooks"]["PostToolUse"]
     assert len(groups) == 2
     assert "careful" not in json.dumps(groups)
-    assert "there already" in install(plan, "--yes").err
+    assert "already installed" in install(plan, "--yes").err
 
 
 def test_taken_back_the_settings_are_as_they_were_to_the_byte(plan: Path, settings: Path) -> None:
@@ -97,7 +97,7 @@ def test_taken_back_the_settings_are_as_they_were_to_the_byte(plan: Path, settin
     assert backup.read_text() == SETTINGS
     assert run_program("hook", "uninstall", "--yes").code == 0
     assert settings.read_text() == SETTINGS
-    assert "no hook" in run_program("hook", "uninstall", "--yes").err
+    assert "hook is not installed there" in run_program("hook", "uninstall", "--yes").err
 
 
 def test_what_was_changed_meanwhile_stays_when_it_is_taken_back(plan: Path, settings: Path) -> None:

@@ -1,7 +1,7 @@
-"""The hook and `inspector mcp` inside real agents, asked by a scripted model on this machine.
+"""The hook and `inspector mcp` inside real agents, driven by a scripted local model.
 
-They run where `claude` or `opencode` is on the PATH, with a home of their own, and skip elsewhere. The agent does what
-it always does; only the model is not one.
+They run if `claude` or `opencode` is on the PATH, with a temporary home, and are skipped otherwise. Everything except
+the model is real.
 """
 
 from __future__ import annotations
@@ -30,7 +30,6 @@ if TYPE_CHECKING:
     from tests.hook.scripted_model import Step
 
 LINES = "\n".join(map(str, range(1, 3001)))
-"""What `seq 1 3000` prints."""
 
 SERVER = """import sys
 from mcp.server import MCPServer
@@ -45,12 +44,9 @@ def plain() -> str:
     return "note " * 1000
 server.run()
 """
-"""A server whose tools answer at length, in either form."""
 
 
 class LiveAgent:
-    """An agent with a home and a folder of its own, the hook and `inspector mcp` in its settings."""
-
     def __init__(self, folder: Path, program: str, agent: str) -> None:
         self.home, self.work, self.plan = folder / "home", folder / "work", folder / "plan.toml"
         self.home.mkdir()
@@ -124,7 +120,6 @@ def _on_path(name: str) -> str:
 
 
 def ask_claude(agent: LiveAgent, steps: Sequence[Step]) -> dict[str, str]:
-    """What the model saw of each step's result."""
     servers = {
         "inspector": {"command": "inspector", "args": ["mcp"]},
         "notes": {"command": sys.executable, "args": ["server.py"]},
@@ -139,7 +134,6 @@ def ask_claude(agent: LiveAgent, steps: Sequence[Step]) -> dict[str, str]:
 
 
 def ask_opencode(agent: LiveAgent, steps: Sequence[Step]) -> dict[str, str]:
-    """As `ask_claude`."""
     name = "claude-sonnet-4-5"
     model = ScriptedModel(steps)
     with serving(model) as address:
@@ -161,7 +155,6 @@ def ask_opencode(agent: LiveAgent, steps: Sequence[Step]) -> dict[str, str]:
 
 
 def trimmed(text: str, tool: str, step: int) -> str:
-    """By hand, what the plan of these tests makes of a text."""
     cut = f"{len(text) - 500:,} of {len(text)} cut from {tool}"
     return f"{text[:300]}\n[... {cut}; all of it: inspector recall {identifier_of(step)} ...]\n{text[-200:]}"
 
@@ -174,7 +167,7 @@ def test_claude_code_sends_what_the_hook_answers_and_gives_back_what_was_cut(cla
         ("Bash", {"command": "seq 1 900 >&2; false", "description": "a failure"}),
         ("Bash", {"command": "seq 1 50000", "description": "more than the agent sends"}),
         ("Read", {"file_path": str(claude.work / "long.txt")}),
-        # Servers start beside the first answers; older releases wait for them without a tool.
+        # Servers start in parallel with the first answers; older releases wait for them without a tool.
         ("WaitForMcpServers", {}),
         ("mcp__notes__structured", {}),
         ("mcp__notes__plain", {}),
@@ -199,17 +192,17 @@ def test_claude_code_sends_what_the_hook_answers_and_gives_back_what_was_cut(cla
         assert plain == trimmed(notes, "mcp__notes__plain", 7)
         assert [trim.identifier for trim in trims(claude.state)] == [identifier_of(step) for step in (0, 6, 7)]
         assert errors(claude.state) == []
-    # What the hook has no answer for passes as it is.
+    # Results that the hook does not change pass through.
     assert little == "1\n2\n3"
     assert failed.count("\n") >= 900
     assert more.startswith("<persisted-output>")
     assert read.count("\n") >= 500
-    # What is asked for again is not cut again, and is the whole.
+    # A recalled result is not cut again; it is the whole text.
     assert json.loads(memory)["text"] == LINES[:8000]
     assert json.loads(memory)["total_characters"] == len(LINES)
     assert json.loads(report)["by_tool"]["Bash"] > 0
     assert again == LINES[: LINES.index("\n2901")]
-    # The session's own file holds what the model saw; the original is recalled in spite of it.
+    # The session file holds the trimmed result; recall still returns the original.
     (transcript,) = claude.home.glob(".claude/projects/*/*.jsonl")
     session = open_session(transcript)
     kept = next(block for block in session.all_blocks if block.kind is BlockKind.TOOL_RESULT)

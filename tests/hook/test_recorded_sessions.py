@@ -1,4 +1,4 @@
-"""The hook, fed recorded tool results as events, sends what a replay of the same plan says would be sent."""
+"""The hook on recorded tool results sends the same texts as a replay of the same plan."""
 
 from __future__ import annotations
 
@@ -52,9 +52,6 @@ STORING = {
     "opencode-truncate:max-lines=7,max-bytes=900,direction=tail,hint=delegate": r"saved to: (\S+)",
     "gemini-truncate:limit=500": r"full output see: (\S+)",
 }
-"""Strategies that store results, with how their notices name the file: one of the hook's own in place of that of the
-system they describe, and nothing else differs. A batch of `store-large` that is over its budget is not among them: a
-hook sees one result, and what comes later decides which is stored."""
 
 
 @pytest.mark.parametrize("name", SESSIONS)
@@ -79,7 +76,6 @@ def test_what_the_hook_stores_is_in_the_file_its_notice_names(
 def assert_answers_are_what_is_sent(
     corpus: Path, tmp_path: Path, name: str, specs: tuple[str, ...], says_file: str = ""
 ) -> int:
-    """Compare the hook's answers with a replay, and say how many results were cut."""
     plan = Plan.from_specs(specs)
     (tmp_path / "plan.toml").write_text(plan.to_toml())
     asked = Asked(plan=str(tmp_path / "plan.toml"))
@@ -100,7 +96,7 @@ def assert_answers_are_what_is_sent(
             assert answer == b""
             continue
         if seen.text != recorded:
-            # What the agent itself cut before the model saw it, no strategy here has: the hook comes before that.
+            # No strategy sees the results that the agent cut before the model saw them: the hook runs earlier.
             assert "<persisted-output>" in recorded
             continue
         block = blocks.get(event["tool_use_id"])

@@ -43,7 +43,6 @@ MOST_BYTES = 4_000_000
 
 
 def commands_of(session: Session, name: str, specs: tuple[str, ...] = ()) -> Iterator[tuple[str, int]]:
-    """Every command in what a plan sends last of a session, and the block it stands for."""
     inputs = ReplayInputs.of(History.of(session), TokenTable.estimated(session), pricing=Pricing())
     plan = Plan.from_specs(specs, session=session) if specs else PRESETS[name].plan(session)
     planned = replay(inputs, plan)

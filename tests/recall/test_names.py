@@ -1,4 +1,4 @@
-"""What notices say of a result leads back to it, in real sessions and in made-up ones."""
+"""Names in notices lead back to the result, in real and in generated sessions."""
 
 from __future__ import annotations
 
@@ -34,7 +34,6 @@ SAID = re.compile(
     r"execution_id: (\S+?)\)|[Ss]aved to: (\S+)|[Ff]ull output(?: see| available at)?: (\S+?)[\]\s]|"
     r"at this path: (\S+)|tool call (\S+?) was saved"
 )
-"""What notices call a result."""
 PLANS = (
     *(f"clear-old:keep=1,notice={notice}" for notice in ("messages", "prompt")),
     "store-large:limit=500",
@@ -44,11 +43,9 @@ PLANS = (
     "gemini-truncate:limit=500,applies-to=all",
     "pi-truncate:max-lines=5",
 )
-"""Strategies whose notices name what they cut, with limits that real results pass."""
 
 
 def said_of_results(session: Session) -> Iterator[tuple[str, int, str]]:
-    """Of every strategy: what its notices call results, which results these are, and the strategy."""
     inputs = ReplayInputs.of(History.of(session), TokenTable.estimated(session), pricing=Pricing())
     for name in PLANS:
         planned = replay(inputs, Plan.from_specs([name], session=session))
@@ -59,7 +56,7 @@ def said_of_results(session: Session) -> Iterator[tuple[str, int, str]]:
             sent, recorded = planned.text(block, last), session.text(session.blocks[block])
             for found in SAID.finditer(sent):
                 said = next(group for group in found.groups() if group)
-                # What the agent itself saved elsewhere is its own affair.
+                # Results that the agent saved elsewhere are out of scope.
                 if said.partition("\\n")[0] not in recorded:
                     yield said, block, name
 
@@ -68,7 +65,6 @@ EDITS = "smart-diff-compression:changes=1,line={ids},marker=~"
 
 
 def assert_notes_of_edits_lead_back(sessions: list[Session]) -> Counter[str]:
-    """Every id in a note that stands for edits leads to the result of one of them, and to what its call changed."""
     seen: Counter[str] = Counter()
     for session in sessions:
         inputs = ReplayInputs.of(History.of(session), TokenTable.estimated(session), pricing=Pricing())
@@ -84,7 +80,7 @@ def assert_notes_of_edits_lead_back(sessions: list[Session]) -> Counter[str]:
             assert len(found) == 1, (identifier, session.path)
             assert call_of(session, found[0]) in changed, (identifier, session.path)
             assert found[0] in changed, (identifier, session.path)
-        # To look for one reads the whole file, so one of each session stands for the others.
+        # A search reads the whole file, so test one name of each session.
         for identifier in said[:1]:
             there = find(identifier, [Locator.of(session.path).file]).found
             assert [each.block for each in there if each.session.path == session.path] == matching_blocks(

@@ -1,4 +1,4 @@
-"""Searching the texts of sessions: what is found, in which order, and what is kept of it."""
+"""Text search in sessions: results, their order, and the cached index."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A prompt cache that is sent every prompt token by token: what the column arithmetic has to agree with."""
+"""Reference prompt cache that processes every prompt token by token, to check the column arithmetic."""
 
 from __future__ import annotations
 
@@ -47,7 +47,6 @@ class CacheByHand:
 
 
 def common_prefix(first: Sequence[object], second: Sequence[object]) -> int:
-    """How many tokens two prompts share from the beginning on."""
     return _common(tuple(first), tuple(second))
 
 

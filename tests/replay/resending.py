@@ -1,7 +1,7 @@
-"""The slow and obvious replay: every prompt is put together anew and sent, token by token, to a cache by hand.
+"""Reference replay: every prompt is rebuilt and sent, token by token, to a reference cache.
 
-A token is a character, and six go around every block, as the scale assumed for `COUNTED_BY_CHARACTERS` has it. Nothing
-of the engine is used: strategies are asked call by call, and every question they have is answered from scratch.
+A token is a character, and six surround every block, as in the scale for `COUNTED_BY_CHARACTERS`. It uses nothing of
+the engine: strategies run call by call, and every query they make is answered from scratch.
 """
 
 from __future__ import annotations
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
 
 AROUND_BLOCK = 6
 RUNS = (BlockKind.TOOL_CALL, BlockKind.TOOL_RESULT)
-"""Kinds whose blocks, where they follow one another, are one position of a cache together."""
 Token = tuple[int, int, int]
 
 
@@ -47,14 +46,11 @@ class Sent(NamedTuple):
         return self.rendition.action is Action.REMOVED
 
     def is_sent_like(self, other: Sent) -> bool:
-        """Of a removed block nothing is sent, whatever becomes of its message."""
         return self == other or (self.block == other.block and self.is_removed and other.is_removed)
 
 
 @dataclass
 class Source:
-    """What an operation may ask about its block."""
-
     session: Session
     index: int
 
@@ -145,7 +141,6 @@ class Resent:
         return layer
 
     def tokens(self, call: int, cut_off: int = 0) -> list[Token]:
-        """Every token of a prompt, told apart by block and by how the block is sent."""
         made = self._tokens.get(call)
         if made is None:
             made = self._tokens[call] = []
@@ -241,7 +236,6 @@ class CallContext:
 
 
 def positions_behind_change(resent: Resent, call: int) -> int:
-    """How far the last position of a prompt is behind the one that ends what it shares with the previous prompt."""
     prompt, before = resent.prompts[call], resent.prompts[resent.previous[call]]
     shared = 0
     while shared < min(len(before), len(prompt)) and before[shared] == prompt[shared]:
@@ -257,7 +251,6 @@ def positions_behind_change(resent: Resent, call: int) -> int:
 
 
 def served_anew(resent: Resent, cache: CacheModel) -> list[Served]:
-    """What a provider reports whose cache holds each thread's previous prompt."""
     calls = resent.session.calls
     found = []
     for call, made in enumerate(calls):
@@ -274,7 +267,6 @@ def served_anew(resent: Resent, cache: CacheModel) -> list[Served]:
 def served_with_misses(
     resent: Resent, cache: CacheModel, misses: Sequence[int | None], uncached: Sequence[int]
 ) -> list[Served]:
-    """What a provider reports that, at each call, misses after so many blocks and takes some last tokens uncached."""
     served: list[Served] = []
     for call in range(len(resent.session.calls)):
         served.append(_served(resent, call, cache, misses[call], uncached[call], served))

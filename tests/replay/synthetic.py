@@ -1,4 +1,4 @@
-"""Small sessions made up for tests, with one token a character, and strategies that do what they are told."""
+"""Small generated sessions with one token per character, and scripted strategies."""
 
 from __future__ import annotations
 
@@ -129,8 +129,6 @@ class CharacterTable:
 
 @dataclass(frozen=True)
 class Told:
-    """A scheduled strategy whose decisions are given."""
-
     orders: tuple[tuple[int, int, Decision], ...] = ()
     name: ClassVar[str] = "told"
     title: ClassVar[str] = ""
@@ -150,8 +148,6 @@ class Told:
 
 @dataclass(frozen=True)
 class ToldStepByStep:
-    """The same decisions, given call by call."""
-
     orders: tuple[tuple[int, int, Decision], ...] = ()
     name: ClassVar[str] = "told-step-by-step"
     title: ClassVar[str] = ""
@@ -216,7 +212,6 @@ def sessions(draw, usage: bool = False) -> Session:
 TOOLS = ("Read", "Bash", "Grep", "Edit", "read_file", "bash", "ls", "store_memory", "search_web", "frobnicate")
 
 COUNTED_BY_CHARACTERS = "gpt-4o"
-"""A model whose provider counts, on the scale assumed for it, one token a character and six around every block."""
 
 
 @st.composite

@@ -1,4 +1,4 @@
-"""Assumptions other than the recorded ones: prices, windows and months as somebody asks for them."""
+"""User-defined assumptions: prices, context windows and months."""
 
 import dataclasses
 from pathlib import Path

@@ -15,7 +15,6 @@ Numbers = np.ndarray[tuple[int, ...], np.dtype[np.float64]]
 
 
 def sessions(count: int, factor: float, seed: int, spread: float = 0.4) -> Numbers:
-    """So many sessions, each with what it cost and how many calls it made; the median call costs `factor`."""
     random = np.random.default_rng(seed)
     calls = np.maximum(np.round(np.exp(random.normal(3.5, 0.7, count))), 1)
     return np.column_stack([calls * factor * np.exp(random.normal(0, spread, count)), calls])

@@ -1,4 +1,4 @@
-"""What changes a price besides model and tokens: read from records, priced where a price is known, said where not."""
+"""Billing terms besides model and tokens: read from records, priced if possible, reported otherwise."""
 
 from __future__ import annotations
 

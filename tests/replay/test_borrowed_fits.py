@@ -1,4 +1,4 @@
-"""A session that reports too little for a fit of its own borrows that of its parent, or of its model's family."""
+"""Calibration borrowed from the parent session or the model family when a session reports too little."""
 
 from __future__ import annotations
 
@@ -39,7 +39,6 @@ WORDS = "alpha river stone market window garden paper silver engine yellow docto
 OPUS = "claude-opus-4-8"
 CHILD, PARENT = "019d683e-1ac9-7fb1-99eb-e46acbee7ff0", "019d6839-0000-7fb1-99eb-e46acbee7ff0"
 RATIO, AROUND = 1.35, 12
-"""What the made provider counts: 1.55 and 25 are typical."""
 
 
 @pytest.fixture(autouse=True)
@@ -53,7 +52,6 @@ def said(drawn: np.random.Generator) -> str:
 
 
 def conversation(calls: int, unseen: int, *, model: str = OPUS, seed: int = 1, **fields: Any) -> Script:
-    """A conversation whose prompts the provider counts by `RATIO` and `AROUND`, and what begins them unseen."""
     drawn, script, prompt = np.random.default_rng(seed), Script(), float(unseen)
     for call in range(calls):
         asked, answer = said(drawn), said(drawn)
@@ -75,7 +73,6 @@ def conversation(calls: int, unseen: int, *, model: str = OPUS, seed: int = 1, *
 
 
 def family(folder: Path, *, calls: int = 4, parents: str = OPUS, model: str = OPUS) -> Path:
-    """A subagent's file beside its parent's, of thirty calls."""
     conversation(30, 20_000, model=parents).write(folder / f"{SESSION}.jsonl")
     return subagent(folder, calls, model)
 
@@ -135,7 +132,6 @@ def test_a_model_of_another_family_borrows_nothing(tmp_path: Path) -> None:
 
 
 def test_few_calls_of_a_session_borrow_from_its_other_model_of_the_family(tmp_path: Path) -> None:
-    """Thirty calls of one model, then four of another, whose family counts alike."""
     script = conversation(34, 20_000)
     for line in script.lines[60:]:
         if line["type"] == "assistant":
@@ -233,7 +229,6 @@ def test_a_parent_that_showed_too_little_is_read_again_when_it_has_grown_by_half
 
 
 def rollout(identifier: str, calls: int, unseen: int, **fields: Any) -> Rollout:
-    """A conversation of Codex, with a model whose responses later prompts hold by their reported length."""
     drawn, script, prompt = np.random.default_rng(3), Rollout(), float(unseen)
     script.header(identifier, **fields)
     script.turn("gpt-5.4")
@@ -308,7 +303,6 @@ def test_a_fork_of_codex_whose_copied_calls_are_none_of_its_own_borrows_from_its
 
 
 def test_a_copy_of_a_session_is_fitted_to_the_calls_it_copied_too(tmp_path: Path) -> None:
-    """A resume of Claude Code, whose copied lines keep the id of the session that they were copied from."""
     script = conversation(33, 20_000)
     own = "99999999-2222-4333-8444-555555555555"
     for line in script.lines[60:]:

@@ -33,7 +33,6 @@ def inputs_of(session, cache: str | None = None) -> ReplayInputs:
 
 
 def check_prompts(outcome, resent: Resent) -> None:
-    """What is sent, and where it departs from what was sent before."""
     session, ledger = outcome.history.session, outcome.ledger
     for call, prompt in enumerate(resent.prompts):
         assert outcome.history.prompt(call).tolist() == [sent.block for sent in prompt]
@@ -53,7 +52,6 @@ def check_prompts(outcome, resent: Resent) -> None:
 
 
 def check_usage(ledger, served: list[Served], within: int = 0) -> None:
-    """How every prompt was served, column by column."""
     columns = (ledger.uncached, ledger.cache_read, ledger.cache_write_5m, ledger.cache_write_1h)
     for call, expected in enumerate(served):
         found = tuple(int(column[call]) for column in columns)
@@ -187,7 +185,6 @@ def with_usage(call: Call, served) -> Call:
 
 
 def is_clear_miss(recorded: Resent, call: int, miss: int | None) -> bool:
-    """Whether it reads so much less than the two prompts share that no rounding explains it."""
     previous = recorded.previous[call]
     if miss is None or previous < 0:
         return False

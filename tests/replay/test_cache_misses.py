@@ -49,8 +49,6 @@ Setting = Callable[["Script"], None]
 
 
 class Call(NamedTuple):
-    """One call: what it reads, when it is made, and what happens before it."""
-
     read: int
     time: float
     model: str = OPUS
@@ -442,7 +440,6 @@ def test_the_four_rewrites_of_a_long_session_are_a_model_an_effort_and_two_pause
 
 
 def by_hand(session: Session, *, to_hour: bool) -> float:
-    """What a session is expected to have cost with the other lifetime, call by call, from the reports alone."""
     pricing, total = Pricing(), 0.0
     odds = replayed(session).inputs.odds_of(CACHE_MODELS["anthropic-1h" if to_hour else "anthropic"])
     assert odds is not None

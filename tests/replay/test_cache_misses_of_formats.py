@@ -1,4 +1,4 @@
-"""Why the cache missed, in a session of every format that reports what was read from it, as its agent writes it."""
+"""Causes of cache misses in a session of every format that reports cache reads."""
 
 from __future__ import annotations
 
@@ -37,8 +37,6 @@ DAY = 86_400.0
 
 
 class Made(NamedTuple):
-    """One call: its prompt, what it read of it, when it was made, by which model, and what happened before it."""
-
     prompt: int
     read: int
     time: float
@@ -472,10 +470,8 @@ WRITERS: dict[str, tuple[Writer, tuple[str, str]]] = {
 }
 
 SILENT = {"copilot-cli", "goose", "hermes", "openai-agents", "swe-agent", "transcripts", "vscode-chat"}
-"""Formats that report nothing of what was read from a cache."""
 
 NAMELESS = {"kimi-cli"}
-"""Formats that do, and name no model of which prices and lifetimes are known."""
 
 
 def test_there_is_a_session_of_every_format_that_reports_what_was_read_from_the_cache() -> None:
@@ -505,7 +501,6 @@ SHRINKING = [
     *((name, MissCause.COMPACTION) for name in ("openhands", "openhands-v0")),
     *((name, MissCause.REWIND) for name in ("claude-code", "gemini-cli", "pi")),
 ]
-"""Formats, and what they record that has a conversation go on with less than it had."""
 
 
 @pytest.mark.parametrize(("name", "cause"), SHRINKING, ids=[f"{name}-{cause}" for name, cause in SHRINKING])

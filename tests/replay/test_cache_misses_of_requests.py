@@ -1,4 +1,4 @@
-"""What logs of requests show of why the cache missed: definitions, settings, and what the provider says itself."""
+"""Causes of cache misses in request logs: tool definitions, settings, and the provider's reasons."""
 
 from __future__ import annotations
 
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 
 
 def asked_and_answered(*systems_and_tools: tuple[str, str]) -> list[Record]:
-    """A log of requests, each with a system prompt and a tool of its own; nothing is read from the cache."""
     lines, messages = [], []
     for number, (system, tool) in enumerate(systems_and_tools):
         messages.append({"role": "user", "content": f"question {number}"})

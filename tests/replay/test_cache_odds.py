@@ -1,4 +1,4 @@
-"""What reports show of a session's caches: against a slow count by hand, and on sessions made with a known truth."""
+"""Estimates of cache behavior: compared with a slow count, and on generated sessions with known parameters."""
 
 from __future__ import annotations
 
@@ -77,11 +77,11 @@ def test_a_cache_of_a_few_calls_worked_out_by_hand():
     """Three calls within a minute that share 10,000 tokens: two read them, one reads 4,000 of them."""
     odds = CacheOdds.of(OPENAI, seen([Row(9_984, 10_000), Row(9_984, 10_000), Row(4_000, 10_000)]))
 
-    # Four calls like others, of which 0.93 succeed, and three of its own, of which two do.
+    # Four similar calls, of which 0.93 succeed, and three calls in this session, of which two do.
     assert odds.chances[0] == pytest.approx((4 * 0.93 + 2) / (4 + 3))
     # Of the miss 0.4 was read; of one like others 0.5 is.
     assert odds.after_miss == pytest.approx((4_000 + 0.5 * 10_000) / 20_000)
-    # What is a step short is no lag.
+    # A difference of one step is no lag.
     assert odds.lag == 0
     assert (odds.is_used, odds.calls) == (True, 3)
 
@@ -97,8 +97,6 @@ def test_nothing_seen_is_what_is_typical():
 
 
 def by_hand(cache: CacheModel, rows: list[Row]) -> tuple[list[Fraction], list[Fraction]]:
-    """Chances; what is left after a miss and an expiry, what first calls, those of subagents beside others and restarts
-    find: one row at a time, in fractions."""
     typical = TYPICAL.get(cache.name, OTHERS)
     kept = [row for row in rows if row.shared >= cache.minimum_prefix]
     grown = [row for row in kept if not row.is_first and not row.is_restart]
@@ -246,7 +244,6 @@ def test_a_known_chance_and_what_a_miss_leaves_are_recovered():
 
 
 def made_session(calls: int, read_of, *, write: bool = True, model: str = "claude-opus-4-8") -> Session:
-    """Calls a few seconds apart, each with one more result; `read_of(call, shared)` is what each reads."""
     builder = SessionBuilder()
     builder.add(Role.USER, builder.block(BlockKind.USER_TEXT, "goal" * 5_000))
     size, previous = 20_000 + 6, 0
@@ -290,7 +287,7 @@ def test_a_session_that_caches_as_it_did_is_predicted_by_either_half():
 
     found = learned_caches(inputs_of(session))
 
-    # Four calls like others beside 120 of its own make it expect that little more is read than is.
+    # Four similar calls next to 120 in this session raise the expected reads slightly above the actual ones.
     assert found.cost.off == pytest.approx(0, abs=0.08)
     assert found.cache_read.off == pytest.approx(0, abs=0.03)
     assert found.is_within
@@ -375,7 +372,7 @@ def test_luck_that_both_have_leaves_what_is_saved_as_it_is():
 
     wider = CacheSpread(same, same).widen(costs)
 
-    # Fifty calls of 0.2 each by itself, and all of them together by 0.01 each.
+    # Fifty independent calls with an error of 0.2 each, and a common error of 0.01 per call.
     deviation = (50 * 0.2**2 + 0.5**2) ** 0.5
     assert same.deviation() == pytest.approx(deviation)
     assert wider.saving == costs.saving
@@ -406,7 +403,6 @@ def test_what_the_file_shows_to_break_a_cache_teaches_nothing_of_pauses_and_is_e
 
 
 def test_a_miss_leaves_system_prompt_and_tools_however_long_the_conversation_is():
-    """What a miss leaves stays the same while prompts grow threefold."""
     start = 12_000
 
     def read(turn: int, shared: int) -> int:
@@ -428,14 +424,13 @@ def test_a_miss_leaves_system_prompt_and_tools_however_long_the_conversation_is(
 
     odds = inputs.cache_odds["anthropic"]
 
-    # The texts' own envelopes are measured with what stands before them.
+    # The measured envelopes of the texts include the tokens before them.
     assert inputs.start_tokens[0] == pytest.approx(start, rel=0.06)
     assert odds.after_miss == pytest.approx(0.95, abs=0.05)
     assert inputs.read_odds.most_kept.max() == inputs.start_tokens[0]
 
 
 def with_subagents(starts: list[float], read_of) -> Session:
-    """A conversation whose subagents send their first prompt at these seconds and read what `read_of(number)` says."""
     builder = SessionBuilder()
     builder.add(Role.USER, builder.block(BlockKind.USER_TEXT, "goal" * 500))
     usage = Usage(cache_write_5m=20_000, output=5)

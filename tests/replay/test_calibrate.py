@@ -1,4 +1,4 @@
-"""Calibration of real sessions against what their provider reported."""
+"""Calibration of real sessions, compared with the usage that their provider reported."""
 
 import dataclasses
 from pathlib import Path
@@ -59,7 +59,6 @@ def test_calibrated_prompts_are_within_half_a_percent_of_what_was_reported(sessi
 
 
 def test_a_fit_to_the_first_half_predicts_how_prompts_grow_in_the_second(session: tuple[History, TokenTable]):
-    """Out of sample: one call's report and what was added since give the next call's prompt."""
     history, table = session
     calls = history.call_count
     if calls < 40:
@@ -79,7 +78,6 @@ def test_a_fit_to_the_first_half_predicts_how_prompts_grow_in_the_second(session
 
 
 def _first_half_reported(history: History) -> History:
-    """The same history with the second half of its calls unreported."""
     half = len(history.session.calls) // 2
     calls = tuple(
         call if index < half else msgspec.structs.replace(call, usage=None)
@@ -114,7 +112,7 @@ def test_reasoning_leaves_prompts_of_openai_models_with_the_next_message_of_the_
         thought = builder.block(BlockKind.THINKING, f"thought {turn}", signature_characters=signature)
         call = builder.block(BlockKind.TOOL_CALL, "{}", "shell", f"c{turn}")
         if turn == 2:
-            # An answer without tools, and a question: what was thought until then is of no more use.
+            # An answer without tools, then a question: earlier thinking is no longer needed.
             builder.respond(builder.block(BlockKind.ASSISTANT_TEXT, "answer"), model=model)
             builder.add(Role.USER, builder.block(BlockKind.USER_TEXT, "next question"))
             continue

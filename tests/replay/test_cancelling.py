@@ -1,4 +1,4 @@
-"""A replay nobody waits for any more ends soon, whatever its strategies look at."""
+"""Cancelled replays stop soon with every strategy."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""What followed compactions, against counting by hand."""
+"""Calls after compactions, compared with a count by hand."""
 
 from math import isnan
 

@@ -1,4 +1,4 @@
-"""What a compaction removed from the prompt, and what it kept, against the prompts themselves."""
+"""Content that a compaction removed from the prompt and content it retained, compared with the prompts."""
 
 from collections import Counter
 from pathlib import Path

@@ -33,7 +33,6 @@ def inputs_of(session) -> ReplayInputs:
 
 @st.composite
 def compacted_sessions(draw):
-    """Sessions of one thread with compactions: automatic ones, ones asked for, some keeping what was last said."""
     builder = SessionBuilder()
     builder.add(Role.USER, builder.block(BlockKind.USER_TEXT, "task"))
     for turn in range(draw(st.integers(2, 10))):

@@ -40,7 +40,6 @@ READ, WRITE, OUTPUT = 0.5, 6.25, 25.0
 PRICES = Pricing.load(rates=Rates("given", "", (RateRow(0, 5.0, READ, WRITE, WRITE, OUTPUT),)))
 WINDOW = 100_000
 FLOOR, GROWTH, ANSWER = 2_000, 500, 50
-"""Tokens of a first prompt, of what every call adds, and of every answer, which is a part of that."""
 
 
 class Agent:
@@ -52,7 +51,6 @@ class Agent:
         self.asked_for = asked_for
 
     def run(self, threshold: float) -> tuple[Replay, float]:
-        """The session it records, and what its summaries cost beside, in dollars."""
         builder, summaries = SessionBuilder(), 0.0
         builder.add(Role.USER, builder.block(BlockKind.USER_TEXT, "u" * 100))
         prompt = 0
@@ -81,7 +79,6 @@ class Agent:
         return replay(inputs, Plan()), summaries
 
     def usd(self, threshold: float) -> float:
-        """What it costs at a threshold."""
         ran, summaries = self.run(threshold)
         return float(ran.ledger.cost.sum()) + summaries
 

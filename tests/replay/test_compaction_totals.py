@@ -1,4 +1,4 @@
-"""What all compactions of a session came to together is what each of them, and the report's causes, say."""
+"""Totals over all compactions of a session equal the sum of the single ones and the causes in the report."""
 
 import dataclasses
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Where a window goes, against going through every block of every prompt by hand."""
+"""Breakdown of the context window, compared with a walk over every block of every prompt."""
 
 import json
 from pathlib import Path
@@ -62,7 +62,7 @@ def test_what_no_text_stands_for_is_in_one_prompt_what_it_is_in_the_breakdown_of
 
     here = {part.name: part.tokens for part in parts}
     assert here.get(NOT_RECORDED, 0) == rows.get(SYSTEM_AND_TOOLS, 0)
-    # Every row is rounded, and this one is what they leave.
+    # Every row is rounded, and this one is the remainder.
     assert here[AROUND_TEXTS] == pytest.approx(rows[AROUND_TEXTS], abs=len(rows))
 
 

@@ -1,4 +1,4 @@
-"""What is cut of every tool's results, and what described programs print about it."""
+"""Cuts by tool, and the printed reports on described programs."""
 
 from inspector.replay.analysis.breakdown import Breakdown, cuts_by_tool
 from inspector.replay.engine.inputs import ReplayInputs
@@ -12,7 +12,6 @@ MARKER = len("\n\n[... 600 chars trimmed from Bash output ...]\n\n")
 
 
 def session_of(*results):
-    """A call and one result in turn: the tool, and the length of what it returns."""
     builder = SessionBuilder()
     builder.add(Role.USER, builder.block(BlockKind.USER_TEXT, "go"))
     for at, (tool, length) in enumerate(results):

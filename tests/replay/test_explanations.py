@@ -44,8 +44,6 @@ def inputs(request: pytest.FixtureRequest, corpus: Path) -> ReplayInputs:
 
 
 class CountedTable(CharacterTable):
-    """A table that says by what it counts."""
-
     counter = load_counter()
 
 
@@ -130,7 +128,7 @@ def test_responses_of_which_a_placeholder_was_recorded_are_measured_by_their_tex
     assert len(marked) == 168
     texts = [block for at in marked for block in inputs.history.session.messages[calls[at].response].blocks]
     characters = sum(block.characters + block.signature_characters for block in texts)
-    # Between the densest and the sparsest text there is: a token stands for one to six characters.
+    # Limits are the densest and the sparsest text: one to six characters per token.
     assert characters / 6 < measured < characters
     assert all(inputs.output[at] >= calls[at].usage.output for at in marked)
     others = sorted(set(range(len(calls))) - set(marked))

@@ -1,4 +1,4 @@
-"""Which texts the agent's program wrote in the user's place, and that every page counts them alike."""
+"""Texts that the agent inserted into user messages: detection, and equal counts on every page."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What has to hold of every session holds of real ones, and `check` sees where it does not."""
+"""Invariants of every session hold for real ones, and `check` detects violations."""
 
 from dataclasses import replace
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""What a plan costs, against prompts sent and compared one by one."""
+"""Cost of a plan, compared with prompts sent and compared one by one."""
 
 import dataclasses
 
@@ -81,7 +81,7 @@ def test_without_reports_a_cache_without_breakpoints_reads_what_two_prompts_shar
 
     for call, prompt in enumerate(prompts[:-1]):
         removed = sum(text is None for _, text in prompt)
-        # What goes with a removed block is rounded to whole tokens of ours.
+        # Tokens that go with a removed block are rounded to whole tokens of the local tokenizer.
         assert abs(ledger.prompt_tokens[call] - (overhead[call] + size(prompt, call))) <= 1 + removed
         before = int(inputs.previous_call[call])
         if before < 0:

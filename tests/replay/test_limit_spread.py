@@ -1,4 +1,4 @@
-"""Which limit of a plan changes most over its range."""
+"""Limit of a plan with the largest effect over its range."""
 
 import pytest
 

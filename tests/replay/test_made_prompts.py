@@ -1,4 +1,4 @@
-"""How prompts of made requests are met, whose provider counts by a known rule, whatever comes and goes in them."""
+"""Prompt sizes of generated requests with a known token rule, while their content changes."""
 
 from __future__ import annotations
 
@@ -55,10 +55,6 @@ def requests(
     ratio: float = RATIO,
     pictures: Mapping[int, tuple[int, int, int]] = {},
 ) -> Replay:
-    """A conversation of requests, every one of which repeats it; how many tools and words of instructions each has.
-
-    `pictures` says which results hold one: its width and height, and what the provider counts for it.
-    """
     drawn = np.random.default_rng(3)
     every_tool = [{"name": f"tool{number}", "description": words(drawn, 60)} for number in range(120)]
     instructions = words(drawn, 4_000).split()
@@ -108,7 +104,6 @@ def test_prompts_are_met_whatever_comes_and_goes_in_the_open(tmp_path: Path, wha
 
 
 def test_another_familys_few_calls_are_counted_as_is_typical_of_it(tmp_path: Path) -> None:
-    """Six calls of a model whose family shows nothing else, and whose provider counts a fifth more than is typical."""
     baseline = requests(tmp_path, model=lambda call: OPUS if call % 5 else GPT)
     scale, reported = baseline.inputs.scale, baseline.inputs.recorded.prompt
 
@@ -118,7 +113,7 @@ def test_another_familys_few_calls_are_counted_as_is_typical_of_it(tmp_path: Pat
 
 
 PICTURES = {
-    # What the providers' documentation says of images of these sizes.
+    # From the providers' documentation on images of these sizes.
     "claude-opus-4-5": ((1920, 1080, 1560), (1000, 1000, 1296)),
     "claude-opus-4-8": ((1920, 1080, 2691), (3840, 2160, 4784)),
     "gpt-5.1": ((1024, 1024, 630), (2048, 4096, 910)),

@@ -1,4 +1,4 @@
-"""Reports that count what is new in a prompt twice: found by the next call's read, and only then."""
+"""Usage reports that count new prompt tokens twice: detected only by the next call's cache read."""
 
 from __future__ import annotations
 
@@ -19,11 +19,6 @@ PRICING = Pricing.load()
 
 
 def session_of(twice: set[int], calls: int = 24) -> tuple[Session, list[int]]:
-    """Calls that read all of the prompt before but one token; those named report what is new to them twice.
-
-    Returns:
-        The session, and what every prompt really measures.
-    """
     builder = SessionBuilder()
     builder.add(Role.USER, builder.block(BlockKind.USER_TEXT, "goal" * 5_000))
     size, sizes = 20_006, []

@@ -1,4 +1,4 @@
-"""What comes back for a list that both APIs accept, and for one that is none."""
+"""Results for lists that both APIs accept, and for invalid ones."""
 
 from __future__ import annotations
 
@@ -28,7 +28,6 @@ ADMITTED = {
     "maf-context-window": {ASSISTANT_FIRST},
     "strands-window": {ASSISTANT_FIRST},
 }
-"""What systems do themselves, and their strategies say."""
 KEPT_FIRST = [
     made
     for made in (*EAGER, STRATEGIES["maf-context-window"](window=400, max_output=0, keep_first_user=True))
@@ -44,7 +43,6 @@ def named(made: Any) -> str:
 
 
 def sent_of(made: Any, messages: list[dict[str, Any]], form: Any, *, once: bool) -> list[dict[str, Any]]:
-    """What is sent under one strategy, and that the list that was given stayed as it was."""
     before = copy.deepcopy(messages)
     if once:
         sent = apply_once(messages, Plan.of(made), input_tokens=10_000_000, form=form)

@@ -1,4 +1,4 @@
-"""What each model of a session cost, and under which name it is priced."""
+"""Cost per model of a session, and the name under which each model is priced."""
 
 from __future__ import annotations
 

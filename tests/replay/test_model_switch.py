@@ -1,4 +1,4 @@
-"""What a session would have cost with another model from some call on, and which other models there are."""
+"""Cost of a session with another model from a given call on, and the models to choose from."""
 
 from __future__ import annotations
 
@@ -97,7 +97,6 @@ def test_where_nothing_was_cached_the_other_model_reads_what_the_call_before_sen
 
 
 def by_hand(session: Session, at: int, model: str) -> float:
-    """What the calls from one on would be expected to cost with another model, call by call, from the reports alone."""
     total = 0.0
     rates = Pricing().rates(model, session.calls[0].time)
     odds = replayed(session).inputs.odds_of(cache_model_for(model, rates=rates))

@@ -27,7 +27,6 @@ PLANS = (["anthropic-clear-thinking:keep=1,turn=response"], ["clear-old"], ["kee
 
 @st.composite
 def thinking_sessions(draw):
-    """Sessions that think and report usage, which at times says less than the file shows, and change their model."""
     builder = SessionBuilder()
     builder.add(Role.USER, builder.block(BlockKind.USER_TEXT, "task"))
     unseen = draw(st.sampled_from([0, 50, 5_000]))
@@ -61,7 +60,7 @@ def test_parts_of_every_prompt_add_up_and_none_is_negative(session, specs):
         for context in (before, after):
             assert context.sent.sum() + context.rest == pytest.approx(context.prompt.value)
             assert context.sent.min(initial=0) >= -1e-9
-            # A prompt is whole tokens, and so is what is cut of it.
+            # A prompt is whole tokens, and so is the part that is cut.
             assert context.rest - context.system >= -1.5
         assert before.system == pytest.approx(system[call], abs=1)
         assert after.system == pytest.approx(before.system, abs=1)
@@ -118,7 +117,7 @@ def test_where_an_agent_left_out_blocks_the_system_prompt_keeps_its_room():
     builder.add(Role.USER, builder.block(BlockKind.USER_TEXT, "task"))
     for turn in range(40):
         shown = sum(builder.messages[at].blocks[0].characters for at in builder.members)
-        # From here on 5,000 tokens fewer were sent than the file shows, which does not say so.
+        # From here on, 5,000 tokens fewer were sent than the file shows, without a record of it.
         left_out = 5_000 if turn >= 30 else 0
         usage = Usage(uncached=3_000 + shown - left_out, output=1)
         builder.respond(builder.block(BlockKind.ASSISTANT_TEXT, "a" * 10), usage=usage, model="claude-opus-4-5")
@@ -138,7 +137,7 @@ def test_no_plan_cuts_more_of_a_prompt_than_was_sent_where_the_file_shows_more_t
     builder = SessionBuilder()
     builder.add(Role.USER, builder.block(BlockKind.USER_TEXT, "task"))
     for turn in range(20):
-        # From the tenth call on, nine tenths of what the file shows was left out unseen.
+        # From the tenth call on, nine tenths of the recorded content was not sent, without a record of it.
         sent = 4 + 1_010 * turn
         usage = Usage(uncached=500 + (sent if turn < 10 else sent // 10), output=1)
         builder.respond(builder.block(BlockKind.ASSISTANT_TEXT, "a" * 10), usage=usage, model="claude-opus-4-6")
@@ -175,7 +174,7 @@ def test_a_cleared_thinking_is_one_figure_in_tiers_parts_totals_and_window(reque
         assert parts[AROUND_TEXTS].cost == pytest.approx(rows[AROUND_TEXTS].cost.value)
         assert sum(part.cost for part in found.parts) == pytest.approx(found.everything.cost)
     if len(planned.inputs.layout.contexts) == 1:
-        # One context, so that what is cut in the end is cut of the newest prompt.
+        # One context, so the final cut is a cut of the newest prompt.
         assert parts["thinking"].recorded - parts["thinking"].tokens == pytest.approx(group.tokens_cut, abs=1)
 
 

@@ -19,7 +19,6 @@ ROWS = st.lists(st.sampled_from(EAGER), min_size=2, max_size=4).map(lambda strat
 
 
 def taken_away(replayed) -> set[int]:
-    """The blocks that the next call sends nothing of as what they are."""
     renditions = replayed.changed_renditions(replayed.history.call_count)
     return {block for block, sent in renditions.items() if sent.action is Action.REMOVED or sent.kind is not None}
 

@@ -1,4 +1,4 @@
-"""What breaks cost and who takes up the prompts, against prompts sent again one by one."""
+"""Cost of cache rewrites and the composition of prompts, compared with prompts sent one by one."""
 
 import dataclasses
 

@@ -28,7 +28,6 @@ FEWEST_CALLS, MOST_BLOCKS = 5, 1_500
 
 @pytest.fixture(scope="module")
 def sessions(corpus: Path) -> dict[str, Session]:
-    """Of every format one, as long as it may be for a test."""
     longest: dict[str, Session] = {}
     for found in sessions_in(corpus):
         if found.path.is_file() and found.path.stat().st_size > 4_000_000:

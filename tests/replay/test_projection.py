@@ -98,7 +98,6 @@ def test_projections_say_that_they_are_projected_and_are_the_same_every_time():
 
 
 def steady(calls: int, growth: int, start: int = 10_000) -> Figures:
-    """A cached session whose prompt grows by the same amount with every call."""
     prompt = start + growth * np.arange(calls, dtype=np.int64)
     zeros = np.zeros(calls, dtype=np.int64)
     return Figures(prompt, prompt - growth, np.full(calls, growth), zeros, np.full(calls, 100))

@@ -23,7 +23,6 @@ from tests.replay.synthetic import CharacterTable, SessionBuilder, Told, ToldSte
 
 
 def sent_prompts(session: Session, layers) -> list[list[tuple[int, str | None]]]:
-    """Every call's prompt under lists of orders, worked out afresh for each call; None for a removed block."""
     firsts = session.first_blocks
     first_call: dict[int, int] = {}
     prompts = []
@@ -83,7 +82,7 @@ def check_against_sending(session, layers, layout, placed):
         while same < shared_blocks and previous[same] == prompt[same]:
             same += 1
         assert placed.first_changed[call] == (-1 if same == shared_blocks else previous[same][0])
-        # Where the plan had left out what a compaction drops, prompts begin alike after all.
+        # Prompts share a prefix if the plan had already left out the part that a compaction drops.
         sent, sent_before = ([each for each in blocks if each[1] is not None] for blocks in (prompt, previous))
         alike = next((at for at, pair in enumerate(zip(sent, sent_before, strict=False)) if pair[0] != pair[1]), None)
         shared = sum(len(text) for _, text in sent[: min(len(sent), len(sent_before)) if alike is None else alike])

@@ -43,12 +43,10 @@ class Session:
         return [(block, index) for index in range(self.sizes[block])]
 
     def start(self, block: int, call: int) -> int:
-        """Where a block begins in the plan's prompt."""
         earlier = [other for other in self.blocks(call) if other < block]
         return sum(len(self.tokens(other, call, with_plan=True)) for other in earlier)
 
     def first_change(self, call: int) -> int:
-        """Where the first block begins that the plan sends otherwise than in the call before."""
         for block in self.blocks(call - 1) if call else []:
             if self.cut_at[block] == call:
                 return self.start(block, call)

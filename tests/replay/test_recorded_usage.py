@@ -1,4 +1,4 @@
-"""Prices and cache rules against sessions whose provider reported what it read, wrote and charged for."""
+"""Prices and cache rules, compared with the reads, writes and charges that providers reported."""
 
 from datetime import UTC, datetime
 from pathlib import Path
@@ -47,7 +47,6 @@ def test_recorded_usage_costs_what_genai_prices_says_call_by_call(session: Sessi
 
 
 def test_nine_of_ten_recorded_reads_are_simulated_to_the_token(session: Session):
-    """Prompts that only grow read what the one before read and wrote; the rest are misses nobody foresees."""
     usage = PromptUsage.of([call.usage for call in session.calls])
     previous, last = [], {}
     for index, call in enumerate(session.calls):

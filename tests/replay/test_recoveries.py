@@ -1,4 +1,4 @@
-"""What a plan cut that was needed later, and its price, against going through every prompt."""
+"""Cut texts that were needed later, and their price, compared with a walk over every prompt."""
 
 import json
 import re
@@ -31,8 +31,6 @@ SAMPLES = ROOT / "sample_sessions"
 
 
 class Script:
-    """Writes a session: what is asked of tools, what they return, what is said."""
-
     def __init__(self, model: str = MODEL) -> None:
         self.model = model
         self.builder = SessionBuilder()
@@ -75,7 +73,6 @@ def needed(session: Session, *orders: tuple[int, int, Decision]) -> Recoveries:
 
 
 def without_first(session: Session, call: int = 1) -> Recoveries:
-    """What was needed of the first result if it is removed at a call."""
     return needed(session, (results(session)[0], call, REMOVED))
 
 

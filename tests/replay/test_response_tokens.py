@@ -1,4 +1,4 @@
-"""How long responses were where the file holds no more than the placeholder of a stream, or nothing."""
+"""Estimated lengths of responses for which the file holds only a stream placeholder, or nothing."""
 
 from inspector.replay.engine.inputs import ReplayInputs
 from inspector.replay.engine.replay import Replay, replay
@@ -15,8 +15,6 @@ PLACEHOLDER = Usage(1_000, 0, 0, 0, output=2, output_is_placeholder=True)
 
 
 class CountedTable(CharacterTable):
-    """A table that says by what it counts."""
-
     counter = load_counter()
 
 

@@ -20,8 +20,6 @@ MODEL = "claude-opus-4-8"
 
 
 class CountedTable(CharacterTable):
-    """A table that says by what it counts."""
-
     counter = load_counter()
 
 

@@ -1,4 +1,4 @@
-"""A search for what was used again may be called off at any time, and goes on where it was."""
+"""A search for reused text can be cancelled at any time, and continues where it stopped."""
 
 from dataclasses import fields
 from functools import partial

@@ -1,4 +1,4 @@
-"""Requests beside a conversation are priced apart, and told under their own names."""
+"""Side requests are priced separately and reported under their own names."""
 
 import dataclasses
 

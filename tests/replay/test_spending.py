@@ -1,4 +1,4 @@
-"""Where the money of a session went, compared with its costs."""
+"""Spending breakdown of a session, compared with its costs."""
 
 from pathlib import Path
 

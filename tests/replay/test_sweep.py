@@ -1,4 +1,4 @@
-"""Limits moved over their ranges: what is replayed, in which order, and what is found on the curve."""
+"""Sweeps of limits over their ranges: replays, their order, and the points of the curve."""
 
 import numpy as np
 import pytest

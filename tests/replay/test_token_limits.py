@@ -1,4 +1,4 @@
-"""Limits in tokens: what is kept has so many, as the tokenizer cuts the text, and columns agree with single blocks."""
+"""Limits in tokens: the retained text has that many, and columns agree with single blocks."""
 
 import numpy as np
 import pytest

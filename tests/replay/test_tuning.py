@@ -30,7 +30,6 @@ from tests.examples import examples
 from tests.replay.synthetic import CharacterTable, SessionBuilder
 
 RESULT, WORD_AT = 30_000, 5_500
-"""Characters of a result, and where in it the one word stands that the model writes later."""
 
 
 def session_inputs(number: int, *, turns: int = 25, has_tools: bool = True) -> ReplayInputs:

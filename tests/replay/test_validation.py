@@ -1,4 +1,4 @@
-"""Every recorded session that reports usage: the baseline is what was reported, and predictions keep the promise."""
+"""Every recorded session with usage: the baseline equals the report, and predictions are within tolerance."""
 
 import dataclasses
 from collections.abc import Iterator
@@ -68,10 +68,10 @@ def test_every_baseline_costs_what_genai_prices_says_of_the_recorded_usage_to_th
         inputs = ReplayInputs.of(History.of(session), TokenTable.estimated(session), pricing=PRICING)
         ledger = replay(inputs, Plan()).ledger
         reported = [(at, call) for at, call in enumerate(session.calls) if call.usage is not None and call.usage.prompt]
-        # A stream's placeholder is no length: the estimate stands in its place.
+        # A stream placeholder is not a length: use the estimate.
         direct = [priced_directly(call, int(ledger.output[at])) for at, call in reported]
         if None in direct:
-            continue  # known to no price table under the name as recorded; the program has names of its own for some
+            continue  # in no price table under the recorded name; the program has its own names for some
         mine = [at for at, _ in reported]
         assert abs(float(ledger.cost[mine].sum()) - sum(direct)) < 0.005, name
         assert ledger.prompt_tokens[mine].tolist() == [call.usage.prompt for _, call in reported], name
@@ -105,7 +105,6 @@ def test_prompts_are_met_within_the_promise_or_it_is_said_which_calls_are_in_the
 
 
 def grown_session(reads: list[int | None]) -> Session:
-    """Calls a minute apart, each with one more result; `reads[c]` is what call c reads where it is not all."""
     builder = SessionBuilder()
     builder.add(Role.USER, builder.block(BlockKind.USER_TEXT, "goal" * 500))
     size = previous = 2000 + 6

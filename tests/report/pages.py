@@ -11,8 +11,6 @@ if TYPE_CHECKING:
 
 
 class Page(HTMLParser):
-    """What a page holds: its elements with their attributes, its texts, and the figures among them."""
-
     def __init__(self, html: str) -> None:
         super().__init__(convert_charrefs=True)
         self.elements: list[tuple[str, dict[str, str | None]]] = []
@@ -46,7 +44,6 @@ class Page(HTMLParser):
 
 
 def at(document: Any, pointer: str) -> Any:
-    """What a JSON Pointer leads to."""
     for step in pointer.split("/")[1:]:
         name = step.replace("~1", "/").replace("~0", "~")
         document = document[int(name)] if isinstance(document, list) else document[name]

@@ -24,13 +24,10 @@ SYLLABLES = [first + last for first in "bdfghklmnprstvz" for last in "aeo"]
 
 
 def pieces_of(secret: str) -> set[str]:
-    """What must not be seen of a secret."""
     return set(re.findall(rf"[A-Za-z0-9]{{{SHORTEST_PIECE},}}", secret))
 
 
 class Planted(NamedTuple):
-    """A secret, and what stands on both sides of it in the text that it is part of."""
-
     before: str
     secret: str
     after: str = ""
@@ -63,7 +60,6 @@ class Draw:
         return " ".join(number[place : place + 4] for place in range(0, 16, 4))
 
     def words(self, count: int) -> str:
-        """Made-up words: a list of real ones is not what is tested."""
         return " ".join("".join(self._random.sample(SYLLABLES, 3)) for _ in range(count))
 
     def web_token(self) -> str:
@@ -118,7 +114,6 @@ KINDS: dict[str, Callable[[Draw], Planted]] = {
     "card number": lambda draw: Planted("paid with ", draw.card(), " today"),
     "recovery phrase": lambda draw: Planted("mnemonic: ", draw.words(12)),
 }
-"""What a text of each kind looks like by itself."""
 
 VARIANTS: dict[str, Callable[[Draw], Planted]] = {
     "argument with a sign": lambda draw: Planted("login --password=", draw.password()),
@@ -190,8 +185,6 @@ VARIANTS: dict[str, Callable[[Draw], Planted]] = {
 
 
 class Dressed(NamedTuple):
-    """A text with a secret in it, in three parts: what is to stay, the secret as it stands there, what is to stay."""
-
     before: str
     secret: str
     after: str
@@ -234,7 +227,6 @@ SURROUNDINGS: dict[str, Callable[[Planted], Dressed]] = {
     "a character that cannot be seen in it": lambda planted: cut(planted, "\u200b"),
     "a line continued in it": lambda planted: cut(planted, "\\\n    "),
 }
-"""Where such a text stands."""
 
 MORE_SURROUNDINGS: dict[str, Callable[[Planted], Dressed]] = {
     "a page": lambda planted: each(planted, escape, "<pre>", "</pre>"),
@@ -246,4 +238,3 @@ MORE_SURROUNDINGS: dict[str, Callable[[Planted], Dressed]] = {
     "a difference": lambda planted: each(planted, lambda text: text.replace("\n", "\n+"), "@@ -1 +1 @@\n+", "\n x"),
     "a table": lambda planted: each(planted, str, "| `", "` | b |"),
 }
-"""Where it may stand too."""

@@ -1,4 +1,4 @@
-"""Dollars as they are printed: what is saved and what a plan costs add up to the cost without it, on every line."""
+"""Printed dollars: saving plus cost of a plan equals the cost without it, on every line."""
 
 from __future__ import annotations
 
@@ -46,7 +46,6 @@ def rows(text: str) -> dict[str, list[str]]:
 
 
 def check_totals(text: str) -> None:
-    """Of the table of totals: of every plan the cost, and what it saves."""
     found = rows(text)
     costs, saved = found["cost"], found["saved"]
     baseline = costs[-len(saved) - 1]
@@ -128,6 +127,6 @@ def test_the_sessions_of_a_folder_add_up_to_its_cost_or_it_says_why_not(
 
 def test_amounts_that_do_not_add_up_as_they_are_written_say_so() -> None:
     assert rounding_note(0.30, [0.10, 0.20]) == rounding_note(None, [0.1]) == ""
-    # $0.36, $0.72 and $1.37 are $2.45 as written; $2.44 is what they are.
+    # $0.36, $0.72 and $1.37 add up to $2.45 as printed; the true sum is $2.44.
     said = rounding_note(2.4420, [0.3560, 0.7170, 1.3690, None])
     assert said == "Amounts are rounded separately: as written they add up to $2.45, unrounded to $2.44."

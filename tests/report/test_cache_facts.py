@@ -1,4 +1,4 @@
-"""Why prompt caches missed, in every form of a report: on real sessions all of them say the same."""
+"""Causes of cache misses are equal in every form of a report on real sessions."""
 
 from __future__ import annotations
 
@@ -70,7 +70,6 @@ SWITCH_TO = ("claude-haiku-4-5", "claude-opus-4-1")
 
 
 def squeezed(text: str) -> str:
-    """A text with one blank for any: columns and wrapping are not what is looked at."""
     return " ".join(text.split())
 
 
@@ -93,7 +92,6 @@ def sessions(folder: Path) -> Iterator[Path]:
 
 
 def hold_together(report: Report) -> None:
-    """Every form says the same of every cause, and everything adds up."""
     found = misses_of(report)
     document = msgspec.json.decode(written(report, "json"))
     assert msgspec.json.decode(written(report, "json"), type=Report, strict=True) == report
@@ -175,7 +173,7 @@ def test_every_form_says_the_same_of_why_caches_missed_in_a_real_session(corpus:
     paths = list(sessions(corpus / agent))
 
     assert paths
-    # Of one file with dozens of sessions, all of a kind, some stand for the others.
+    # Test only some sessions of a file with dozens of similar ones.
     for path in paths[:: 1 + len(paths) // MOST_SESSIONS]:
         report = reported(path)
         hold_together(report)
@@ -266,7 +264,6 @@ def test_a_model_with_a_name_that_disturbs_terminals_is_told_safely(tmp_path: Pa
 
 
 def missing(path: Path, model: str) -> Path:
-    """A session of which the last call comes ten minutes late and reads nothing of what was cached."""
     script = Script()
     for number, (time, read, write) in enumerate((("10:00", 0, 20_000), ("10:01", 20_000, 500), ("10:12", 0, 21_000))):
         script.prompt(f"prompt {number}", timestamp=f"2026-03-01T{time}:00.000Z")

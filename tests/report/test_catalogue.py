@@ -1,4 +1,4 @@
-"""The catalogue of figures: one entry a figure, from which everything that shows figures takes what it says."""
+"""Catalogue of figures: one entry per figure, used by everything that shows figures."""
 
 import json
 import shutil
@@ -29,7 +29,6 @@ ADDED = {
     ],
     "inspector/report/catalogue.py": [("    cost_usd: Annotated[", MEAN, "")],
 }
-"""A total as somebody would add it, worked out and in the catalogue: beside which lines, what, and how far indented."""
 
 SHOWN = """
 import contextlib, io, json, sys

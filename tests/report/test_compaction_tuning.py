@@ -1,4 +1,4 @@
-"""What is said of when to compact, in every form, and as the agents are told it."""
+"""Advice on compaction thresholds in every form, and as settings of the agents."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A session written in another form opens again and says the same; what the form cannot say is counted."""
+"""A converted session opens with the same content; losses are counted."""
 
 from __future__ import annotations
 
@@ -47,7 +47,6 @@ REAL = [
 
 
 def said(session: Session, members: tuple[int, ...]) -> Counter[tuple[str, ...]]:
-    """Every text, call and result, inputs of calls as what they mean."""
     found: Counter[tuple[str, ...]] = Counter()
     for index in members:
         for block in session.messages[index].blocks:
@@ -95,7 +94,7 @@ def test_a_converted_session_says_the_same(corpus: Path, tmp_path: Path, name: s
             missing = expected - said(again, everything(again))
             added = said(again, everything(again)) - expected
             assert not missing, (form, part)
-            # Images are told in words where a form has no place for them, and then the loss is counted.
+            # Images become text in forms without images, and the loss is counted.
             assert sum(added.values()) == losses.get("images written as text", 0), (form, part)
             if form == "atif":
                 Trajectory.model_validate(document)
@@ -112,7 +111,6 @@ def test_usage_and_models_survive_in_a_trajectory(corpus: Path, tmp_path: Path) 
 
 
 def as_known(usage: Usage | None) -> Usage | None:
-    """Usage without what only stands in the place of the output's size."""
     if usage is None or not usage.output_is_placeholder:
         return usage
     return structs.replace(usage, output=0, output_is_placeholder=False)

@@ -1,4 +1,4 @@
-"""The finer parts of reports on real sessions: everything says how it is known, and options do what they say."""
+"""Details of reports on real sessions: certainty of figures, and effects of options."""
 
 from __future__ import annotations
 
@@ -28,7 +28,6 @@ def report_on(capsys: pytest.CaptureFixture[str], path: Path, *options: str) -> 
 
 
 def parts_with_known(value: object) -> list[dict]:
-    """Every object of a report that says how its figures are known."""
     if isinstance(value, list):
         return [part for each in value for part in parts_with_known(each)]
     if not isinstance(value, dict):
@@ -55,7 +54,6 @@ COUNTED_IN_THE_FILE = {
     "summaries",
 }
 REQUEST_EVENT = {"runs_per_day", "days_per_month"}
-"""Numbers that are counts of what the file holds or what was asked for, and no figures."""
 
 
 def test_every_figure_of_a_report_says_how_it_is_known(corpus: Path, capsys):

@@ -1,4 +1,4 @@
-"""A report in every form, as whoever has one writes it."""
+"""Reports in every form, from every kind of report."""
 
 import sys
 from pathlib import Path

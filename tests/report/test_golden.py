@@ -1,4 +1,4 @@
-"""Whole reports on a bundled sample, read by eye once and held to since, and their figures worked out another way."""
+"""Whole reports on a bundled sample, reviewed once, with figures computed independently."""
 
 from __future__ import annotations
 

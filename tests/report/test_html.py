@@ -1,4 +1,4 @@
-"""Reports as pages: what stands in the file. What a browser makes of it is tested in `tests/browser`."""
+"""Content of HTML reports. Rendering is tested in `tests/browser`."""
 
 from __future__ import annotations
 
@@ -59,8 +59,6 @@ def saved(path: Path, output: Path, *options: str) -> str:
 
 @pytest.fixture(scope="module")
 def sample_page(tmp_path_factory: pytest.TempPathFactory) -> Callable[[], str]:
-    """Makes the sample's page, once for all tests: the first that asks, in a home of its own as every test is."""
-
     @cache
     def made() -> str:
         return saved(SAMPLE, tmp_path_factory.mktemp("page") / "page.html", *PLANS, "--explain")
@@ -238,7 +236,7 @@ def test_without_what_draws_charts_they_are_drawn_plainly_and_the_page_says_so(
     assert capsys.readouterr().err == ""
     tags = [tag for tag, _ in page.elements]
     assert tags.count("svg") == 5
-    assert tags.count("title") > 100  # of the page, and of what can be pointed at
+    assert tags.count("title") > 100  # the page title, and tooltips
     assert "script" not in tags
     assert "style" not in {name for _, attributes in page.elements for name in attributes}
     assert "charts are static" in (tmp_path / "page.html").read_text(encoding="utf-8")
@@ -281,13 +279,11 @@ def test_the_words_on_the_models_window_stand_between_its_line_and_the_legend() 
 
 @cache
 def reported() -> Report:
-    """A report of the sample with a plan and what it comes to a month."""
     options = ReportOptions(runs_per_day=RunsPerDay(24))
     return report_of(replay_inputs(read_session(SAMPLE)), (Plan.of(strategy("tiered-stale")),), options)
 
 
 def compared(**percents: float) -> Report:
-    """The same with a few strategies compared, by what they save."""
     report = reported()
     plan = report.plans[0]
     rows = [

@@ -1,4 +1,4 @@
-"""Reports as Markdown, read back by a Markdown parser of its own."""
+"""Markdown reports, read by an independent Markdown parser."""
 
 from __future__ import annotations
 

@@ -60,7 +60,7 @@ def test_the_range_of_a_month_begins_no_higher_than_the_least_a_plan_saves_times
         needed += later.calls
         least = A_MONTH * later.saved_at_least_usd
         assert month.usd_per_month_low <= least + 0.1
-        # Whoever multiplies what is printed for the session gets no less than is printed for the month.
+        # Multiplying the printed figure of the session gives at least the printed figure of the month.
         begins = printed_beginning(bands_of(month)[1])
         assert begins <= least + A_MONTH * HALF_A_CENT
         assert month.usd_per_month == pytest.approx(least, abs=0.01)

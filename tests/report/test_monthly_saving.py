@@ -1,4 +1,4 @@
-"""What a saving comes to a month is said no more exactly than it is known."""
+"""Precision of monthly savings matches the precision of their inputs."""
 
 import math
 

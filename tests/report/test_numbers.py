@@ -125,7 +125,7 @@ def test_parts_of_an_amount_add_up_to_it_as_they_are_written(parts: list[float])
         written = numbers.dollars_of_parts(total, parts)
         values = [float(text.replace(MINUS, "-").replace("$", "").replace(",", "")) for text in written]
         assert sum(values) == pytest.approx(float(f"{total:.2f}"), abs=1e-6)
-        # Whoever sees a part elsewhere sees the same number there: the largest alone may differ.
+        # Parts have the same number as elsewhere; only the largest may differ.
         largest = max(range(len(parts)), key=lambda at: abs(parts[at]))
         others = [at for at in range(len(parts)) if at != largest]
         assert [values[at] for at in others] == pytest.approx([float(f"{parts[at]:.2f}") for at in others])

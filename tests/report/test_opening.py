@@ -1,4 +1,4 @@
-"""What a page on a session begins with says which session it is, and of every figure what it is and counted in."""
+"""Head of a session's page: the session, and the meaning and unit of every figure."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Charts that the program draws itself: as the library draws them, in well-formed SVG, whatever is on them."""
+"""Built-in charts: same marks as the library, and well-formed SVG for all input."""
 
 from __future__ import annotations
 

@@ -29,7 +29,7 @@ def made_up(length: int, seed: int, letters: str = LETTERS) -> str:
 UPPER = string.ascii_uppercase + string.digits
 PRIVATE = "\n".join(made_up(64, seed) for seed in range(90, 96))
 SECRETS = {
-    # Each is what must not be seen, and the text it stands in. None was ever valid.
+    # Each pair is a secret and the text around it. None was ever valid.
     "AWS key id": (key := "AK" + "IA" + made_up(16, 1, UPPER), f"export AWS_ACCESS_KEY_ID={key}"),
     "AWS secret": (key := made_up(40, 2), f"aws_secret_access_key = {key}"),
     "GitHub": (key := "gh" + "p_" + made_up(36, 3), f"git clone with {key}"),
@@ -64,8 +64,6 @@ SECRETS = {
 
 
 def planted(source: Path, target: Path, said: str) -> Path:
-    """A copy of a session with a text before each of its own."""
-
     def with_text(value: Any, name: str = "") -> Any:
         match value:
             case dict():

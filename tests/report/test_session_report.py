@@ -1,4 +1,4 @@
-"""Reports on real sessions, held against figures worked out from the files by other means."""
+"""Reports on real sessions, compared with figures computed independently from the files."""
 
 from __future__ import annotations
 
@@ -182,7 +182,7 @@ def test_the_text_report_shows_the_figures_of_the_json_report(corpus: Path, caps
         assert figures is not None
         for value in (figures.prompt_tokens, figures.peak_prompt_tokens, figures.cache_read_tokens):
             assert f" {value:,}" in text
-    # Beside its saving a cost is written so that both add up to what nothing cut costs.
+    # Cost and saving are rounded so that both add up to the cost without a plan.
     before, after = report.baseline.cost_usd, report.plans[0].figures.cost_usd
     for cost in (report.recorded.cost_usd, before, IN_TEXT.cost_with_plan(before, after)):
         assert re.search(rf"[ ~]\${cost:.2f}", text)

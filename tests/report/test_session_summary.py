@@ -60,7 +60,7 @@ def test_what_cannot_be_read_says_why(tmp_path: Path) -> None:
     (tmp_path / "x.json").write_text("{}")
     summary = summarize(tmp_path / "x.json")
     assert summary.format == ""
-    assert "no known agent" in summary.problem
+    assert "not of a supported agent" in summary.problem
 
 
 def test_a_long_session_can_be_read_in_part(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""What is kept of a list of sessions between runs, and when it counts."""
+"""Cache of session summaries between runs, and its invalidation."""
 
 from __future__ import annotations
 
@@ -96,7 +96,6 @@ def sessions(folder: Path) -> list[Path]:
 
 
 def listed(folder: Path, *, keeps: bool = True) -> dict[Path, SessionSummary]:
-    """What a list says of the sessions of a folder, in a run of its own."""
     told: dict[Path, SessionSummary] = {}
     finder = SessionFinder((), (folder,), keeps=keeps)
     finder.run(lambda *_: None, lambda summaries: told.update({s.path: s for s in summaries}), lambda: len(told) == 2)

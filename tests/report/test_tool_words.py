@@ -1,4 +1,4 @@
-"""What lines and excerpts say of tool calls and results, without what agents put around them."""
+"""Summary lines and excerpts of tool calls and results, without agents' wrappers."""
 
 import json
 

@@ -19,8 +19,6 @@ SESSION = "11111111-2222-4333-8444-555555555555"
 
 @dataclass
 class Script:
-    """A session file being written, line by line, each line the child of the one before unless told otherwise."""
-
     lines: list[dict[str, Any]] = field(default_factory=list)
     version: str = "2.1.210"
     parent: str | None = None

@@ -76,7 +76,6 @@ class Rollout:
         self.report(last)
 
     def report(self, last: dict[str, int]) -> None:
-        """An event, whether or not it says anything new."""
         info = {"total_token_usage": dict(self.total), "last_token_usage": last, "model_context_window": 258_400}
         self.event("token_count", info=info, rate_limits=None)
 

@@ -29,7 +29,6 @@ def insert(table: str, columns: dict[str, Any]) -> Statement:
 
 
 def created(path: Path, tables: str, *statements: Statement, mode: str = "WAL") -> Path:
-    """A database with what the statements write."""
     with closing(sqlite3.connect(path, isolation_level=None)) as connection:
         connection.execute(f"PRAGMA journal_mode = {mode}")
         connection.executescript(tables)
@@ -45,7 +44,6 @@ def run(connection: sqlite3.Connection, *statements: Statement) -> None:
 
 
 def row_changes(rows: int) -> st.SearchStrategy[list[tuple[str, int, int, Any]]]:
-    """What is to be changed in the first rows of sessions and messages: table, column, row, and the new value."""
     tables, columns = st.sampled_from(["sessions", "messages"]), st.integers(0, 24)
     return st.lists(st.tuples(tables, columns, st.integers(1, rows), st.sampled_from(ODD_VALUES)), max_size=8)
 

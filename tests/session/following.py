@@ -1,4 +1,4 @@
-"""What tests of followed sessions share."""
+"""Helpers of tests that follow sessions."""
 
 from __future__ import annotations
 
@@ -23,14 +23,6 @@ def settle(path: Path) -> None:
 
 
 def tailed(path: Path, data: bytes, start: int, cuts: Iterable[float]) -> Iterator[tuple[Session, Session]]:
-    """The session before and after every growth of a file that is followed, which is what a fresh load gives.
-
-    Args:
-        path: Where the file is to be.
-        data: All that is in it in the end.
-        start: Bytes that are there when following begins.
-        cuts: Where the rest is cut, in parts of it.
-    """
     path.write_bytes(data[:start])
     settle(path)
     follower = Follower(path)

@@ -40,7 +40,6 @@ class GeminiScript:
         )
 
     def again(self, record: Record, **changes: Any) -> Record:
-        """Write a record anew, changed."""
         self.lines.append({**record, **changes})
         return self.lines[-1]
 

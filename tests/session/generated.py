@@ -1,4 +1,4 @@
-"""Session files made of random steps: what real ones hold, in orders no real one would."""
+"""Session files with random steps: realistic records in unrealistic orders."""
 
 from __future__ import annotations
 

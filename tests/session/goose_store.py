@@ -71,7 +71,6 @@ def response(call: str, *items: Any, **value: Any) -> Message:
 
 
 def used(tokens: tuple[int, int, int, int], **more: Any) -> Message:
-    """What a message says of its response: prompt, read from and written to caches, output."""
     names = ("inputTokens", "cacheReadTokens", "cacheWriteTokens", "outputTokens")
     return {**dict(zip(names, tokens, strict=True)), "totalTokens": tokens[0] + tokens[3], **more}
 
@@ -92,7 +91,6 @@ class GooseScript:
     messages: list[Message] = field(default_factory=list)
 
     def add(self, role: str, *parts: Any, visible: tuple[bool, bool] = (True, True), **about: Any) -> Message:
-        """Add a message; whether the person and the model see it, and what else its metadata says."""
         content = [part if isinstance(part, dict) else {"type": "text", "text": part} for part in parts]
         metadata = {"userVisible": visible[0], "agentVisible": visible[1], **about}
         made = {"role": role, "created": 1_772_359_200 + len(self.messages), "content": content, "metadata": metadata}
@@ -106,7 +104,6 @@ class GooseScript:
         return self.add("assistant", *parts, **fields)
 
     def compact(self, summary: str, preserved: str = "") -> None:
-        """Do what Goose does: hide everything from the model, and say what came before."""
         for message in self.messages:
             message["metadata"] = {**message["metadata"], "agentVisible": False}
         self.user(summary, visible=(False, True))
@@ -115,7 +112,6 @@ class GooseScript:
             self.user(preserved)
 
     def statements(self, session: str, start: int = 0) -> list[Statement]:
-        """What writes the messages from one on."""
         query = "INSERT INTO messages (session_id, role, content_json, created_timestamp, metadata_json) "
         return [
             (
@@ -132,7 +128,6 @@ class GooseScript:
         ]
 
     def replaced(self, session: str) -> list[Statement]:
-        """What takes all messages away and writes them anew."""
         return [("DELETE FROM messages WHERE session_id = ?", (session,)), *self.statements(session)]
 
     def lines(self, **metadata: Any) -> bytes:
@@ -145,5 +140,4 @@ def session(identifier: str, **columns: Any) -> Statement:
 
 
 def create(path: Path, *statements: Statement, tables: str = TABLES) -> Path:
-    """A database with what the statements write."""
     return created(path, tables, *statements)

@@ -1,4 +1,4 @@
-"""Sessions as Grok Build writes them: a history of messages, and updates beside it."""
+"""Sessions as Grok Build writes them: a message history and a file of updates."""
 
 from __future__ import annotations
 
@@ -48,10 +48,6 @@ class GrokScript:
         *,
         is_told: bool = True,
     ) -> None:
-        """A response, perhaps with a call; its tokens are uncached, cached and output.
-
-        Not told of, as older versions do not, its usage stands in the log of all sessions alone.
-        """
         number, self.responses = self.responses, self.responses + 1
         self.add("reasoning", id=f"rs_{number}", summary=[{"type": "summary_text", "text": "let me think"}])
         calls = [{"id": call, "name": "read_file", "arguments": '{"target_file": "a"}'}] if call else []
@@ -75,14 +71,12 @@ class GrokScript:
         self.logged.append({**line, "msg": message, "ctx": about})
 
     def log_response(self, tokens: tuple[int, int, int], session: str = "s1") -> None:
-        """What is logged of a response (`turn.rs`): its prompt includes what a cache held."""
         uncached, cached, output = tokens
         counts = {"prompt_tokens": uncached + cached, "cached_prompt_tokens": cached, "completion_tokens": output}
         self.log("shell.turn.inference_start", session, loop_index=1)
         self.log("shell.turn.inference_done", session, loop_index=1, attempts=1, **counts, reasoning_tokens=5)
 
     def write_log(self, home: Path) -> None:
-        """Write the log of a home, in whose `sessions/<workspace>` the session's folder is."""
         (home / "logs").mkdir(parents=True, exist_ok=True)
         (home / "logs" / "unified.jsonl").write_bytes(b"".join(encoded(line) + b"\n" for line in self.logged))
 
@@ -91,7 +85,6 @@ class GrokScript:
         self.tell("tool_call_update", toolCallId=call, status="completed")
 
     def compact(self, summary: str, kept: int = 0) -> None:
-        """Have the history begin anew: with the system text, what was kept of its end, and a summary."""
         said = f"This session is being continued from a previous conversation that ran out of context. {summary}"
         end = self.rows[len(self.rows) - kept :] if kept else []
         meta = {"type": "user", "content": [{"type": "text", "text": said}], "synthetic_reason": "compaction_meta"}
@@ -125,7 +118,6 @@ def grok(turns: int, *, is_told: bool = True) -> GrokScript:
 
 
 def write(path: Path, turns: int) -> None:
-    """Bring a history, and the updates beside it, to so many turns."""
     script = grok(turns)
     for file, made in ((path.with_name("updates.jsonl"), script.updates), (path, script.rows)):
         data = b"".join(encoded(line) + b"\n" for line in made)

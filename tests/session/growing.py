@@ -1,4 +1,4 @@
-"""A session of every format that grows, as it stands after so many turns."""
+"""A growing session of every format, after a given number of turns."""
 
 from __future__ import annotations
 
@@ -45,16 +45,6 @@ CLINE = {"version": 1, "updated_at": "2026-03-01T10:00:00Z", "agent": "cline", "
 
 @dataclass(frozen=True)
 class Growing:
-    """A format, and how its agent writes it.
-
-    Attributes:
-        format: The name that its session has.
-        name: Of its file or folder.
-        family: `lines`, `document`, `folder` or `database`.
-        write: Brings what stands at a path, perhaps nothing, to so many turns, as the agent would.
-        most: Turns that make many records: thousands, where each turn does not repeat those before it.
-    """
-
     format: str
     name: str
     family: str
@@ -109,7 +99,6 @@ def claude(turns: int) -> list[bytes]:
 
 
 def claude_printed(turns: int) -> list[bytes]:
-    """What `claude -p --output-format stream-json` prints."""
     usage = {"input_tokens": 5, "output_tokens": 1}
     made: list[dict[str, Any]] = [{"type": "system", "subtype": "init", "session_id": "s", "cwd": "/", "tools": []}]
     for turn in range(turns):
@@ -131,7 +120,6 @@ def codex(turns: int) -> list[bytes]:
 
 
 def codex_stream(turns: int) -> list[bytes]:
-    """What `codex exec --json` prints."""
     made: list[dict[str, Any]] = [{"type": "thread.started", "thread_id": "0199b26c-737a-71a2-9939-52ce68c95cbe"}]
     for turn in range(turns):
         command = {"id": f"item_{turn}", "type": "command_execution", "command": "ls"}

@@ -54,7 +54,6 @@ class HarnessScript:
         second: float | None = None,
         **data: Any,
     ) -> int:
-        """A response in a step of its own, perhaps with a call; its tokens are uncached, cached and output."""
         self.step += 1
         place = {"turn": 1, "step": self.step}
         self.add("step/start", place, second)
@@ -101,5 +100,4 @@ def frame(lines: list[Record]) -> bytes:
 
 
 def frames(lines: list[Record]) -> bytes:
-    """A session as it is compressed: the header alone, then what followed."""
     return frame(lines[:1]) + frame(lines[1:])

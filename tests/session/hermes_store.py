@@ -82,5 +82,4 @@ class HermesStore:
 
 
 def create(path: Path, *statements: Statement, is_first: bool = False, mode: str = "wal") -> Path:
-    """A database with what the statements write."""
     return created(path, FIRST_TABLES + ("" if is_first else LATER_COLUMNS), *statements, mode=mode)

@@ -10,7 +10,6 @@ START = 1_772_359_200
 """When they begin: 10:00 on the first of March 2026."""
 
 Tokens = tuple[int, int, int, int]
-"""Input beside the cache, read from it, written to it, and output."""
 
 
 class KimiScript:
@@ -49,7 +48,6 @@ class KimiScript:
         tokens: Tokens | None = (100, 900, 0, 20),
         model: str = "kimi-k2-thinking",
     ) -> None:
-        """A step: its texts, its calls, and its usage, told twice."""
         self.steps += 1
         self.request(model)
         uuid, about = f"s{self.steps}", {"turnId": "t1", "step": self.steps}
@@ -78,7 +76,6 @@ def reported(tokens: Tokens | None) -> Record:
 
 
 def kimi_code(turns: int) -> list[Record]:
-    """So many steps, compacted after every tenth."""
     script = KimiScript()
     script.user("go")
     for turn in range(turns):
@@ -132,7 +129,6 @@ class KimiCliScript:
 
 
 def kimi_cli(turns: int) -> list[Record]:
-    """So many steps, compacted after every tenth."""
     script = KimiCliScript()
     script.add("TurnBegin", {"user_input": "go"})
     for turn in range(turns):

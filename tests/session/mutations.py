@@ -35,7 +35,6 @@ BROKEN = [b"\xff\xfe", b"\x00", b'"', b"}", b"\\ud800", b"\n", b"\xed\xa0\x80", 
 
 
 def places(value: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
-    """Where something can be changed in a JSON value."""
     found = [path] if path else []
     if isinstance(value, dict):
         for key, item in value.items():

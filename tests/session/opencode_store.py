@@ -133,7 +133,6 @@ class Store:
         return {**known, **more, "version": "1.4.3", "time": time, **({"revert": self.revert} if self.revert else {})}
 
     def fork(self, identifier: str) -> Store:
-        """A copy of the session as OpenCode makes it: with ids of its own, and the times and the usage as they were."""
         later = self.clock + 60_000
         made = Store(identifier, title=f"{self.title} (fork #1)", created=later, clock=later)
         for message in copy.deepcopy(self.messages):
@@ -165,7 +164,6 @@ class Store:
                 yield f"part/{info['id']}/{part['id']}.json", part
 
     def rows(self) -> list[Statement]:
-        """Statements that bring a database to what the session is now."""
         info = self.info()
         revert = json.dumps(self.revert) if self.revert else None
         about = (info["directory"], self.title, info["version"], revert, self.created, self.clock)

@@ -1,7 +1,7 @@
-"""An agent that writes its session in a process of its own, at moments of its choosing.
+"""An agent that writes its session in another process, at its own pace.
 
-The program is given steps and does some of them at a time, with pauses between and inside them. Then it says so and is
-quiet until it is told to go on.
+The program receives steps and performs some of them at a time, with pauses between and inside them. It then reports
+completion and waits for the next request.
 """
 
 from __future__ import annotations
@@ -78,7 +78,6 @@ def replace(data: bytes) -> dict[str, Any]:
 
 
 def new_file(name: str, data: bytes) -> dict[str, Any]:
-    """Write a file in the folder, or another one beside what is written."""
     return {"do": "file", "name": name, "data": base64.b64encode(data).decode()}
 
 
@@ -89,15 +88,6 @@ def sql(*statements: tuple[str, Sequence[Any]], end: str = "COMMIT") -> dict[str
 def quiet_moments(
     path: Path, steps: Sequence[dict[str, Any]], poll: Callable[[], object], seed: int = 0, most: int = 4
 ) -> Iterator[int]:
-    """Have the steps done by another process; the number of steps done at each moment when it is quiet.
-
-    Args:
-        path: What it writes.
-        steps: What it does, in order.
-        poll: Called again and again while it writes.
-        seed: Decides where it pauses.
-        most: Steps between two quiet moments.
-    """
     chance = random.Random(seed)  # noqa: S311  # nothing secret
     program = [sys.executable, "-c", PROGRAM, os.fspath(path), str(seed)]
     with subprocess.Popen(program, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:

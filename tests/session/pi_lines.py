@@ -14,8 +14,6 @@ CURRENT = object()
 
 @dataclass
 class PiScript:
-    """A session file being written, entry by entry, each the child of the leaf unless told otherwise."""
-
     version: int | None = 3
     lines: list[dict[str, Any]] = field(default_factory=list)
     leaf: str | None = None

@@ -93,7 +93,6 @@ def log_of_requests(turns: int) -> list[Record]:
 
 
 def cline_history(turns: int) -> list[Record]:
-    """What Cline sends: tools called in XML, results as texts."""
     messages: list[Record] = [
         {
             "role": "user",
@@ -109,7 +108,6 @@ def cline_history(turns: int) -> list[Record]:
 
 
 def cline_shown(turns: int) -> list[Record]:
-    """What Cline shows, with the usage of each request."""
     shown: list[Record] = [{"ts": STARTED * 1000, "type": "say", "say": "text", "text": "go on"}]
     for turn in range(turns):
         about = {"request": "…", "tokensIn": 10 + turn, "tokensOut": 5, "cacheWrites": 3, "cacheReads": 20, "cost": 0.1}
@@ -131,7 +129,6 @@ def text(value: str) -> Record:
 
 
 def swe_run(turns: int) -> Record:
-    """A run of SWE-agent whose model writes commands between fences."""
     history: list[Record] = [
         {"role": "system", "content": "SETTING", "agent": "main", "message_type": "system_prompt"},
         {"role": "user", "content": "an example", "agent": "main", "is_demo": True},
@@ -147,7 +144,6 @@ def swe_run(turns: int) -> Record:
 
 
 def mini_run(turns: int) -> Record:
-    """A run of mini-swe-agent, version 2, whose responses are recorded."""
     messages: list[Record] = [{"role": "system", "content": "You run bash."}, {"role": "user", "content": "ISSUE"}]
     for turn in range(turns):
         usage = {"prompt_tokens": 50 + turn, "completion_tokens": 4, "prompt_tokens_details": {"cached_tokens": 30}}
@@ -196,7 +192,6 @@ def event(number: int, kind: str, source: str, **fields: Any) -> Record:
 
 
 def openhands_state(turns: int) -> Record:
-    """The state beside the events, with the tokens of every response."""
     usages = [
         {"response_id": f"r{turn}", "prompt_tokens": 90 + turn, "completion_tokens": 6, "cache_read_tokens": 50}
         for turn in range(turns)
@@ -206,7 +201,6 @@ def openhands_state(turns: int) -> Record:
 
 
 def openhands_0_history(turns: int) -> list[Record]:
-    """Events of OpenHands' version 0, with what the provider answered."""
     events: list[Record] = [
         {"id": 0, "source": "agent", "action": "system", "args": {"content": "You code.", "tools": []}},
         {"id": 1, "source": "user", "action": "message", "args": {"content": "go on"}},
@@ -227,7 +221,6 @@ def openhands_0_history(turns: int) -> list[Record]:
 
 
 def inspect_sample(turns: int, identifier: int | str = 1) -> Record:
-    """A sample of Inspect's with its events; long texts are kept once."""
     messages: list[Record] = [{"id": "u", "role": "user", "content": "attachment://asked"}]
     events: list[Record] = [{"event": "sample_init"}]
     for turn in range(turns):
@@ -279,7 +272,6 @@ def jsonl(records: list[Record]) -> bytes:
 
 
 def swe_attempts(turns: Sequence[int], *, best: int | None = None) -> Record:
-    """A run of SWE-agent that tries several times, each time so many steps; the chosen attempt stands in it again."""
     attempts = [{**swe_run(count), "replay_config": None} for count in turns]
     for number, attempt in enumerate(attempts):
         attempt["history"][2]["content"] = f"ISSUE, attempt {number}"

@@ -1,4 +1,4 @@
-"""What holds of every session, whatever its file was."""
+"""Invariants of every session, from any file."""
 
 from __future__ import annotations
 
@@ -16,7 +16,6 @@ if TYPE_CHECKING:
 
 
 def assert_sound(session: Session) -> None:
-    """Indices point where they should, every text is the one its block speaks of, and what is sent can be sent."""
     assert_indices_sound(session)
     for block in session.blocks:
         text = session.text(block)
@@ -46,7 +45,6 @@ def assert_indices_sound(session: Session) -> None:
 
 
 def assert_reads(known: Format, path: Path) -> None:
-    """The format's reader, and whichever format the content is taken for, reads a file or says why not."""
     with contextlib.suppress(SessionError):
         reader = known.reader(path)
         for _ in reader.load():

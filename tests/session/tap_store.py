@@ -1,4 +1,4 @@
-"""What claude-tap records, as lines, bundles and databases, and the same requests as an HTTP archive."""
+"""Recordings of claude-tap as lines, bundles and databases, and the same requests as an HTTP archive."""
 
 from __future__ import annotations
 
@@ -40,7 +40,6 @@ PRAGMA user_version = 4;
 """
 
 LEAST = 30
-"""Bytes from which a part is kept once; the program's own 512 would ask for long texts here."""
 
 
 def stamp(seconds: float) -> str:
@@ -48,7 +47,6 @@ def stamp(seconds: float) -> str:
 
 
 def record(body: Any, answer: Any, turn: int = 1, path: str = "/v1/messages?beta=true", **response: Any) -> Record:
-    """A record: a request's body and what was answered."""
     return {
         "timestamp": stamp(turn),
         "request_id": f"req_{turn}",
@@ -81,7 +79,6 @@ def records(turns: int, **asked: Any) -> list[Record]:
 
 
 def compact(whole: Record, keep: Callable[[str, Any], None]) -> Record:
-    """A record whose larger parts are kept elsewhere."""
     made = json.loads(json.dumps(whole))
     body = made["request"]["body"]
     refs: list[Record] = []
@@ -109,7 +106,6 @@ def compact(whole: Record, keep: Callable[[str, Any], None]) -> Record:
 
 
 def bundle(turns: int, **asked: Any) -> Record:
-    """What `claude-tap export` writes."""
     blobs: dict[str, Any] = {}
 
     def keep(name: str, value: Any) -> None:
@@ -123,7 +119,6 @@ def bundle(turns: int, **asked: Any) -> Record:
 def statements(
     made: list[Record], session: str = "s1", client: str = "claude", minute: int = 0, first: int = 1
 ) -> list[databases.Statement]:
-    """What writes a session's records, from the first on that is not there yet."""
     written: list[databases.Statement] = []
     if first == 1:
         about = {"id": session, "started_at": stamp(0), "updated_at": stamp(60 * minute), "date_key": "2026-01-01"}
@@ -170,7 +165,6 @@ def entry(body: Any, answer: str, second: float = 0, url: str = "https://secret-
 
 
 def packed(made: Record, *, in_pieces: bool = False) -> Record:
-    """An entry whose answer is in base64, or compressed and in pieces of it as Polly.js writes it."""
     content = made["response"]["content"]
     data = content["text"].encode()
     if in_pieces:
@@ -182,7 +176,6 @@ def packed(made: Record, *, in_pieces: bool = False) -> Record:
 
 
 def frame(payload: bytes, **headers: str) -> bytes:
-    """A frame of Amazon's event streams (botocore's `eventstream.py`); in names of headers `_` stands for `-`."""
     made = b""
     for name, value in headers.items():
         named, text = f":{name.replace('_', '-')}".encode(), value.encode()
@@ -201,14 +194,12 @@ def chunk(event: Record) -> bytes:
 
 
 def framed(made: Record, frames: bytes) -> Record:
-    """An entry whose answer came in frames, which archives keep in base64."""
     content = {"mimeType": "application/vnd.amazon.eventstream", "encoding": "base64"}
     content["text"] = base64.b64encode(frames).decode()
     return {**made, "response": {**made["response"], "content": content}}
 
 
 def google_body(*contents: tuple[str, list[Record]], **config: Any) -> Record:
-    """What Google's API is asked (gemini-cli's `code_assist/converter.ts`)."""
     made: Record = {"contents": [{"role": role, "parts": parts} for role, parts in contents]}
     declared = [{"name": "read_file", "parametersJsonSchema": {"type": "object"}}]
     if config:

@@ -1,4 +1,4 @@
-"""Whatever a path holds: one clear line, or a session with visible diagnostics. Nothing raises anything else."""
+"""Every path gives either one clear error line or a session with visible diagnostics."""
 
 from __future__ import annotations
 

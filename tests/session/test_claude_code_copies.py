@@ -1,4 +1,4 @@
-"""What was copied from another session, which branch a conversation is in, and where a renamed file's folder is."""
+"""Records copied from another session, branches of a conversation, and the folder of a renamed file."""
 
 from __future__ import annotations
 

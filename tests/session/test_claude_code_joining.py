@@ -1,4 +1,4 @@
-"""How lines become messages, calls and contexts."""
+"""Joining of lines into messages, calls and contexts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What claude-tap records: parts that are kept once, three containers, and several APIs in one session."""
+"""Recordings of claude-tap: deduplicated parts, three containers, and several APIs in one session."""
 
 from __future__ import annotations
 
@@ -51,7 +51,6 @@ def opened(path: Path) -> Session:
 
 
 def written(value: Any) -> str:
-    """As the program writes JSON, whose spaces count as tokens of tools."""
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
 
 
@@ -255,7 +254,6 @@ FOUND: Record = {"functionResponse": {"id": "c1", "name": "read_file", "response
 COUNTS = {"promptTokenCount": 900, "cachedContentTokenCount": 400, "candidatesTokenCount": 20}
 
 PUT_TOGETHER = {"content": [{"type": "text", "text": "mirrored"}], "usage": {"input_tokens": 900, "output_tokens": 26}}
-"""What claude-tap adds to an answer of Google's (`sse.py`)."""
 
 
 def gemini_records(*, wraps: bool = False) -> list[Record]:

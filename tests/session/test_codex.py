@@ -1,4 +1,4 @@
-"""How the lines of a Codex rollout become messages, calls and contexts."""
+"""Conversion of Codex rollout lines into messages, calls and contexts."""
 
 from __future__ import annotations
 

@@ -56,7 +56,6 @@ def items(lines: Items) -> Items:
 
 
 def reports(lines: Items) -> Items:
-    """What `token_count` events report of calls, each call once."""
     events = [line["payload"] for line in lines if line["type"] == "event_msg"]
     infos = [event["info"] for event in events if event["type"] == "token_count" and event["info"]]
     changed = [info for info, before in zip(infos, [{}, *infos], strict=False) if info != before]
@@ -172,7 +171,7 @@ def test_usage_adds_up_to_the_total_that_codex_kept_itself(session: Session, lin
 def test_every_call_has_the_report_that_fits_its_response(session: Session, lines: Items) -> None:
     prompts = [info["last_token_usage"]["input_tokens"] for info in reports(lines)]
     assert [call.usage.prompt for call in session.calls if call.usage] == prompts
-    # No token is of more than a dozen characters on average, so that a report of another response would stand out.
+    # No token has more than a dozen characters on average, so usage of another response would be visible.
     for call in session.calls:
         blocks = session.messages[call.response].blocks
         visible = sum(block.characters for block in blocks if block.kind is not BlockKind.THINKING)

@@ -1,4 +1,4 @@
-"""What `codex exec --json` prints, read as a session."""
+"""Output of `codex exec --json`, read as a session."""
 
 from __future__ import annotations
 

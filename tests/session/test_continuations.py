@@ -30,7 +30,6 @@ def copied(step: Record) -> Record:
 
 
 def write(folder: Path, count: int) -> Path:
-    """A trajectory in so many files, each of two turns behind what it copied, the summary among it."""
     turns = run_files.trajectory(2)["steps"]
     for number in range(count):
         document = run_files.trajectory(0)

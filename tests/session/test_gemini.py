@@ -370,7 +370,6 @@ def test_an_old_document_and_the_log_it_becomes_say_the_same(tmp_path: Path) -> 
 
 
 def replayed(lines: list[Record]) -> list[Record]:
-    """The records of a conversation, worked out the way the program loads them."""
     live: dict[str, Record] = {}
     for line in lines:
         if "$rewindTo" in line:
@@ -385,7 +384,6 @@ def replayed(lines: list[Record]) -> list[Record]:
 
 
 def said(lines: list[Record]) -> list[str]:
-    """What is sent of these records, in order."""
     sent = []
     for record in replayed(lines):
         if record["type"] == "info":

@@ -287,7 +287,6 @@ def test_files_are_told_by_their_content(tmp_path: Path) -> None:
 
 
 def story(count: int) -> list[tuple[GooseScript, bool]]:
-    """A conversation at every step, and whether it was written anew to get there."""
     script, told = GooseScript(), []
     for number in range(count):
         if number % 11 == 7:

@@ -1,4 +1,4 @@
-"""Grok Build's sessions: messages in one file, what they were billed for in another."""
+"""Grok Build's sessions: messages in one file, billing in another."""
 
 from __future__ import annotations
 
@@ -223,7 +223,6 @@ def test_the_session_it_was_forked_from_is_beside_it(tmp_path: Path) -> None:
 
 
 def older(calls: Sequence[str], *, first: int = 100) -> GrokScript:
-    """A session of a version that tells nothing of its responses; each makes a call, or none where its id is empty."""
     script = GrokScript()
     script.user("go", prompt_index=0)
     for number, call in enumerate(calls):

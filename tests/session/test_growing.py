@@ -1,4 +1,4 @@
-"""What may happen to a session of any format while it is followed: nothing is lost or doubled, and loss is said."""
+"""Events while a session of any format is followed: nothing is lost or doubled, and losses are reported."""
 
 from __future__ import annotations
 
@@ -33,7 +33,6 @@ TABLE_OF = {
     "claude-tap": "records",
     "copilot-traces": "spans",
 }
-"""Where a database has its messages, if not in a table of that name."""
 
 
 @pytest.fixture(params=GROWING)
@@ -179,7 +178,7 @@ def open_folder() -> Iterator[Path]:
 def test_one_that_may_not_be_read_for_a_while_keeps_its_view(open_folder: Path, known: Growing) -> None:
     path = open_folder / known.name
     known.write(path, 4)
-    open_session(path)  # whatever has to be imported for it is imported by one who may
+    open_session(path)  # run all imports outside the restricted process
     with as_nobody():
         follower = Follower(path)
         before = follower.session
@@ -193,7 +192,8 @@ def test_one_that_may_not_be_read_for_a_while_keeps_its_view(open_folder: Path, 
             with pytest.raises(PermissionError):
                 path.open("rb").close()
         follower.poll()
-        # What is appended to a file that is open is read all the same.
+        # which shows only the newest
+        # Appends to an open file are read all the same.
         if known.format != "transcripts":  # of which the newest is shown
             assert follower.session.messages[: len(before.messages)] == before.messages
         assert follower.notice == ""

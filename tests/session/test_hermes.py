@@ -302,7 +302,6 @@ def test_a_followed_conversation_goes_on_in_the_session_it_was_handed_to(tmp_pat
 
 
 def story(number: int) -> list[list[Statement]]:
-    """What an agent commits, one transaction after the other."""
     store = HermesStore()
     told: list[list[Statement]] = []
     session, live = "s0", 0

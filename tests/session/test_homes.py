@@ -1,4 +1,4 @@
-"""Where agents keep their sessions, and the variables by which people move them."""
+"""Session folders of agents, and the environment variables that move them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Parts of JSON texts and where they stand, in texts that are not quite JSON too."""
+"""Nodes of JSON texts and their offsets, also in invalid JSON."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A file read as it grows gives the session that reading it at once gives, wherever it is cut, whatever goes wrong."""
+"""Reading a growing file gives the same session as reading it at once, for every split and every error."""
 
 from __future__ import annotations
 

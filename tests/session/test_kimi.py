@@ -1,4 +1,4 @@
-"""Sessions of Kimi Code and Kimi CLI: steps told part by part, usage told twice, compactions, what was taken back."""
+"""Sessions of Kimi Code and Kimi CLI: partial steps, duplicate usage, compactions, undone turns."""
 
 from __future__ import annotations
 
@@ -394,7 +394,6 @@ def test_cli_subagents_are_conversations_of_their_own(tmp_path: Path) -> None:
 
 
 def cli_session(folder: Path, script: KimiCliScript, **subagents: KimiCliScript) -> Path:
-    """The file of a session whose subagents of these ids have files of their own."""
     for name, lines in subagents.items():
         (folder / "subagents" / name).mkdir(parents=True)
         (folder / "subagents" / name / "wire.jsonl").write_bytes(jsonl(lines.lines))

@@ -1,4 +1,4 @@
-"""OpenCode's sessions while another process writes them, and when they hold what they should not."""
+"""OpenCode's sessions while another process writes them, and with unexpected content."""
 
 from __future__ import annotations
 
@@ -52,7 +52,6 @@ DELETED = {"msg": "DELETE FROM message WHERE id = ?", "prt": "DELETE FROM part W
 
 
 def states(chance: random.Random, count: int) -> list[Store]:
-    """A session as it stands after each of its steps: messages come, grow, run tools, are cleared and taken back."""
     store = Store()
     store.prompt("go")
     found = []
@@ -104,7 +103,6 @@ def _step(store: Store, number: int, chance: random.Random) -> None:
 
 
 def statements(store: Store, before: Store | None = None) -> list[tuple[str, tuple[Any, ...]]]:
-    """What brings a database from one state to another, rows that are gone included."""
     rows, old = store.rows(), before.rows() if before is not None else []
     known = {(statement, values[0]): values[-1] for statement, values in old[1:]}
     new = [row for row in rows[1:] if known.get((row[0], row[1][0])) != row[1][-1]]
@@ -256,7 +254,7 @@ def test_whatever_an_export_holds_it_is_read_or_refused(
     path.write_bytes(content)
     try:
         reader = opencode.OpenCodeFormat().reader(path)
-    except Exception as error:  # noqa: BLE001  # any but the one that says why would be a bug
+    except Exception as error:  # noqa: BLE001  # any error without an explanation is a bug
         assert type(error).__name__ == "SessionError"  # noqa: PT017
         return
     for _ in reader.load():

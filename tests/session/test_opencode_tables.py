@@ -1,4 +1,4 @@
-"""A database as the project's migrations make it, held to what its own SQL says of the same rows."""
+"""A database created by the project's migrations, compared with results of its SQL."""
 
 from __future__ import annotations
 

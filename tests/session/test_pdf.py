@@ -1,4 +1,4 @@
-"""Pages of a PDF, however it keeps its page tree; and how they and the detail of images get into what is read."""
+"""PDF page counts for every page tree, and their use with the detail level of images."""
 
 from __future__ import annotations
 
@@ -27,7 +27,6 @@ HEAD, TAIL = b"%PDF-1.7\n%\xe2\xe3\xcf\xd3\n", b"\ntrailer << /Root 1 0 R >>\n%%
 
 
 def tree(pages: int) -> bytes:
-    """A page tree as most programs write it: a root with two nodes, and a font among what pages have in common."""
     kids = b" ".join(b"%d 0 R" % (10 + at) for at in range(pages))
     resources = b"/Resources << /Font << /F1 << /Type /Font /Count 99 >> >> >>"
     half = pages // 2
@@ -42,7 +41,6 @@ def tree(pages: int) -> bytes:
 
 
 def packed(text: bytes) -> bytes:
-    """The same in a stream of objects."""
     data = zlib.compress(text)
     return b"9 0 obj << /Type /ObjStm /N 4 /Filter /FlateDecode /Length %d >> stream\r\n%b\nendstream" % (
         len(data),

@@ -1,4 +1,4 @@
-"""Sessions of pi and its relatives: the tree, what is sent, and real files counted with nothing but the json module."""
+"""Sessions of pi and its relatives: the tree, the prompt, and real files counted with only the json module."""
 
 from __future__ import annotations
 
@@ -509,7 +509,7 @@ def test_an_agent_that_writes_at_random_moments_is_followed(tmp_path: Path) -> N
     path.write_bytes(b"".join(lines[:2]))
     follower = Follower(path)
     steps = [append(line) for line in lines[2:]]
-    # An old file is written anew in the current form once, when its session is taken up again.
+    # An old file is rewritten in the current form once, when its session is resumed.
     steps.insert(30, rewrite(b"".join(line.replace(b'"first"', b'"once"') for line in lines[:32])))
     for _ in quiet_moments(path, steps, follower.poll, seed=3):
         follower.poll()

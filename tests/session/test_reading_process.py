@@ -1,4 +1,4 @@
-"""A session read by another process is the session read here, and is followed like one, whatever becomes of either."""
+"""A session read by a subprocess equals one read in process, and can be followed even if either one dies."""
 
 from __future__ import annotations
 

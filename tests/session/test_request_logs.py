@@ -1,4 +1,4 @@
-"""Logs of requests: conversations out of requests that repeat them, streams, compactions, and small calls beside."""
+"""Request logs: conversations rebuilt from repeated requests, streams, compactions, and small side calls."""
 
 from __future__ import annotations
 
@@ -255,7 +255,6 @@ def test_what_was_thought_in_a_stream_is_there_once_by_whichever_name_it_goes(
 
 
 def test_calls_that_a_stream_has_at_one_index_are_told_apart_by_their_ids(tmp_path: Path) -> None:
-    """As Google's chat completions send them."""
     pieces: list[dict[str, Any]] = [
         {"index": 0, "id": "a", "function": {"name": "ls", "arguments": "{}"}},
         {"index": 0, "id": "b", "function": {"name": "read", "arguments": '{"path":'}},
@@ -405,7 +404,7 @@ def test_marks_stand_where_they_did_though_reasoning_is_not_sent_again(tmp_path:
     asked = {"role": "user", "content": "go on"}
     again = [asked, {"role": "assistant", "content": [{**said, **MARK}]}, {"role": "user", "content": "more"}]
     session = opened([exchange([asked], first), exchange(again, stream("m1", "two", 3))], tmp_path)
-    # Tools, system text, a question, reasoning, and what was said.
+    # Tools, system text, a question, reasoning, and the answer.
     assert marks(session)[1] == [(5, "")]
 
 

@@ -74,7 +74,6 @@ class Running:
 
 
 def beside(log: Path, home: Path) -> Path:
-    """Where Inspect puts the database of a log: by the hash of the folder's address, under the log's name."""
     folder = hashlib.sha256(f"file://{log.parent}".encode()).hexdigest()
     return home / "inspect_ai" / "samplebuffer" / folder / f"{log.name}.4711.db"
 

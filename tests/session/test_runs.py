@@ -1,4 +1,4 @@
-"""What harnesses and evaluations write, made from the description of each form: what is read, and what breaks it."""
+"""Files of harnesses and evaluations, generated from the description of each format: content and errors."""
 
 from __future__ import annotations
 

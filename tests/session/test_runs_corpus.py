@@ -34,7 +34,6 @@ FORMATS = {
     "pi": "pi",
     "swe-agent": "swe-agent",
 }
-"""The format of what is in each folder of real files."""
 
 OTHERWISE = {"tau-bench-few-shot.jsonl": "transcripts"}
 
@@ -135,7 +134,7 @@ def test_a_folder_of_openhands_agrees_with_a_plain_count(corpus: Path) -> None:
     assert len(session.calls) == len({event["llm_response_id"] for event in events if event["kind"] == "ActionEvent"})
     stats = json.loads((path / "base_state.json").read_bytes())["stats"]["service_to_metrics"]["default"]
     sums = stats["accumulated_token_usage"]
-    # This prompt leaves out what was written to the cache: what is read is what was read and written a call before.
+    # This prompt leaves out cache writes: its reads are the reads plus the writes of the previous call.
     assert sums["prompt_tokens"] < sums["cache_read_tokens"] + sums["cache_write_tokens"]
     prompt = sums["prompt_tokens"] + sums["cache_write_tokens"]
     assert usage(session) == (prompt, sums["cache_read_tokens"], sums["completion_tokens"])
@@ -258,7 +257,7 @@ def test_results_of_openhands_version_0_answer_the_action_before_them(corpus: Pa
         instance = json.loads(line)
         session, _ = opened(path.with_name(f"{path.name}#issue-{instance['issue']['number']}"))
         pairs = iter(paired(session))
-        # Events of this early version have neither ids nor causes: what was observed repeats what was done.
+        # Events of this early version have no ids and no causes: observations repeat the actions.
         for before, event in itertools.pairwise(instance["history"]):
             if "observation" in event:
                 tool, asked, said = next(pairs)
@@ -301,7 +300,7 @@ def test_results_of_swe_agent_and_mini_are_what_follows_their_calls(corpus: Path
     (path,) = (corpus / "mini-swe-agent").iterdir()
     messages = json.loads(path.read_bytes())
     session, _ = opened(path)
-    # What a command printed is the user's message right behind the answer with the command.
+    # Command output is the user message right after the answer with the command.
     for before, after, (_, call, text) in zip(messages[2::2], messages[3::2], paired(session), strict=True):
         command = before["content"].split("```")[1].partition("\n")[2].strip()
         assert json.loads(call)["command"].strip() == command

@@ -1,4 +1,4 @@
-"""What harnesses and evaluations write is followed while another process writes it, at moments of its choosing."""
+"""Files of harnesses and evaluations, followed while another process writes them at its own pace."""
 
 from __future__ import annotations
 
@@ -61,7 +61,6 @@ def test_files_that_are_added_to_a_folder_are_followed(tmp_path: Path, name: str
 
 
 def states(count: int) -> list[dict[str, object]]:
-    """The state is written anew beside every event, one time before the usage is known."""
     return [new_file("base_state.json", encoded(run_files.openhands_state(number // 4 + 1))) for number in range(count)]
 
 

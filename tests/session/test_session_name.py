@@ -1,4 +1,4 @@
-"""What a session is called: one name for it on the screen, in lists and in reports."""
+"""Name of a session: the same on the screen, in lists and in reports."""
 
 from __future__ import annotations
 

@@ -46,8 +46,6 @@ def test_states_are_equal_where_their_entries_are(one, other):
 
 
 class Changes(RuleBasedStateMachine):
-    """Whatever is done to a list, the states it gave out stay what they were, and say truly what they share."""
-
     def __init__(self) -> None:
         super().__init__()
         self.list, self.like = SnapshotList(), []

@@ -1,4 +1,4 @@
-"""A file is told and read by its content, however it begins and whatever it is called."""
+"""Formats are detected from file content, independent of the file's start and name."""
 
 from __future__ import annotations
 
@@ -83,7 +83,6 @@ def said(session: Session) -> list[Any]:
 
 
 def in_every_form(folder: Path, forms: dict[str, str]) -> dict[str, Session]:
-    """The sessions in texts that say the same, by the names of their files."""
     sessions = {}
     for file, text in forms.items():
         (folder / file).write_bytes(text.encode())
@@ -220,7 +219,6 @@ FILES_OF_LINES: dict[str, tuple[str, Callable[[], list[bytes]]]] = {
 
 
 def spoken(session: Session) -> list[tuple[str, list[str]]]:
-    """What was said, called and returned, whatever else the file holds."""
     return [
         (message.role.value, [session.text(block) for block in message.blocks])
         for message in session.messages

@@ -1,4 +1,4 @@
-"""Sessions out of OpenTelemetry's spans: told in many ways, counted once."""
+"""Sessions from OpenTelemetry spans: reported in many ways, counted once."""
 
 from __future__ import annotations
 

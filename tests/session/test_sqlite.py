@@ -1,4 +1,4 @@
-"""Databases of other programs: read as they stand, with nothing left behind."""
+"""Databases of other programs: read without locks and without leftover files."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ def test_every_commit_is_another_state_and_reading_is_none(path: Path) -> None:
     with closing(writer(path)) as connection:
         states = [database.state()]
         for number in range(50):
-            # Checkpoints make the log begin anew, so that its size says nothing.
+            # Checkpoints restart the log, so its size means nothing.
             if number % 7 == 0:
                 connection.execute("PRAGMA wal_checkpoint(RESTART)")
             connection.execute("UPDATE thing SET name = ?", (str(number % 10),))

@@ -1,4 +1,4 @@
-"""Runs of SWE-agent that try several times: every attempt is a session of its own, with the model that made it."""
+"""Runs of SWE-agent with several attempts: every attempt is a separate session, with its model."""
 
 from __future__ import annotations
 
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
 
 
 def configured(*models: str, **more: Any) -> str:
-    """What SWE-agent writes beside a trajectory for agents with these models: YAML of the text of a JSON document."""
     agents = [{"name": "main", "model": {"name": model}, "templates": more} for model in models]
     document = json.dumps({"agent": {"type": "retry", "agent_configs": agents}}, ensure_ascii=False)
     return "'" + document.replace("'", "''").replace(": ", ":\n  ") + "'\n"

@@ -1,4 +1,4 @@
-"""VS Code's chats: operations that change what was said before, rounds, summaries, retries."""
+"""VS Code's chats: operations that change earlier records, rounds, summaries, retries."""
 
 from __future__ import annotations
 
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
 
 
 def opened(tmp_path: Path, script: ChatScript) -> Session:
-    """The session of a log, which is that of the chat as it stands unless something was taken back."""
     path = tmp_path / "s1.jsonl"
     path.write_bytes(jsonl(script.lines))
     session = open_session(path)

@@ -1,4 +1,4 @@
-"""Where events can be had, and where files have to be looked at instead."""
+"""File events, and polling where they are unavailable."""
 
 from __future__ import annotations
 

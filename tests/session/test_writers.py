@@ -1,6 +1,6 @@
-"""Every format is followed while another process writes it, at moments of its choosing.
+"""Every format is followed while another process writes it at its own pace.
 
-Formats whose agents do more than grow (take back, branch, compact, update rows) have such tests of their own, too.
+Formats whose agents also take back, branch, compact or update rows have separate tests of this, too.
 """
 
 from __future__ import annotations
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 TURNS = 10
 
 WRITTEN = [name for name, known in GROWING.items() if known.family != "database"]
-"""Databases are written by tests of their own: what their agents do is no mere growth."""
 
 
 @pytest.mark.parametrize("name", WRITTEN)
@@ -41,7 +40,6 @@ def test_what_another_process_writes_is_followed(tmp_path: Path, name: str) -> N
 
 
 def steps_of(known: Growing, source: Path) -> list[dict[str, Any]]:
-    """What an agent does to come from one turn to ten: files one by one, lines in pieces, documents whole."""
     known.write(source, 1)
     before = contents(source)
     steps = []

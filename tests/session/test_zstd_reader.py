@@ -1,4 +1,4 @@
-"""Rollouts that Codex has packed: opened like any other, with nothing written beside them."""
+"""Rollouts that Codex has compressed: opened like any other, without extra files."""
 
 from __future__ import annotations
 

@@ -51,7 +51,6 @@ COLUMN_OF = {
 
 
 def cut(text: str, most: int = 64_000) -> str:
-    """A value as it is kept: its end left out where it is long."""
     note = f"...[truncated, original {len(text)} chars]"
     return text if len(text) <= most else text[: most - len(note)] + note
 
@@ -119,12 +118,10 @@ def called(text: str, identifier: str) -> Record:
 
 
 def found(identifier: str, text: str) -> Record:
-    """A result in a prompt, as Copilot tells it: a message of its own, in text."""
     return {"role": "tool", "parts": [{"type": "tool_call_response", "id": identifier, "content": text}]}
 
 
 def conversation(turns: int, most: int = 64_000) -> list[databases.Statement]:
-    """So many requests, each with the call of a tool, whose prompts are kept up to so many characters."""
     messages = [said("You help.", "system"), said("go")]
     made: list[databases.Statement] = []
     for turn in range(turns):

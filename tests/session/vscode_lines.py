@@ -1,4 +1,4 @@
-"""Chats as VS Code writes them: a log of operations, or the chat as it stands."""
+"""Chats as VS Code writes them: a log of operations, or the current chat."""
 
 from __future__ import annotations
 
@@ -12,12 +12,10 @@ START = 1_772_359_200_000
 
 
 def result(*texts: str) -> Record:
-    """A tool's result as it is kept in metadata."""
     return {"$mid": 20, "content": [{"$mid": 21, "value": text} for text in texts]}
 
 
 def rendered(*lines: str) -> Record:
-    """A result whose text was written as a part of a prompt."""
     texts = [
         {"type": 2, "priority": 1, "text": line, "lineBreakBefore": number > 0} for number, line in enumerate(lines)
     ]
@@ -49,8 +47,6 @@ def invocation(identifier: str, message: str = "Read a.py") -> Record:
 
 
 class ChatScript:
-    """Writes a chat operation by operation, and keeps what it comes to."""
-
     def __init__(self) -> None:
         self.chat: Record = {
             "version": 3,
@@ -129,7 +125,6 @@ class ChatScript:
 
 
 def chat(turns: int) -> ChatScript:
-    """A chat of so many calls, two a request: of what is shown first, and then of what was sent."""
     script = ChatScript()
     for number in range(0, turns, 2):
         place = script.ask(f"question {number}")

@@ -1,4 +1,4 @@
-"""Small sessions made in memory, and what a strategy sends of them, for tests of single strategies."""
+"""Small in-memory sessions and the messages a strategy sends for them, for tests of single strategies."""
 
 import hashlib
 import json
@@ -39,7 +39,6 @@ def content(written: Any) -> str:
 
 
 def matches(text: str, expected: Any) -> bool:
-    """Whether a text is what a vector says: itself, or its length, digest and ends."""
     if isinstance(expected, str):
         return text == expected
     digest = hashlib.sha256(text.encode()).hexdigest()[:16]
@@ -49,8 +48,6 @@ def matches(text: str, expected: Any) -> bool:
 
 @dataclass
 class Texts:
-    """Texts kept in memory, found by where a block says it is."""
-
     kept: list[str] = field(default_factory=list)
 
     def add(self, text: str) -> Origin:
@@ -136,8 +133,6 @@ def session_of(entries: Sequence[dict[str, Any]], *, grouped: bool = False, call
 
 @dataclass
 class Source:
-    """What an operation may ask about its block."""
-
     session: Session
     block: Block
 
@@ -222,7 +217,6 @@ class ObviousMoment:
 def decisions_by_call(
     history: History, strategy: SequentialStrategy, measured: dict[int, int] | None = None
 ) -> Iterator[dict[int, Decision]]:
-    """What a sequential strategy has decided at every call, given what the provider measured where that is told."""
     run = strategy.start(history)
     decided: dict[int, Decision] = {}
     seen: set[int] = set()
@@ -246,8 +240,6 @@ def decisions_by_call(
 
 
 class Sent:
-    """What one strategy sends at every call, worked out the slow and obvious way."""
-
     def __init__(self, session: Session, strategy: Strategy, *, history: History | None = None, **moment: Any) -> None:
         self.session = session
         self.history = History.of(session) if history is None else history
@@ -292,7 +284,6 @@ class Sent:
 
 
 def blocks_of_entries(entries: Iterable[dict[str, Any]]) -> dict[int, int]:
-    """For each entry that has a text of its own, the index of that text's block."""
     found, index = {}, 0
     for position, entry in enumerate(entries):
         if entry["role"] == "assistant":

@@ -1,4 +1,4 @@
-"""Conversations of texts, names, arguments and identifiers nobody expects."""
+"""Conversations of unexpected texts, names, arguments and identifiers."""
 
 import json
 from typing import Any
@@ -34,7 +34,6 @@ ARGUMENTS = some.sampled_from(("{}", "", "null", "[]", "{", '{"path": "a"}', '{"
 
 @some.composite
 def lists(draw):
-    """Lists in OpenAI's form: steps of calls and results, of which some are nobody's or share an identifier."""
     messages = [{"role": "user", "content": draw(TEXTS)}]
     for step in range(draw(some.integers(0, 5))):
         names = draw(some.lists(some.sampled_from(("bash", "read_file", "", "mcp__x__y", "question")), max_size=2))

@@ -1,4 +1,4 @@
-"""Microsoft's agent framework worked out the slow way: every size is that of JSON written anew at every call."""
+"""Slow reference of Microsoft's agent framework: JSON is serialized at every call to measure sizes."""
 
 from __future__ import annotations
 
@@ -29,14 +29,6 @@ class PlainGroup:
 
 @dataclass
 class PlainFramework:
-    """One conversation.
-
-    Attributes:
-        session: The session, of one context.
-        texts: What is sent of a block where that is not its own text.
-        groups: Its groups, those left out included, in the order they would be sent.
-    """
-
     session: Session
     texts: dict[int, str]
     groups: list[PlainGroup] = field(default_factory=list)
@@ -89,7 +81,6 @@ class PlainFramework:
         return sum((len(group.messages) if group.listing is None else 1) for group in self.groups if group.is_sent)
 
     def take(self, number: int) -> None:
-        """A recorded message arrives: its results are one message, and what is no result is another."""
         session = self.session
         first = sum(len(message.blocks) for message in session.messages[:number])
         blocks = list(range(first, first + len(session.messages[number].blocks)))
@@ -150,7 +141,7 @@ class PlainFramework:
     def join(self, group: PlainGroup, messages: list[tuple[str, str, list[int]]]) -> None:
         if group.kind == "tool_call" and not group.is_open:
             if not group.is_sent:
-                # What comes back into the conversation comes back at its beginning.
+                # Restored groups are inserted at the beginning of the conversation.
                 self.groups.remove(group)
                 self.groups.insert(0, group)
             group.is_sent, group.listing = True, None
@@ -212,7 +203,6 @@ class PlainFramework:
                 sent[0].is_sent = False
 
     def sent(self) -> dict[int, str]:
-        """What is sent of every block so far; `GONE` for nothing."""
         found: dict[int, str] = {}
         for group in self.groups:
             for at in group.blocks:

@@ -1,4 +1,4 @@
-"""Message lists in the APIs' forms, made of entries as the vectors write them, and what is found in them again."""
+"""Message lists in the APIs' forms, built from the vectors' entries, and the reverse lookup."""
 
 import json
 from collections.abc import Sequence

@@ -19,14 +19,12 @@ def plan_of(name: str, **values: Any) -> Plan:
 
 
 def replayed(given: Sequence[Entry], plan: Plan) -> list[Entry]:
-    """What is sent next; replaying every call and applying the plan once to the list come to the same."""
     sent = compact(given, plan)
     assert apply_once(given, plan) == sent
     return sent
 
 
 def assert_changed(vector: Vector, sent: Sequence[Entry]) -> None:
-    """Exactly the results the vector names changed, each to what it says."""
     positions = [at for at, entry in enumerate(vector["input"]) if entry["role"] == "tool"]
     expected = {int(at): text for at, text in vector["expected"]["changed"].items()}
     assert expected.keys() <= set(positions)
@@ -35,6 +33,5 @@ def assert_changed(vector: Vector, sent: Sequence[Entry]) -> None:
 
 
 def changed(before: Sequence[Entry], after: Sequence[Entry]) -> dict[str, Any]:
-    """Per index, the new content of every message whose content changed; the lists have one length."""
     pairs = enumerate(zip(before, after, strict=True))
     return {str(at): new["content"] for at, (old, new) in pairs if old["content"] != new["content"]}

@@ -1,4 +1,4 @@
-"""The agent framework's strategies keep sums and queues; they send what working everything out anew sends."""
+"""Agent framework strategies with incremental sums and queues match a full recomputation."""
 
 import pytest
 from hypothesis import given, settings
@@ -23,7 +23,6 @@ WORDS = some.text('ab \n"é', max_size=12)
 
 @some.composite
 def conversations(draw):
-    """Calls whose results come at once, late, twice or never, with reasoning and questions in between."""
     builder = SessionBuilder()
     for turn in range(draw(some.integers(1, 9))):
         what = draw(some.sampled_from(("ask", "think", "say", "call", "call", "answer", "answer")))

@@ -1,4 +1,4 @@
-"""What single strategies of agents do at their limits and over time."""
+"""Behavior of single agent strategies at their limits and over time."""
 
 import json
 
@@ -163,7 +163,6 @@ class TestOpenCode:
 
     @pytest.mark.parametrize(("count", "before", "after"), [(9, 0, 0), (10, 0, 3), (12, 3, 3), (13, 3, 6)])
     def test_pruning_shows_when_the_next_question_is_asked(self, count, before, after):
-        """Of 8,000 tokens a turn, those of the newest two and five more are spared; three others are over 20,000."""
         entries = turns(count, size=32_000)
         assert sum(cleared(compact(openai_list(entries), "opencode-prune"))) == before
         entries.append({"role": "user", "content": "next"})

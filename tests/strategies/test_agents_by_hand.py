@@ -36,7 +36,6 @@ def conversations(draw):
 
 
 def prompts(entries):
-    """How long the list was at every call: an assistant's entry answers all that is before it."""
     answered = [at for at, entry in enumerate(entries) if entry["role"] == "assistant"]
     return answered if entries[-1]["role"] == "assistant" else [*answered, len(entries)]
 
@@ -95,7 +94,6 @@ def gemini_preview(entry):
 
 
 def gemini_loop(messages, texts, protect, minimum):
-    """Gemini CLI's loop over the history before a request, whose last message is the request."""
     protected, reached, prunable = 0, False, []
     for message in reversed(messages[:-1]):
         for entry in reversed(message):

@@ -1,4 +1,4 @@
-"""Strategies of agents on texts nobody expects, at insertion, and on long sessions."""
+"""Agent strategies on unexpected texts, at insertion, and on long sessions."""
 
 import pytest
 from hypothesis import given, settings

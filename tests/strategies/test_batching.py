@@ -67,8 +67,6 @@ def test_batching_worked_out_at_once_equals_batching_call_by_call(data):
 
 
 class _Walked:
-    """The same decisions through the call-by-call route."""
-
     name = "walked"
     title = summary = source = ""
     parameters: tuple[Parameter, ...] = ()
@@ -121,7 +119,7 @@ def test_a_gate_opens_only_for_a_large_enough_share_of_the_prompt(data):
         if call < history.call_count and not begins:
             kind = reclaimed if call > history.enters[found.block[row]] else arriving
             kind[call] = kind.get(call, 0) + int(found.previous_tokens[row] - found.tokens[row])
-    # What is left, and what was cut at this call, were the prompt as it stood before.
+    # The remaining tokens plus the tokens cut at this call equal the earlier prompt.
     left = outcome.ledger.prompt_tokens
     assert all(
         tokens * 100 >= share * (int(left[call]) + tokens + arriving.get(call, 0)) - 100
@@ -137,7 +135,7 @@ def test_with_an_idle_gate_a_warm_cache_is_never_broken(data):
     outcome = replay(inputs_of(session), Plan((PlanEntry(ToldBatched(orders, batch_idle=300)),)))
     previous = outcome.inputs.layout.previous_call
     for call, first in enumerate(outcome.ledger.first_changed.tolist()):
-        # Where the agent compacted, what was held back goes with it: no call stands before this one.
+        # A compaction by the agent discards pending cuts: no call precedes this one.
         if first >= 0 and previous[call] >= 0:
             assert session.calls[call].time - session.calls[int(previous[call])].time >= 300
 

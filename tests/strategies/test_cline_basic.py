@@ -1,7 +1,7 @@
-"""Cline's compaction without a model against what its own code returned, and by hand.
+"""Cline's compaction without a model, compared with the output of its code, and by hand.
 
-`cline_basic.json` holds lists made up for these tests and what `runBasicCompaction` of cline/cline at 21cb8d2525 made
-of them, once or before every request, with `createTokenEstimator` given role and content alone.
+`cline_basic.json` holds generated lists and the output of `runBasicCompaction` of cline/cline at 21cb8d2525 for them,
+once or before every request, with `createTokenEstimator` given only role and content.
 """
 
 from __future__ import annotations
@@ -29,7 +29,6 @@ LARGE = 2_500
 
 
 def parts(messages: list[Entry]) -> list[tuple[str, Entry]]:
-    """Every part with its role: a notice is a part of the question before it there, and a message of its own here."""
     found: list[tuple[str, Entry]] = []
     for message in messages:
         content = message["content"]

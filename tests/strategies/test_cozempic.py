@@ -34,7 +34,7 @@ def test_results_in_one_record_are_aged_only_if_together_they_get_shorter():
         messages = anthropic_list([*entries, *turns(40)])
         return changed(messages, compact(messages, "cozempic-age"))
 
-    # The line that stands for the shorter result is longer than it.
+    # The replacement line of the shorter result is longer than the result.
     assert sizes(100) == {}
     assert sizes(100, 110) == {}
     assert [len(part["content"]) < 150 for part in sizes(100, 2_000)["1"]] == [True, True]

@@ -13,7 +13,6 @@ from tests.strategies.plain_lists import openai_list
 
 
 def event_log(letters):
-    """The vectors' event logs: m a message, o a command's output, b what the browser showed. Each is one message."""
     entries = []
     for at, letter in enumerate(letters):
         if letter == "m":
@@ -53,7 +52,7 @@ def test_as_many_recent_events_as_first_ones_keep_everything_as_in_openhands(max
 
 def test_a_call_goes_with_its_forgotten_observation_and_the_other_way_round():
     sent = Sent(session_of(steps(4)), RecentEvents(keep_first=2, max_events=5))
-    # Of the first step the call would stay, of the third the result; neither says anything without the other.
+    # The first step would leave only its call, the third only its result; both are useless alone.
     gone = {index for index in sent.changed() if sent.rendition(index).action is Action.REMOVED}
     assert gone == set(range(1, 10))
 

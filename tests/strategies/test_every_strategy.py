@@ -1,4 +1,4 @@
-"""What holds for every strategy, whatever it does."""
+"""Invariants of every strategy."""
 
 from dataclasses import replace
 
@@ -140,7 +140,6 @@ TEXTS_TOO |= {"cline-compaction"}
 PARTS_PAIRS = {"clear-old", "cline-truncate", "roo-truncate"}
 """Remove results without their calls, as the systems they come from do."""
 REMEMBERS = {"clear-old", "truncate-after-use", "amortized-forgetting"}
-"""Scheduled, and still not the same after a rewind: what was done stays done, or is done in steps."""
 TOOLS = ("read_file", "bash", "ls", "edit_file", "store_memory", "frobnicate", "search_web")
 
 
@@ -171,7 +170,6 @@ def conversations(draw, *, longest=14):
 
 
 def is_gone(rendition):
-    """Whether nothing is sent of a block as what it is: it was removed, or a summary is said in its place."""
     return rendition.action is Action.REMOVED or rendition.kind is not None
 
 
@@ -257,7 +255,6 @@ def test_only_results_calls_and_texts_are_touched_and_pairs_go_together(made, en
 @given(conversations(longest=8), some.data())
 @settings(max_examples=examples(10))
 def test_a_compaction_or_a_rewind_is_a_new_beginning(made, entries, data):
-    """After a rewind to a point that was never passed before, the prompt is what a session without the detour sends."""
     straight = session_of(entries)
     at = data.draw(some.integers(1, len(straight.messages)))
     # A call is made at `at` and answered, then given up; the conversation goes on from `at` in a new context.

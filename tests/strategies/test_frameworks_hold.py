@@ -1,4 +1,4 @@
-"""Strategies of frameworks and gateways on texts nobody expects, and on long sessions."""
+"""Strategies of frameworks and gateways on unexpected texts, and on long sessions."""
 
 import pytest
 from hypothesis import given, settings

@@ -1,4 +1,4 @@
-"""What newer versions of a system do that the version described first does not."""
+"""Differences of newer versions of a system from the version described first."""
 
 import json
 
@@ -47,7 +47,6 @@ class TestPiTruncate:
         assert sent == "def\n\n[Showing last 3B of line 1 (line is 6B). Full output: /tmp/pi-bash-call_1.log]"
 
     def test_a_file_s_lines_are_counted_as_before_in_what_is_said_of_it(self):
-        """The file has an empty line after its last line end; what is cut is counted without it."""
         sent = only_result("a\nb\nc\n", "pi-truncate", tool="read", version="1.5", max_lines=2, max_bytes=100)
         assert sent == "a\nb\n\n[Showing lines 1-2 of 4. Use offset=3 to continue.]"
         whole = only_result("a\nb\n", "pi-truncate", tool="read", version="1.5", max_lines=2, max_bytes=100)
@@ -94,8 +93,6 @@ class TestPiCompaction:
 
 
 def cut_of(entries, keep):
-    """`findCutIndex` of @cline/core 0.0.86 for messages with texts and single calls, worked out from its source."""
-
     def size(entry):
         if entry["role"] == "tool":
             blocks = [{"type": "tool_result", "tool_use_id": entry["id"], "content": entry["content"]}]
@@ -187,7 +184,6 @@ def batches(*sizes, tool="terminal"):
 
 
 def which_pruned(entries, **values):
-    """Which results a pass of 0.21 leaves a line of, by number."""
     plan = plan_of("hermes-prepass", version="0.21", **values)
     sent = results_in(apply_once(openai_list(entries), plan, input_tokens=180_000, window=200_000))
     texts = [entry["content"] for entry in entries if entry["role"] == "tool"]
@@ -217,7 +213,6 @@ class TestHermes:
         assert [text.startswith("[terminal]") for text in sent] == [True] * 2 + [False] * 10
 
     def test_under_pressure_the_oldest_of_what_is_spared_goes_until_it_fits(self):
-        """Of eight messages, 1,780 tokens, a line saves 389: one leaves more than 1.5 times 900, and two do not."""
         assert which_pruned(batches(*[1_600] * 12), tail_tokens=900) == [0, 1, 2, 3, 4, 5, 6, 7, 8, 9]
 
     def test_where_that_is_not_enough_all_but_the_newest_result_go_and_then_that(self):

@@ -14,7 +14,6 @@ VIEWER = "ls\n[File: {file} ({lines} lines total)]\n(2 more lines above)\n3:def 
 
 
 def swe_agent_closed_windows(texts):
-    """What the program does, its expressions as they stand there."""
     numbered = re.compile(r"^(\d+)\:.*?(\n|$)", re.MULTILINE)
     header = re.compile(r"\[File:\s+(.*)\s+\(\d+\s+lines\ total\)\]")
     sent, shown = [], set()

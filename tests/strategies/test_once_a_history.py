@@ -1,4 +1,4 @@
-"""What follows from a session alone is worked out once for each state of it and each setting."""
+"""Values that depend only on the session are computed once per session state and setting."""
 
 from inspector.strategies.history.history import History
 from inspector.strategies.history.memo import cached_per_history

@@ -14,15 +14,12 @@ PLACEHOLDER = "[Old tool result content cleared]"
 
 
 def trimmed(text, strategy):
-    """A result's beginning and end, and what is said of the rest."""
     head, tail = strategy.head, strategy.tail
     note = f"[Tool result trimmed: kept first {head} chars and last {tail} chars of {len(text)} chars.]"
     return f"{text[:head]}\n...\n{text[len(text) - tail :]}\n\n{note}"
 
 
 def pruned(entries, strategy):
-    """What OpenClaw's function makes of a list of messages, texts without characters outside Latin scripts."""
-
     def size(entry):
         arguments = [json.dumps(call["args"], separators=(",", ":")) for call in entry.get("calls", ())]
         return sum(map(len, [entry["content"], *arguments]))
@@ -120,11 +117,6 @@ def projected(entry, mode, strategy):
 
 
 def pruned_for_good(entries, modes, strategy):
-    """Add what a round of 2026.9.6's `pruneExpiredCacheTtlToolResults` prunes to what earlier rounds did, by place.
-
-    Worked out from its source for texts without characters outside Latin scripts.
-    """
-
     def size(at):
         arguments = [json.dumps(call["args"], separators=(",", ":")) for call in entries[at].get("calls", ())]
         return sum(map(len, [projected(entries[at], modes.get(at), strategy), *arguments]))
@@ -179,7 +171,6 @@ def in_one_run(times, **sizes):
 
 
 def changed_counts(entries, variant, calls):
-    """How many blocks of the first so many prompts are not as recorded, where small results are pruned."""
     sent = Sent(session_of(entries), OpenClawPrune(soft_ratio=0.0, threshold=100, head=10, tail=10, variant=variant))
     return [len(sent.changed(call)) for call in range(calls)]
 

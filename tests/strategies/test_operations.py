@@ -1,4 +1,4 @@
-"""An operation on a rendition is the same operation on the text it stands for."""
+"""An operation on a rendition equals the same operation on its text."""
 
 from dataclasses import dataclass
 
@@ -32,7 +32,6 @@ class Recorded:
 
 
 def cut(text, operation):
-    """What the described systems write: slices of a string."""
     if len(text) <= operation.limit:
         return text
     removed = len(text) - operation.head - operation.tail

@@ -32,7 +32,7 @@ STAND_ALONE = {
     "dedupe-reads",
     "smart-diff-compression",
     "truncate-after-use",
-    # A choice a system offers beside its default.
+    # An option that a system offers in addition to its default.
     "anthropic-clear-thinking",
     "closed-windows",
     "remove-regex",
@@ -69,7 +69,6 @@ SUMMARIZING = (
 
 
 def compacted(*summaries: int):
-    """A session with compactions whose summaries have so many characters."""
     builder = SessionBuilder()
     builder.add(Role.USER, builder.block(BlockKind.USER_TEXT, "go"))
     for length in summaries:

@@ -5,7 +5,7 @@ from tests.strategies.conversations import Sent, blocks_of_entries, matches, ses
 def test_one_pass_of_the_program_is_reproduced_byte_for_byte(vectors):
     assert vectors["utah.pruneOldToolResults"]
     for vector in vectors["utah.pruneOldToolResults"]:
-        # The recorded system pruned a list it was handed whole: here, one call sends all of it.
+        # The recorded system pruned a whole list at once: here, one call sends all of it.
         sent = Sent(session_of(vector["input"], calls=False), PruneOld(from_iteration=0))
         live = Sent(session_of(vector["input"]), PruneOld(from_iteration=0, variant="projection"))
         blocks = blocks_of_entries(vector["input"])

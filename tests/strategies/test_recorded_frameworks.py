@@ -1,6 +1,6 @@
 """Outputs of frameworks for agents, reproduced through the public interface.
 
-As in `test_recorded_outputs`, nothing about an expectation comes from here: it is what the system itself returned.
+As in `test_recorded_outputs`, every expectation is the output of the system.
 """
 
 from __future__ import annotations
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
 
 
 def event_log(letters: str) -> list[Entry]:
-    """An event log as messages: m a message, o a command's output, b what the browser showed."""
     entries: list[Entry] = []
     for at, letter in enumerate(letters):
         if letter == "m":
@@ -190,7 +189,6 @@ def vercel_prune(vector: Vector) -> None:
 
 
 def vercel_message(message: Entry) -> Entry:
-    """A message of either form as the vectors write what the Vercel AI SDK made of it."""
     if message["role"] == "tool":
         return {"role": "tool", "parts": [["tool-result", message["tool_call_id"]]]}
     found = message["content"]
@@ -223,7 +221,6 @@ SYSTEMS: dict[str, Callable[[Vector], None]] = {
     "maf.TruncationStrategy": agent_framework("maf-truncation"),
     "maf.ContextWindowCompactionStrategy": agent_framework("maf-context-window"),
 }
-"""How each system's outputs are reproduced."""
 
 
 @pytest.mark.parametrize("system", SYSTEMS)

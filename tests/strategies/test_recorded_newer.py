@@ -1,4 +1,4 @@
-"""What deepagents 0.7.32, SWE-agent at 3ea751c0 and ai 7.0.173 returned for given lists, run for these tests."""
+"""Outputs of deepagents 0.7.32, SWE-agent at 3ea751c0 and ai 7.0.173 for given lists, run for these tests."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Outputs of real systems, reproduced through the public interface: which strategy, with which values, is which system.
+"""Outputs of real systems, reproduced through the public interface: strategy and parameters for each system.
 
-Every list is given in both forms the interface takes, and nothing about an expectation comes from here: it is what the
-system itself returned, or for the Anthropic API what its documentation says.
+Every list is given in both forms the interface takes. Every expectation is the output of the system or, for the
+Anthropic API, an example of its documentation.
 """
 
 from __future__ import annotations
@@ -236,7 +236,6 @@ def gemini_truncate(vector: Vector) -> None:
 
 
 def gemini_split(vector: Vector) -> None:
-    """The history is what comes before the request; what is before the split becomes a summary and thanks for it."""
     plan = plan_of("gemini-compress", preserve=round(1 - vector["params"]["fraction"], 6))
     split = vector["expected"]["split_index"]
     given = openai_list([*vector["input"], {"role": "user", "content": "the request"}])
@@ -301,7 +300,6 @@ SYSTEMS: dict[str, Callable[[Vector], None]] = {
     "cline.getNextTruncationRange": cline_range,
     "roo.truncateConversation": roo_truncate,
 }
-"""How each system's outputs are reproduced."""
 
 
 @pytest.mark.parametrize("system", SYSTEMS)

@@ -1,6 +1,6 @@
 """Outputs of agents and tools that prune, reproduced through the public interface.
 
-As in `test_recorded_outputs`, nothing about an expectation comes from here: it is what the system itself returned.
+As in `test_recorded_outputs`, every expectation is the output of the system.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 def sweagent_last_observations(vector: Vector) -> None:
     params = dict(vector["params"])
     entries = [dict(entry) for entry in vector["input"]]
-    # The program's tags mark single messages; here tools are named, so a marked message gets a tool of its own.
+    # The program's tags mark single messages; here tools are named, so a marked message gets a separate tool.
     for at, tags in params.pop("tags", {}).items():
         entries[int(at)]["name"] = tags[0]
     plan = plan_of(
@@ -48,7 +48,7 @@ def headroom_reads(vector: Vector) -> None:
     plan = plan_of("headroom-stale-reads", superseded=superseded, frozen_messages=params["frozen_message_count"])
     given = openai_list(vector["input"])
     sent = replayed(given, plan)
-    # The recorded markers have a placeholder for the hash of what they stand for.
+    # The recorded markers have a placeholder for the hash of the replaced text.
     for old, new in zip(given, sent, strict=True):
         if new["content"] != old["content"]:
             assert new["content"].endswith(f"hash={hashlib.sha256(old['content'].encode()).hexdigest()[:24]}]")
@@ -228,12 +228,10 @@ SYSTEMS: dict[str, Callable[[Vector], None]] = {
     "hermes.prune_old_tool_results": hermes_prune,
     "hermes.summarize_tool_result": hermes_line,
 }
-"""How each system's outputs are reproduced."""
 
 NOT_APPLICABLE = {
     "hermes.cache_breakpoints": "where Hermes puts marks for the provider's cache; no text is changed",
 }
-"""Outputs nothing here stands for, and what they are of."""
 
 
 @pytest.mark.parametrize("system", SYSTEMS)

@@ -1,4 +1,4 @@
-"""Every system with recorded outputs is reproduced by one test, or listed with the reason why nothing stands for it."""
+"""Every system with recorded outputs is reproduced by one test, or listed with the reason for its absence."""
 
 from tests.strategies import test_recorded_frameworks as frameworks
 from tests.strategies import test_recorded_outputs as agents

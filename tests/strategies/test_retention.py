@@ -24,7 +24,6 @@ def reads(paths, *, size=100):
 
 
 def pointed_at(sent, call=None):
-    """Which of the results, counted from 0, are pointers."""
     results = sent.history.results.tolist()
     return [at for at, index in enumerate(results) if index in sent.changed(call)]
 

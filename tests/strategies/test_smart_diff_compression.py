@@ -46,7 +46,6 @@ def notes(sent, call=None):
 
 
 def calls_left(sent):
-    """The ids of the tool calls that are still sent, each with what is left of its arguments."""
     blocks = sent.history.session.blocks
     changed = sent.changed()
     return {

@@ -10,7 +10,7 @@ def test_the_released_code_s_outputs_are_reproduced_byte_for_byte(vectors):
     assert vectors["microx.token_budget"]
     for vector in vectors["microx.token_budget"]:
         entries, params = vector["input"], vector["params"]
-        # The recorded system compacted a list it was handed whole: here, one call sends it and its response is checked.
+        # The recorded system compacted a whole list at once: here, one call sends it and its response is checked.
         session = session_of([*entries, {"role": "assistant", "content": "answer"}])
         session = replace(session, calls=session.calls[-1:])
         strategy = TokenBudget(

@@ -1,4 +1,4 @@
-"""Twice as much of something is about twice the work: not only calls, but whatever else a session may have many of."""
+"""Work is linear in the number of calls and in every other count of a session."""
 
 import sys
 from functools import cache
@@ -15,7 +15,6 @@ from tests.replay.synthetic import CharacterTable, SessionBuilder
 
 
 def results_that_come_late(count):
-    """Of two calls made at once, the second is answered after the user has spoken."""
     builder = _begun()
     for turn in range(count):
         calls = [builder.block(BlockKind.TOOL_CALL, "{}", "Bash", f"c{turn}.{at}") for at in range(2)]
@@ -124,6 +123,6 @@ SHAPES = (results_that_come_late, one_id_for_all, one_file, calls_in_one_message
 @pytest.mark.parametrize("shape", SHAPES, ids=lambda shape: shape.__name__)
 @pytest.mark.parametrize("made", STRATEGIES, ids=lambda made: made.name)
 def test_twice_of_anything_is_about_twice_the_work(made, shape):
-    replay(inputs_of(shaped(shape, 240)), Plan.of(made))  # what was found in texts is remembered
+    replay(inputs_of(shaped(shape, 240)), Plan.of(made))  # text searches are cached
     once, twice, four_times = (lines_run(made, shaped(shape, count)) for count in (60, 120, 240))
     assert four_times - twice < 2.5 * max(twice - once, 1_000)

@@ -1,4 +1,4 @@
-"""Message lists that both APIs accept, in both forms, and what either would refuse of a list."""
+"""Message lists that both APIs accept, in both forms, and the reasons either would refuse one."""
 
 from __future__ import annotations
 
@@ -47,7 +47,6 @@ def conversations(draw: some.DrawFn, *, longest: int = 7) -> list[dict[str, Any]
 
 
 def refused(messages: list[dict[str, Any]], form: str) -> set[str]:
-    """What an API would refuse of a list, in words."""
     found = set()
     spoken = [message for message in messages if message["role"] != "system"]
     if not spoken:

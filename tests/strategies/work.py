@@ -1,4 +1,4 @@
-"""How much work a replay is, without a clock."""
+"""Amount of work of a replay, without a clock."""
 
 import sys
 

@@ -34,7 +34,6 @@ CACHED_NAMES = {
     "o200k_base": "fb374d419588a4632f3f557e76b4b70aebbca790",
     "cl100k_base": "9b5ad71b2ce5302211f9c61530b329a4922fc6a4",
 }
-"""What tiktoken calls the vocabularies in its cache: the SHA-1 of where each is published."""
 
 
 class TextsInMemory:
@@ -80,7 +79,6 @@ def block_of(
 def session_of(
     texts: Iterable[str], path: Path = Path("memory"), messages: tuple[Message, ...] = (), offset: int = 0
 ) -> Session:
-    """A session with one tool result a message; after `messages`, where given, whose texts begin below `offset`."""
     kept = dict(enumerate(texts, start=offset))
     new = tuple(Message(Role.USER, (block_of(text, number),)) for number, text in kept.items())
     files = (path,) if path.exists() else ()

@@ -1,4 +1,4 @@
-"""What blocks take beside their texts."""
+"""Token overhead of blocks besides their texts."""
 
 from __future__ import annotations
 
@@ -34,7 +34,6 @@ def test_thinking_without_text_goes_by_its_signature():
 
 
 def pictured(*models: str) -> Session:
-    """A session with a picture, whose calls these models answered."""
     session = session_of(["see", "picture"])
     question, shown = session.messages
     shown = structs.replace(shown, blocks=(block_of("", 1, BlockKind.IMAGE, media=(SCREEN,)),))

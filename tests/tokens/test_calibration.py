@@ -14,8 +14,6 @@ MODEL = "claude-opus-4-8"
 
 
 class Sessions:
-    """Calls whose prompts grow as sessions' do, and what a provider with given coefficients would report."""
-
     def __init__(self, calls: int, seed: int = 0, contexts: int = 1) -> None:
         generator = np.random.default_rng(seed)
         self.contexts = np.sort(generator.integers(0, contexts, calls)) if contexts > 1 else np.zeros(calls, dtype=int)
@@ -150,12 +148,11 @@ def test_fewer_than_ten_calls_use_what_is_typical_of_the_family_and_are_no_fit(m
     assert found.ratio == ratio
     assert math.isnan(found.residual)
     assert found.calls == 0
-    # What was reported still shows the overhead.
+    # The reported usage still includes the overhead.
     assert found.overhead == pytest.approx(35_000, abs=5)
 
 
 def test_reports_that_belong_to_other_calls_are_no_fit():
-    """Prompts that grow by what was added one call later, as in a file that notes usage out of place."""
     session = Sessions(200, 14)
     session.signatures = session.signatures * 0
     exact = session.reported(1.0, 6, 0, 20_000)

@@ -1,4 +1,4 @@
-"""What images and documents take, by the examples that providers give for their rules."""
+"""Token counts of images and documents, compared with the providers' examples."""
 
 import pytest
 from hypothesis import given

@@ -64,4 +64,3 @@ TEXTS = st.one_of(
     st.lists(st.one_of(FRAGMENTS, st.text(max_size=4)), max_size=30).map("".join),
     st.text(alphabet="aB1'\u2019 \n/.,你。\u0301", max_size=60),
 )
-"""Any text without surrogates, from pieces whose seams matter to the tokenizers."""

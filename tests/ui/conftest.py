@@ -29,7 +29,6 @@ def tokenizer_at_hand(counter: Counter, monkeypatch: pytest.MonkeyPatch) -> None
 
 @pytest.fixture(autouse=True)
 def idle_when_nothing_is_due(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Have pauses and keys wait for what is due, and no longer."""
     use_in_textual(monkeypatch)
 
 
@@ -64,7 +63,6 @@ def screens_noted(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def unweighed(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Have the tune screen stay on the plan's first limit, whatever matters most."""
     monkeypatch.setattr("inspector.ui.tune.ranking.limit_spreads", lambda *_: iter(()))
 
 

@@ -1,7 +1,7 @@
-"""The application as a test meets it: what a user does, what a user sees, and what is known behind it.
+"""Test interface to the application: user actions, visible content, and the state behind it.
 
-Only this module and `tests/ui/studies.py` know the screens and widgets of the application. What a test gets from them
-stands on the screen (texts, cells, cursors, colours), or is a value of a module without widgets (a plan, a replay).
+Only this module and `tests/ui/studies.py` use the screens and widgets of the application. They return visible content
+(texts, cells, cursors, colors) or values of modules without widgets (a plan, a replay).
 """
 
 from __future__ import annotations
@@ -84,7 +84,6 @@ SCREENS = {
     "TuneScreen": "tune",
     "ValueDialog": "value",
 }
-"""What a test calls the screens."""
 
 CONTROLS = {
     "StrategyToggle": "strategy",
@@ -98,7 +97,6 @@ CONTROLS = {
     "Detail": "detail",
     "ContextChart": "chart",
 }
-"""What a test calls what can have the focus."""
 
 MOUSE: dict[str, Any] = {
     "down": MouseDown,
@@ -107,14 +105,10 @@ MOUSE: dict[str, Any] = {
     "wheel down": MouseScrollDown,
     "wheel up": MouseScrollUp,
 }
-"""What can be done with a mouse."""
 
 LIVE = "● live"
-"""Stands before how long ago a session was written."""
 BESIDE_CLOCK = 12
-"""Cells at the beginning of a line with that clock that stay as they are: its length says where a title is cut."""
 AGE = re.compile(r" *\b\d+ (?:s|min)\b")
-"""How long ago a session of a list was written."""
 
 ENDLESS = frozenset({"dialog", "find", "follow"})
 """Groups of workers that wait for something from outside."""
@@ -126,22 +120,18 @@ HAPPENINGS: dict[type, str] = {
     SessionAppended: "appended",
     FileChanged: "file changed",
 }
-"""What comes of work in threads, and what it tells. That work has failed is told as `failed`."""
 
 
 def without_clock(line: str) -> str:
-    """What a line says that stays the same while time goes on: little where it tells how long ago it was written."""
     return line[:BESIDE_CLOCK] if LIVE in line else AGE.sub(" ago", line)
 
 
 def not_laid_out(screen: Any) -> list[str]:
-    """The widgets of a screen that still ask for another place, or to be painted, where they are shown at all."""
     asking = (each for each in screen.walk_children() if each._layout_required or each._repaint_required)
     return [str(each) for each in asking if all(above.display for above in each.ancestors_with_self)]
 
 
 def is_frame_due(screen: Any) -> bool:
-    """Whether a screen is to be laid out or painted with its next frame."""
     return bool(
         screen._layout_required
         or screen._scroll_required
@@ -152,23 +142,12 @@ def is_frame_due(screen: Any) -> bool:
 
 
 def happening(message: Message) -> str:
-    """What a message tells, in a word of `HAPPENINGS`; empty for nothing."""
     if isinstance(message, Worker.StateChanged):
         return "failed" if message.state is WorkerState.ERROR else ""
     return HAPPENINGS.get(type(message.result), "") if isinstance(message, JobResult) else ""
 
 
 class Control(NamedTuple):
-    """What has the focus.
-
-    Attributes:
-        kind: What it is, in a word of `CONTROLS`.
-        name: The parameter it sets; empty for anything else.
-        entry: The place of its strategy in the plan, None for anything else.
-        height: Lines it takes.
-        number: Tells it apart from every other of its kind.
-    """
-
     kind: str
     name: str
     entry: int | None
@@ -197,11 +176,9 @@ class Part:
         return bool(self._widget.has_focus_within)
 
     def focus(self) -> None:
-        """As a click into it does."""
         self._widget.focus()
 
     def lines(self) -> list[str]:
-        """What its lines say, from the top."""
         return [self._widget.render_line(y).text for y in range(self.height)]
 
     async def click(self, x: int, y: int, times: int = 1) -> None:
@@ -214,7 +191,6 @@ class TimelinePart(Part):
 
     @property
     def view(self) -> Any:
-        """What is shown: a `TimelineView`."""
         return self._widget.view
 
     @property
@@ -267,7 +243,6 @@ class TimelinePart(Part):
         self._widget.move_to_block(block)
 
     def tokens(self) -> list[int]:
-        """What the rows shown take as recorded, from the top."""
         return [self.view.amount_at(self.view.row_at(place)).recorded for place in range(self.count)]
 
     def ask_late(self, row: int, block: int) -> None:
@@ -276,7 +251,6 @@ class TimelinePart(Part):
         self._widget.post_message(self._widget.PinRequested(block))
 
     def all_lines(self) -> list[str]:
-        """What all rows shown say, those below the screen too."""
         return [self._widget.render_line(line).text for line in range(1, self.count + 1)]
 
 
@@ -285,12 +259,10 @@ class DetailPart(Part):
 
     @property
     def content(self) -> Any:
-        """What is shown: a `DetailContent`; None for nothing."""
         return self._widget.content
 
     @property
     def shown(self) -> str:
-        """How it is shown, in a word: `raw`, `sent`, …"""
         return str(self._widget.shown)
 
     @shown.setter
@@ -317,7 +289,6 @@ class DetailPart(Part):
         return range(self._widget.first_line, self._widget.first_line + self._widget.page_height)
 
     def names(self) -> list[str]:
-        """The names that stand above texts, where there are several."""
         document = self._widget.document
         pieces = (piece for row in range(len(document)) for piece in document.shown(row).pieces)
         return [text for text, style in pieces if style == "detail--name" and "token" in text]
@@ -328,7 +299,6 @@ class ChartPart(Part):
 
     @property
     def series(self) -> Any:
-        """What is drawn: a `ChartSeries`."""
         return self._widget.series
 
     @property
@@ -337,7 +307,6 @@ class ChartPart(Part):
         return self._widget.here  # type: ignore[no-any-return]
 
     def call_at(self, x: int) -> int:
-        """The call a column stands for."""
         return int(self._widget.call_at(x))
 
     def select(self, step: int) -> None:
@@ -363,12 +332,10 @@ class SliderPart(Part):
 
     @property
     def has_sizes(self) -> bool:
-        """It says how large results are."""
         return bool(self._widget.sizes)
 
     @property
     def has_effect(self) -> bool:
-        """It says what the limit does."""
         return bool(self._widget.effect.is_known)
 
     @property
@@ -378,7 +345,6 @@ class SliderPart(Part):
 
     @property
     def largest(self) -> int | None:
-        """The largest thing it is known to be held against."""
         return self._widget.largest  # type: ignore[no-any-return]
 
     @property
@@ -388,7 +354,6 @@ class SliderPart(Part):
 
     @property
     def place(self) -> tuple[int, int]:
-        """Where its line begins on the screen."""
         region = self._widget.region
         return region.x + MARGIN, region.y + TRACK
 
@@ -462,7 +427,6 @@ class Running:
 
     @property
     def _screen(self) -> InspectScreen:
-        """The main screen, whatever is shown over it."""
         if self._fixed is not None:
             return self._fixed
         return next(screen for screen in self._app.screen_stack if isinstance(screen, InspectScreen))
@@ -476,7 +440,6 @@ class Running:
         return self._app.screen  # type: ignore[no-any-return]
 
     def open_in_tab(self, path: Path) -> None:
-        """Open another session in a tab of its own."""
         self._app.open_session(path)
 
     def send_click(self, x: int, y: int) -> None:
@@ -488,12 +451,11 @@ class Running:
         self._screen.call_after_refresh(do)
 
     def publish(self, change: Change) -> None:
-        """Tell the parts of the screen of a change that came while they were busy."""
         self._controller.changes.publish(change)
 
     def keep_entries_in_sight(self) -> None:
         """Scroll the plan as it does after a change of it."""
-        self._screen.query_one("Entries").scroll_to_focus()  # type: ignore[attr-defined]
+        self._screen.query_one("PlanList").scroll_to_focus()  # type: ignore[attr-defined]
 
     def pilot_of_facade(self) -> Pilot[Any]:
         """For the other parts of the facade alone."""
@@ -509,7 +471,6 @@ class Running:
             raise AssertionError(f"it never became true; the screen shows\n{self.text()}")
 
     async def until_shown(self, words: str) -> None:
-        """Wait until the screen says something."""
         await self.until(lambda: words in self.text())
 
     async def until_open(self, name: str) -> None:
@@ -517,7 +478,6 @@ class Running:
         await self.until(lambda: self.on_top == name)
 
     async def pause(self, seconds: float | None = None) -> None:
-        """Let what was asked for happen."""
         await self._pilot.pause(seconds)
 
     async def settled(self) -> None:
@@ -541,13 +501,6 @@ class Running:
         self._app.simulate_key(key)
 
     def send_mouse(self, what: str, x: float, y: float) -> None:
-        """Use the mouse without waiting at all.
-
-        Args:
-            what: A word of `MOUSE`.
-            x: Where, as a part of the screen's width.
-            y: Where, as a part of its height.
-        """
         width, height = self._app.size
         column, line = min(int(x * width), width - 1), min(int(y * height), height - 1)
         kind = MOUSE[what]
@@ -565,10 +518,6 @@ class Running:
         self._app.post_message(Resize(size, size))
 
     def send_late_sizes(self, *sizes: tuple[int, int]) -> None:
-        """Tell every screen of sizes the terminal had before it got the one it has, without waiting at all.
-
-        Other things are told in between: of sizes that stand beside each other the first ones are dropped.
-        """
         for width, height in (*sizes, tuple(self._app.size)):
             for screen in self._app.screen_stack:
                 screen.post_message(Resize(Size(width, height), Size(width, height)))
@@ -576,15 +525,12 @@ class Running:
 
     @property
     def sizes_told(self) -> int:
-        """How often anything was told of a size."""
         return sum(isinstance(message, Resize) for message in self._messages)
 
     def send_focus(self, *, is_here: bool) -> None:
-        """Say that the terminal has the user's attention, or that it does not, without waiting at all."""
         self._app.post_message(AppFocus() if is_here else AppBlur())
 
     def send_suspended(self) -> None:
-        """Say that the program is put aside, and taken up again, without waiting at all."""
         for signal in (self._app.app_suspend_signal, self._app.app_resume_signal):
             self._app.call_later(signal.publish, self._app)
         self._app.call_later(self._app.refresh)
@@ -595,7 +541,7 @@ class Running:
         for _ in range(3):
             await self._come_to_rest(patience)
             await self._pilot.pause(0.06)
-        # What came meanwhile is not to be told of a moment before it is shown.
+        # Do not report a change a moment before it is shown.
         await self._come_to_rest(patience)
 
     async def _come_to_rest(self, patience: float) -> None:
@@ -603,7 +549,6 @@ class Running:
             raise AssertionError(f"it never came to rest: {self.unfinished()}; the screen shows\n{self.text()}")
 
     def unfinished(self) -> list[str]:
-        """What is still to be done before nothing changes any more; nothing where the program was left."""
         if self.is_over:
             return []
         screens = [screen for stack in self._app._screen_stacks.values() for screen in stack]
@@ -641,7 +586,6 @@ class Running:
 
     @staticmethod
     def _unanswered(screen: InspectScreen) -> list[str]:
-        """What a timer is to begin yet, once nobody has asked for something else for a while."""
         outcome, answers = screen.controller.outcome, screen.controller.answers
         if outcome is None:
             session = screen.controller.session
@@ -675,7 +619,6 @@ class Running:
         return [f"{line}: {was}\n{line}: {now}" for line, (was, now) in pairs if was != now]
 
     def lines_afresh(self) -> list[str]:
-        """What the screen shows painted afresh, without painting it."""
         for screen in self._shown_screens():
             for widget in screen.walk_children(with_self=True):
                 widget._styles_cache.clear()
@@ -694,7 +637,6 @@ class Running:
                     assert screen.cost.summary is not None
 
     async def click(self, words: str, after: str = "", times: int = 1) -> None:
-        """Click on a text, in the first line that also says something else before it."""
         await self.click_at(*self.place_of(words, after), times=times)
 
     async def click_at(self, x: int, y: int, times: int = 1) -> None:
@@ -715,11 +657,9 @@ class Running:
         await self._pilot.resize_terminal(width, height)
 
     def text(self) -> str:
-        """What the screen shows."""
         return "\n".join(strip.text for strip in self._strips())
 
     def lines(self) -> list[str]:
-        """What the screen shows, line by line."""
         return self.text().split("\n")
 
     @property
@@ -737,7 +677,6 @@ class Running:
         return next((line for line in self.lines() if all(word in line for word in words)), "")
 
     def place_of(self, words: str, after: str = "") -> tuple[int, int]:
-        """Where the screen says something, by the first line that also says something else before it."""
         for y, line in enumerate(self.lines()):
             if words in line and after in line:
                 return line.index(words, line.index(after)), y
@@ -758,7 +697,6 @@ class Running:
         }
 
     def colors(self) -> set[tuple[str, str]]:
-        """Every pair of colours that a letter and what is behind it have on the screen."""
         return {
             (segment.style.color.name, segment.style.bgcolor.name)
             for strip in self._strips()
@@ -783,21 +721,17 @@ class Running:
 
     @property
     def text_on_top(self) -> str:
-        """All the screen on top says, that below its end too."""
         return str(self._top._text)  # type: ignore[attr-defined]
 
     @property
     def explanation(self) -> str:
-        """What the screen of explanations says of the figure under the cursor."""
         return str(self._top.query_one("#explanation", Static).render())
 
     @property
     def help_names(self) -> set[str]:
-        """The names of all keys the help on top tells."""
         return {row.name for section in self._top._groups for row in section.rows}  # type: ignore[attr-defined]
 
     def commands(self) -> dict[str, str]:
-        """What the command palette offers, by title, with the keys it shows."""
         return {command.title: command.keys for command in self._app.palette_commands(self._top)}
 
     @property
@@ -821,7 +755,6 @@ class Running:
 
     @property
     def focus(self) -> Control | None:
-        """What has the focus."""
         widget: Any = self._app.focused
         if widget is None:
             return None
@@ -831,13 +764,11 @@ class Running:
         return Control(kind, name, getattr(widget, "entry", None), widget.region.height, id(widget))
 
     def key_names_of_focus(self) -> set[str]:
-        """The names of the keys of what has the focus, but for those that only move a cursor."""
         actions = [BY_NAME[binding.id] for binding in type(self._app.focused).BINDINGS]
         return {action.name for action in actions if action.keys and not action.is_move}
 
     @property
     def failed_parts(self) -> set[str]:
-        """The names of the parts of the main screen that say that they failed."""
         return {name for name, part in self._screen.pane_focus.parts.items() if part.has_failed}
 
     def focus_part(self, name: str) -> None:
@@ -855,7 +786,6 @@ class Running:
 
     @property
     def toasts(self) -> list[str]:
-        """What has popped up at the edge of the screen, whether it is still there or not."""
         return [each.notification.message for each in self._messages if isinstance(each, Notify)]
 
     @property
@@ -875,12 +805,10 @@ class Running:
 
     @property
     def happened(self) -> list[str]:
-        """What workers said, in order, in words of `HAPPENINGS`."""
         return [told for message in self._messages if (told := happening(message))]
 
     @property
     def notices_of_file(self) -> list[str]:
-        """What was said of changes of the file."""
         results = (message.result for message in self._messages if isinstance(message, JobResult))
         return [result.notice for result in results if isinstance(result, FileChanged)]
 
@@ -893,7 +821,6 @@ class Running:
         monkeypatch.setattr(self._controller.replays, "_begin", lambda: None)
 
     def before_showing(self, monkeypatch: pytest.MonkeyPatch, wait: Callable[[], Any]) -> None:
-        """Wait for something each time before what was read of the session is shown."""
         take = self._controller._take_appended
 
         async def take_later(appended: SessionAppended) -> None:
@@ -903,7 +830,6 @@ class Running:
         monkeypatch.setattr(self._controller, "_take_appended", take_later)
 
     def forget_notice(self) -> None:
-        """As if what the status line says had stood there long enough; the clock in the header goes on too."""
         self._screen._tick()
         self._screen.forget_notice()
 
@@ -938,7 +864,6 @@ class Running:
         return Running(self._app, self._pilot, self._messages, screen)
 
     def is_same_session(self, other: Running) -> bool:
-        """What is shown is what another tab held."""
         return self._screen is other._screen
 
     @property
@@ -948,7 +873,6 @@ class Running:
 
     @property
     def state(self) -> str:
-        """How the file stands, in a word."""
         return self._controller.state
 
     @property
@@ -957,7 +881,6 @@ class Running:
 
     @property
     def session(self) -> Any:
-        """What was read; None before anything was."""
         return self._controller.session
 
     @property
@@ -967,7 +890,6 @@ class Running:
 
     @property
     def rows(self) -> Any:
-        """Its rows, without what was unfolded among them; None before anything was read."""
         return self._controller.rows
 
     @property
@@ -981,7 +903,6 @@ class Running:
 
     @property
     def tokens_known(self) -> str:
-        """How tokens are known, in a few words."""
         return how_tokens_are_known(self._controller)
 
     @property
@@ -999,7 +920,6 @@ class Running:
 
     @property
     def has_other_plan(self) -> bool:
-        """What the other plan comes to is known."""
         return self._controller.rival is not None
 
     @property
@@ -1023,22 +943,18 @@ class Running:
 
     @property
     def totals(self) -> Any:
-        """What comes of the plan."""
         return self._outcome.totals
 
     @property
     def inputs(self) -> Any:
-        """What a replay of another plan is worked out from."""
         return self._outcome.inputs
 
     @property
     def replayed_plan(self) -> Any:
-        """The plan of the newest replay, what is switched off included."""
         return self._outcome.plan
 
     @property
     def terms(self) -> Any:
-        """What calls are priced and served as in the newest replay; None for as recorded."""
         return self._outcome.terms
 
     def set_terms(self, **changes: Any) -> None:
@@ -1047,7 +963,6 @@ class Running:
 
     @property
     def has_answers(self) -> bool:
-        """It is known where the money of the newest replay went."""
         spending = self._controller.answers.spending
         return spending is not None and spending.replay is self.baseline
 
@@ -1059,18 +974,15 @@ class Running:
 
     @property
     def newest_best(self) -> Any:
-        """The same as of the newest state of the session; None while it is of an earlier one."""
         is_newest = self._controller.answers._best_of is self._controller.outcome.baseline
         return self.best if is_newest else None
 
     @property
     def best_so_far(self) -> Any:
-        """What came of trying plans so far: `BestPlan`; None while nothing is known."""
         return self._controller.answers.best
 
     @property
     def cache(self) -> Any:
-        """What became of the prompt cache in the newest replay: `CacheAnswers`; None while unknown."""
         return self._controller.answers.cache_of(self._controller.outcome)
 
     @property
@@ -1080,7 +992,6 @@ class Running:
 
     @property
     def costs(self) -> Any:
-        """What the cost line says: a `CostSummary`."""
         return self._screen.cost.summary
 
     def focus_costs(self) -> None:
@@ -1093,7 +1004,6 @@ class Running:
 
     @property
     def state_call(self) -> int:
-        """The call whose prompt the rows show."""
         return int(self._outcome.state.call)
 
     def look_at(self, call: int | None) -> None:
@@ -1116,12 +1026,10 @@ class Running:
 
     @property
     def risks(self) -> Any:
-        """What may go wrong with the plan; None while unknown."""
         return self._controller.risks
 
     @property
     def knows_needed(self) -> bool:
-        """It is known what was needed later of what the plan cuts."""
         return self.risks is not None and self.risks.needed is not None
 
     @property
@@ -1156,31 +1064,25 @@ class Running:
 
     @property
     def subagent(self) -> Any:
-        """The subagent whose row the cursor is on, with its link."""
         return self._screen.related.subagent
 
     @property
     def state_to_keep(self) -> Any:
-        """What would be kept of the session for the next time: a `SessionState`."""
         return self._screen.kept.now
 
     def offers(self, name: str) -> bool:
-        """Whether what a key of the main screen does can be done now, by the key's name."""
         return bool(self._screen.check_action("do", (name,)))
 
     @property
     def notice(self) -> str:
-        """What the status line tells for a while, on the main screen."""
         return self._screen.status.notice
 
     @property
     def progress(self) -> Any:
-        """What the status line says is going on; None for nothing."""
         return self._screen.status.progress
 
     @property
     def standing(self) -> Any:
-        """What the status line says of the rows."""
         return self._screen.status.standing
 
     @property
@@ -1190,7 +1092,6 @@ class Running:
 
     @property
     def heading(self) -> Any:
-        """What the first line says."""
         return self._screen.header.heading
 
     @property
@@ -1200,7 +1101,6 @@ class Running:
 
     @property
     def has_placeholder(self) -> bool:
-        """Something is said in place of the rows."""
         return bool(self._screen.query_one("Placeholder").display)
 
     @property
@@ -1243,7 +1143,6 @@ class Running:
 
     @property
     def caption(self) -> str | None:
-        """What a tour says; None where nobody shows round."""
         captions: Any = self._top.query("Caption")
         return next((caption.text for caption in captions), None)
 
@@ -1261,15 +1160,6 @@ async def started(
     listing: bool = False,
     **options: Any,
 ) -> AsyncIterator[Running]:
-    """Run the application.
-
-    Args:
-        paths: The sessions to open.
-        size: Columns and lines of the terminal.
-        ready: Wait until the first replay is shown and all tokens are counted.
-        listing: Wait for no session: a list of them is shown.
-        options: What `InspectorApp` takes.
-    """
     messages: list[Message] = []
     app = InspectorApp(paths, settings=options.pop("settings", Settings()), **options)
     async with app.run_test(size=size, message_hook=messages.append, notifications=True) as pilot:
@@ -1285,7 +1175,6 @@ async def started(
 
 @asynccontextmanager
 async def toured(path: Path, steps: Any, **more: Any) -> AsyncIterator[Running]:
-    """Run the application with a tour, whose patience is in seconds of the processor: a busy machine needs more."""
     from inspector.ui.tour import TouringApp
 
     app = TouringApp(path, steps, speed=20, settings=Settings(), **more)
@@ -1302,7 +1191,6 @@ def stop_clock(monkeypatch: pytest.MonkeyPatch, now: float) -> None:
 
 
 def batches_of_frames(monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """How often painting was held back when each frame from now on was worked out; 0 where it was painted."""
     held: list[int] = []
     display = InspectorApp._display
 

@@ -1,4 +1,4 @@
-"""Every figure that screens and reports show of one session and one plan: what it is called, its value, and where."""
+"""All figures that screens and reports show for one session and one plan: label, value and place."""
 
 from __future__ import annotations
 
@@ -47,15 +47,6 @@ _SCALES = {None: 1.0, "k": 1e3, "M": 1e6, "G": 1e9}
 
 @dataclass(frozen=True)
 class Shown:
-    """A figure at one place.
-
-    Attributes:
-        low: The least it may be: numbers that are written say no more than their digits.
-        high: The most.
-        text: As it is shown there.
-        place: Where.
-    """
-
     low: float
     high: float
     text: str
@@ -63,7 +54,6 @@ class Shown:
 
     @classmethod
     def number(cls, value: float, place: str) -> Shown:
-        """One that is not written: as exact as data is kept."""
         slack = 1e-6 + 1e-9 * abs(value)
         return cls(value - slack, value + slack, f"{value:,.6g}", place)
 
@@ -83,8 +73,6 @@ class Shown:
 
 @dataclass
 class Figures:
-    """All of them, by what they are of and what they are called."""
-
     found: dict[tuple[str, str], list[Shown]] = field(default_factory=lambda: defaultdict(list))
     unread: list[str] = field(default_factory=list)
 
@@ -135,7 +123,6 @@ class Figures:
         return lines
 
     def places(self, of: str, name: str) -> set[str]:
-        """Where a figure is shown."""
         return {each.place for each in self.found[of, name]}
 
 
@@ -157,13 +144,11 @@ _LABELS = {
 
 
 def label(name: str) -> str:
-    """What people are told a figure of the catalogue is called; parts of the cost say so."""
     found = _LABELS[name]
     return f"{found}, of the cost" if name in quantities(CostParts) and name != "overhead" else found
 
 
 def from_report(figures: Figures, report: Report) -> None:
-    """Note what a report says in each of its forms."""
     _from_json(figures, json.loads(to_json(msgspec.to_builtins(report))))
     _from_tables(figures, "markdown", _markdown_tables(markdown(page_content(report)).replace("\\", "")))
     _from_text(figures, report_text(report))
@@ -216,7 +201,6 @@ def _markdown_tables(text: str) -> Iterator[list[list[str]]]:
 
 
 def _from_tables(figures: Figures, place: str, tables: Iterable[list[list[str]]]) -> None:
-    """The table of totals, and that of what the cost is made of."""
     for head, *rows in tables:
         if head == ["", "dollars", "of the cost"]:
             for name, cell, _ in rows[1:]:  # the first is the line below the head
@@ -248,7 +232,7 @@ def _from_text(figures: Figures, text: str) -> None:
         part = line.startswith("    ")
         if part:
             name = {"of the cost": "of the total", "tokens": "saved tokens"}.get(name, name)
-            name = {("cache reads", "of the prompt"): "cache reads, of the prompts"}.get((above, name), name)
+            name = {("cache reads", "of the prompt"): "cache reads, share of prompts"}.get((above, name), name)
         else:
             above = name
         for column, cell in zip(columns[-len(cells) :], cells, strict=True):
@@ -257,7 +241,6 @@ def _from_text(figures: Figures, text: str) -> None:
 
 
 def _from_why(figures: Figures, report: Report) -> None:
-    """What `inspector why` says."""
     place = "why"
     text = why_text(report, width=400)
     cost = re.search(r"^Why .* cost (\S+)$", text.partition("\n")[0].replace("≥ ", "≥"))

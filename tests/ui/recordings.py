@@ -27,7 +27,6 @@ class Recording:
     last: str | None = field(default=None, repr=False)
 
     def say(self, text: str) -> None:
-        """Append something the user says."""
         self._append("user", {"role": "user", "content": text})
 
     def turn(self, result: str = "", tool: str = "", thinking: str = "The guard is missing.") -> None:
@@ -81,7 +80,6 @@ class Recording:
 
 
 def this_hour() -> str:
-    """The present hour, for what is to be live: of a file whose records are older, it is known that it is a copy."""
     return datetime.now(UTC).strftime("%Y-%m-%dT%H")
 
 

@@ -1,4 +1,4 @@
-"""The screens over the main one as a test meets them: their tables, what they worked out, and when they are done."""
+"""Test interface to the analysis screens: their tables, their results, and their completion."""
 
 from __future__ import annotations
 
@@ -39,12 +39,10 @@ class FiguresSeen:
 
     @property
     def rows(self) -> Sequence[Any]:
-        """The rows as they stand, from the top."""
         return self._widget.rows  # type: ignore[no-any-return]
 
     @property
     def row_of(self) -> dict[Any, Any]:
-        """Rows by what they are known by."""
         return {row.key: row for row in self.rows}
 
     @property
@@ -53,7 +51,6 @@ class FiguresSeen:
 
     @property
     def row_here(self) -> Hashable:
-        """What the row under the cursor is known by."""
         return self._widget.cursor_key  # type: ignore[no-any-return]
 
     @property
@@ -66,7 +63,6 @@ class FiguresSeen:
         return bool(self._widget.has_focus)
 
     def text(self, key: object, column: str) -> str:
-        """What a row says in a column."""
         return str(self.row_of[key].cells[column].text)
 
     def go_to(self, key: object) -> None:
@@ -97,8 +93,6 @@ class TableOf:
 
 
 class Study:
-    """A screen that looks at the main screen's session in a way of its own."""
-
     name = ""
     key = ""
 
@@ -108,7 +102,6 @@ class Study:
 
     @classmethod
     async def opened(cls, run: Running, *keys: str) -> Any:
-        """Open it, press keys on it, and wait until it shows what it is to show."""
         await run.tap(*cls.key.split(), *keys)
         await run.until_open(cls.name)
         study = cls(run)
@@ -125,29 +118,22 @@ class Study:
 
     @property
     def notice(self) -> str:
-        """What its status line tells for a while."""
         return str(self._screen.status.notice)
 
     @property
     def has_placeholder(self) -> bool:
-        """Something is said in place of what is not there."""
         return bool(self._screen.query_one("Placeholder").display)
 
 
 class StudyOfReplay(Study):
-    """A screen that shows what was found of the newest replay."""
-
     @property
     def found(self) -> Any:
-        """What it shows; None before there is anything."""
         return self._screen.found
 
     def is_newest(self, outcome: Any) -> bool:
-        """Whether what was found is of this outcome."""
         return self.found.outcome.replay is outcome.replay
 
     async def shown(self) -> None:
-        """Wait until it shows what was found of the newest replay."""
         source = self._screen.controller
         await self.run.until(lambda: self.found is not None and self.is_newest(source.outcome))
         await self.run.until(lambda: not self.run.unfinished())
@@ -171,18 +157,15 @@ class Compare(Study):
         return not self._screen._waiting
 
     def found(self, name: object) -> Any:
-        """What came of a plan."""
         return self._screen._contenders[str(name)].found
 
     def all_found(self) -> list[Any]:
         return [each.found for each in self._screen._contenders.values()]
 
     def every_key(self) -> list[str]:
-        """What the plans that are compared are known by."""
         return list(self._screen._contenders)
 
     def idle_keys(self) -> set[str]:
-        """What the plans are known by that changed nothing, but for parts of others, which have rows only if best."""
         plans = self._screen._contenders.values()
         return {each.key for each in plans if each.found.first_firing is None and not (each.is_part or each.is_current)}
 
@@ -191,11 +174,9 @@ class Compare(Study):
         return self._screen._contenders[name].plan
 
     def answer(self, name: object) -> Any:
-        """Whether the agent of the session can apply a plan."""
         return self._screen._contenders[str(name)].answer
 
     def title(self, name: str) -> str:
-        """What a plan is called in its row."""
         return str(self._screen._contenders[name].name)
 
     def failed(self) -> list[str]:
@@ -204,7 +185,6 @@ class Compare(Study):
 
     @property
     def facts(self) -> Any:
-        """What is said of the plan under the cursor."""
         return self._screen.query_one("Facts").facts
 
 
@@ -226,14 +206,12 @@ class Costs(Study):
         await self.run.pause()
 
     def show_again(self) -> None:
-        """As if something else had changed."""
         self._screen.show_outcome()
 
     table = TableOf("figures")
 
     @property
     def explained(self) -> Any:
-        """What rows are explained, by what they are known by."""
         return self._screen.sheet.explained
 
 
@@ -253,7 +231,6 @@ class Tune(Study):
 
     @property
     def limits(self) -> Any:
-        """The limits of the plan, and what is looked at of them: `Limits`."""
         return self._screen.limits
 
     @property
@@ -268,17 +245,14 @@ class Tune(Study):
 
     @property
     def sweep(self) -> Any:
-        """Its curve, as far as it is known: a `Sweep`."""
         return self._screen.sweeps.curves[key_of(self.limits.axis)].found
 
     @property
     def swept(self) -> Any:
-        """What its curve is of."""
         return self._screen.sweeps.curves[key_of(self.limits.axis)].subject
 
     @property
     def grid(self) -> Any:
-        """The map, as far as it is known: a `Grid`; None before there is one."""
         return None if self._screen.sweeps.grid is None else self._screen.sweeps.grid.found
 
     @property
@@ -292,13 +266,11 @@ class Tune(Study):
         return self._screen.heat_map.chart
 
     async def ask_for_pair(self, grid: Any, place: tuple[int, int]) -> None:
-        """Look at a pair of a map, as a click on it does whose message comes late."""
         heat_map = self._screen.heat_map
         heat_map.post_message(heat_map.Moved(heat_map, grid, place))
         await self.run.pause()
 
     async def ask_for_value(self, chart: Any, value: float) -> None:
-        """Look at a value on the curves, as a click on them does whose message comes late."""
         curves = self._screen.curves
         curves.post_message(curves.Moved(curves, chart, value))
         await self.run.pause()
@@ -318,7 +290,6 @@ class Tune(Study):
 
     @property
     def title(self) -> str:
-        """What its frame says."""
         return str(self._screen.query_one("#tune").border_title)
 
     @property
@@ -331,7 +302,6 @@ class Tune(Study):
         await self.run.click_on("ChoiceStrip", x, 0)
 
     def figure(self, what: str) -> str:
-        """The tokens a row of the values says."""
         return table_on_top(self.run).text(what, "tokens")
 
     async def hold_mouse(self, x: int, y: int) -> None:
@@ -346,8 +316,6 @@ class Tune(Study):
 
 
 class Composition(Study):
-    """What fills the window."""
-
     name, key = "composition", "v"
 
     @classmethod
@@ -385,8 +353,6 @@ class Misses(StudyOfReplay):
 
 
 class Marks(StudyOfReplay):
-    """Where cache control marks go: what is known of them is a `CacheBreakpoints`."""
-
     name, key = "marks", "g k"
 
     def is_newest(self, outcome: Any) -> bool:
@@ -399,8 +365,6 @@ class Marks(StudyOfReplay):
 
 
 class Files(StudyOfReplay):
-    """What tools did to the session's files: what is known of them is a `FilesFound`, at the call looked at."""
-
     name, key = "files", "g l"
 
     def is_newest(self, outcome: Any) -> bool:
@@ -409,7 +373,6 @@ class Files(StudyOfReplay):
     files = TableOf("files")
 
     steps = TableOf("events")
-    """What was done to the file under the cursor."""
 
     @property
     def known_has_focus(self) -> bool:
@@ -430,8 +393,6 @@ class Files(StudyOfReplay):
 
 
 class SessionList:
-    """The list of sessions, with nothing but what is put into it."""
-
     def __init__(self, run: Running) -> None:
         self.run = run
         self._screen: Any = run.top_of_facade()

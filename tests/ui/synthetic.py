@@ -51,13 +51,6 @@ def message(role: Role, *blocks: Block, **fields: object) -> Message:
 
 
 def session(count: int, texts: list[str] | None = None, compact_every: int = 0) -> Session:
-    """A conversation of `count` messages: tool calls and their results, an answer now and then.
-
-    Args:
-        count: Messages.
-        texts: What results and answers say, in turn.
-        compact_every: Messages between two recorded compactions; 0 for none.
-    """
     source = Texts()
     wording = texts or ["src/app/router.py:88:    def resolve(self, path):\n        return self.table[path]\n"]
     messages: list[Message] = []
@@ -128,7 +121,6 @@ def tokens_of(history: History) -> NDArray[np.int32]:
 
 
 def state_of(history: History, limit: int = 300) -> State:
-    """Results longer than `limit` tokens cut to it; what an earlier context held is outside."""
     recorded = tokens_of(history)
     in_prompt = np.isin(history.message, history.prompt_messages(history.call_count))
     cut = in_prompt & (history.kind == BlockKind.TOOL_RESULT) & (recorded > limit)

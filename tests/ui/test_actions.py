@@ -1,4 +1,4 @@
-"""One table says what keys do; bindings, status line, help, command palette, documents and keymaps follow from it."""
+"""One table of actions drives bindings, status line, help, command palette, documents and keymaps."""
 
 import json
 import os
@@ -80,7 +80,6 @@ def is_in_palette(action: UserAction) -> bool:
 
 
 CURSOR = {"up", "down", "left", "right", "enter", "escape", "tab", "home", "end", "pageup", "pagedown"}
-"""Keys that move in what has the focus, take and leave: with shift and ctrl too."""
 
 
 def moves_a_cursor(key: str) -> bool:

@@ -1,4 +1,4 @@
-"""What a session cost and which plan is the best are told of one that grows without a pause, too."""
+"""Cost answers and the best plan appear even while a session grows without a pause."""
 
 from __future__ import annotations
 
@@ -20,8 +20,6 @@ PAUSE = 0.1
 
 
 class Clock:
-    """A time that passes as a test says, and what is to be done then."""
-
     def __init__(self) -> None:
         self.now = 0.0
         self.waiting: list[tuple[float, Callable[[], object]]] = []
@@ -40,7 +38,6 @@ class Clock:
             entry[1]()
 
     def run(self, work: object, take: Callable[[Any], object], *, group: str, description: str, **more: Any) -> None:
-        """What was spent is there at once; other work takes longer than a test."""
         del work, description, more
         self.begun.append((group, self.now))
         if group == "spending":

@@ -1,4 +1,4 @@
-"""Which of the compared plans is marked, what the line above them says, and which rows are folded."""
+"""Marked best plan of the comparison, the line above the table, and folded rows."""
 
 from dataclasses import replace
 
@@ -182,7 +182,7 @@ def test_a_plan_that_no_other_beats_is_on_the_front_page_with_its_mark_where_it_
     assert [each.key for each in excluded_from_front(FRONT)] == ["rejected"]
     marks = {row.key: row.mark for row in front_table(FRONT, best).rows}
     assert marks["rejected"] == NOT_RECOMMENDED_MARK
-    # Every plan that is not on the page is beaten by one that is, or says on its row why it is not recommended.
+    # A plan on the page beats every other one, or the row gives the reason against a recommendation.
     for each in FRONT:
         if each.recoveries is not None and each.key not in marks and not each.is_baseline:
             needed, saved = each.recoveries.needed, each.saved_share

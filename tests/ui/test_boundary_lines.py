@@ -1,4 +1,4 @@
-"""What the detail of a compaction says was removed, kept and recorded once more."""
+"""Compaction details: removed, retained and repeated content."""
 
 import re
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Only widgets that changed are painted, and the screen shows what it would if all were."""
+"""Partial repaints leave the same screen as a full one."""
 
 import sys
 from pathlib import Path

@@ -46,7 +46,6 @@ def columns_drawn(shown: ChartSeries, width: int, height: int, *, by_glyph: bool
 
 
 def is_sent(cell: Cell) -> bool:
-    """Some of a cell is what is sent."""
     glyph, style = cell
     if glyph == LEVEL:
         return style in ("chart--level-within", "chart--planned-later")
@@ -55,7 +54,6 @@ def is_sent(cell: Cell) -> bool:
 
 
 def is_difference(cell: Cell, kind: str) -> bool:
-    """Some of a cell is what was recorded and not sent, or sent and not recorded."""
     of_kind = {
         "recorded": ("chart--recorded", "chart--edge", "chart--cursor-edge"),
         "grown": ("chart--grown", "chart--cursor-grown"),
@@ -143,7 +141,7 @@ def test_a_column_shows_what_is_sent_and_what_was_recorded_where_they_differ_by_
     layout = layout_of(shown, width, height)
     amounts = columns_of(shown, layout.columns)
     assert layout.rows == rows
-    # Without colours a cell has one glyph, and that is for what is sent where some is sent in it.
+    # Without colors a cell has one glyph, which shows the sent part if there is one.
     cell = layout.top / rows * (9 / 8 if by_glyph else 1)
 
     drawn = columns_drawn(shown, width, height, by_glyph=by_glyph)

@@ -1,4 +1,4 @@
-"""What is over is gone: closed sessions with their open files, and what a session was before it grew."""
+"""Memory and open files of closed sessions and of earlier states are freed."""
 
 from __future__ import annotations
 
@@ -16,7 +16,6 @@ DESCRIPTORS = Path("/proc/self/fd")
 
 
 def open_files(folder: Path) -> set[Path]:
-    """Files of a folder that this process has open; none where the system does not tell."""
     found = {each.resolve() for each in DESCRIPTORS.iterdir()} if DESCRIPTORS.is_dir() else set()
     return {path for path in found if path.parent == folder.resolve()}
 

@@ -28,7 +28,6 @@ SAMPLE = ROOT / "sample_sessions" / "coding-agent.jsonl"
 ALWAYS = {"keep-recent", "tiered-stale"}
 
 few_plans = pytest.mark.usefixtures("every_third_plan")
-"""For what is so whichever plans are compared: replaying all of them is most of the time of such a test."""
 
 
 @pytest.fixture
@@ -49,7 +48,7 @@ async def test_every_strategy_and_the_plan_have_a_row_with_the_figures_of_their_
 
         rows = compare.table.row_of
         assert set(rows) == {BASELINE, NEVER_APPLIED, *expected}
-        # What the plan of the main screen is listed as has one row, which says so.
+        # The current plan has only one row, marked as current.
         assert [name for name in expected if rows[name].cells["kind"].order == "current"] == ["tiered-stale"]
         for name, found in expected.items():
             assert compare.found(name) == found

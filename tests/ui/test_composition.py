@@ -1,4 +1,4 @@
-"""The composition screen: what fills the window, and what of it costs most."""
+"""Composition screen: the parts of the context window and their costs."""
 
 import re
 from pathlib import Path
@@ -72,13 +72,13 @@ async def test_the_largest_prompt_is_named_and_a_key_goes_there(running, session
         prompts = run.replay.ledger.prompt_tokens
         largest = int(prompts.argmax())
         screen = await studies.Composition.opened(run)
-        await run.until_shown(f"largest prompt: {prompts[largest]:,} at call {largest + 1} (P)")
+        await run.until_shown(f"largest: {prompts[largest]:,} at call {largest + 1} (P)")
         await run.tap("P")
         await screen.shown()
         assert run.call == largest
         assert screen.found.context.prompt.value == prompts[largest]
         await run.until_shown(f"at call {largest + 1} of")
-        assert "largest prompt: " not in run.text()
+        assert "largest: " not in run.text()
 
 
 async def test_the_blocks_below_are_those_of_the_part_under_the_cursor(running, session_file) -> None:
@@ -230,7 +230,6 @@ async def test_every_size_of_terminal_is_drawn(running, session_file) -> None:
 
 
 def a_composition(scope: Scope = Scope.WINDOW) -> ContextBreakdown:
-    """Two tools, one cut to a quarter, and what the file does not show."""
     none = np.zeros(0, dtype=np.int32)
     rest = np.nan if scope is Scope.WINDOW else 30_000.0
     first, second = np.array([0, 1], dtype=np.int32), np.array([2], dtype=np.int32)

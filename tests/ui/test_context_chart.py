@@ -45,7 +45,6 @@ def shown(chart: ContextChart) -> list[str]:
 
 
 def distance(one: Color | None, other: Color | None) -> int:
-    """How far two colours are apart at most, of 255."""
     assert one is not None
     assert other is not None
     return max(abs(a - b) for a, b in zip(one.get_truecolor(), other.get_truecolor(), strict=True))

@@ -28,7 +28,7 @@ async def test_a_notice_goes_whose_time_was_over_before_it_stood_on_the_screen(
 
     def make_late(toast: Toast, notification: notifications.Notification) -> None:
         late[0] = HELD_UP
-        # From below nothing a timer never comes to its end, nor does this test then.
+        # A timer below zero never ends, and then this test would not either.
         assert notification.time_left > 0
         make(toast, notification)
         made.append(toast)

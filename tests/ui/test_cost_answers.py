@@ -1,4 +1,4 @@
-"""What the cost pane says while no strategy is on: where the money went, what could be saved, and where to look."""
+"""Cost pane without a strategy: spending, possible savings, and the next step."""
 
 import re
 from dataclasses import replace

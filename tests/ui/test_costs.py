@@ -65,15 +65,15 @@ async def test_where_a_calculation_has_no_room_its_frame_says_how_to_see_all_of_
         await run.until(lambda: run.has_answers)
         await Costs.opened(run)
         await run.until_shown(more)
-        assert "From: genai-prices" not in run.text()
+        assert "Source: genai-prices" not in run.text()
         await run.press("down", "down", "down")
-        await run.until_shown("Tokens of uncached input times their rate")
+        await run.until_shown("Uncached input: tokens times their rate")
         await run.until(lambda: more not in run.text())
         await run.press("up", "up", "up")
         await run.until_shown(more)
         await run.resize(120, 36)
         await run.until(lambda: more not in run.text())
-        assert "From: genai-prices" in run.text()
+        assert "Source: genai-prices" in run.text()
 
 
 async def test_a_month_of_a_plan_is_its_net_saving_which_has_a_row_of_its_own(running):
@@ -162,7 +162,7 @@ async def test_the_explain_key_explains_the_row_under_the_cursor(running, sessio
         await run.until_shown("in the prompt, calibrated to reported usage")
         await run.until_shown("o200k_base")
         await run.press("down", "down")
-        assert "what every call paid" in run.explanation.lower()
+        assert "cost of this block's tokens" in run.explanation.lower()
         await run.press("escape")
         assert run.on_top == "session"
 
@@ -202,7 +202,7 @@ async def test_of_a_row_not_replayed_yet_the_explain_key_explains_what_the_sessi
         await run.tap("end", "E")
         await run.until_open("explain")
         assert run.timeline.cursor_block >= rows
-        await run.until_shown("Tokens of every kind times their rate")
+        await run.until_shown("Tokens of each kind times their rate")
 
 
 async def test_the_explain_key_explains_costs_where_the_cost_bar_has_the_cursor(running, session_file: Recording):
@@ -312,7 +312,7 @@ async def test_a_compaction_says_what_it_removed_enter_goes_to_its_row_and_its_p
         await costs.shown()
         row = costs.table.rows[0]
         assert row.cells["removed"].text == "132 blocks"
-        assert row.cells["trigger"].text == "noted 77,010"
+        assert row.cells["trigger"].text == "logged 77,010"
         await run.until_shown("removed 132 blocks, 54,9")
         await run.until_shown("prompt 76,938 + ")
         await run.tap("enter")

@@ -196,7 +196,7 @@ async def test_without_a_text_it_says_why() -> None:
             app.detail.content = content
             with suppress(WorkerFailed):
                 await settle(pilot)
-            # That a worker failed is told in a message of its own, which may come later.
+            # A separate message reports that a worker failed, which may come later.
             with suppress(TimeoutError):
                 async with asyncio.timeout(PATIENCE):
                     while shown(app.detail)[1].strip() == LOADING:

@@ -1,4 +1,4 @@
-"""While a widget holds the mouse, it is told of the newest moves alone, and of the last one before anything else."""
+"""A widget that captures the mouse receives only the newest move, and receives it before any other event."""
 
 import pytest
 from textual import events
@@ -23,8 +23,6 @@ class Moved(Message):
 
 
 class Held(Widget):
-    """Takes the mouse when it is pressed, and remembers what it is told."""
-
     def __init__(self) -> None:
         super().__init__()
         self.told: list[tuple[str, int]] = []
@@ -43,8 +41,6 @@ class Held(Widget):
 
 
 class Passing(Container):
-    """Acts on what is told within it, however deep."""
-
     def __init__(self, *children: Widget) -> None:
         super().__init__(*children)
         self.reached: list[int] = []

@@ -1,4 +1,4 @@
-"""Tests of the screen say what a user does and sees: what the application is made of is known to the facade alone."""
+"""Only the facade accesses the internals of the application; tests use user actions and visible content."""
 
 import ast
 from importlib import import_module
@@ -12,9 +12,7 @@ from inspector.ui.app import InspectorApp
 
 MODULES = sorted(Path(__file__).parent.rglob("test_*.py"))
 FACADE = {"run", "running"}
-"""What tests that run the application call what they get of it."""
 INSIDE = {"app", "pilot", "screen", "pilot_of_facade", "top_of_facade"}
-"""What they would reach the application's objects by."""
 
 
 def private_names(tree: ast.AST) -> list[str]:

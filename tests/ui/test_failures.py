@@ -1,4 +1,4 @@
-"""Something of the screen fails: its part says so and can be tried again, and everything else goes on."""
+"""A failing part of the screen shows its error and offers a retry while everything else continues."""
 
 from __future__ import annotations
 
@@ -34,15 +34,6 @@ TOLD = "this part failed: RuntimeError"
 
 
 class Violation(NamedTuple):
-    """A failure to come.
-
-    Attributes:
-        what: What fails.
-        part: The part of the screen that is to say so.
-        keys: What makes it fail, the focus in the part.
-        shows: What the part shows where it has not failed.
-    """
-
     what: str
     part: str
     keys: tuple[str, ...]
@@ -73,12 +64,10 @@ WAYS = {
 
 
 def fail(self: object = None, *_: object, **__: object) -> Any:
-    """In place of a method: what it belongs to stands in the traceback."""
     raise RuntimeError(REASON)
 
 
 def composed_after(happens: Callable[[], None]) -> Callable[[PlanPanel], ComposeResult]:
-    """In place of what makes the plan's controls: something happens first."""
     compose = PlanPanel.compose
 
     def late(self: PlanPanel) -> ComposeResult:
@@ -89,7 +78,6 @@ def composed_after(happens: Callable[[], None]) -> Callable[[PlanPanel], Compose
 
 
 def is_told(run: Any) -> bool:
-    """Whether the screen says that a part of it failed; until that is laid out, what failed may be drawn once more."""
     try:
         return TOLD in run.text()
     except RuntimeError:
@@ -97,7 +85,6 @@ def is_told(run: Any) -> bool:
 
 
 def is_told_last(run: Any, told: str) -> bool:
-    """Whether the newest notice says something."""
     return told in "".join(run.toasts[-1:])
 
 
@@ -110,7 +97,6 @@ async def until_told(run: Any) -> None:
 
 
 async def use(run: Any, file: Recording) -> None:
-    """The session grows on, the plan is changed, and what else there is can be used."""
     calls, is_on = run.history.call_count, run.plan.entries[0].enabled
     file.turn()
     await run.until(lambda: run.history.call_count > calls)

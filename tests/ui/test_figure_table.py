@@ -1,4 +1,4 @@
-"""Tables of figures: what is shown where it is narrow, how numbers line up, and how rows are sorted."""
+"""Tables of figures: narrow layouts, number alignment, and sorting."""
 
 from hypothesis import given, settings
 from hypothesis import strategies as st

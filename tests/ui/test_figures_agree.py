@@ -41,8 +41,6 @@ SESSIONS = (
     "sample_sessions/coding-agent.jsonl",
     "sample_sessions/local-agent.json",
 )
-"""Placeholders and an estimated output; all of it reported; four other formats, with misses and with cents that do
-not add up by themselves; a compaction; nothing reported, and no price."""
 
 RUNS = ASSUMED_RUNS
 
@@ -141,7 +139,7 @@ async def window_parts(figures: Figures, run: Running) -> None:
             row = rows[name,]
             figures.add(PLAN, f"cost to resend {name}", row.cells["cost"].text, place)
             figures.add(PLAN, f"token-calls of {name}", row.cells["carried"].text, place)
-            if place == "window" and name != AROUND_TEXTS:  # what rounding leaves over is another thing there
+            if place == "window" and name != AROUND_TEXTS:  # the rounding remainder is a different figure there
                 figures.add(PLAN, f"{name}, in the newest prompt", row.cells["tokens"].text, place)
         whole, *rest = [row.cells["cost"].order for row in screen.parts.rows]
         assert sum(rest) == pytest.approx(whole)
@@ -151,7 +149,6 @@ async def window_parts(figures: Figures, run: Running) -> None:
 
 
 async def cleared(run: Running) -> None:
-    """What tiers, parts and totals say that the plan cuts and saves."""
     screen = await Costs.opened(run)
     totals = screen.table.row_of
     await run.press("g", "p")
@@ -170,7 +167,6 @@ async def cleared(run: Running) -> None:
 
 
 async def cost_pane(figures: Figures, run: Running, of: str) -> None:
-    """The lines of the cost pane, and what they are of."""
     place = "cost pane"
     await run.pause()
     start = next(at for at, line in enumerate(run.lines()) if "─ Cost ─" in line)
@@ -208,7 +204,6 @@ async def cost_pane(figures: Figures, run: Running, of: str) -> None:
 
 
 async def misses(figures: Figures, run: Running) -> None:
-    """How many cache misses there are, and what they cost."""
     screen = await Misses.opened(run)
     every = screen.causes.row_of.get(ALL)
     if every is not None:
@@ -220,7 +215,6 @@ async def misses(figures: Figures, run: Running) -> None:
 
 
 async def costs(figures: Figures, run: Running) -> None:
-    """The totals of the cost screen, and what is projected."""
     screen = await Costs.opened(run)
     totals = screen.table.row_of
     named = [row for row in totals.values() if isinstance(row.key, str)]
@@ -288,7 +282,7 @@ async def compare(figures: Figures, run: Running) -> None:
         for column, name in names.items():
             cell = rows[key].cells.get(column)
             if cell is not None and cell.order is not None:
-                # What is sorted by counts calls from nothing.
+                # The sort key counts calls from zero.
                 figures.add(of, name, cell.order + (column == "fires"), "compare")
     await run.press("escape")
 
@@ -311,10 +305,9 @@ async def tune(figures: Figures, run: Running) -> None:
 
 
 async def explain(figures: Figures, run: Running) -> None:
-    """What the explain key says of the cost pane."""
     run.focus_costs()
     await run.press("E")
-    await run.until_shown("How this is calculated")
+    await run.until_shown("Calculation")
     await run.pause()
     of_session = {"cost without the plan": "cost"}
     for row in table_on_top(run).rows:

@@ -1,4 +1,4 @@
-"""The screen of files: what tools did to each, what of it is in the context, and what the agent knew of it when."""
+"""Files screen: operations on each file, the part in the context, and the agent's knowledge over time."""
 
 import json
 from pathlib import Path
@@ -276,7 +276,7 @@ async def test_it_opens_from_another_study_and_goes_back_to_it(running, edited: 
         await run.press("ctrl+p")
         await run.until_open("palette")
         await run.tap(*"show the files")
-        await run.until_shown("What tools read and edited")
+        await run.until_shown("Files that tools read and edited")
         await run.press("enter")
         await run.until_open("files")
         await run.press("escape")

@@ -1,4 +1,4 @@
-"""What the hook trimmed in a live agent, told where its session is looked at: above the result, below the totals."""
+"""Results trimmed by the hook in a live agent: shown above the result and below the totals."""
 
 import json
 import shutil
@@ -40,7 +40,6 @@ def lines_of(outputs: dict[str, str]) -> str:
 
 
 def as_hooked(tmp_path: Path, outputs: dict[str, str]) -> dict[str, str]:
-    """The outputs as the hook leaves them, which keeps in its store what it does."""
     plan = tmp_path / "tuned.toml"
     plan.write_text(PLAN, encoding="utf-8")
     sent = {}
@@ -53,7 +52,6 @@ def as_hooked(tmp_path: Path, outputs: dict[str, str]) -> dict[str, str]:
 
 @pytest.fixture
 def recorded(tmp_path: Path) -> Path:
-    """A session whose first and third result the hook has trimmed."""
     path = tmp_path / "sessions" / f"{SESSION}.jsonl"
     path.parent.mkdir()
     path.write_text(lines_of(as_hooked(tmp_path, OUTPUTS)))
@@ -146,7 +144,7 @@ async def test_an_original_that_made_place_for_newer_ones_is_not_promised(runnin
     async with running(recorded, size=(140, 40)) as run:
         await to_block(run, result_of(recorded, "toolu_1"))
         await run.until(lambda: run.detail.content.lead)
-        assert run.detail.content.lead[0].endswith("tokens (est.), its original is not kept any more")
+        assert run.detail.content.lead[0].endswith("tokens (est.), its original is no longer stored")
 
 
 async def test_a_trim_while_the_session_is_looked_at_is_told_once_its_result_is_recorded(

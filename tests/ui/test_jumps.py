@@ -101,7 +101,7 @@ async def test_cuts_are_gone_through_where_rows_are_ordered_by_size(running, ses
     async with running(session_file.path, plan=STALE) as run:
         await run.press("z", "s", "g", "x")
         cuts = len(run.view.changed_positions)
-        assert re.fullmatch(rf"cut [12]/{cuts} \(n next, N before\)", run.notice)
+        assert re.fullmatch(rf"cut [12]/{cuts} \(n next, N previous\)", run.notice)
         places, said = [run.timeline.cursor], []
         for _ in range(cuts):
             await run.press("g", "x")
@@ -122,7 +122,7 @@ async def test_misses_the_chart_marks_are_gone_to_behind_a_filter(running) -> No
         await run.until(lambda: 0 < run.timeline.count < before)
         await run.press("g", "m")
         assert f"miss 1/{misses}" in run.notice
-        assert "not shown" in run.notice
+        assert "its row is hidden" in run.notice
         for _ in range(misses):
             await run.press("g", "m")
         assert f"miss 1/{misses}" in run.notice

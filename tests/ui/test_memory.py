@@ -1,4 +1,4 @@
-"""Cyclic garbage goes when nobody waits for the screen, and not before; threads share what memory is free."""
+"""Cyclic garbage is collected only while the screen is idle; threads share free memory."""
 
 import ctypes
 import gc
@@ -19,8 +19,6 @@ class Cycle:
 
 
 class Clock:
-    """A clock that stands still unless it is put forward."""
-
     def __init__(self) -> None:
         self.now = 1_000.0
 
@@ -37,7 +35,6 @@ def clock(monkeypatch) -> Clock:
 
 @pytest.fixture
 def nothing_frozen():
-    """What the collector passes over is told to it here alone, not for all tests (see tests/conftest.py)."""
     gc.unfreeze()
     yield
     gc.freeze()

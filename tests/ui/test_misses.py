@@ -1,4 +1,4 @@
-"""Why calls missed the prompt cache, wherever the screen says it: chart, rows, jumps, texts, costs, header, a table."""
+"""Causes of cache misses in every part of the screen: chart, rows, jumps, texts, costs, header, table."""
 
 import os
 import shutil
@@ -26,7 +26,6 @@ from tests.ui.studies import Misses
 
 CLEARED = Plan.from_specs(["clear-old"])
 REPORTED = "claude-code/e92f5a0b-1b9e-4913-98b3-c319b4d5e90b.jsonl"
-"""A session whose provider said why calls missed the cache, where it knew."""
 
 
 @pytest.fixture
@@ -176,7 +175,7 @@ async def test_the_text_of_a_response_says_in_full_why_its_call_missed(running, 
         assert "cache miss" not in run.detail.text
         run.focus_part("detail")
         await run.press("z", "z")
-        await run.until_shown("prevented by")
+        await run.until_shown("prevention")
         assert run.detail.recorded.strip() in run.detail.text
 
 
@@ -262,9 +261,9 @@ async def test_other_models_are_priced_from_the_call_under_the_cursor_and_may_be
         call = found.misses[0].call
         sonnet, opus = (model_switch(found, call, name) for name in ("claude-sonnet-4-6", "claude-opus-4-1"))
         saved = f"~{ON_SCREEN.dollars(sonnet.saved_usd.value)}"
-        await run.until_shown("another model throughout, same answers:  ")
+        await run.until_shown("another model throughout, same answers: ")
         await run.press("tab")
-        await run.until_shown(f"another model from call {call + 1} on, same answers:  ")
+        await run.until_shown(f"another model from call {call + 1} on, same answers: ")
         await run.until_shown(f"claude-sonnet-4-6 saves {saved}")
 
         await run.press("S")
@@ -277,7 +276,7 @@ async def test_other_models_are_priced_from_the_call_under_the_cursor_and_may_be
         more = f"claude-opus-4-1 costs ~{ON_SCREEN.dollars(-opus.saved_usd.value)} more"
         await run.until_shown(more)
         await run.press("enter")
-        await run.until_shown(f"another model from call {call + 1} on, same answers:  {more}")
+        await run.until_shown(f"another model from call {call + 1} on, same answers: {more}")
 
 
 async def test_the_screen_follows_a_plan_that_is_taken_back(running, paused: Path) -> None:
@@ -325,7 +324,7 @@ async def test_what_the_provider_said_stands_with_what_the_file_shows(running, c
         await run.press("home", "g", "m")
         assert "the model changed" in run.notice
         tail = "\n".join(run.detail.content.tail)
-        assert "says model_changed, 117,962 tokens missed" in tail
+        assert "reports model_changed, 117,962 tokens missed" in tail
         assert "the provider named the cause" in tail
         assert "claude-fable-5 before, claude-opus-4-8 now" in tail
         await run.until_shown("4 misses $5.49")
@@ -345,7 +344,7 @@ def test_what_another_model_saves_is_said_whole_at_every_width() -> None:
         for offered, width in product((switches, switches[:1]), range(72, 130)):
             (line,) = switch_lines(offered, width)
             assert saved in line
-            assert "alike" in line
+            assert "same answers" in line
             assert len(line) <= width
 
 
@@ -400,7 +399,7 @@ async def test_a_small_screen_of_a_session_without_misses_shows_its_bill(running
         await explained(run)
         await Misses.opened(run)
         await run.until_shown("Cost per call")
-        await run.until_shown("another model throughout, same answers:  ")
+        await run.until_shown("another model throughout, same answers: ")
         await run.press("B", "tab", "enter")
         await run.until_shown("╭─ Timeline")
 
@@ -426,9 +425,9 @@ async def test_the_screen_says_what_was_avoidable_with_nothing_cut_and_with_a_pl
         found = run.cache.misses
         could, lost = (ON_SCREEN.dollars(each.extra_usd.value) for each in (found.preventable, found.total))
         await run.press("M")
-        await run.until_shown(f"avoidable: {could} of the {lost} for misses; best plan saves net ~")
+        await run.until_shown(f"avoidable: {could} of {lost} in cache misses; best plan saves net ~")
         await run.press("escape", "1")
         await explained(run)
         await run.press("M")
-        await run.until_shown(" for misses")
+        await run.until_shown(" in cache misses")
         assert "best plan saves" not in run.text()

@@ -1,4 +1,4 @@
-"""What the screen of cache misses says of every real session is what its report says, to the cent and to the token."""
+"""The screen of cache misses equals the report for every real session, to the cent and to the token."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the keys do, the mouse does too."""
+"""Mouse actions equal key actions."""
 
 import pytest
 

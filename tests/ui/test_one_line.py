@@ -1,4 +1,4 @@
-"""What gives way on a line that is too narrow for all of its parts."""
+"""Truncation order on a line that is too narrow for all of its parts."""
 
 from hypothesis import given
 from hypothesis import strategies as st

@@ -19,8 +19,6 @@ if TYPE_CHECKING:
 
 
 class Drawn(Static):
-    """Notes what it was when it was drawn."""
-
     def __init__(self, identifier: str, drawn: list[str]) -> None:
         super().__init__("before", id=identifier)
         self.drawn = drawn
@@ -154,7 +152,7 @@ async def test_what_is_due_after_a_frame_is_done_when_the_screen_in_front_gives_
         done: list[str] = []
         other.refresh(layout=True)
         after_frame(own, lambda: done.append("done"))
-        # Textual has handed it to the screen in front, which has not painted, and never will while it is behind.
+        # Textual has queued it for the screen in front, which has not painted, and never will while it is behind.
         await asyncio.sleep(0)
         await asyncio.sleep(0)
         await app.push_screen(Screen[None]())

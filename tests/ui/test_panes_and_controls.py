@@ -1,4 +1,4 @@
-"""What a frame says at its end on screens of any width, and how controls look that are folded away."""
+"""Frame subtitles on screens of any width, and the look of folded controls."""
 
 import pytest
 from textual.app import App, ComposeResult

@@ -36,7 +36,6 @@ def picture_of(*lines: str, width: int = 60) -> str:
 
 
 def lines_of(picture: str) -> list[str]:
-    """What stands on a picture, line by line, without what Rich draws around it."""
     rows: dict[str, list[tuple[float, str]]] = {}
     for run in ElementTree.fromstring(picture).iter("{http://www.w3.org/2000/svg}text"):  # noqa: S314  our own
         if "clip-path" in run.attrib:

@@ -115,7 +115,7 @@ def test_a_suggested_name_tells_no_secret_and_no_user(monkeypatch: pytest.Monkey
 
 
 def test_a_session_is_never_written_over(session_file) -> None:
-    assert "is no .svg" in problem_with_picture(str(session_file.path))
+    assert "is not a .svg file" in problem_with_picture(str(session_file.path))
     renamed = session_file.path.with_suffix(".svg")
     session_file.path.rename(renamed)
 

@@ -32,7 +32,7 @@ def test_a_plan_needs_a_name(text: str) -> None:
 
 
 def test_a_plan_is_never_saved_over_a_session(session_file) -> None:
-    assert "is no .toml" in problem_with_name(str(session_file.path))
+    assert "is not a .toml file" in problem_with_name(str(session_file.path))
     renamed = session_file.path.rename(session_file.path.with_suffix(".toml"))
 
     assert "never overwritten" in problem_with_name(str(renamed))

@@ -218,7 +218,7 @@ def test_every_limit_that_has_sizes_keeps_a_line_for_them() -> None:
     for name in STRATEGIES:
         for parameter in STRATEGIES[name].parameters:
             if parameter.kind in (ParameterKind.WHOLE_NUMBER, ParameterKind.NUMBER) and not counts_sizes(parameter):
-                assert sizes_for(None, STRATEGIES[name](), parameter) is None  # asks for no session where it has none
+                assert sizes_for(None, STRATEGIES[name](), parameter) is None  # queries no session if there is none
 
 
 def test_sizes_do_not_depend_on_limits_but_on_tiers() -> None:
@@ -230,7 +230,6 @@ def test_sizes_do_not_depend_on_limits_but_on_tiers() -> None:
 
 
 async def test_nothing_moves_while_a_limit_is_dragged_and_what_it_comes_to_arrives(running, session_file) -> None:
-    """Name, line and sizes keep their places from before anything is known until risks are, and the value is shown."""
     async with running(session_file.path, size=(80, 24)) as run:
         await run.press("p", "down")
         slider = run.slider("confirmation")

@@ -48,7 +48,7 @@ async def test_while_it_is_played_the_file_is_followed_and_the_plan_can_be_chang
 async def test_the_speed_is_told_and_has_ends(running, session_file) -> None:
     async with running(session_file.path) as run:
         await run.press(*["g", "less_than_sign"] * len(SPEEDS))
-        assert "0.5 calls a second" in run.text()
+        assert "0.5 calls per second" in run.text()
         assert run.speed == SPEEDS[0]
 
 

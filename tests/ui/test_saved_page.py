@@ -1,4 +1,4 @@
-"""A page that was saved is opened by `w b`; where no browser can be seen its path is told and copied."""
+"""`w b` opens a saved page; without a visible browser its path is shown and copied."""
 
 import os
 import subprocess
@@ -16,15 +16,12 @@ REMOTE = ("SSH_CONNECTION", "SSH_TTY", "SSH_CLIENT", "DISPLAY", "WAYLAND_DISPLAY
 
 @pytest.fixture
 def desk(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A desk with a display, whatever the tests run on."""
     for name in REMOTE:
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("DISPLAY", ":0")
 
 
 class Started:
-    """In place of a process: what was started, and how it ended."""
-
     def __init__(self, monkeypatch: pytest.MonkeyPatch, code: int | None = 0) -> None:
         self.commands: list[list[str]] = []
         self.options: dict[str, object] = {}

@@ -1,4 +1,4 @@
-"""Whole screens as text, kept beside this file: what a change does to the layout is read in its difference."""
+"""Whole screens as stored text: a diff shows the effect of a change on the layout."""
 
 import os
 from contextlib import suppress
@@ -17,10 +17,8 @@ DRAWN_WITH = "8.2."
 """The version of Textual the screens were drawn with; another one may lay them out differently."""
 
 WELL_READ = 4.5
-"""What is to be read by anybody stands out from what is behind it by so much."""
 
 LEAST_CONTRAST = 3.0
-"""What is switched off may be fainter than other text, but can be read."""
 
 NOW = 1_777_900_000.0
 
@@ -33,7 +31,6 @@ pytestmark = pytest.mark.skipif(
 
 
 async def compare(run: Running, name: str) -> None:
-    """The screen is what was kept, once all that is worked out is shown."""
     path = GOLDEN / name
     kept = path.read_text(encoding="utf-8") if path.exists() else ""
     with suppress(AssertionError):

@@ -1,4 +1,4 @@
-"""The sessions of a list: families, filters, and what reading them changes."""
+"""Model of the session list: families, filters, and updates while sessions are read."""
 
 from pathlib import Path
 

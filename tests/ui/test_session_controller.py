@@ -1,4 +1,4 @@
-"""The open session without a screen: what is read, counted, replayed and looked at, and who is told."""
+"""The open session without a screen: reading, counting, replaying, selecting, and notifications."""
 
 from __future__ import annotations
 
@@ -53,8 +53,6 @@ STALE = Plan.from_specs(["tiered-stale"])
 
 
 class Later:
-    """Something that happens when the host is told to let time pass."""
-
     def __init__(self, do: Callable[[], object]) -> None:
         self.do: Callable[[], object] | None = do
 
@@ -114,7 +112,6 @@ class Bench:
                 await taken
 
     async def work_once(self, *groups: str) -> None:
-        """Do what waits to be done, in some groups or in all but following, which never ends."""
         waiting, self.work = self.work, []
         for each in waiting:
             group, work, take, failed, description = each
@@ -151,8 +148,6 @@ class Bench:
 
 
 class Opened:
-    """A session controller on a bench, and what it told of."""
-
     def __init__(self, path: Path, plan: Plan | None = None) -> None:
         self.bench = Bench()
         self.controller = SessionController(path, self.bench, plan, runs=ASSUMED_RUNS)
@@ -161,7 +156,6 @@ class Opened:
             self.controller.changes.listen({change: lambda change=change: self.changes.append(change)})  # type: ignore[misc]  # bound as it is
 
     async def to_ready(self) -> None:
-        """Open it, and read it whole; what is worked out from it is still to be done."""
         self.controller.open()
         while Change.READY not in self.changes:
             await self.bench.pass_time()
@@ -580,7 +574,7 @@ async def test_a_call_of_a_session_that_has_become_shorter_is_the_next_one(sessi
     shorter = History.of(Follower(recording(session_file.path, turns=2).path).session)
     await bench.give("follow", SessionAppended(shorter.session, shorter, Rows.of(shorter), is_new=True, changed=None))
 
-    # What was clicked was drawn of the session as it was.
+    # The click refers to the session as it was drawn.
     controller.look_at(20)
     await bench.settle()
 
@@ -610,7 +604,6 @@ async def test_a_replay_that_fails_is_told_and_the_next_one_is_made(session_file
 
 
 def tallied(monkeypatch: pytest.MonkeyPatch, where: tuple[Any, str], note: Callable[..., object]) -> None:
-    """Have something told of every call of a module's function, with what it is given."""
     module, name = where
     function = getattr(module, name)
 
@@ -641,7 +634,7 @@ async def test_a_dragged_limit_asks_once_what_the_cache_missed_with_nothing_cut_
         assert marked_misses(controller.outcome, None)
         outcomes.append(controller.outcome)
         await opened.bench.pass_time()
-        # What is worked out once a plan stands is no part of the drag.
+        # Work after a plan is set is not part of the drag.
         opened.bench.work.clear()
 
     assert len({each.replay for each in outcomes}) == 3
@@ -684,7 +677,7 @@ async def test_a_session_that_grows_right_after_it_was_written_anew_is_counted_a
         return history
 
     history = await append(None, is_new=True)
-    await bench.work_once()  # what was counted of the session before comes to its end
+    await bench.work_once()  # the count of the previous session finishes
     anew.turn()
     history = await append(history, is_new=False)
     await bench.settle()

@@ -1,4 +1,4 @@
-"""The list of sessions on the screen: what stands where while sessions are found and read, and what keys do."""
+"""Session list on the screen: its rows while sessions are found and read, and its keys."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ async def test_the_list_follows_its_folder_while_it_is_open(
         assert "No sessions found in the folders named · ctrl+l shows the searched folders" in run.text()
         assert "Or open a file: inspector FILE" in run.text()
         await run.tap("ctrl+l")
-        await run.until_shown(f"there      {folder}")
+        await run.until_shown(f"exists     {folder}")
         await run.tap("escape")
         codex.write(tmp_path / "rollout.jsonl", 2)
         written = re.sub(r"\d{4}-\d\d-\d\dT\d\d", this_hour(), (tmp_path / "rollout.jsonl").read_text(encoding="utf-8"))

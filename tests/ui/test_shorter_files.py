@@ -1,4 +1,4 @@
-"""A session file that becomes shorter while it is open, whatever was looked at, marked, hidden and planned in it."""
+"""A session file that becomes shorter while it is open, with any selection, marks, hidden blocks and plan."""
 
 from __future__ import annotations
 
@@ -142,7 +142,7 @@ async def test_a_study_goes_on_while_its_file_becomes_shorter(running, session_f
         await run.until(lambda: run.on_top != "session")
         on_top = run.on_top
         in_place(session_file.path, fewer_lines(session_file.path.read_bytes()))
-        # What is explained is of the file as it was, or as it is: for a moment nothing of it is replayed.
+        # The explanation refers to the old or the new file: for a moment nothing of it is replayed.
         await run.until(lambda: not run.has_replay or run.replay.history.call_count < session_file.turns)
         await run.tap("E")
         await run.until_open("explain")

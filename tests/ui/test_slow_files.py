@@ -27,8 +27,6 @@ SECONDS = 0.002
 
 
 class SlowFiles:
-    """Takes a while over every look at what is below a folder, and keeps which of them the screen had to wait for."""
-
     def __init__(self, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         self.waited_for: list[str] = []
         self.looks = 0

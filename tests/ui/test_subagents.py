@@ -1,4 +1,4 @@
-"""Subagents with a file of their own unfold below the call that started them, and are no part of any prompt there."""
+"""Subagents with a separate file unfold below the call that started them, outside every prompt there."""
 
 import json
 from pathlib import Path

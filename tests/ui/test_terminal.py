@@ -1,4 +1,4 @@
-"""The app in a real terminal: every key does what the help says, and no control byte gets through."""
+"""The app in a real terminal: every key works as documented in the help, and no control byte gets through."""
 
 import re
 import time
@@ -39,12 +39,9 @@ SENT = {
     "ctrl+pagedown": "\x1b[6;5~",
     "ctrl+pageup": "\x1b[5;5~",
 }
-"""What a terminal sends for keys that are no characters."""
 
 
 class Terminal:
-    """A program in a terminal of its own, and what its screen shows."""
-
     def __init__(self, *arguments: str, columns: int = 120, lines: int = 36, **variables: str) -> None:
         shown = environment(TERM="xterm-256color", COLORTERM="truecolor", TEXTUAL_ANIMATIONS="none", **variables)
         size = (lines, columns)
@@ -54,7 +51,6 @@ class Terminal:
         self.raw = b""
 
     def read(self, seconds: float = 0.02) -> bool:
-        """Take what the program has written, or writes within a time; whether that is anything."""
         try:
             data = self.child.read_nonblocking(65_536, timeout=seconds)
         except (pexpect.TIMEOUT, pexpect.EOF):
@@ -102,7 +98,6 @@ def lacks(word: str) -> Callable[[str], bool]:
 
 
 def moved(before: str) -> Callable[[str], bool]:
-    """The cursor is on another row, or another call is looked at, or it is told why neither is so."""
     told = re.compile("/1[ ,]|no compactions|no cache miss|no failed|no pinned|no subagents|no cut|! ")
 
     def fact(text: str) -> bool:
@@ -205,8 +200,6 @@ STEPS: list[tuple[str, Callable[[str], object] | None]] = [
     ("shift+tab", lacks("r read as")),
     ("q", lambda text: True),
 ]
-"""What is pressed, keys of a menu with a blank between them, and what is to be seen then; None for another row or call
-looked at."""
 
 ELSEWHERE = {
     "E": "tests/ui/test_costs.py",

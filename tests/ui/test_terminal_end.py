@@ -87,8 +87,6 @@ sys.exit(main(sys.argv[1:]))
 
 
 class OnTerminal:
-    """A program on a terminal that nobody controls it by, so that no signal tells it of its end."""
-
     def __init__(self, command: Sequence[str], **variables: str) -> None:
         self.ours, theirs = pty.openpty()
         self.before = termios.tcgetattr(theirs)
@@ -128,7 +126,6 @@ class OnTerminal:
         os.waitid(os.P_PID, self.process.pid, os.WSTOPPED)
 
     def read_until(self, words: bytes) -> None:
-        """Take in what it writes until it has written something, after what was waited for before."""
         deadline = time.monotonic() + SECONDS
         while (found := self.written.find(words, self._seen)) < 0:
             assert time.monotonic() < deadline, self.written[-2_000:]
@@ -148,7 +145,7 @@ def test_an_application_whose_terminal_is_gone_before_it_is_watched_ends_too() -
     with OnTerminal([sys.executable, "-c", LATE, str(SAMPLE)]) as program:
         program.read_until(b"begins")
         program.hang_up()
-        # Python exits with 120 where it cannot write what is left.
+        # Python exits with 120 if it cannot flush its output.
         assert program.process.wait(SECONDS) in {0, 120, 128 + signal.SIGHUP}
 
 
@@ -183,7 +180,6 @@ WAYS_TO_END = {
     "SIGHUP": 0,
     "a pager that is killed, and a key": 0,
 }
-"""How the program is ended, and what it then exits with."""
 
 KILLED_PAGER = "#!/bin/sh\nstty raw -echo\necho has the terminal\nkill -9 $$\n"
 

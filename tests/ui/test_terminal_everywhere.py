@@ -1,6 +1,6 @@
-"""In a real terminal every key of every part and every screen changes what it says it does.
+"""In a real terminal every key of every part and every screen has its documented effect.
 
-A key that did nothing would leave the screen as it was, and the test would wait for the change in vain.
+A key without effect would leave the screen unchanged, and the test would time out.
 """
 
 import ast
@@ -32,7 +32,6 @@ REST = r"│ {2}\S.*"
 """Rows the cursor is not on."""
 
 TEXT = r"│[ ┊▎-](?! ?[#▶\d])\S.*"
-"""What the detail shows, and whatever else is set as text is."""
 
 MORE_KEYS = {
     "shift+up": "\x1b[1;2A",
@@ -68,21 +67,17 @@ ELSEWHERE = {
     "test_app.py": ("help.", "diagnostics.", "difference."),
     "test_mouse.py": ("tune.tool",),
     "test_files.py": ("files.", "known.", "study.files"),
-    "test_marks.py": ("marks.", "study.marks"),
+    "test_cache_breakpoints.py": ("marks.", "study.marks"),
 }
-"""Where keys are tried that are not tried here, by how their names begin."""
 
 
 class Tried(TerminalProgram):
-    """A program whose keys are pressed by the names of their bindings."""
-
     def found(self, pattern: str) -> list[str]:
         return [" ".join(match.split()) for match in re.findall(pattern, self.text)]
 
     def act(self, name: str, key: str, changes: str = "", shows: str = "", hides: str = "") -> None:
-        """Press a key; wait until what a pattern finds is something else, or until a text shows or does not."""
         if changes:
-            # What the key before does may be painted in parts: the rest of it is no answer to this one.
+            # The effect of the previous key may be painted in parts: the rest of it is no answer to this key.
             self.rest()
         before = self.found(changes) if changes else []
         if shows:
@@ -97,20 +92,19 @@ class Tried(TerminalProgram):
                 f"{name} ({key}): a change of {before}",
             )
         if shows:
-            # What a letter of a menu does may be painted before the menu is gone, whose words are on the screen, too.
+            # The effect of a menu letter may be painted before the menu closes, and the menu's text is still on the
+            # screen.
             self.until(lambda: shows in self.text and "esc closes" not in self.text, f"{name} ({key}): {shows}")
         if hides:
             self.until(lambda: hides not in self.text, f"{name} ({key}): a screen without {hides}")
 
     def go(self, *keys: str, shows: str = "") -> None:
-        """Press keys to get somewhere, each when the one before has done what it does; nothing is claimed of them."""
         for key in keys:
             self.child.send((KEYS | MORE_KEYS).get(key, key))
             self.rest()
         self.until(lambda: shows in self.text, shows)
 
     def come_to_rest(self) -> None:
-        """Wait until nothing is replayed and nothing changes by itself any more."""
         self.until(lambda: "replaying" not in self.last_line, "an end of replays")
         self.rest()
 

@@ -1,4 +1,4 @@
-"""Keys pressed in a real terminal do what the help says, whatever the session holds."""
+"""Keys in a real terminal have their documented effect for any session content."""
 
 import re
 from pathlib import Path
@@ -15,7 +15,6 @@ pytestmark = pytest.mark.long
 ESCAPES = re.compile(
     rb"\x1b(?:\[[0-9;:?<=>]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[PX^_].*?\x1b\\|[ -/]*[0-~])", re.DOTALL
 )
-"""What a program may say to a terminal: sequences as the standard has them."""
 
 
 @pytest.fixture

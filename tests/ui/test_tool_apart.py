@@ -1,4 +1,4 @@
-"""One tool in a tier of its own."""
+"""A single tool in a separate tier."""
 
 import pytest
 
@@ -59,7 +59,7 @@ async def test_where_all_tools_are_treated_alike_it_is_said_that_none_can_be_tun
         await run.tap("t")
         await run.until_open("tune")
         await run.tap("b")
-        await run.until_shown("clear-old: no tiers, no tools it leaves alone")
+        await run.until_shown("clear-old: no tiers and no list of excluded tools")
 
 
 @pytest.mark.parametrize(

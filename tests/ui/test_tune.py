@@ -21,7 +21,6 @@ from tests.ui.studies import Tune, table_on_top
 SPEC = "tiered-stale:tool-set=coding,lists=true"
 
 pytestmark = pytest.mark.usefixtures("unweighed")
-"""Tests in which limits are weighed say how."""
 
 
 async def test_the_curve_of_a_limit_is_that_of_replays(running, session_file) -> None:
@@ -124,7 +123,6 @@ async def test_the_limit_that_was_being_moved_is_the_one_to_tune(running, sessio
 
 
 def data_first(inputs: object, plan: Plan, axes: Sequence[TunableLimit]) -> Iterator[tuple[LimitSpread, ...]]:
-    """Of whatever session, that data matters most."""
     spreads = [LimitSpread(axis, 0.5, 0.9 if axis.parameter.name == "data" else 0.6, is_cost=True) for axis in axes]
     yield tuple(sorted(spreads, key=lambda spread: -spread.width))
 
@@ -158,7 +156,7 @@ async def test_whoever_has_pressed_a_key_stays_where_he_is(running, session_file
         assert ranking.SEARCHING in run.text()
         await run.tap("right")
         may_tell.set()
-        await run.until(lambda: "matters most here" in run.text())
+        await run.until(lambda: "has the largest effect" in run.text())
         assert (screen.limit, screen.value) == ("confirmation", 160)
 
 
@@ -170,7 +168,7 @@ async def test_what_is_assumed_of_the_model_is_no_limit_to_recommend(running, se
         assert {str(row.key) for row in table_on_top(run).rows} == {"here", "in the plan"}
         assert "value, tokens" in run.text()
         await run.tap("g", "k")
-        assert "assumed, not a limit" in screen.notice
+        assert "an assumption, not a limit" in screen.notice
         weighed = {axis.parameter.name for axis in ranking.weighed(screen.limits)}
         assert "window" not in weighed
         assert "window-size" in weighed

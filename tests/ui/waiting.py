@@ -1,8 +1,8 @@
-"""Waiting in tests of an application: for a fact, or until all that is due is done.
+"""Waiting in tests of an application: for a condition, or until all pending work is done.
 
-For the latter Textual's own test driver looks at the processor's clock: it takes an application for idle that used
-little of it for a fiftieth of a second. That makes every pause and every key wait that long several times over, and on
-a busy machine it takes one for idle that waits for its turn. Here the event loop itself is asked what is left to do.
+For the latter Textual's test driver reads the processor's clock: it treats an application as idle if it used little of
+it for a fiftieth of a second. So every pause and every key takes several times that long, and on a busy machine an
+application that waits for its turn looks idle. Here the event loop itself reports the pending work.
 """
 
 from __future__ import annotations
@@ -30,12 +30,9 @@ if TYPE_CHECKING:
 PATIENCE = 60
 """Seconds before something is taken never to happen: many, for a machine that is busy with other things."""
 SECONDS_BETWEEN_FRAMES = 0.25
-"""Of the processor, so that a busy machine paints no more than a quiet one. An application without a terminal paints
-for nobody: so often is enough to see that nothing it paints fails."""
 LOOKS = (0.002, 0.005, 0.01, 0.02)
 """Seconds between looks whether something has happened, the last of them from then on."""
 SOON = 0.025
-"""Seconds ahead in which what is timed is waited for: a frame is painted, a debounced key taken."""
 TURNS = 3
 """Turns of the loop without anything to do, after which there is nothing left that one thing hands to the next."""
 
@@ -53,16 +50,6 @@ async def until(pilot: Pilot[Any], fact: Callable[[], Any], patience: float = PA
 
 
 async def wait_for_idle(min_sleep: float = 0, max_sleep: float = 1) -> None:
-    """Return once nothing is to be done now or within a frame, in place of Textual's function of that name.
-
-    What threads and other processes will hand over later is not waited for: a test waits for the fact itself.
-
-    Args:
-        min_sleep: Not needed here.
-        max_sleep: Seconds after which to return though something is always to be done, such as an animation. Where it
-            is to be done at once they are seconds of the processor: on a busy machine the answer to a key may take
-            longer than that by the clock.
-    """
     loop: Any = asyncio.get_running_loop()
     began, end = time.thread_time(), loop.time() + max_sleep
     quiet = 0
@@ -82,10 +69,6 @@ async def wait_for_idle(min_sleep: float = 0, max_sleep: float = 1) -> None:
 
 
 def paint_seldom() -> AbstractContextManager[None]:
-    """Work out few frames a second: what changed in those between is painted with the next.
-
-    What a test reads of the screen is asked of the widgets, not of a frame.
-    """
     painted: WeakKeyDictionary[Compositor, float] = WeakKeyDictionary()
 
     def is_due(compositor: Compositor) -> bool:
@@ -99,7 +82,6 @@ def paint_seldom() -> AbstractContextManager[None]:
 
 
 def few_frames(asked: int) -> AbstractContextManager[None]:
-    """Work out only one in so many of the frames that are asked for; what changed in the others is painted with it."""
     since: Counter[Compositor] = Counter()
 
     def is_due(compositor: Compositor) -> bool:

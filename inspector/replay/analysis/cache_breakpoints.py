@@ -1,4 +1,4 @@
-"""Simulate cache breakpoints per call and session: the recorded ones, and those of every rule.
+"""Simulate cache breakpoints per call and session: the recorded ones, and the ones each rule places.
 
 The result is a projection and an upper bound: entries live exactly as documented, and no read fails. A call reads the
 longest entry that an earlier call of its thread, to the same model, left at one of its own breakpoints. Nothing before
@@ -141,7 +141,7 @@ class CacheBreakpoints:
 
 
 def cache_marks(replay: Replay) -> CacheBreakpoints:
-    """Simulate recorded breakpoints, and those of every rule, in a replay.
+    """Simulate recorded breakpoints, and the ones each rule places, in a replay.
 
     Args:
         replay: The session under a plan.
@@ -213,7 +213,7 @@ def _marked(
 
 
 def _recorded_places(calls: Sequence[Call], covers: NDArray[np.bool_]) -> tuple[Integers, NDArray[np.bool_]]:
-    """Return block counts before each recorded breakpoint per call, and True for those of one hour."""
+    """Return block counts before each recorded breakpoint per call, and True for one-hour ones."""
     blocks = np.full((len(calls), MAX_BREAKPOINTS), NOWHERE, dtype=np.int64)
     for_hour = np.zeros((len(calls), MAX_BREAKPOINTS), dtype=np.bool_)
     for number, call in enumerate(calls):

@@ -119,7 +119,7 @@ class CacheMisses:
 
     @cached_property
     def misses(self) -> tuple[CacheMiss, ...]:
-        """Avoidable misses in call order: what users see as a cache miss."""
+        """Avoidable misses in call order: shown to users as cache misses."""
         return tuple(miss for miss in self.all if not miss.cause.is_expected)
 
     @cached_property

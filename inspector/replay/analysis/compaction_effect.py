@@ -97,7 +97,7 @@ class CompactionEffect:
 class CompactionSizes(NamedTuple):
     """Tokens of a compaction's blocks in the prompts around it, on the provider's scale.
 
-    Removed tokens are those of the previous prompt plus its response, which no prompt had contained yet.
+    They count the removed blocks of the previous prompt, and of its response, which no prompt had contained yet.
 
     Attributes:
         removed: Tokens of every removed block, float64.

@@ -61,7 +61,7 @@ class Scope(StrEnum):
 ALL_PROMPTS = "all prompts, without output"
 
 WHOLE = {Scope.WINDOW: "this window", Scope.SESSION: ALL_PROMPTS}
-"""Labels of the total. The cost of earlier windows' blocks is part of all prompts only; output cost is part of neither.
+"""Labels of the total. The cost of earlier windows' blocks is part of all prompts only; no label covers output cost.
 """
 
 NO_TOOL = "texts (no tool)"
@@ -74,7 +74,7 @@ NO_RESULT = "texts and calls"
 SUMMARY = "summaries"
 
 HIDDEN_THINKING = "thinking (not recorded)"
-"""Thinking with neither a recorded text nor a signature."""
+"""Thinking without a recorded text or signature."""
 
 _ROLES = {
     BlockKind.SYSTEM_TEXT: "system messages",

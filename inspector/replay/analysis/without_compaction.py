@@ -116,7 +116,7 @@ def _full_of(session: Session, contexts: set[int]) -> list[int]:
 
 
 def _chain(session: Session, compaction: int) -> list[int]:
-    """Return the context a compaction ended, the one it began, and those of later omitted compactions."""
+    """Return the context a compaction ended, the one it began, and the contexts of later omitted compactions."""
     call = first_call_after(session, compaction)
     if call is None:
         return []

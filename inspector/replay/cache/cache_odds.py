@@ -227,7 +227,7 @@ def _is_miss(shared: Integers, read: Integers) -> Booleans:
 
 
 def _kept_share(read: Integers, most: Integers, mine: Booleans, typical: float) -> tuple[float, float]:
-    """Return the share that the selected calls read of what they could have, and their number, both with the prior.
+    """Return the share of readable tokens that the selected calls read, and their number, both with the prior.
 
     The prior's calls could have read as much as these on average.
     """

@@ -38,7 +38,7 @@ class CacheRewriteCosts:
 def price_cache_rewrites(
     served: ServedPrompts, unbroken: ServedPrompts, calls: NDArray[np.intp], rates: NDArray[np.float64]
 ) -> CacheRewriteCosts:
-    """Price what edits lose by invalidating the cache.
+    """Price the cache invalidated by edits.
 
     Args:
         served: Served prompts of all calls.

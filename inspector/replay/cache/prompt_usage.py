@@ -93,7 +93,7 @@ class PromptUsage:
         return share
 
     def rows(self, calls: NDArray[np.intp]) -> PromptUsage:
-        """Select calls. Properties of the whole session's caches are kept."""
+        """Select calls. Properties of the whole session's caches are preserved."""
         rows = PromptUsage(
             self.uncached[calls], self.cache_read[calls], self.cache_write_5m[calls], self.cache_write_1h[calls]
         )

@@ -125,7 +125,7 @@ class Edits:
 
     @cached_property
     def by_plan(self) -> NDArray[np.bool_]:
-        """True for rows decided by the plan, False for those of the recorded agent."""
+        """True for rows decided by the plan, False for edits by the recorded agent."""
         by_plan: NDArray[np.bool_] = self.entry != RECORDED
         return by_plan
 

@@ -202,7 +202,7 @@ class Renderer:
     def _cut_all(
         self, cut: CutText, blocks: NDArray[np.int32], where: NDArray[np.int64], result: RenderedBlocks
     ) -> None:
-        # When limits are changed one at a time, most cuts are those of the previous plan.
+        # When limits are changed one at a time, most cuts are the same as in the previous plan.
         known = self._cuts.pop(cut, None)
         if known is None or not np.array_equal(known.asked, blocks):
             known = self._cut(cut, blocks)

@@ -32,7 +32,7 @@ _NET = "saved on this run, minus the cost of recoveries"
 def outcome_explanations(
     baseline: Replay, planned: Replay, outcome: PlanOutcome, projection: RunProjection | None = None
 ) -> dict[str, Explanation]:
-    """Explain every figure of a plan, including those of its replay."""
+    """Explain every figure of a plan, including the totals of its replay."""
     return {
         **replay_explanations(planned),
         **_cache_explanations(planned, outcome),

@@ -232,7 +232,7 @@ def cost_part_explanations(replay: Replay) -> dict[str, Explanation]:
             value,
             "$",
             figure.known,
-            f"{label} times their rate (by model, date and prompt length), summed over all calls",
+            f"{label}: tokens times their rate (by model, date and prompt length), summed over all calls",
             (Input(label, figure.value, "tokens"), Input("of the whole cost", share, "share")),
             replay.inputs.pricing.source,
             is_lower_bound=figure.is_lower_bound,

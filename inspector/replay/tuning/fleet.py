@@ -116,7 +116,7 @@ class TunedGroup:
         table: All trials.
         choice: The choice.
         left: Stages the search did not complete, in words; empty if it is complete.
-        searched: Number of plans tried to find those of the table.
+        searched: Number of plans tried to find the ones in the table.
         sampled: Number of sessions they were tried on.
     """
 

@@ -61,8 +61,8 @@ def bill_section(report: Report) -> Section | None:
     named = [] if found is None else dearest(found, 3)
     told = "".join(f" Call {miss.call:,}: {miss_text(miss)}." for miss in named)
     together = max(last - first for first, last in downsample(len(ledger.calls), MOST_CALL_BARS))
-    what = "each call cost" if together == 1 else f"calls cost, with up to {together} of them per bar"
-    about = f"Bars: what {what}, by kind of token, {IN_TEXT.dollars(report.baseline.cost_usd)} in total."
+    what = "cost of each call" if together == 1 else f"cost of calls, up to {together} per bar"
+    about = f"Bars: {what}, by kind of token, {IN_TEXT.dollars(report.baseline.cost_usd)} in total."
     table = _bill_table([call.baseline for call in ledger.calls])
     return Section("bill", "Cost of each call", (Chart("bill", plain(f"{about}{told}")), table))
 

@@ -385,7 +385,13 @@ MARKS: Table = (
 
 MARKS_RULES: Table = (
     UserAction(
-        "marks.enter", "enter", "screen.enter", "marks", "Go to the breakpoints of this rule", is_shown=True, rank=0
+        "marks.enter",
+        "enter",
+        "screen.enter",
+        "breakpoints",
+        "Go to the breakpoints of this rule",
+        is_shown=True,
+        rank=0,
     ),
 )
 """Keys of its upper table."""

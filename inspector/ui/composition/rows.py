@@ -63,7 +63,7 @@ _ABOUT: Final = {
     ),
     AROUND_TEXTS: "message framing (roles, names, ids, thinking signatures), and the calibration error of this prompt.",
 }
-NO_BLOCK: Final = "no block of it is in the file"
+NO_BLOCK: Final = "it has no blocks in the file"
 
 
 def _columns(columns: tuple[Column, ...], scope: Scope) -> tuple[Column, ...]:

@@ -218,7 +218,7 @@ class CompositionScreen(AnalysisScreen):
         if composition.scope is not Scope.WINDOW or call is None or call == composition.context.call:
             return ""
         tokens = self.outcome.replay.ledger.prompt_tokens[call]
-        return f"largest prompt: {ON_SCREEN.whole(tokens)} at call {ON_SCREEN.whole(call + 1)} (P)"
+        return f"largest: {ON_SCREEN.whole(tokens)} at call {ON_SCREEN.whole(call + 1)} (P)"
 
     @on(FigureTable.Highlighted, "#parts")
     def _show_blocks(self) -> None:

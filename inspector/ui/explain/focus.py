@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 _COST_NAMES: Final = {
     "cost_usd": "cost with the plan",
     "saved_usd": "saved",
-    "saved_share": "saved share of the cost",
+    "saved_share": "saved, of the cost",
     "saved_tokens": "saved tokens",
     "break_usd": "cost of changes",
     "break_even_call": "breaks even at call",

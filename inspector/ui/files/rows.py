@@ -126,7 +126,7 @@ def event_table(found: FilesFound, path: str) -> Table:
 
 
 def _event(place: int, event: FileEvent, stands: EventInContext, known: str, found: FilesFound) -> FigureRow:
-    done = str(event.kind) if event.is_certain else f"maybe {FileEventKind.EDIT}"
+    done = str(event.kind) if event.is_certain else f"perhaps {FileEventKind.EDIT}"
     call, what = _first_sent(found.outcome.replay, event.result_block), purpose_of(event, found.changes)
     cells = {
         "turn": Cell(ON_SCREEN.whole(event.turn), order=float(event.turn)),

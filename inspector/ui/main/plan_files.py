@@ -156,4 +156,4 @@ def _replaces(text: str) -> str:
 
     is_path = Path(text).suffix not in ("", ".toml")
     path = expanded(text) if is_path else target_of(text)
-    return f"replaces {path}" if text.strip() and is_file(path) else ""
+    return f"overwrites {path}" if text.strip() and is_file(path) else ""

@@ -34,7 +34,7 @@ CAUSE_COLUMNS: Final = (
     Column("cost", "cost", 8, rank=3),
     Column("extra", "extra cost", 10),
     Column("share", "share of cost", 8, 17, short="of cost", rank=1),
-    Column("prevented", "prevented by", 26, 80, is_text=True, falls=False, rank=4),
+    Column("prevented", "prevention", 26, 80, is_text=True, falls=False, rank=4),
 )
 
 CALL_COLUMNS: Final = (

@@ -212,7 +212,7 @@ class MissesScreen(AnalysisScreen):
         misses = misses_of(found.misses, key)
         name = next((row.cells["name"].text for row in self.causes.rows if row.key == key and not row.words), "")
         prevented = key.prevention if isinstance(key, MissCause) else ""
-        below = f"prevented by: {prevented}" if prevented else legend_of(self.causes.table)
+        below = f"prevention: {prevented}" if prevented else legend_of(self.causes.table)
         self.query_one("#causes-pane", Pane).border_subtitle = Content(below)
         name = {ALL: "all causes", FOLDED: "expected"}.get(str(key), name)
         calls = ON_SCREEN.plural(len(misses), "call")

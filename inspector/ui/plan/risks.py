@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from inspector.report.numbers import ON_SCREEN
-from inspector.report.recovery_words import needed_words
 from inspector.safe_text import one_line
 from inspector.session.model import TextUnavailableError
 
@@ -40,7 +39,7 @@ class Risks:
         """Return one line per risk, the worst first."""
         lines = []
         if self.needed is not None and self.needed.calls:
-            lines.append(needed_words(self.needed.needed, ON_SCREEN))
+            lines.append(f"{ON_SCREEN.plural(self.needed.needed, 'call')} needed cut text")
         lines += [
             f"{hazard.kind.brief}: {ON_SCREEN.whole(hazard.count)}" if hazard.count > 1 else hazard.kind.brief
             for hazard in self.hazards

@@ -42,7 +42,7 @@ def places_text(folders: Sequence[Path] | None, home: Path) -> str:
     before = ""
     for title, place in looked_in:
         lines += [] if title == before else [title]
-        lines.append(f"  {'found    ' if exists(place) else 'not found'}  {_short(place, home)}")
+        lines.append(f"  {'exists   ' if exists(place) else 'missing  '}  {_short(place, home)}")
         before = title
     return "\n".join(lines)
 

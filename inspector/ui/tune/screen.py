@@ -45,6 +45,7 @@ ONE_TOOL = (
     "The plan on trial gives the tool its own tier, or adds a copy of the strategy that skips all other tools of the "
     "session. Nothing changes until enter applies it."
 )
+CELLS_AROUND_TITLE = 6
 MARKS = "◆ here  ▲ plan  ◇ knee  ▾ lowest"
 
 
@@ -175,7 +176,8 @@ class TuneScreen(AnalysisScreen):
         in_plan = "in the plan" if self.limits.plan.entries[axis.entry].enabled else "plan, if on"
         entitle(pane, f"Tune {axis.strategy}: {axis.parameter.name.replace('-', ' ')}{self._only(axis)}")
         pane.border_subtitle = Content(MARKS)
-        self.query_one("#tune-values", Pane).border_title = Content(axis.parameter.help)
+        help_of_axis = _fitted_help(axis.parameter.help, self.size.width - CELLS_AROUND_TITLE)
+        self.query_one("#tune-values", Pane).border_title = Content(help_of_axis)
         self.status.progress = None
         if self._is_map:
             self._show_map(in_plan)
@@ -387,3 +389,9 @@ class TuneScreen(AnalysisScreen):
 
 def _name(axis: TunableLimit) -> str:
     return f"{axis.strategy} {axis.parameter.name.replace('-', ' ')}"
+
+
+def _fitted_help(text: str, width: int) -> str:
+    """Return the help of a parameter, without its second clause if it does not fit."""
+    text = text.removesuffix(".")
+    return text if len(text) <= width else text.partition(";")[0]

@@ -1,4 +1,4 @@
-"""What the screen shows when things are not as they should be: empty, broken, hostile, gone."""
+"""The screen in unusual states: empty, broken, hostile and missing files."""
 
 import re
 import time
@@ -94,7 +94,7 @@ async def test_rows_that_are_appended_appear(running, session_file) -> None:
 
 
 async def test_a_session_of_long_ago_in_a_new_file_is_not_live_until_it_is_written(running, session_file) -> None:
-    # What is recorded is months old, as in a copy; the file was made a moment ago.
+    # The recorded times are months old, as in a copy; the file was made a moment ago.
     assert time.time() - session_file.path.stat().st_mtime < LIVE_SECONDS
     async with running(session_file.path) as run:
         await run.until_shown("○ idle")
@@ -328,5 +328,5 @@ async def test_the_key_of_the_best_plan_stands_last_and_moves_no_other_as_it_com
         await run.until(lambda: not run.plan.strategies)
         await run.until(lambda: run.key_hints == with_it)
         assert shown.index("? help") < shown.index("w report") < shown.index("* best")
-        # The comparison has that place until there is a best plan, beside which the cost pane names its key.
+        # The comparison key is there until there is a best plan; then the cost pane names its key.
         assert "c compare" not in shown

@@ -1,4 +1,4 @@
-"""The form that anyone can write: its schema, its example, and what is made of its lines."""
+"""The native format: its schema, its example, and the sessions read from it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where each rule puts cache control marks: small prompts, placed by hand."""
+"""Breakpoints of each cache control rule in short prompts, placed by hand."""
 
 from __future__ import annotations
 

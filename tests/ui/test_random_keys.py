@@ -26,8 +26,6 @@ if TYPE_CHECKING:
 
 
 class Asking(GatedApp):
-    """Opens dialogs, and notes what they answer and which keys reach itself."""
-
     BINDINGS = [("v", "value"), ("p", "picker"), ("x", "note('x')")]  # noqa: RUF012  as Textual declares it
 
     def __init__(self) -> None:

@@ -1,4 +1,4 @@
-"""What cache control marks would hold: sessions of a few calls with a token a character, reckoned by hand."""
+"""Coverage of cache breakpoints in short sessions with one token per character, computed by hand."""
 
 from __future__ import annotations
 
@@ -27,12 +27,9 @@ if TYPE_CHECKING:
     from inspector.session.model import Session
 
 SIZE = 1000
-"""Tokens of everything that is said; a prompt of two is long enough to be kept."""
 
 
 class Talk(SessionBuilder):
-    """Writes a session whose every prompt is reported as the texts it shows."""
-
     def __init__(self, model: str = OPUS) -> None:
         super().__init__()
         self.model = model
@@ -47,7 +44,6 @@ class Talk(SessionBuilder):
         self.add(Role.USER, self.block(BlockKind.USER_TEXT, self.text()))
 
     def answer(self, calls: int = 0, after: float = 10.0, size: int = 4) -> None:
-        """Answer, with so many tool calls at once, whose results have so many tokens each."""
         self.clock += after
         prompt = sum(block.characters for member in self.members for block in self.messages[member].blocks)
         said = self.block(BlockKind.ASSISTANT_TEXT, self.text())
@@ -108,7 +104,7 @@ def test_what_stands_behind_the_last_mark_is_neither_read_nor_written() -> None:
     talk.answer()
     found = marked(talk.session(), BreakpointRule.SWE_AGENT)
 
-    # The last prompt ends with a response: the marks stand behind both questions before it.
+    # The last prompt ends with a response: the breakpoints follow both questions before it.
     assert found.blocks[2].tolist()[:2] == [1, 3]
     assert (found.found[2], found.written[2]) == (3, 0)
     assert found.uncached[2] == pytest.approx(2 * SIZE, rel=0.05)
@@ -255,7 +251,6 @@ def test_every_token_of_a_prompt_is_read_written_or_neither(session: Session) ->
 
 
 def found_by_hand(found: BreakpointUsage, session: Session, lifetime: float) -> list[int]:
-    """Which entry every call reads, of whole prompts that are kept and searched block by block."""
     replay = replayed(session)
     entries: list[tuple[str, tuple[int, ...], float]] = []
     read = []
@@ -297,7 +292,6 @@ def test_the_same_holds_of_long_prompts_and_wide_turns(session: Session) -> None
 
 
 def with_marks(session: Session, *marks: tuple[RecordedBreakpoint, ...] | None) -> Session:
-    """The same session, whose calls had these marks in their requests; the rest of them none."""
     own = (*marks, *[()] * len(session.calls))
     calls = tuple(structs.replace(call, marks=found) for call, found in zip(session.calls, own, strict=False))
     return replace(session, calls=calls)
@@ -371,7 +365,7 @@ def test_marks_that_were_recorded_where_a_rule_puts_them_hold_what_the_rule_s_do
     same = with_marks(session, *(tuple(map(RecordedBreakpoint, row)) for row in places))
     check(cache_marks(replayed(same)))
     if (placed.blocks == 0).any():
-        return  # a mark behind what the file does not show
+        return  # a breakpoint after content that the file does not show
     found = marked(same, BreakpointRule.RECORDED)
     for name in ("found", "read", "written", "uncached"):
         assert getattr(found, name).tolist() == getattr(placed, name).tolist()

@@ -1,4 +1,4 @@
-"""A screen is told once that it is in front, and laid out once for a size."""
+"""Screens with a single result: one resume event, and one layout per size."""
 
 from textual.app import App
 from textual.events import Resize
@@ -9,8 +9,6 @@ from inspector.ui.toolkit.single_result_screen import SingleResultScreen
 
 
 class Told(SingleResultScreen[None]):
-    """Counts how often it is told that it is in front."""
-
     def __init__(self) -> None:
         super().__init__()
         self.resumes = self.layouts = 0

@@ -39,8 +39,6 @@ ANSWERED: set[str] = set()
 
 
 def answers(*questions: str) -> Callable[[Any], Any]:
-    """Marks a test by the beginnings of the questions whose answers it reads from the screen."""
-
     def marked(test: Any) -> Any:
         for question in questions:
             assert sum(row[0].startswith(question) for row in ROWS) == 1, question
@@ -110,7 +108,6 @@ def prompt_of(usage: dict[str, int]) -> int:
 
 
 def dollars_of(session: Session, model: str, kinds: tuple[str, ...]) -> float:
-    """What tokens of some kinds cost in all calls of a model, by the price list."""
     pricing = Pricing()
     total = 0.0
     for call in session.calls:
@@ -207,7 +204,7 @@ async def test_what_of_the_cost_is_reading_again_and_what_the_provider_counted(r
         assert all(model in shown for model in models)
         await run.tap("escape")
         await run.tap("z", "i")
-        await shows(run, f"reported for {len(usage)} of {len(session.calls)} calls, counted once a call")
+        await shows(run, f"reported for {len(usage)} of {len(session.calls)} calls; repeated reports are")
         await run.tap("escape")
         await run.press("E")
         await shows(run, "Calculation")
@@ -259,7 +256,7 @@ async def test_what_another_limit_saves_when_it_acts_and_which_plan_is_better(ru
         told = [" ".join(cell.text for cell in row.cells.values()) for row in table.rows]
         table.go_to_line(next(place for place, text in enumerate(told) if "tiered-stale current" in text))
         await shows(run, "▶●tiered-stale", "current")
-        await shows(run, "acts", f"from call {first + 1} on")
+        await shows(run, "active", f"from call {first + 1} on")
         await run.tap("asterisk")
         await shows(run, "▶", "★")
 
@@ -311,7 +308,6 @@ async def test_what_was_cut_why_and_what_the_record_is(running, sample, tiered, 
 
 
 def block_in(replay: Any, block: int, call: int) -> bool:
-    """Whether a block is in a call's prompt."""
     return bool(replay.state(call).in_prompt[block])
 
 

@@ -1,4 +1,4 @@
-"""Rules of the whole room: what importing it costs, and that no text of a session is ever parsed as markup."""
+"""Rules for the whole package: import cost, and no markup parsing of session texts."""
 
 import ast
 import subprocess
@@ -26,7 +26,6 @@ OF_AN_OPEN_SESSION = (
 ROOT = Path(inspector.ui.__file__).parents[2]
 SOURCES = sorted(Path(inspector.ui.__file__).parent.rglob("*.py"))
 PARSING = {"notify", "update", "Static", "Label", "Button"}
-"""Calls that parse a plain string as markup unless told not to."""
 
 
 def test_the_first_paint_waits_for_nothing_heavy_and_for_nothing_that_needs_the_session_read() -> None:
@@ -92,7 +91,6 @@ def test_a_module_that_knows_no_screen_is_named_in_the_contract_that_keeps_it_so
 
 
 def _knows_screen(source: Path) -> bool:
-    """Whether a module imports Textual, itself or by way of one of this room that does."""
     if source not in _KNOWN:
         _KNOWN[source] = False
         _KNOWN[source] = any(

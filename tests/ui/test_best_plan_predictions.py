@@ -1,4 +1,4 @@
-"""What the screen says of the best plan is what the plan comes to once it is taken, wherever that is told."""
+"""Predictions for the best plan equal its results once it is applied, in every part of the screen."""
 
 from __future__ import annotations
 

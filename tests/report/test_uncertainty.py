@@ -1,4 +1,4 @@
-"""Reports say how far savings can be believed, and hold it in their bands where that is asked for."""
+"""Uncertainty notes of reports, and the option that uses the bounds of savings."""
 
 from __future__ import annotations
 

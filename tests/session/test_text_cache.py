@@ -1,4 +1,4 @@
-"""Texts that are kept while a session is read."""
+"""Cache of texts while a session is read."""
 
 from __future__ import annotations
 

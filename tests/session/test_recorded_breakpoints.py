@@ -1,4 +1,4 @@
-"""Cache marks of requests that stand beside the messages: SWE-agent's queries, Inspect's requests as they were sent."""
+"""Cache breakpoints recorded outside messages: SWE-agent's queries, Inspect's requests as sent."""
 
 from __future__ import annotations
 
@@ -39,7 +39,6 @@ def marks(session: Session) -> list[list[int] | None]:
 
 
 def swe_run(turns: int, *, is_calling: bool = False) -> Record:
-    """A run whose processor marks the last two messages of user and tools, as SWE-agent's `cache_control` does."""
     run = run_files.swe_run(turns)
     run["replay_config"] = '{"agent": {"model": {"name": "claude-sonnet-4-5"}}}'
     history = run["history"]
@@ -66,7 +65,7 @@ def test_marks_in_the_query_of_a_step_are_those_of_its_call(tmp_path: Path, is_c
     """The system prompt, a demonstration, which is not shown, the issue, then blocks for an answer and its result."""
     session = opened(tmp_path / "r.traj", swe_run(3, is_calling=is_calling))
 
-    # The first call marks the demonstration, which stands behind the system prompt, and the issue.
+    # The first call marks the demonstration, which follows the system prompt, and the issue.
     answer = 2 if is_calling else len(session.messages[session.calls[0].response].blocks)
     assert marks(session) == [[1, 2], [2, 3 + answer], [3 + answer, 4 + 2 * answer]]
     kinds = [session.blocks[blocks - 1].kind for blocks in (3 + answer, 4 + 2 * answer)]
@@ -117,7 +116,6 @@ def test_lifetimes_of_marks_in_a_query_are_kept(tmp_path: Path) -> None:
 
 
 def inspect_sample(turns: int) -> Record:
-    """A sample with a system prompt and a tool whose requests to Anthropic's API are recorded, marks among them."""
     sample = run_files.inspect_sample(turns)
     tool = {"name": "bash", "description": "runs", "parameters": {"type": "object", "properties": {}}}
     for event in sample["events"]:

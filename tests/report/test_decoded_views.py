@@ -1,4 +1,4 @@
-"""Readings of a text: what they say, and where every character of them stands in the text itself."""
+"""Decoded views of a text, and the offset of every character in the original."""
 
 from __future__ import annotations
 
@@ -26,11 +26,9 @@ UNSEEN = (
 )
 
 SAID = st.sampled_from("abcxyz019 .,:;=+-_/\"'\n\té語😀")
-"""Characters that no escape begins with, so that the last reading says them and nothing else."""
 
 
 def escaped(text: str, way: int) -> str:
-    """A text as it stands within a JSON string, its escapes written in one of several ways."""
     written = []
     for character in text:
         code = ord(character)
@@ -47,14 +45,13 @@ def escaped(text: str, way: int) -> str:
 
 @st.composite
 def dressed(draw: st.DrawFn) -> list[tuple[str, str, str]]:
-    """Characters, each with what is not seen before it and with how it is written within up to three strings."""
     pieces = []
     for character in draw(st.lists(SAID, min_size=1, max_size=30)):
         written = character
         for way in draw(st.lists(st.sampled_from([1, 2, 3, 4]), max_size=3)):
             written = escaped(written, way)
         unseen = draw(st.sampled_from(["", "", "", *UNSEEN]))
-        # The blanks a continued line begins with are a part of what is not seen.
+        # The blanks at the start of a continued line are part of the hidden characters.
         pieces.append(("" if character in " \t" and "\n" in unseen else unseen, written, character))
     return pieces
 

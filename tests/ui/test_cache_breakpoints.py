@@ -1,4 +1,4 @@
-"""The screen of cache marks: what every rule's marks would hold, and where they stand in a call's prompt."""
+"""Cache breakpoints screen: coverage of every rule's breakpoints, and their places in a call's prompt."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""What many sessions came to is kept: a second run is equal to the bit, and reads only what is new or has changed."""
+"""Cached results of many sessions: a second run is identical, and reads only new or changed sessions."""
 
 from __future__ import annotations
 

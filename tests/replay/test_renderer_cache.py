@@ -1,4 +1,4 @@
-"""What a renderer remembers of blocks does not grow with every limit that is tried."""
+"""The block cache of a renderer does not grow with every limit that is tried."""
 
 import numpy as np
 

@@ -1,4 +1,4 @@
-"""What is worked out behind a key lets whoever waits go first."""
+"""Background work after a key press yields to waiting tasks."""
 
 from __future__ import annotations
 
@@ -25,8 +25,6 @@ if TYPE_CHECKING:
 
 
 class Clock:
-    """A time that passes when somebody works or sleeps."""
-
     def __init__(self) -> None:
         self.now = 0.0
         self.slept: list[float] = []
