@@ -223,6 +223,7 @@ def breakpoints_of_prompts(
         not_system = np.flatnonzero((sides != _SYSTEM) & (sides != _OTHER))
         system = int(not_system[0]) if len(not_system) else len(kinds)
         marks[:, MAX_PER_REQUEST - rule.newest - 1] = np.minimum(system, prompt_blocks)
+    marks.sort(axis=1)
     return marks
 
 
