@@ -508,14 +508,14 @@ class NeededLaterFacts(Struct, frozen=True, kw_only=True):
         ),
     ] = None
     refetches: Annotated[
-        float,
+        float | None,
         about(
             "Cut results that the agent is expected to fetch again because of the cuts, by rates measured on 311 "
-            "recorded cuts."
+            "recorded cuts; null if the plan cuts no tool result: not measured."
         ),
-    ] = 0.0
-    refetches_low: Annotated[float, about("Lower end of its 95 % interval.")] = 0.0
-    refetches_high: Annotated[float, about("Upper end of its 95 % interval.")] = 0.0
+    ] = None
+    refetches_low: Annotated[float | None, about("Lower end of its 95 % interval.")] = None
+    refetches_high: Annotated[float | None, about("Upper end of its 95 % interval.")] = None
     evidence: Annotated[
         str, about("`tried` if settings like these have been tried in public on such a session, otherwise `beyond`.")
     ] = "tried"
@@ -902,7 +902,7 @@ class ProjectionFacts(Struct, frozen=True, kw_only=True):
         figure(
             "saved per day",
             Unit.DOLLARS,
-            "Dollars saved per day, minus the cost of recoveries; negative if the plan costs more.",
+            "Dollars saved per day, minus the cost of expected re-fetches; negative if the plan costs more.",
             saves=True,
         ),
     ]
@@ -915,7 +915,7 @@ class ProjectionFacts(Struct, frozen=True, kw_only=True):
         figure(
             "lower end",
             Unit.DOLLARS,
-            "The 5th percentile over resamples of this session's calls, if everything cut and needed is recovered.",
+            "The 5th percentile over resamples of this session's calls, after expected re-fetches.",
             saves=True,
         ),
     ]
@@ -964,9 +964,7 @@ class UncertainSaving(Struct, frozen=True, kw_only=True):
 class BandFacts(Struct, frozen=True, kw_only=True):
     """A projected number with its range."""
 
-    low: Annotated[
-        float, about("The 5th percentile of the resamples; for a saving, if everything needed is recovered.")
-    ]
+    low: Annotated[float, about("The 5th percentile of the resamples; for a saving, after expected re-fetches.")]
     middle: Annotated[float, about("The projected value.")]
     high: Annotated[float, about("The 95th percentile.")]
 

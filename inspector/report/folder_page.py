@@ -173,11 +173,11 @@ def _total(report: FolderReport, figures: FigureCells, place: tuple[Step, ...], 
 
 
 def _needed_total(report: FolderReport, figures: FigureCells, index: int, name: str) -> Cell:
-    """Format a figure on text needed later; recoveries and net saving add up to the saving as written."""
+    """Format a figure on text needed later and on expected re-fetches."""
     plan, steps = report.plans[index], ("plans", index, "needed_later", name)
     if plan.needed_later is None:
         return Cell("-")
-    return figures.cost_with_plan(plan.saved.usd, *steps) if name == "recoveries_usd" else figures.cell(*steps)
+    return figures.cell(*steps)
 
 
 def _beside(report: FolderReport) -> list[Section]:

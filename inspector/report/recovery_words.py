@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
     from inspector.report.catalogue import NeededLaterFacts, Saving
@@ -10,22 +10,23 @@ if TYPE_CHECKING:
 
 
 def needed_words(calls: int, numbers: NumberFormat) -> str:
-    """Return `12 later calls needed cut text`.
+    """Return `12 later calls needed cut text`; empty for none, which does not mean that there is no risk.
 
     Args:
         calls: Calls that needed text a plan had cut.
         numbers: Number format.
     """
-    return f"{numbers.plural(calls, 'later call') if calls else 'no later call'} needed cut text"
-
-
-def each_words(cost_each: float | None, numbers: NumberFormat) -> str:
-    """Return the recovery cost per call, `~$0.15 each`; empty if unknown."""
-    return "" if cost_each is None else f"{numbers.marked(numbers.dollars(cost_each), 'estimated')} each"
+    return f"{numbers.plural(calls, 'later call')} needed cut text" if calls else ""
 
 
 NetRange = tuple[float | None, float | None]
 """Net savings in dollars at the worst and the best end; None without a price."""
+
+Expected = tuple[float, float, float] | None
+"""Expected re-fetched results: estimate and 95 % interval; None if not measured."""
+
+NOT_MEASURED: Final = "re-fetches not measured"
+"""Risk of a plan that cuts no tool result: no rate is known for other text."""
 
 
 def net_words(net: NetRange, numbers: NumberFormat) -> str:
@@ -50,13 +51,21 @@ def saved_words(saved: float | None, net: NetRange, numbers: NumberFormat) -> st
     return f"{net_words(net, numbers)} (saves {numbers.dollars(saved)})"
 
 
-def refetch_words(expected: tuple[float, float, float], numbers: NumberFormat) -> str:
+def net_after_words(net: NetRange, expected: Expected, numbers: NumberFormat) -> str:
+    """Return `net $8.36 to $9.10 after about 12 re-fetches (8 to 17)`, or only the known part."""
+    refetches, said = refetch_words(expected, numbers), net_words(net, numbers)
+    return f"{said} after {refetches}" if said and expected is not None else refetches
+
+
+def refetch_words(expected: Expected, numbers: NumberFormat) -> str:
     """Return `about 3 re-fetches (2 to 5)`.
 
     Args:
-        expected: Expected re-fetched results: estimate and 95 % interval.
+        expected: Expected re-fetched results.
         numbers: Number format.
     """
+    if expected is None:
+        return NOT_MEASURED
     middle, low, high = (round(each) for each in expected)
     if not high:
         return "hardly any re-fetches"
@@ -85,7 +94,7 @@ def net_of(needed: NeededLaterFacts) -> NetRange:
 
 
 def recovery_words(
-    expected: tuple[float, float, float],
+    expected: Expected,
     calls: int,
     saving: tuple[float | None, NetRange],
     break_even: int | None,
@@ -96,20 +105,21 @@ def recovery_words(
     `net $8.36 to $9.10 (saves $12.41) after about 12 re-fetches (8 to 17); 5 later calls needed cut text`
 
     Args:
-        expected: Expected re-fetched results: estimate and 95 % interval.
+        expected: Expected re-fetched results.
         calls: Calls that needed text a plan had cut.
         saving: Dollars saved without re-fetches, and net.
         break_even: Number of re-fetches that cost as much as is saved.
         numbers: Number format.
     """
     saves, refetches = saved_words(*saving, numbers), refetch_words(expected, numbers)
-    said = f"{saves} after {refetches}" if saves else refetches
+    said = f"{saves} after {refetches}" if saves and expected is not None else refetches
     said += f"; {needed_words(calls, numbers)}" if calls else ""
-    if not break_even or not round(expected[2]):
+    if not break_even or expected is None or not round(expected[2]):
         return said
     return f"{said}; break-even: {numbers.plural(break_even, 're-fetch')}"
 
 
-def refetches_of(needed: NeededLaterFacts) -> tuple[float, float, float]:
+def refetches_of(needed: NeededLaterFacts) -> Expected:
     """Return the expected re-fetches of a report's plan."""
-    return needed.refetches, needed.refetches_low, needed.refetches_high
+    middle, low, high = needed.refetches, needed.refetches_low, needed.refetches_high
+    return None if middle is None or low is None or high is None else (middle, low, high)

@@ -337,7 +337,7 @@ def uncertainty_rows(plan: PlanFacts) -> list[tuple[str, str]]:
 def needed_rows(plan: PlanFacts) -> list[tuple[str, str]]:
     """Describe cut text that was needed later, the net saving, and the evidence."""
     needed = plan.needed_later
-    if needed is None:
+    if needed is None or not plan.edits:
         return []
     names = ("exact_text", "fault", "anchor", "citation", "repeats_anyway")
     counts = [(quantity(NeededLaterFacts, name).label, getattr(needed, name)) for name in names]

@@ -28,7 +28,7 @@ from inspector.report.compaction_words import compactions_in_short
 from inspector.report.export import NONE_THAT_SAVES_NET, answer_for
 from inspector.report.layout import HEADING, LABEL, LEFT, RIGHT, WIDTH, WRAPPED, Page, plain
 from inspector.report.numbers import IN_TEXT, UNKNOWN
-from inspector.report.recovery_words import amount_words, net_of, net_words, refetch_words, refetches_of
+from inspector.report.recovery_words import amount_words, net_after_words, net_of, refetches_of
 from inspector.report.text import models_named, write_caveats
 from inspector.report.totals import marks_in
 from inspector.report.uncertainty import REPLAY_CAVEAT
@@ -227,9 +227,9 @@ def _applicable(report: Report, found: BestPlanFacts) -> list[tuple[str, str]]:
 
 
 def _needed(found: SavingPlanFacts) -> str:
-    """Describe cut text that was needed later, and the net saving."""
+    """Describe the net saving after expected re-fetches."""
     needed = found.needed_later
-    return f"{refetch_words(refetches_of(needed), IN_TEXT)}: {net_words(net_of(needed), IN_TEXT) or 'net unknown'}"
+    return net_after_words(net_of(needed), refetches_of(needed), IN_TEXT)
 
 
 def _name(found: SavingPlanFacts) -> str:

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from inspector.replay.analysis.plan_outcome import Savings
+    from inspector.replay.analysis.refetches import Rate
     from inspector.replay.analysis.reuse import ReuseEvidence
     from inspector.replay.engine.replay import Replay
     from inspector.strategies.history.history import History
@@ -104,6 +105,22 @@ class Recoveries:
     def net(self) -> tuple[float | None, float | None]:
         """Net savings in dollars at the worst and the best end; None without a price."""
         return self.band_low, self.band_high
+
+    @property
+    def cost_at_worst(self) -> float:
+        """Dollars of the expected re-fetches at the upper end; 0.0 without a price."""
+        cost = self.expected.cost
+        return 0.0 if self.cost is None or cost is None else cost.high
+
+    @property
+    def refetched(self) -> Rate | None:
+        """Expected re-fetched results; None if the plan cuts no tool result, so that nothing is measured."""
+        return self.expected.count if self.expected.is_measured else None
+
+    @property
+    def is_sure(self) -> bool:
+        """True if the plan saves even at the upper end of the expected re-fetches."""
+        return self.band_low is not None and self.band_low > 0
 
     @property
     def is_recommendable(self) -> bool:

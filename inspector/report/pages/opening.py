@@ -28,7 +28,7 @@ from inspector.report.monthly_saving import (
 from inspector.report.numbers import ABOUT, IN_TEXT, MINUS, window_size
 from inspector.report.pages.model import Line, Tile
 from inspector.report.pages.session_sections import plan_name, strategies_of
-from inspector.report.recovery_words import amount_words, net_of, net_words, recovery_words, refetches_of
+from inspector.report.recovery_words import amount_words, net_of, net_words, recovery_words, refetch_words, refetches_of
 from inspector.report.tables import Cell
 from inspector.report.text import models_named
 from inspector.report.totals import cost_parts, plan_letter
@@ -220,7 +220,7 @@ def _risk(needed: NeededLaterFacts, saved: float | None) -> Line:
     said = recovery_words(
         refetches_of(needed), needed.calls, (saved, net_of(needed)), needed.break_even_recoveries, IN_TEXT
     )
-    beyond = f" Not tried in public: it {needed.evidence_reason}." if needed.evidence_reason else ""
+    beyond = f" Untested: {needed.evidence_reason}." if needed.evidence_reason else ""
     return Line((Cell(f"Risk: {said}.{beyond}"),))
 
 
@@ -236,11 +236,11 @@ def _monthly_saving(plan: PlanFacts) -> Line | None:
 
 def _about_ends(plan: PlanFacts, month: Band) -> str:
     """Explain the ends of a monthly range; empty if only chance separates them."""
-    if plan.needed_later is None or not plan.needed_later.calls:
+    if plan.needed_later is None or not plan.needed_later.refetches_high:
         return ""
     return (
-        f" The best case, {at_best(month, IN_TEXT)}, assumes that nothing cut is needed; the middle and the worst "
-        "case are net of recovery costs."
+        f" The best case, {at_best(month, IN_TEXT)}, assumes no re-fetches; the middle and the worst case include "
+        "their cost."
     )
 
 
@@ -386,12 +386,12 @@ def _month_tile(plan: PlanFacts, found: ProjectionFacts) -> Tile:
     title = f"{'costs more' if is_loss else 'saved'} per month at {runs}"
     middle = f"about {about(as_loss(month) if is_loss else month, IN_TEXT)}"
     needed = plan.needed_later
-    ends = (
-        f"{middle}; this and the lower end are net of recovery costs; the upper end assumes that nothing cut is needed"
-    )
+    ends = f"{middle}; this and the lower end are net of expected re-fetches; the upper end assumes none"
     if is_loss:
-        ends = f"{middle}; this and the upper end include recoveries, the lower end assumes that none is needed"
-    if needed is None or not needed.calls:
-        ends = f"{middle}; no later call needed cut text" if needed is not None else middle
+        ends = f"{middle}; this and the upper end include expected re-fetches; the lower end assumes none"
+    if needed is None:
+        ends = middle
+    elif not needed.refetches_high:
+        ends = f"{middle}; {refetch_words(refetches_of(needed), IN_TEXT)}"
     cell = Cell(by_month, value=found.usd_per_month, known="projected", is_loss=is_loss)
     return Tile(title, cell, note=(Cell(ends),))

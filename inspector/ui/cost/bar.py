@@ -11,7 +11,7 @@ from textual.reactive import reactive
 from textual.widget import Widget
 
 from inspector.report.numbers import ON_SCREEN
-from inspector.report.recovery_words import needed_words, net_words, refetch_words
+from inspector.report.recovery_words import needed_words, net_after_words, net_words
 from inspector.safe_text import one_line
 from inspector.ui.actions.action import bindings
 from inspector.ui.actions.parts import COST_BAR
@@ -106,7 +106,7 @@ class CostBar(Widget, can_focus=True):
         ]
 
     def _paid(self, summary: CostSummary) -> list[LinePiece]:
-        """Build the price of the saving: text needed later, cache rewrites, and the break-even point."""
+        """Build the price of the saving: expected re-fetches, cache rewrites, and the break-even point."""
         if summary.is_idle:
             return []
         text, parts = self.get_visual_style("cost--text"), self._needed(summary)
@@ -132,18 +132,20 @@ class CostBar(Widget, can_focus=True):
         amount = ON_SCREEN.marked(ON_SCREEN.dollars(abs(saved)), summary.saved.known)
         if saved < 0:
             return Content.styled(f"costs {amount} more{share}", self.get_visual_style("cost--lost"))
-        return Content.styled(f"saves {amount}{share}", self.get_visual_style("cost--saved"))
+        return Content.styled(f"saves {amount}{share}", self.get_visual_style(_style_of_saving(summary)))
 
     def _needed(self, summary: CostSummary) -> list[LinePiece]:
-        """Build the needed-later pieces, which are shown next to the saving at every width."""
+        """Build the net saving and the text needed later, shown next to the saving at every width."""
         found = summary.recoveries
         if found is None:
             return []
         pieces = []
-        if found.band_low is not None and (found.saved or 0) > 0:
-            net = net_words(found.net, ON_SCREEN)
-            style = self.get_visual_style("cost--lost" if found.band_low < 0 else "cost--saved")
-            longer, shorter = f"{net} after {refetch_words(found.expected.count, ON_SCREEN)}", net
+        longer = net_after_words(found.net, found.refetched, ON_SCREEN)
+        shorter = net_words(found.net, ON_SCREEN)
+        if found.refetched is None:
+            pieces.append(LinePiece(Content.styled(longer, self.get_visual_style("cost--text")), 2))
+        elif shorter and (found.saved or 0) > 0:
+            style = self.get_visual_style("cost--saved" if found.is_sure else "cost--lost")
             pieces.append(LinePiece(Content.styled(longer, style), 2, shorter=Content.styled(shorter, style)))
         if not found.needed:
             return pieces
@@ -170,7 +172,7 @@ class CostBar(Widget, can_focus=True):
         ]
         if summary.is_idle:
             return parts
-        word, style, dollars = ("saved", "cost--saved", until.saved.value or 0.0)
+        word, style, dollars = ("saved", _style_of_saving(summary), until.saved.value or 0.0)
         if dollars < 0:
             word, style = "lost", "cost--lost"
         brief = f"{word} {ON_SCREEN.marked(ON_SCREEN.dollars(abs(dollars)), until.saved.known)}"
@@ -198,7 +200,7 @@ class CostBar(Widget, can_focus=True):
         day, month = summary.per_day, summary.per_month
         if summary.is_idle or day is None or month is None:
             return [*parts, LinePiece(hint, 6)]
-        style = self.get_visual_style("cost--saved" if day.middle >= 0 else "cost--lost")
+        style = self.get_visual_style(_style_of_saving(summary) if day.middle >= 0 else "cost--lost")
         does, by_day = daily_saving(day, ON_SCREEN, is_most=summary.is_at_most).split(" ", 1)
         by_month = f"{does} {monthly_saving(month, ON_SCREEN, is_most=summary.is_at_most)}"
         parts += [
@@ -224,6 +226,11 @@ class CostBar(Widget, can_focus=True):
             (f"{label} " if label else "", self.get_visual_style("cost--text")),
             (written, self.get_visual_style("cost--figure")),
         )
+
+
+def _style_of_saving(summary: CostSummary) -> str:
+    """Return the component class of a saving: green only if the plan saves at worst."""
+    return "cost--saved" if summary.recoveries is not None and summary.recoveries.is_sure else "cost--figure"
 
 
 def cost_consistent_with_saving(before: KnownNumber, planned: KnownNumber) -> KnownNumber:
