@@ -362,7 +362,7 @@ def test_the_months_range_and_the_saving_stand_at_the_top() -> None:
     day, month = bands_of(found)
     by_month = monthly_range(found.usd_per_month_low, found.usd_per_month_high, IN_TEXT)
     said = ["".join(cell.text for cell in line.cells) for line in content.lead]
-    needed, saved = report.plans[0].needed_later, report.plans[0].saved.usd
+    needed = report.plans[0].needed_later
     worst, best = (IN_TEXT.dollars(usd) for usd in (needed.saved_at_least_usd, needed.saved_at_most_usd))
     assert said[1].startswith(
         f"Risk: net {worst} to {best} (saves {IN_TEXT.dollars(report.plans[0].saved.usd)}) after "

@@ -177,11 +177,12 @@ def safest_line(best: CompareRow | None, safest: CompareRow | None, waiting: int
         return None
     of = f"{SAFEST_MARK} safer so far: " if waiting else f"{SAFEST_MARK} safer: "
     name = one_line(safest.name)
-    own, instead = (ON_SCREEN.whole(round(_refetches(each))) for each in (safest, best))
-    said = f"about {own} re-fetches, {instead} with the best plan"
+    own = ON_SCREEN.plural(round(_refetches(safest)), "re-fetch")
+    instead = ON_SCREEN.whole(round(_refetches(best)))
+    said = f"about {own}, {instead} with the best plan"
     return Headline(
         f"{of}{name} saves {_saving(safest)}{_less_net(safest, best)}; {said}",
-        f"{of}{name} {_amount(safest)}{_risk(safest)[1]}; {own} re-fetches (best: {instead})",
+        f"{of}{name} {_amount(safest)}{_risk(safest)[1]}; {own} (best: {instead})",
         *_gone(safest),
         is_good=True,
     )
