@@ -1,7 +1,8 @@
 """Requests to Anthropic as agents make them, and a cache that holds what they mark, entry by entry.
 
-Written from the agents' sources and Anthropic's documentation alone. A request is a list of messages with `cache_control` on
-some blocks. The cache holds one entry per mark and reads the longest entry that ends within 20 positions of a mark.
+Written from the agents' sources and Anthropic's documentation alone. A request is a list of messages with
+`cache_control` on some blocks. The cache holds one entry per mark and reads the longest entry that ends within 20
+positions of a mark.
 """
 
 from __future__ import annotations
