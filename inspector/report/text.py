@@ -344,7 +344,7 @@ def needed_rows(plan: PlanFacts) -> list[tuple[str, str]]:
     by_kind = ", ".join(f"{label} {count:,}" for label, count in counts if count)
     saving = (plan.saved.usd, net_of(needed))
     said = recovery_words(refetches_of(needed), needed.calls, saving, needed.break_even_recoveries, IN_TEXT)
-    rows = [("net", said)]
+    rows = [("net", said.removeprefix("net "))]
     if by_kind:
         rows.append(("", f"needed later, by evidence: {by_kind} (inspector help evidence)"))
     if needed.evidence_reason:

@@ -62,7 +62,7 @@ def test_without_a_plan_the_ledger_is_what_the_provider_reported(data):
 @settings(max_examples=examples(100), deadline=None)
 @given(st.data())
 def test_without_reports_a_cache_without_breakpoints_reads_what_two_prompts_share(data):
-    """What a cache with breakpoints reads is compared with made requests in `test_brute_force`."""
+    """Reads of a cache with breakpoints are compared with made requests in `test_brute_force`."""
     session = data.draw(sessions())
     orders = order_by_call(data.draw(orders_for(session)))
     inputs = inputs_of(session)

@@ -164,7 +164,7 @@ def test_a_refetch_behind_the_last_call_is_priced_at_that_call() -> None:
 
 
 def test_calls_of_other_conversations_neither_age_a_result_nor_pay_for_it() -> None:
-    """Of 40 calls, 2 to 21 are those of a subagent: a cut at call 25 is five calls after the result was first sent."""
+    """Calls 2 to 21 of 40 belong to a subagent: a cut at call 25 is five calls after the result was first sent."""
     session = session_of()
     first, last = session.calls[2].response, session.calls[21].response + 1
     messages = [

@@ -69,7 +69,7 @@ class Envelope:
 
 
 TRIED: Final = Envelope(Evidence.TRIED)
-"""Of a plan that stays inside."""
+"""Verdict on a plan that stays inside."""
 
 
 def envelope(replay: Replay, cuts: PlanCuts | None = None) -> Envelope:

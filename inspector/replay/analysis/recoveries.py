@@ -146,7 +146,7 @@ class Recoveries:
 
 
 NO_RECOVERIES: Final = Recoveries((), 0, 0, None, 0.0, None, None, None)
-"""Of a plan with later uses not searched."""
+"""Placeholder where later uses were not searched."""
 
 
 def recoveries_to_break_even(saved: float | None, each: float | None) -> int | None:

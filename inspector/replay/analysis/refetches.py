@@ -81,7 +81,7 @@ class Refetches:
 
 
 NO_REFETCHES: Final = Refetches(Rate(0.0, 0.0, 0.0), Rate(0.0, 0.0, 0.0), Rate(0.0, 0.0, 0.0), is_measured=False)
-"""Of a plan that cuts nothing."""
+"""Result for a plan that cuts nothing."""
 
 
 def expected_refetches(replay: Replay, cuts: PlanCuts | None = None) -> Refetches:
