@@ -24,7 +24,7 @@ import numpy as np
 
 from inspector.strategies.core.batching import Batching
 from inspector.strategies.core.operations import CutText
-from inspector.strategies.core.parametrized import whole
+from inspector.strategies.core.parametrized import integer
 from inspector.strategies.core.schedule_builder import ScheduleBuilder
 from inspector.strategies.core.strategy import Decision
 from inspector.strategies.history.arrival_order import arrivals
@@ -43,11 +43,11 @@ class KeepBeginnings(Batching):
     summary = "Keep the beginning of older results."
     source = "made up"
 
-    newest: int = whole(3, "How many of the newest results stay.", "results", maximum=100)
-    beginning: int = whole(60, "Characters kept of older ones.", "characters", maximum=10_000)
+    newest: int = integer(3, "How many of the newest results stay.", "results", maximum=100)
+    beginning: int = integer(60, "Characters kept of older ones.", "characters", maximum=10_000)
 
     def schedule(self, history: History) -> Schedule:
-        """A result is cut once so many came after it."""
+        """Cut a result once enough newer ones have arrived."""
         builder = ScheduleBuilder(history)
         cut = CutText(self.beginning, self.beginning, 0, "[...]")
         decision = Decision(cut, f"older than the newest {self.newest} results")
@@ -84,7 +84,7 @@ class TallyInterpreter(RecordInterpreter):
         self.thread = ChatThread(self.builder)
 
     def add(self, record):
-        self.thread.say(said(record.value), record.origin)
+        self.thread.add_record(said(record.value), record.origin)
 
     @staticmethod
     def blocks_of_record(record, origin, /):
@@ -96,7 +96,7 @@ class TallyFormat(Format):
     title = "Tallies"
     exact = "nothing"
 
-    def recognise(self, sample):
+    def recognize(self, sample):
         return "its lines are tallies" if all("tally" in record for record in sample.records) else ""
 
     def reader(self, path):
@@ -114,7 +114,7 @@ from textual.widgets import Static
 
 
 class HelloScreen(ModalScreen[None]):
-    """Says hello."""
+    """Greeting."""
 
     BINDINGS = [("escape", "dismiss", "Close")]
 

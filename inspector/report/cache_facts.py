@@ -159,6 +159,7 @@ def model_switch_facts(switch: ModelSwitch) -> ModelSwitchFacts:
         call=switch.call + 1,
         calls=Figure(switch.calls, HowKnown.EXACT),
         recache_tokens=Figure(switch.rewrite_tokens, HowKnown.PROJECTED),
+        recache_usd=switch.rewrite_usd,
         pays_after=Figure(switch.pays_after, HowKnown.PROJECTED),
         window=switch.window,
         beyond_window=Figure(switch.beyond_window, HowKnown.PROJECTED),

@@ -255,7 +255,7 @@ ROW = '''
         "Back 5 calls",
         is_shown=True,
         rank=0,
-        named=Named("Go five calls back", "The prompt of five calls before", has_outcome),
+        named=PaletteName("Go five calls back", "The prompt of five calls before", has_outcome),
     ),
 )
 """'''

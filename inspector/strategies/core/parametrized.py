@@ -2,7 +2,7 @@
 
 A field gives its kind, default, help sentence and range. The parameter's name is the attribute's name with hyphens:
 
-    keep: int = whole(3, "How many of the newest results stay.", "results", maximum=1_000)
+    keep: int = integer(3, "How many of the newest results stay.", "results", maximum=1_000)
 """
 
 from __future__ import annotations
