@@ -159,7 +159,7 @@ def test_a_window_beyond_the_last_says_so_and_one_that_is_loaded_again_is_none(c
         until(page, lambda: "Billing audit for March 2024" in terminal.text())
         second = page.context.new_page()
         second.goto(page.url)
-        second.get_by_text("1 screen is open, and no more may be").wait_for(timeout=PATIENCE * 1000)
+        second.get_by_text("1 screen is open, which is the limit").wait_for(timeout=PATIENCE * 1000)
         page.bring_to_front()  # a browser rarely paints a window behind another one, so nothing becomes visible
         page.reload()
         until(page, lambda: len(terminal.sockets) == 2)
