@@ -41,10 +41,10 @@ OUTPUTS = {
         f"report {SAMPLE} --strategy tiered-stale",
         ((r" +recorded +baseline", 4), (r"  cache writes", 1), (r"  cost", 1)),
     ),
-    "readme-compare": Output(f"compare {SAMPLE}", ((r" +tokens +cost", 6),)),
-    "report": Output(
-        f"report {SAMPLE} --strategy tiered-stale", ((r" +recorded +baseline", 17), (r"  needed later", 3))
+    "readme-advice": Output(
+        "why sample_sessions/security-agent.jsonl", ((None, 2), (r"  the agent can|  best plan", 3))
     ),
+    "report": Output(f"report {SAMPLE} --strategy tiered-stale", ((r" +recorded +baseline", 17), (r"  net  ", 3))),
     "losing": Output(f"report {SAMPLE} --strategy keep-recent:keep=10", ((r" +recorded +baseline", 15),)),
     "needed": Output(f"report {SAMPLE} --strategy tiered-stale", ((r"  risks", 7),)),
     "explain": Output(f"report {SAMPLE} --strategy tiered-stale --explain", ((r"  cost_usd = ", 7),)),

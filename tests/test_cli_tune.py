@@ -93,12 +93,12 @@ def test_the_plan_keeps_on_the_sessions_what_it_promised_to_the_cent(
     needed = replayed["plans"][0]["needed_later"]
     assert needed["calls"] == group.plan.needed > 0
     assert needed["recoveries_usd"] == pytest.approx(group.plan.recovery_usd, abs=1e-4)
-    assert needed["saved_at_least_usd"] == pytest.approx(group.plan.net_usd, abs=1e-4)
+    assert needed["saved_at_least_usd"] <= group.plan.net_usd <= needed["saved_at_most_usd"]
     assert needed["break_even_recoveries"] == group.plan.break_even
     assert needed["calls"] == sum(row["plans"][0]["needed_later"]["calls"] for row in replayed["sessions"])
     said = " ".join(run_here(capsys, "report", folder, "--plan", file).out.split())
-    assert f"{group.plan.needed} later calls needed cut text, ~$" in said
-    assert "break-even recoveries" in said
+    assert f"{group.plan.needed} later calls needed cut text" in said
+    assert f"break-even: {needed['break_even_recoveries']} re-fetches" in said
 
 
 def test_a_group_tells_what_was_saved_chosen_without_a_session_regretted_and_drawn_anew(

@@ -90,7 +90,7 @@ def plan_facts(planned: Replay, baseline: Replay, uses: ReuseEvidence | None, op
     tallies = Breakdown(baseline, planned) if options.details else None
     tiers = {} if tallies is None else tallies.by_tier()
     recovery_cost = None if missed is None else missed.cost_at
-    projection = _projected(planned, baseline, options, recovery_cost)
+    projection = _projected(planned, baseline, options, missed)
     forecasts = compaction_forecasts(planned) if options.details else ()
     return PlanFacts(
         name=planned.plan.name,
@@ -176,13 +176,18 @@ def _hazards(found: ComparedPlan) -> dict[str, int]:
 
 
 def _projected(
-    planned: Replay, baseline: Replay, options: ReportOptions, recovery_cost: Mapping[int, float] | None
+    planned: Replay, baseline: Replay, options: ReportOptions, missed: Recoveries | None
 ) -> RunProjection | None:
     if options.runs_per_day is None:
         return None
     costs = baseline.ledger.cost, planned.ledger.cost
     found = project_runs(
-        *costs, options.runs_per_day, options.days_per_month, recovery_cost, CacheSpread.between(baseline, planned)
+        *costs,
+        options.runs_per_day,
+        options.days_per_month,
+        None if missed is None else missed.cost_at,
+        CacheSpread.between(baseline, planned),
+        0.0 if missed is None else missed.cost_at_worst,
     )
     return replace(found, per_run=found.per_run.widened()) if found and options.model_uncertainty else found
 
@@ -311,12 +316,22 @@ def model_cost_facts(replay: Replay) -> list[ModelCostFacts]:
 
 def needed_later_facts(found: Recoveries) -> NeededLaterFacts:
     """Convert recoveries of cut text that was needed later, with prices."""
-    values = {name: getattr(found, name) for name in ("cost", "cost_each", "band_low", "break_even")}
+    names = ("cost", "cost_each", "band_low", "band_high", "break_even")
+    values: dict[str, float | int | None] = {name: getattr(found, name) for name in names}
     values |= {"needed": found.needed, "results": len(found.needs), "repeats_anyway": found.repeats_anyway}
     values |= {kind.name.lower(): count for kind, count in found.kinds.items()}
     # Shared words are evidence of use, not a record of it.
     estimated = {name: Figure(value, HowKnown.ESTIMATED) for name, value in values.items()}
-    return to_report(NeededLaterFacts, SimpleNamespace(**estimated))
+    count, verdict = found.refetched, found.envelope
+    return to_report(
+        NeededLaterFacts,
+        SimpleNamespace(**estimated),
+        refetches=None if count is None else round(count.rate, 1),
+        refetches_low=None if count is None else round(count.low, 1),
+        refetches_high=None if count is None else round(count.high, 1),
+        evidence=verdict.evidence.value,
+        evidence_reason=verdict.reason,
+    )
 
 
 def compaction_totals_facts(found: CompactionTotals | None) -> CompactionTotalsFacts | None:

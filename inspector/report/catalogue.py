@@ -455,11 +455,11 @@ class NeededLaterFacts(Struct, frozen=True, kw_only=True):
     recoveries_usd: Annotated[
         float | None,
         figure(
-            "recoveries",
+            "re-fetches",
             Unit.DOLLARS,
             (
-                "Dollars of all recoveries: an additional call for each, and the results written to the cache again "
-                "and read from then on; null without a price."
+                "Dollars of the expected re-fetches: the calls, and the results written to the cache again and read "
+                "until they are cut again; null without a price."
             ),
             source="cost",
         ),
@@ -467,9 +467,9 @@ class NeededLaterFacts(Struct, frozen=True, kw_only=True):
     cost_each_usd: Annotated[
         float | None,
         figure(
-            "cost of a recovery",
+            "cost of a re-fetch",
             Unit.DOLLARS,
-            "Average dollars of one recovery; null without recoveries or without a price.",
+            "Average dollars of one re-fetch; null if none is expected, or without a price.",
             short="each",
             source="cost_each",
         ),
@@ -477,9 +477,10 @@ class NeededLaterFacts(Struct, frozen=True, kw_only=True):
     saved_at_least_usd: Annotated[
         float | None,
         figure(
-            "saved after recoveries",
+            "net saving, at worst",
             Unit.DOLLARS,
-            "Dollars the plan saves minus the cost of all recoveries; plans are ranked by it. Null without a price.",
+            "Dollars the plan saves minus the upper end of the cost of expected re-fetches; plans are ranked by it. "
+            "Null without a price.",
             short="net",
             source="band_low",
             saves=True,
@@ -488,15 +489,40 @@ class NeededLaterFacts(Struct, frozen=True, kw_only=True):
     break_even_recoveries: Annotated[
         int | None,
         figure(
-            "break-even recoveries",
+            "break-even re-fetches",
             Unit.COUNT,
-            "The smallest number of recoveries that cost as much as the plan saves; null if there is none, or no "
+            "The smallest number of re-fetches that cost as much as the plan saves; null if there is none, or no "
             "saving.",
             short="break-even",
             source="break_even",
         ),
     ]
-    known: Known
+    saved_at_most_usd: Annotated[
+        float | None,
+        figure(
+            "net saving, at best",
+            Unit.DOLLARS,
+            "Dollars the plan saves minus the lower end of the cost of expected re-fetches; null without a price.",
+            source="band_high",
+            saves=True,
+        ),
+    ] = None
+    refetches: Annotated[
+        float | None,
+        about(
+            "Cut results that the agent is expected to fetch again because of the cuts, by rates measured on 311 "
+            "recorded cuts; null if the plan cuts no tool result: not measured."
+        ),
+    ] = None
+    refetches_low: Annotated[float | None, about("Lower end of its 95 % interval.")] = None
+    refetches_high: Annotated[float | None, about("Upper end of its 95 % interval.")] = None
+    evidence: Annotated[
+        str, about("`tried` if settings like these have been tried in public on such a session, otherwise `beyond`.")
+    ] = "tried"
+    evidence_reason: Annotated[
+        str, about("Where the plan goes beyond tried settings, with the nearest tried one; empty for a tried plan.")
+    ] = ""
+    known: Known = {}
 
 
 class PlanFacts(Struct, frozen=True, kw_only=True):
@@ -876,7 +902,7 @@ class ProjectionFacts(Struct, frozen=True, kw_only=True):
         figure(
             "saved per day",
             Unit.DOLLARS,
-            "Dollars saved per day, minus the cost of recoveries; negative if the plan costs more.",
+            "Dollars saved per day, minus the cost of expected re-fetches; negative if the plan costs more.",
             saves=True,
         ),
     ]
@@ -889,7 +915,7 @@ class ProjectionFacts(Struct, frozen=True, kw_only=True):
         figure(
             "lower end",
             Unit.DOLLARS,
-            "The 5th percentile over resamples of this session's calls, if everything cut and needed is recovered.",
+            "The 5th percentile over resamples of this session's calls, after expected re-fetches.",
             saves=True,
         ),
     ]
@@ -938,9 +964,7 @@ class UncertainSaving(Struct, frozen=True, kw_only=True):
 class BandFacts(Struct, frozen=True, kw_only=True):
     """A projected number with its range."""
 
-    low: Annotated[
-        float, about("The 5th percentile of the resamples; for a saving, if everything needed is recovered.")
-    ]
+    low: Annotated[float, about("The 5th percentile of the resamples; for a saving, after expected re-fetches.")]
     middle: Annotated[float, about("The projected value.")]
     high: Annotated[float, about("The 95th percentile.")]
 

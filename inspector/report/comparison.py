@@ -30,7 +30,7 @@ ON_REQUEST = {"peak": "figures.peak_prompt_tokens", "changed": "figures.cache_br
 
 
 def _net(plan: PlanFacts) -> float:
-    """Return a plan's net saving after recoveries; without a price, its saving if no cut text was needed."""
+    """Return a plan's net saving at worst; without a price, its saving if no cut text was needed."""
     needed = plan.needed_later
     if plan.saved.usd is None:
         return -math.inf if needed is not None and needed.calls else plan.saved.percent or 0
@@ -119,7 +119,7 @@ def _words(sort: str, *, priced: bool) -> list[tuple[str, str]]:
         ("saved", "dollars saved against the baseline" if priced else "share of the baseline's prompt tokens saved"),
         (
             quantity(NeededLaterFacts, "saved_at_least_usd").short_label,
-            "saved, minus the cost of recovering needed text",
+            "saved, minus the cost of expected re-fetches at worst",
         ),
         (quantity(NeededLaterFacts, "calls").short_label, quantity(NeededLaterFacts, "calls").label),
         ("risks", "number of possible problems, or of strategies that never apply; a report on the plan lists them"),

@@ -255,32 +255,63 @@ def _folder_plan(
         helped=sum(percent > 0 for percent in percents),
         unchanged=sum(percent == 0 for percent in percents),
         worse=sum(percent < 0 for percent in percents),
-        needed_later=_needed_later([each.needed_later for each in under if each.needed_later is not None], saved),
+        needed_later=_needed_later(under, saved),
         percent=_distribution(found) if found else None,
         order=sorted(range(len(rows)), key=lambda at: (*_least_first(under[at].saved), rows[at].path)),
         uncertainty=uncertain_saving(saved.usd, figures.cost_usd) if model_uncertainty else None,
     )
 
 
-def _needed_later(found: Sequence[NeededLaterFacts], saved: Saving) -> NeededLaterFacts | None:
-    """Sum cut text that sessions needed later, priced where prices exist."""
+def _needed_later(under: Sequence[SessionUnderPlan], saved: Saving) -> NeededLaterFacts | None:
+    """Sum the needs and expected re-fetches of a plan over sessions, priced where prices exist.
+
+    Intervals are added end to end: errors of the same rates do not average out.
+    """
+    found = [each.needed_later for each in under if each.needed_later is not None]
     if not found:
         return None
     priced = [each for each in found if each.recoveries_usd is not None]
     cost = sum(each.recoveries_usd or 0.0 for each in priced) if priced else None
-    calls = sum(each.calls for each in priced)
-    each_usd = cost / calls if cost is not None and calls else None
-    least = None if cost is None or saved.usd is None else round(saved.usd - cost, DOLLAR_DIGITS)
+    count = sum(each.refetches or 0.0 for each in priced)
+    each_usd = cost / count if cost is not None and count else None
+    ends = [_costs_of_ends(each) for each in under]
+    least, most = (
+        None if cost is None or saved.usd is None else round(saved.usd - sum(end), DOLLAR_DIGITS)
+        for end in zip(*ends, strict=True)
+    )
+    reasons = [each.evidence_reason for each in found if each.evidence_reason]
+    beyond = f"in {len(reasons)} of {IN_TEXT.plural(len(found), 'session')}: {reasons[0]}" if reasons else ""
     facts = NeededLaterFacts(
         **{name: sum(getattr(each, name) for each in found) for name in _COUNTED},
         recoveries_usd=None if cost is None else round(cost, DOLLAR_DIGITS),
         cost_each_usd=None if each_usd is None else round(each_usd, DOLLAR_DIGITS),
         saved_at_least_usd=least,
+        saved_at_most_usd=most,
         break_even_recoveries=recoveries_to_break_even(saved.usd, each_usd),
+        refetches=_sum_of_known([each.refetches for each in found]),
+        refetches_low=_sum_of_known([each.refetches_low for each in found]),
+        refetches_high=_sum_of_known([each.refetches_high for each in found]),
+        evidence="beyond" if beyond else "tried",
+        evidence_reason=f"in {len(beyond)} of {IN_TEXT.plural(len(found), 'session')}, as {beyond[0]}"
+        if beyond
+        else "",
         known={},
     )
     parts = (name for name in quantities(NeededLaterFacts) if getattr(facts, name) is not None)
     return replace(facts, known=dict.fromkeys(parts, HowKnown.ESTIMATED.value))
+
+
+def _costs_of_ends(plan: SessionUnderPlan) -> tuple[float, float]:
+    """Return the dollars of a session's expected re-fetches at the upper and the lower end; 0.0 without a price."""
+    found, saved = plan.needed_later, plan.saved.usd
+    if found is None or saved is None or found.saved_at_least_usd is None or found.saved_at_most_usd is None:
+        return 0.0, 0.0
+    return saved - found.saved_at_least_usd, saved - found.saved_at_most_usd
+
+
+def _sum_of_known(values: Sequence[float | None]) -> float | None:
+    known = [each for each in values if each is not None]
+    return round(sum(known), 1) if known else None
 
 
 def _least_first(saved: Saving) -> tuple[float, int]:

@@ -27,7 +27,7 @@ from inspector.report.folder_misses import MissGroupFacts, SessionMissFacts
 from inspector.report.layout import HEADING, LABEL, LEFT, LOSS, RIGHT, WIDTH, Page, capitalized, plain
 from inspector.report.numbers import IN_TEXT, MINUS
 from inspector.report.pages.model import Chart, Line, PageContent, Section, Tile, note_line
-from inspector.report.recovery_words import recovery_words
+from inspector.report.recovery_words import net_of, recovery_words, refetches_of
 from inspector.report.tables import NAME_WIDTH, Cell, FigureCells, Step, Table, name_cell, word
 from inspector.report.totals import marks_in, plan_letter
 from inspector.report.uncertainty import REPLAY_CAVEAT, UNCERTAIN_ANSWERS, describe_uncertain_saving
@@ -125,9 +125,9 @@ def _needed(plan: FolderPlan) -> tuple[Cell, ...]:
     found = plan.needed_later
     if found is None:
         return ()
-    saving = (plan.saved.usd, found.saved_at_least_usd)
-    text = recovery_words(found.calls, found.cost_each_usd, saving, found.break_even_recoveries, IN_TEXT)
-    return (Cell(f" {capitalized(text)}."),)
+    saving = (plan.saved.usd, net_of(found))
+    said = recovery_words(refetches_of(found), found.calls, saving, found.break_even_recoveries, IN_TEXT)
+    return (Cell(f" {capitalized(said)}."),)
 
 
 def _tiles(report: FolderReport, figures: FigureCells) -> tuple[Tile, ...]:
@@ -173,11 +173,11 @@ def _total(report: FolderReport, figures: FigureCells, place: tuple[Step, ...], 
 
 
 def _needed_total(report: FolderReport, figures: FigureCells, index: int, name: str) -> Cell:
-    """Format a figure on text needed later; recoveries and net saving add up to the saving as written."""
+    """Format a figure on text needed later and on expected re-fetches."""
     plan, steps = report.plans[index], ("plans", index, "needed_later", name)
     if plan.needed_later is None:
         return Cell("-")
-    return figures.cost_with_plan(plan.saved.usd, *steps) if name == "recoveries_usd" else figures.cell(*steps)
+    return figures.cell(*steps)
 
 
 def _side_requests(report: FolderReport) -> list[Section]:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from inspector.replay.analysis.recoveries import recoveries, recovery_costs
+from inspector.replay.analysis.recoveries import NO_RECOVERIES, recoveries
 from inspector.replay.analysis.resend_cost import resend_cost
 from inspector.replay.engine.edits import RECORDED
 from inspector.replay.engine.recorded_calls import recorded_calls
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from inspector.replay.analysis.cache_misses import CacheMisses
-    from inspector.replay.analysis.recoveries import Need
+    from inspector.replay.analysis.recoveries import Recoveries
     from inspector.replay.analysis.resend_cost import ResendCost
     from inspector.replay.analysis.reuse import ReuseEvidence
     from inspector.replay.engine.inputs import ReplayInputs
@@ -65,7 +65,7 @@ def _calls(
     inputs, session = baseline.inputs, baseline.history.session
     reported = _reported(inputs)
     before = _baseline(baseline, misses)
-    under = [_planned(each, () if uses is None else recoveries(baseline, each, uses).needs) for each in planned]
+    under = [_planned(each, NO_RECOVERIES if uses is None else recoveries(baseline, each, uses)) for each in planned]
     begun: set[int] = set()
     rows = []
     for index, call in enumerate(session.calls):
@@ -177,8 +177,8 @@ def call_dollars(replay: Replay) -> dict[str, NDArray[np.float64]]:
     }
 
 
-def _planned(replay: Replay, needs: Sequence[Need]) -> list[PlannedCall]:
-    ledger, needed, costs = replay.ledger, Counter(need.call for need in needs), recovery_costs(replay, needs)
+def _planned(replay: Replay, found: Recoveries) -> list[PlannedCall]:
+    ledger, needed, costs = replay.ledger, Counter(need.call for need in found.needs), found.cost_at
     figures = _figures(replay, [replay.figures.prompt_tokens.known] * len(ledger.cost))
     columns = (ledger.removed_tokens, ledger.edits, ledger.is_break)
     return [

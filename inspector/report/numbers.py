@@ -201,7 +201,8 @@ class NumberFormat(Struct, frozen=True):
     def plural(self, count: int, noun: str) -> str:
         """Format a count with its noun: `1 call`, `218 calls`, `37 cache misses`."""
         if count != 1:
-            noun = f"{noun[:-1]}ies" if noun.endswith("ry") else f"{noun}es" if noun.endswith("s") else f"{noun}s"
+            takes_es = noun.endswith(("s", "ch"))
+            noun = f"{noun[:-1]}ies" if noun.endswith("ry") else f"{noun}es" if takes_es else f"{noun}s"
         return f"{self.whole(count)} {noun}"
 
     def quantity(self, value: float | str | None, unit: str) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
     from inspector.report.catalogue import NeededLaterFacts, Saving
@@ -10,40 +10,72 @@ if TYPE_CHECKING:
 
 
 def needed_words(calls: int, numbers: NumberFormat) -> str:
-    """Return `12 later calls needed cut text`.
+    """Return `12 later calls needed cut text`; empty for none, which does not mean that there is no risk.
 
     Args:
         calls: Calls that needed text a plan had cut.
         numbers: Number format.
     """
-    return f"{numbers.plural(calls, 'later call') if calls else 'no later call'} needed cut text"
+    return f"{numbers.plural(calls, 'later call')} needed cut text" if calls else ""
 
 
-def each_words(cost_each: float | None, numbers: NumberFormat) -> str:
-    """Return the recovery cost per call, `~$0.15 each`; empty if unknown."""
-    return "" if cost_each is None else f"{numbers.qualified(numbers.dollars(cost_each), 'estimated')} each"
+NetRange = tuple[float | None, float | None]
+"""Net savings in dollars at the worst and the best end; None without a price."""
+
+Expected = tuple[float, float, float] | None
+"""Expected re-fetched results: estimate and 95 % interval; None if not measured."""
+
+NOT_MEASURED: Final = "re-fetches not measured"
+"""Risk of a plan that cuts no tool result: no rate is known for other text."""
 
 
-def net_words(net: float | None, numbers: NumberFormat) -> str:
-    """Return the net saving after recoveries, `net ~$8.36`; empty without a price."""
-    return "" if net is None else f"net {numbers.qualified(numbers.dollars(net), 'estimated')}"
+def net_words(net: NetRange, numbers: NumberFormat) -> str:
+    """Return the net saving after expected re-fetches, `net $8.36 to $9.10`; empty without a price."""
+    low, high = net
+    if low is None:
+        return ""
+    worst, best = numbers.dollars(low), numbers.dollars(low if high is None else high)
+    return f"net about {worst}" if worst == best else f"net {worst} to {best}"
 
 
-def saved_words(saved: float | None, net: float | None, numbers: NumberFormat) -> str:
-    """Return `saves $12.41, net ~$8.36`; empty without a price, or without a saving.
+def saved_words(saved: float | None, net: NetRange, numbers: NumberFormat) -> str:
+    """Return `net $8.36 to $9.10 (saves $12.41)`; empty without a price, or without a saving.
 
     Args:
-        saved: Dollars saved without recoveries.
-        net: Dollars saved if everything needed was recovered.
+        saved: Dollars saved without re-fetches.
+        net: Net savings.
         numbers: Number format.
     """
-    if net is None or saved is None or saved <= 0:
+    if net[0] is None or saved is None or saved <= 0:
         return ""
-    return f"saves {numbers.dollars(saved)}, {net_words(net, numbers)}"
+    return f"{net_words(net, numbers)} (saves {numbers.dollars(saved)})"
+
+
+def net_after_words(net: NetRange, expected: Expected, numbers: NumberFormat) -> str:
+    """Return `net $8.36 to $9.10 after about 12 re-fetches (8 to 17)`, or only the known part."""
+    refetches, said = refetch_words(expected, numbers), net_words(net, numbers)
+    return f"{said} after {refetches}" if said and expected is not None else refetches
+
+
+def refetch_words(expected: Expected, numbers: NumberFormat) -> str:
+    """Return `about 3 re-fetches (2 to 5)`.
+
+    Args:
+        expected: Expected re-fetched results.
+        numbers: Number format.
+    """
+    if expected is None:
+        return NOT_MEASURED
+    middle, low, high = (round(each) for each in expected)
+    if not high:
+        return "hardly any re-fetches"
+    if not middle:
+        return f"up to {numbers.plural(high, 're-fetch')}"
+    return f"about {numbers.plural(middle, 're-fetch')} ({numbers.whole(low)} to {numbers.whole(high)})"
 
 
 def amount_words(saved: Saving, needed: NeededLaterFacts | None, numbers: NumberFormat) -> str:
-    """Return `$3.70, net ~$1.37`, or a share of the tokens without a price; net only if something was needed.
+    """Return `net $1.37 to $1.90`, or a share of the tokens without a price.
 
     Args:
         saved: Saving of a plan.
@@ -52,34 +84,42 @@ def amount_words(saved: Saving, needed: NeededLaterFacts | None, numbers: Number
     """
     if saved.usd is None:
         return f"{numbers.percent(saved.percent)} of the tokens"
-    net = net_words(needed.saved_at_least_usd, numbers) if needed is not None and needed.calls else ""
-    return ", ".join(filter(None, (numbers.dollars(saved.usd), net)))
+    net = "" if needed is None else net_words(net_of(needed), numbers)
+    return net or numbers.dollars(saved.usd)
+
+
+def net_of(needed: NeededLaterFacts) -> NetRange:
+    """Return the net savings of a report's plan."""
+    return needed.saved_at_least_usd, needed.saved_at_most_usd
 
 
 def recovery_words(
+    expected: Expected,
     calls: int,
-    cost_each: float | None,
-    saving: tuple[float | None, float | None],
+    saving: tuple[float | None, NetRange],
     break_even: int | None,
     numbers: NumberFormat,
 ) -> str:
-    """Return the full description of recoveries.
+    """Return the full description of a plan's risk.
 
-    `12 later calls needed cut text, ~$0.15 each to recover: saves $12.41, net ~$8.36; break-even: 83 recoveries`
+    `net $8.36 to $9.10 (saves $12.41) after about 12 re-fetches (8 to 17); 5 later calls needed cut text`
 
     Args:
+        expected: Expected re-fetched results.
         calls: Calls that needed text a plan had cut.
-        cost_each: Dollars per recovery.
-        saving: Dollars saved without and after recoveries.
-        break_even: Number of recoveries that cost as much as is saved.
+        saving: Dollars saved without re-fetches, and net.
+        break_even: Number of re-fetches that cost as much as is saved.
         numbers: Number format.
     """
-    said = needed_words(calls, numbers)
-    if not calls:
+    saves, refetches = saved_words(*saving, numbers), refetch_words(expected, numbers)
+    said = f"{saves} after {refetches}" if saves and expected is not None else refetches
+    said += f"; {needed_words(calls, numbers)}" if calls else ""
+    if not break_even or expected is None or not round(expected[2]):
         return said
-    each, saves = each_words(cost_each, numbers), saved_words(*saving, numbers)
-    said += f", {each} to recover" if each else ""
-    said += f": {saves}" if saves else ""
-    if not break_even:
-        return said
-    return f"{said}; break-even: {numbers.plural(break_even, 'recovery')}"
+    return f"{said}; break-even: {numbers.plural(break_even, 're-fetch')}"
+
+
+def refetches_of(needed: NeededLaterFacts) -> Expected:
+    """Return the expected re-fetches of a report's plan."""
+    middle, low, high = needed.refetches, needed.refetches_low, needed.refetches_high
+    return None if middle is None or low is None or high is None else (middle, low, high)

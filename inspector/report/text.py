@@ -53,7 +53,7 @@ from inspector.report.layout import (
 )
 from inspector.report.monthly_saving import about, between, saving_row
 from inspector.report.numbers import IN_TEXT, INEXACT
-from inspector.report.recovery_words import recovery_words
+from inspector.report.recovery_words import net_of, recovery_words, refetches_of
 from inspector.report.tables import FigureCells
 from inspector.report.totals import (
     carried_title,
@@ -337,16 +337,19 @@ def uncertainty_rows(plan: PlanFacts) -> list[tuple[str, str]]:
 def needed_rows(plan: PlanFacts) -> list[tuple[str, str]]:
     """Describe cut text that was needed later, the net saving, and the evidence."""
     needed = plan.needed_later
-    if needed is None:
+    if needed is None or not plan.edits:
         return []
     names = ("exact_text", "fault", "anchor", "citation", "repeats_anyway")
     counts = [(quantity(NeededLaterFacts, name).label, getattr(needed, name)) for name in names]
     by_kind = ", ".join(f"{label} {count:,}" for label, count in counts if count)
-    if not needed.calls:
-        return [("needed later", f"none ({by_kind})" if by_kind else "none")]
-    saving = (plan.saved.usd, needed.saved_at_least_usd)
-    text = recovery_words(needed.calls, needed.cost_each_usd, saving, needed.break_even_recoveries, IN_TEXT)
-    return [("needed later", text), ("", f"by evidence: {by_kind} (inspector help evidence)")]
+    saving = (plan.saved.usd, net_of(needed))
+    said = recovery_words(refetches_of(needed), needed.calls, saving, needed.break_even_recoveries, IN_TEXT)
+    rows = [("net", said.removeprefix("net "))]
+    if by_kind:
+        rows.append(("", f"needed later, by evidence: {by_kind} (inspector help evidence)"))
+    if needed.evidence_reason:
+        rows.append(("untested", needed.evidence_reason))
+    return rows
 
 
 def _certainty_suffix(known: str) -> str:

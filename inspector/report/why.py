@@ -28,7 +28,7 @@ from inspector.report.compaction_words import compactions_in_short
 from inspector.report.export import NONE_THAT_SAVES_NET, answer_for
 from inspector.report.layout import HEADING, LABEL, LEFT, RIGHT, WIDTH, WRAPPED, Page, plain
 from inspector.report.numbers import IN_TEXT, UNKNOWN
-from inspector.report.recovery_words import amount_words, needed_words, net_words
+from inspector.report.recovery_words import amount_words, net_after_words, net_of, refetches_of
 from inspector.report.text import models_named, write_caveats
 from inspector.report.totals import marks_in
 from inspector.report.uncertainty import REPLAY_CAVEAT
@@ -180,7 +180,7 @@ def _carried(heaviest: list[CarriedBlockFacts]) -> list[Row]:
 
 def _ways(report: Report) -> list[tuple[str, str]]:
     """List cheaper alternatives, and the next call."""
-    rows = [] if report.best_plan is None else [_best(report.best_plan), *_applicable(report, report.best_plan)]
+    rows = [] if report.best_plan is None else [*_applicable(report, report.best_plan), _best(report.best_plan)]
     rows += [(SWITCH_LABEL, switch_text(each)) for each in report.model_switches]
     found = report.cache_misses
     if found is None:
@@ -229,12 +229,9 @@ def _applicable(report: Report, found: BestPlanFacts) -> list[tuple[str, str]]:
 
 
 def _needed(found: SavingPlanFacts) -> str:
-    """Describe cut text that was needed later, and the net saving."""
+    """Describe the net saving after expected re-fetches."""
     needed = found.needed_later
-    text = needed_words(needed.calls, IN_TEXT)
-    if not needed.calls or needed.saved_at_least_usd is None:
-        return text
-    return f"{text}: {net_words(needed.saved_at_least_usd, IN_TEXT)}"
+    return net_after_words(net_of(needed), refetches_of(needed), IN_TEXT)
 
 
 def _name(found: SavingPlanFacts) -> str:

@@ -1,4 +1,4 @@
-"""Ready plans: the defaults of each described system, an empty plan, and two of this project's own."""
+"""Ready plans: the defaults of each described system, an empty plan, and four of this project's own."""
 
 from __future__ import annotations
 
@@ -38,6 +38,17 @@ _PROCESSED = r'marker="\n...[truncated, already processed; all of it: {recall}]"
 
 _ALL = (
     Preset("none", "No cuts: everything is sent as recorded.", ()),
+    Preset(
+        "newest-ten",
+        "Our own: the newest ten results stay whole, older ones are masked in batches of 30,000 tokens or more.",
+        ("last-observations:keep=10,batch-tokens=30000",),
+    ),
+    Preset(
+        "newest-twenty-messages",
+        "Our own: tool calls and results of the newest 20 messages stay, older ones go in batches of 30,000 tokens or "
+        "more; reasoning stays.",
+        ("vercel-prune:reasoning=none,tool-calls=before-last-messages,messages=20,batch-tokens=30000",),
+    ),
     Preset(
         "careful",
         "Our own: large results keep both ends from insertion on, stale ones shrink in batches of 20,000 tokens or "

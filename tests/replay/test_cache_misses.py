@@ -568,7 +568,8 @@ def test_what_a_plan_makes_a_call_miss_is_no_more_than_its_edits_recache_there(n
 
     missed = {miss.call: miss.tokens for miss in cache_misses(planned).all if miss.cause is MissCause.PLAN_EDIT}
     assert all(tokens <= recached[call] for call, tokens in missed.items()), (missed, recached)
-    assert bool(missed) == (name not in ("tiered-stale", "vercel-prune"))
+    # Every request of `vercel-prune` changes what it shares with the last one, so little is there to be missed.
+    assert bool(missed) == (name != "vercel-prune")
 
 
 @pytest.mark.parametrize("name", ["tiered-stale", "clear-old", "token-budget", "keep-recent", "prune-old"])

@@ -61,10 +61,13 @@ def test_without_a_plan_the_ledger_is_what_the_provider_reported(data):
 
 @settings(max_examples=examples(100), deadline=None)
 @given(st.data())
-def test_without_reports_the_cache_reads_what_two_prompts_share(data):
+def test_without_reports_a_cache_without_breakpoints_reads_what_two_prompts_share(data):
+    """Reads of a cache with breakpoints are compared with made requests in `test_brute_force`."""
     session = data.draw(sessions())
     orders = order_by_call(data.draw(orders_for(session)))
     inputs = inputs_of(session)
+    inputs = dataclasses.replace(inputs, cache_models=dict.fromkeys(inputs.cache_models, SMALL_CACHE))
+    assert inputs.breakpoints is None
 
     ledger = replay(inputs, Plan((PlanEntry(Told(orders)),))).ledger
 

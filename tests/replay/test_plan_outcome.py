@@ -63,8 +63,8 @@ def test_a_break_resends_what_stood_behind_the_change_and_could_have_been_read(s
         assert found.resent[call] == sum(sent.tokens for sent in prompt[changed:shared])
 
 
-def test_a_break_costs_writing_less_reading_of_the_suffix():
-    """The extra cost is (write rate - read rate) times the tokens behind the change, the formula for breaks."""
+def test_a_break_costs_writing_less_reading_behind_the_last_entry_before_the_change():
+    """The extra cost is (write rate - read rate) times the tokens behind that entry, the formula for breaks."""
     builder = SessionBuilder()
     builder.add(Role.USER, builder.block(BlockKind.USER_TEXT, "goal"))
     for turn in range(4):
@@ -78,8 +78,10 @@ def test_a_break_costs_writing_less_reading_of_the_suffix():
 
     outcome = plan_outcome(baseline, planned)
 
-    ratio, around = inputs.sizes.ratio[3], inputs.scale.uncounted[0]
-    behind = ratio * (51 + 1000 + 2) + 3 * around
+    ratio, around = inputs.sizes.ratio[3], inputs.scale.beside[0]
+    # The agent is unknown, so each request marks its last block. The entry before the result is that of the first
+    # request, the goal alone: the call of the changed result is written again too.
+    behind = ratio * (2 + 51 + 2 + 1000) + 4 * around
     assert outcome.breaks.value == 1
     assert outcome.resent_tokens.value == pytest.approx(behind, abs=2)
     rates = PRICING.rates("claude-opus-4-8", 90.0)

@@ -126,7 +126,7 @@ def test_the_list_in_the_documents_is_the_catalogue() -> None:
     assert catalogue.markdown_list() in written, "run: python -m inspector.report.catalogue, and put it there"
 
 
-def test_labels_of_breaking_even_name_calls_or_recoveries() -> None:
+def test_labels_of_breaking_even_name_calls_or_refetches() -> None:
     labels = {
         name: entry.label
         for kind in (PlanFacts, NeededLaterFacts)
@@ -135,5 +135,5 @@ def test_labels_of_breaking_even_name_calls_or_recoveries() -> None:
     }
     assert labels == {
         "break_even_call": "breaks even at call",
-        "break_even_recoveries": "break-even recoveries",
+        "break_even_recoveries": "break-even re-fetches",
     }

@@ -325,7 +325,15 @@ def test_the_page_names_the_best_plan_and_why_the_one_that_saves_most_is_not_it(
             name=name,
             strategies=[],
             saved=report.plans[0].saved,
-            needed_later=structs.replace(needed, calls=3, saved_at_least_usd=least),
+            needed_later=structs.replace(
+                needed,
+                saved_at_least_usd=least,
+                saved_at_most_usd=least + 0.25,
+                refetches=2.0,
+                refetches_low=1.0,
+                refetches_high=3.0,
+                evidence_reason="",
+            ),
         )
         for name, least in (("results", 1.5), ("window", 2.0))
     )
@@ -335,14 +343,14 @@ def test_the_page_names_the_best_plan_and_why_the_one_that_saves_most_is_not_it(
         content = page_content(structs.replace(report, best_plan=found))
         return next(each for each in content.sections if each.name == "strategies").parts[0].alternative
 
-    assert "results saves 33.0 %, the best plan: the largest saving after recoveries among plans that retain" in said(
-        found
-    )
-    assert "3 later calls needed cut text, net ~$1.50" in said(found)
+    assert "results saves 33.0 %, the best plan: the largest net saving among tried plans that retain" in said(found)
+    assert "net $1.50 to $1.75 after about 2 re-fetches (1 to 3)" in said(found)
     assert (
         "window saves 50.0 %, which is more, but it removes user or assistant messages, or a provider would reject it."
         in said(found)
     )
+    beyond = structs.replace(most, needed_later=structs.replace(most.needed_later, evidence_reason="cuts young reads"))
+    assert "which is more, but it is untested: cuts young reads." in said(structs.replace(found, most=beyond))
     less = structs.replace(most, needed_later=structs.replace(needed, saved_at_least_usd=1.0))
     assert "which is more, but its net saving is smaller" in said(structs.replace(found, most=less))
 
@@ -355,13 +363,16 @@ def test_the_months_range_and_the_saving_stand_at_the_top() -> None:
     by_month = monthly_range(found.usd_per_month_low, found.usd_per_month_high, IN_TEXT)
     said = ["".join(cell.text for cell in line.cells) for line in content.lead]
     needed = report.plans[0].needed_later
-    assert said[1].startswith(f"Known risk: {needed.calls} later calls needed text that it cuts;")
-    assert f" leave ~{IN_TEXT.dollars(needed.saved_at_least_usd)} of the saving (net); " in said[1]
-    assert said[1].endswith(" recoveries.")
+    worst, best = (IN_TEXT.dollars(usd) for usd in (needed.saved_at_least_usd, needed.saved_at_most_usd))
+    assert said[1].startswith(
+        f"Risk: net {worst} to {best} (saves {IN_TEXT.dollars(report.plans[0].saved.usd)}) after "
+    )
+    assert f"; {needed.calls} later calls needed cut text; break-even: " in said[1]
+    assert said[1].endswith(f" re-fetches. Untested: {needed.evidence_reason}.")
     assert said[2] == (
         f"At 24 runs a day, as set, it {daily_saving(day, IN_TEXT)}, {monthly_saving(month, IN_TEXT)}: {HOLDS}. The "
-        f"best case, {at_best(month, IN_TEXT)}, assumes that nothing cut is needed; the middle and the worst case are "
-        "net of recovery costs."
+        f"best case, {at_best(month, IN_TEXT)}, assumes no re-fetches; the middle and the worst case include their "
+        "cost."
     )
     tile = next(tile for tile in content.tiles if tile.title == "saved per month at 24 runs a day, as set")
     assert tile.cell.text == by_month

@@ -56,31 +56,40 @@ def test_the_largest_prompt_stands_beside_the_window_and_what_it_was_without_the
 
 def test_what_is_saved_stands_beside_its_share_and_what_is_left_net(planned: Report) -> None:
     plan = planned.plans[0]
-    share, net = IN_TEXT.percent(plan.saved.percent), IN_TEXT.dollars(plan.needed_later.saved_at_least_usd)
+    needed, share = plan.needed_later, IN_TEXT.percent(plan.saved.percent)
+    worst, best = (IN_TEXT.dollars(usd) for usd in (needed.saved_at_least_usd, needed.saved_at_most_usd))
     assert notes(planned)["saved with plan A (tiered-stale)"] == (
-        f"{share} of the cost; net ~{net} after recoveries. Claude Code cannot apply it; your own code can"
+        f"{share} of the cost; net {worst} to {best} after re-fetches. Claude Code cannot apply it; your own code can"
     )
 
 
 def test_what_the_agent_can_apply_stands_beside_the_best_plan_that_it_cannot() -> None:
     inputs = replay_session(open_session(SAMPLE), Plan()).inputs
     report = report_of(inputs, [], ReportOptions(best_plan=True))
-    best, can = report.best_plan.best, report.best_plan.applicable
-    note = notes(report)[f"the best plan ({best.name}) would save"]
-    assert note.endswith(
-        f"Claude Code cannot apply it; your own code can. On its own it can apply {can.name}: ${can.saved.usd:.2f}"
+    best = report.best_plan.best
+    title = f"the best plan ({best.name}) would save"
+    assert report.best_plan.applicable is None
+    assert notes(report)[title].endswith(". Claude Code cannot apply it; your own code can")
+    needed = structs.replace(best.needed_later, saved_at_least_usd=0.02, saved_at_most_usd=0.03)
+    can = structs.replace(best, name="trim-at-insertion", needed_later=needed)
+    found = structs.replace(report, best_plan=structs.replace(report.best_plan, applicable=can))
+    assert notes(found)[title].endswith(
+        "Claude Code cannot apply it; your own code can. "
+        "On its own it can apply trim-at-insertion: net $0.020 to $0.030"
     )
 
 
 def test_the_ends_of_a_month_are_explained_where_they_stand(planned: Report) -> None:
     note = notes(planned)["saved per month at 1 run a day, as set"]
     assert note.startswith("about $")
-    assert "this and the lower end are net of recovery costs" in note
-    assert note.endswith("the upper end assumes that nothing cut is needed")
-    unneeded = structs.replace(planned.plans[0].needed_later, calls=0)
-    plan = structs.replace(planned.plans[0], needed_later=unneeded)
-    told = notes(structs.replace(planned, plans=[plan]))
-    assert told["saved per month at 1 run a day, as set"].endswith("; no later call needed cut text")
+    assert "this and the lower end are net of expected re-fetches" in note
+    assert note.endswith("the upper end assumes none")
+    for count, said in ((0.0, "hardly any re-fetches"), (None, "re-fetches not measured")):
+        ends = dict.fromkeys(("refetches", "refetches_low", "refetches_high"), count)
+        needed = structs.replace(planned.plans[0].needed_later, calls=0, **ends)
+        plan = structs.replace(planned.plans[0], needed_later=needed)
+        told = notes(structs.replace(planned, plans=[plan]))
+        assert told["saved per month at 1 run a day, as set"].endswith(f"; {said}")
 
 
 def test_a_plan_that_costs_more_is_said_to_and_its_amounts_have_no_sign(planned: Report) -> None:
@@ -98,7 +107,7 @@ def test_a_plan_that_costs_more_is_said_to_and_its_amounts_have_no_sign(planned:
 
 
 def test_what_the_marks_at_the_top_mean_stands_below_the_tiles(planned: Report) -> None:
-    assert page_content(planned).legend == "~ estimated or projected"
+    assert page_content(planned).legend == "~ projected"
 
 
 def test_a_loss_that_may_be_a_saving_is_said_without_a_sign() -> None:

@@ -168,7 +168,9 @@ def test_a_projection_is_given_only_when_runs_are(corpus: Path, capsys):
     needed = without.needed_later
     assert needed is not None
     assert 0 < (needed.saved_at_least_usd or 0) < (without.saved.usd or 0)
-    assert projected.usd_per_day == pytest.approx(10 * (needed.saved_at_least_usd or 0), abs=1e-4)
+    expected = (without.saved.usd or 0) - (needed.recoveries_usd or 0)
+    assert projected.usd_per_day == pytest.approx(10 * expected, abs=1e-4)
+    assert projected.usd_per_month_low <= 300 * (needed.saved_at_least_usd or 0) + 1e-3
     assert projected.usd_per_month == pytest.approx(30 * projected.usd_per_day, abs=1e-3)
     assert projected.usd_per_month_low <= projected.usd_per_month <= projected.usd_per_month_high
 

@@ -8,6 +8,7 @@ from inspector.replay.analysis.comparison import ComparedPlan
 from inspector.replay.analysis.hazards import Hazard, HazardKind
 from inspector.replay.analysis.plan_outcome import Savings
 from inspector.replay.analysis.recoveries import Recoveries
+from inspector.replay.analysis.refetches import Rate, Refetches
 from inspector.replay.engine.ledger import Figures
 from inspector.replay.figure import Figure, HowKnown
 from inspector.session.model import BlockKind
@@ -50,14 +51,22 @@ def figures(cost: float) -> Figures:
 def contender(
     name: str, saved: float, needed: int | None, kind: PlanKind = PlanKind.STRATEGY, *hazards: Hazard
 ) -> CompareRow:
-    """A plan that saves so many of ten dollars, and of which so many cuts were needed later, a dime each."""
+    """A tried plan that saves so many of ten dollars, with so many needs and expected re-fetches, a dime each.
+
+    The interval ends at the estimate; the session is long enough for any number of re-fetches.
+    """
     savings = Savings(tokens=figure(saved), usd=figure(saved), share=figure(saved / 10), share_of="cost_usd")
     first = 2 if saved else None
     found = ComparedPlan(Plan(), figures(10 - saved), savings, None, first, 5, hazards)
     recoveries = None
     if needed is not None:
         cost, each = needed / 10, 0.1 if needed else None
-        recoveries = Recoveries((), needed, 0, saved, cost, each, saved - cost, round(saved * 10) if needed else None)
+        even = round(saved * 10) if needed else None
+        count, usd = Rate(needed, needed / 2, needed), Rate(cost, cost / 2, cost)
+        expected = Refetches(count, Rate(0.0, 0.0, 0.0), usd, is_measured=True)
+        recoveries = Recoveries(
+            (), needed, 0, saved, cost, each, saved - cost, even, band_high=saved - cost / 2, expected=expected
+        )
     return CompareRow(name, name, Plan(), kind, found, recoveries)
 
 
@@ -81,13 +90,13 @@ def test_the_best_plan_saves_most_if_what_was_needed_is_got_back_and_is_not_reje
     assert best.key == "sound"
 
     said = headline(plans, best, 0)
-    assert said.said == "★ best plan: sound saves $4.00 (40 %); no later call needed cut text"
-    assert said.short == "★ best: sound $4.00"
+    assert said.said == "★ best plan: sound saves $4.00 (40 %); net about $4.00 after hardly any re-fetches"
+    assert said.short == "★ best: sound $4.00, net about $4.00"
     bold = best_of([contender("bold", 5.0, 9), *plans])
     assert bold is not None
     risky = headline(plans, bold, 0)
-    assert risky.said == ("★ best plan: bold saves $5.00 (50 %); 9 later calls needed cut text: net ~$4.10")
-    assert risky.short == "★ best: bold $5.00, net ~$4.10"
+    assert risky.said == ("★ best plan: bold saves $5.00 (50 %); net $4.10 to $4.55 after about 9 re-fetches (4 to 9)")
+    assert risky.short == "★ best: bold $5.00, net $4.10 to $4.55"
     so_far = headline(plans, best, 3)
     assert "so far" in so_far.said
     assert "so far" in so_far.short
@@ -144,10 +153,10 @@ def test_the_safest_plan_is_the_one_whose_cuts_were_needed_least_of_those_that_s
     assert (marks["bold"], marks["careful"]) == (BEST_MARK, SAFEST_MARK)
     said = safest_line(best, safest, 0)
     assert said is not None
-    assert said.short == "◆ safer: careful $2.00, net ~$1.90; 1 needed later (best: 12)"
+    assert said.short == "◆ safer: careful $2.00, net $1.90 to $1.95; 1 re-fetch (best: 12)"
     assert "saves $2.00" in said.said
     assert said.said.endswith(
-        ", net ~$1.90, ~$1.90 less than the best; 1 later call needed cut text, 12 with the best plan"
+        ", net $1.90 to $1.95, ~$1.90 less than the best; about 1 re-fetch, 12 with the best plan"
     )
     assert safest in front_of(plans, best, safest)
 
@@ -173,7 +182,7 @@ def test_what_a_plan_leaves_out_is_said_beside_it_and_shorter_where_there_is_les
     bold = replace(bold, found=replace(bold.found, left_out=gone))
     wordings = list(headline([BASELINE, bold], bold, 0).wordings())
     assert wordings[0].endswith("; leaves out thinking, tool calls, tool results")
-    assert wordings[2] == "★ best: bold $5.00, net ~$3.80; cuts thinking, calls, results"
+    assert wordings[2] == "★ best: bold $5.00, net $3.80 to $4.40; cuts thinking, calls, results"
     assert ("leaves out", "thinking, tool calls, tool results") in about(bold, BASELINE.found)
 
 
@@ -198,8 +207,8 @@ def test_without_a_plan_to_recommend_the_line_says_what_the_most_saving_one_woul
     plans = [BASELINE, contender("bold", 5.0, 52), contender("other", 3.0, 31)]
     assert best_of(plans) is None
     assert headline(plans, None, 0).said == (
-        "no plan saves for sure: bold saves most, $5.00 (50 %), but 52 later "
-        "calls needed cut text: net about \N{MINUS SIGN}$0.20"
+        "no plan saves for sure: bold saves most, $5.00 (50 %), but net "
+        "\N{MINUS SIGN}$0.20 to $2.40 after about 52 re-fetches (26 to 52)"
     )
     assert headline([BASELINE], None, 0).said == "no plan saves anything in this session"
     assert headline(plans, None, 2).said == "looking for the plan with the largest net saving …"
@@ -243,7 +252,7 @@ def test_at_eighty_columns_what_a_plan_risks_stays_in_sight() -> None:
 FRONT = [
     BASELINE,
     contender("bold", 5.0, 12),
-    contender("trap", 6.0, 40),
+    contender("trap", 6.0, 25),
     contender("rejected", 6.5, 0, PlanKind.PRESET, REJECTED),
     contender("sound", 4.0, 0),
     contender("copy", 4.0, 0, PlanKind.YOURS),
@@ -259,8 +268,8 @@ def test_on_the_front_are_the_plans_of_which_no_other_saves_more_and_is_needed_l
     assert [each.key for each in front_of(FRONT, best)] == ["sound", "bold", "trap"]
     rows = front_table([each for each in FRONT if each.key != "rejected"], best).rows
     assert [(row.key, row.mark) for row in rows] == [("sound", BEST_MARK), ("bold", " "), ("trap", " ")]
-    assert [row.cells["needed"].text for row in rows] == ["0", "12", "40"]
-    assert [row.cells["net"].text for row in rows] == ["$4.00", "~$3.80", "~$2.00"]
+    assert [row.cells["needed"].text for row in rows] == ["0", "12", "25"]
+    assert [row.cells["net"].text for row in rows] == ["$4.00", "$3.80", "$3.50"]
     assert [row.cells["each"].text for row in rows] == ["·", "~$0.10", "~$0.10"]
     length = rows[1].cells["band"].length
     assert length is not None
@@ -271,12 +280,12 @@ def test_the_best_plan_is_on_the_front_even_where_another_one_saves_more_and_is_
     cheap = contender("cheap", 4.0, 1)
     dear = contender("dear", 4.1, 1)
     assert dear.recoveries is not None
-    dear = replace(dear, recoveries=replace(dear.recoveries, cost=3.0, cost_each=3.0, band_low=1.1))
+    dear = replace(dear, recoveries=replace(dear.recoveries, cost=2.0, cost_each=2.0, band_low=2.1))
     best = best_of([BASELINE, cheap, dear])
 
     assert best is cheap
     assert [each.key for each in front_of([BASELINE, cheap, dear], best)] == ["cheap", "dear"]
-    assert "less than the cost of recoveries" in why(dear, best, (cheap, dear))
+    assert "less than the cost of re-fetches" in why(dear, best, (cheap, dear))
 
 
 def test_why_a_plan_is_the_best_and_others_are_not_is_said_in_a_sentence() -> None:
@@ -286,11 +295,12 @@ def test_why_a_plan_is_the_best_and_others_are_not_is_said_in_a_sentence() -> No
 
     assert why(sound, best, others) == (
         "largest net saving of the plans that keep all user and assistant text; "
-        "trap saves more before recoveries, but 40 later calls needed cut text: saves $6.00, net ~$2.00"
+        "trap saves more before re-fetches, but net $3.50 to $4.75 (saves $6.00) after about 25 re-fetches (12 to 25); "
+        "25 later calls needed cut text"
     )
     assert why(bold, best, others) == (
-        "12 later calls needed cut text: saves $5.00, net ~$3.80; its extra saving over ★ sound is less than "
-        "the cost of recoveries"
+        "net $3.80 to $4.40 (saves $5.00) after about 12 re-fetches (6 to 12); 12 later calls needed cut text; its "
+        "extra saving over ★ sound is less than the cost of re-fetches"
     )
     least = contender("careful", 1.0, 0)
     risky = contender("risky", 5.0, 9)

@@ -82,12 +82,14 @@ async def test_a_month_of_a_plan_is_its_net_saving_which_has_a_row_of_its_own(ru
         await run.until(lambda: run.costs.recoveries is not None and not run.costs.is_at_most)
         recoveries = run.costs.recoveries
         assert recoveries.cost > 0
-        assert run.costs.per_day.middle == pytest.approx(recoveries.band_low)
+        assert run.costs.per_day.middle == pytest.approx(recoveries.saved - recoveries.cost)
         costs = await Costs.opened(run)
         await run.press("g", SECTION_LETTERS[list(CostSection).index(CostSection.FORECAST)])
-        await run.until_shown("net of recoveries")
-        assert costs.explained[NET].value == pytest.approx(recoveries.band_low)
-        assert costs.table.row_of[NET].cells["saved"].text == f"~{ON_SCREEN.dollars(recoveries.band_low)}"
+        await run.until_shown("net of re-fetches")
+        assert costs.explained[NET].value == pytest.approx(recoveries.saved - recoveries.cost)
+        assert (
+            costs.table.row_of[NET].cells["saved"].text == f"~{ON_SCREEN.dollars(recoveries.saved - recoveries.cost)}"
+        )
 
 
 async def test_a_tier_the_plan_leaves_alone_says_so_where_others_are_explained(running, session_file: Recording):

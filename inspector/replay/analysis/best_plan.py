@@ -1,8 +1,8 @@
 """Find the plan with the highest savings after recovering everything needed later, by trying all plans.
 
-Each plan is ranked by the lower bound of its net savings: savings minus the price of recoveries (`recoveries`). Without
-a price, only plans that cut nothing needed later are considered. No detector covers user or assistant text, so plans
-that drop some of it (windows, summaries) are excluded regardless of their savings.
+Each plan is ranked by the lower end of its net savings: savings minus the price of expected re-fetches (`recoveries`).
+Only plans inside the envelope of what has been tried in public can be best (`envelope`). No detector covers user or
+assistant text, so plans that drop some of it (windows, summaries) are excluded regardless of their savings.
 
 Plans that were best on other sessions are tried first, so most of the achievable savings are found early.
 """
@@ -296,7 +296,7 @@ def renewed(known: BestPlan, baseline: Replay, uses: ReuseEvidence, is_cancelled
 
 
 def _is_worthwhile(found: SavingPlan, planned: Replay) -> bool:
-    return _judged(found) >= WORTHWHILE and is_sound(planned)
+    return _judged(found) >= WORTHWHILE and found.recoveries.is_recommendable and is_sound(planned)
 
 
 def place_in_order(plan: Plan) -> int:

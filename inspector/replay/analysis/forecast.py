@@ -37,10 +37,10 @@ class RunProjection:
     percentile of the totals. The band is scaled like the total, because errors of one agent's runs are correlated and
     do not average out.
 
-    Savings are uncertain beyond chance, because cuts that were needed later may have to be recovered. The middle and
-    the lower bound are therefore net of all recoveries, and the upper bound has none. A month is projected consistently
-    with its session (`Recoveries.band_low`). If a plan changes cached prefixes, or usage was not reported, reads may
-    also fail by chance, which widens the band (`CacheSpread`).
+    Savings are uncertain beyond chance, because cut results may be fetched again. The middle is therefore net of the
+    expected re-fetches, the lower bound of those at the upper end, and the upper bound has none. A month is projected
+    consistently with its session (`Recoveries.band_low`). If a plan changes cached prefixes, or usage was not reported,
+    reads may also fail by chance, which widens the band (`CacheSpread`).
 
     Attributes:
         per_run: Dollars per run; for the plan, including all recoveries.
@@ -73,6 +73,7 @@ def project_runs(
     days_per_month: float = DAYS_PER_MONTH,
     recovery_cost: Mapping[int, float] | None = None,
     spread: CacheSpread | None = None,
+    recovery_at_worst: float = 0.0,
 ) -> RunProjection | None:
     """Project runs like this session.
 
@@ -84,6 +85,7 @@ def project_runs(
         recovery_cost: Dollars of recovering each call's needs from the plan's cuts (`Recoveries.cost_at`); None if
             unknown.
         spread: Uncertainty of cache reads that were not recorded; none by default.
+        recovery_at_worst: Dollars of recoveries at the upper end (`Recoveries.cost_at_worst`).
 
     Returns:
         None if there are no calls, or one has no price.
@@ -93,11 +95,13 @@ def project_runs(
     if not costs.shape[1] or not np.isfinite(costs).all():
         return None
     totals, (without, with_plan, recovered) = costs.sum(axis=1).tolist(), resampled_totals(costs, _RUN_DRAWS)
+    net = band(totals[0] - totals[2], without - recovered)
     per_run = CostComparison(
         band(totals[0], without),
         replace(band(totals[2], recovered), low=band(totals[1], with_plan).low),
         replace(
-            band(totals[0] - totals[2], without - recovered),
+            net,
+            low=min(net.low, totals[0] - totals[1] - recovery_at_worst),
             high=band(totals[0] - totals[1], without - with_plan).high,
         ),
     )

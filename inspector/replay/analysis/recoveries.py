@@ -1,15 +1,11 @@
-"""Find cuts of a plan that were needed later, and price their recovery.
+"""Find later uses of cut text, and price the re-fetches that a plan is expected to cause.
 
-A *need* is the first use of a result (`reuse`) after the plan removed the used text from the prompt; later calls find
-the result recovered. A *recovery* is the additional request a model would then make. It costs
+A *need* is the first use of a result (`reuse`) after the plan removed the used text from the prompt. Needs point to
+text worth checking. They are found by matching text and are not priced: about two in five appear equally for results
+that are already gone, and as many re-reads are found by no detector (docs/evidence.md).
 
-- one more call: its prompt, with the same cache usage as the needing call's, and an output of typical length,
-- the result written again after it,
-- and read in every later prompt of its conversation that contained it in the recording.
-
-Several results needed at one call are requested together, so a recovery is a call. The plan's savings are in [saved -
-cost of all recoveries, saved], and it is ranked by the lower bound. All figures are estimates: a text that was used
-again may still have been dispensable.
+The price of a plan's risk is that of its expected re-fetches (`refetches`), measured on real cuts. Net savings are a
+range, [saved - upper end, saved - lower end], and plans are ranked by the lower end. All figures are projections.
 
 A repeated read or command is no need if its earlier result was still in the recorded prompt: it happened with the
 result available, and would happen under the plan too. It counts as a repeat.
@@ -17,27 +13,28 @@ result available, and would happen under the plan too. It counts as a repeat.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
-from math import ceil, isnan
-from typing import TYPE_CHECKING, NamedTuple
+from math import ceil
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 
+from inspector.replay.analysis.envelope import MOST_PER_100_CALLS, TRIED, Envelope, envelope
+from inspector.replay.analysis.plan_cuts import PlanCuts
 from inspector.replay.analysis.plan_outcome import NOTHING, savings_of
+from inspector.replay.analysis.refetches import NO_REFETCHES, Refetches, expected_refetches
 from inspector.replay.analysis.reuse import NeedKind
 from inspector.replay.engine.plan_edits import recorded_clearing
-from inspector.replay.pricing.rates import RateColumn
-from inspector.session.model import BlockKind
 from inspector.strategies.core.rendition import Action, Slice
-from inspector.strategies.history.history import NEVER
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Mapping
 
     from numpy.typing import NDArray
 
     from inspector.replay.analysis.plan_outcome import Savings
+    from inspector.replay.analysis.refetches import Rate
     from inspector.replay.analysis.reuse import ReuseEvidence
     from inspector.replay.engine.replay import Replay
     from inspector.strategies.history.history import History
@@ -74,17 +71,21 @@ class Recoveries:
     """Recoveries that a plan would need on a session, with prices. All figures are estimates.
 
     Attributes:
-        needs: The first need of every needed result, in call order.
-        needed: Number of calls with a need, which is the number of recoveries.
+        needs: The first need of every needed result, in call order. They point to text worth checking; the price comes
+            from `expected`.
+        needed: Number of calls with a need.
         repeats_anyway: Repeated reads and commands after the plan cut their result, while it was still in the recorded
             prompt.
         saved: Dollars the plan saves without recoveries, negative if it costs more; None without a price.
-        cost: Dollars of all recoveries, 0.0 if there are none; None without a price.
-        cost_each: Average dollars per recovery; None if there are none, or without a price.
-        band_low: `saved` minus `cost`: savings if everything was recovered; None without a price.
-        break_even: Number of recoveries at average cost that use up the savings; None if there are none, if it saves
+        cost: Dollars of the expected re-fetches, 0.0 if there are none; None without a price.
+        cost_each: Average dollars per re-fetch; None if none is expected, or without a price.
+        band_low: `saved` minus the upper end of their cost; None without a price.
+        break_even: Number of re-fetches at average cost that use up the savings; None if none is expected, if it saves
             nothing, or without a price.
-        cost_at: Dollars of the recovery at every call with a need; empty without a price.
+        cost_at: Dollars of the re-fetches expected at each call; empty without a price.
+        band_high: `saved` minus the lower end of their cost; None without a price.
+        expected: Expected re-fetches.
+        envelope: Distance from settings that have been tried in public.
     """
 
     needs: tuple[Need, ...]
@@ -96,6 +97,37 @@ class Recoveries:
     band_low: float | None
     break_even: int | None
     cost_at: Mapping[int, float] = field(default_factory=dict)
+    band_high: float | None = None
+    expected: Refetches = NO_REFETCHES
+    envelope: Envelope = TRIED
+
+    @property
+    def net(self) -> tuple[float | None, float | None]:
+        """Net savings in dollars at the worst and the best end; None without a price."""
+        return self.band_low, self.band_high
+
+    @property
+    def cost_at_worst(self) -> float:
+        """Dollars of the expected re-fetches at the upper end; 0.0 without a price."""
+        cost = self.expected.cost
+        return 0.0 if self.cost is None or cost is None else cost.high
+
+    @property
+    def refetched(self) -> Rate | None:
+        """Expected re-fetched results; None if the plan cuts no tool result, so that nothing is measured."""
+        return self.expected.count if self.expected.is_measured else None
+
+    @property
+    def is_sure(self) -> bool:
+        """True if the plan saves even at the upper end of the expected re-fetches."""
+        return self.band_low is not None and self.band_low > 0
+
+    @property
+    def is_recommendable(self) -> bool:
+        """True if the plan can be recommended: tried, few re-fetches, and worthwhile at twice as many."""
+        if not self.envelope.is_tried or self.expected.per_100_calls.rate > MOST_PER_100_CALLS:
+            return False
+        return self.saved is None or self.cost is None or self.saved - 2 * self.cost > 0
 
     @cached_property
     def calls(self) -> tuple[int, ...]:
@@ -111,6 +143,10 @@ class Recoveries:
     def kinds(self) -> Mapping[NeedKind, int]:
         """Number of needed results by detector, with every kind in the order of `NeedKind`."""
         return {kind: sum(need.kind is kind for need in self.needs) for kind in NeedKind}
+
+
+NO_RECOVERIES: Final = Recoveries((), 0, 0, None, 0.0, None, None, None)
+"""Placeholder where later uses were not searched."""
 
 
 def recoveries_to_break_even(saved: float | None, each: float | None) -> int | None:
@@ -134,25 +170,36 @@ def recoveries(baseline: Replay, planned: Replay, uses: ReuseEvidence) -> Recove
     needs, repeats_anyway = _needs(planned, uses)
     needed = len({need.call for need in needs})
     saved = savings_of(baseline.figures, planned.figures).usd.value
-    cost_at = recovery_costs(planned, needs)
-    cost = float(sum(cost_at.values()))
-    if saved is None or isnan(cost):
-        return Recoveries(needs, needed, repeats_anyway, saved, None, None, None, None)
-    each = cost / needed if needed else None
-    break_even = recoveries_to_break_even(float(saved), each)
-    return Recoveries(needs, needed, repeats_anyway, float(saved), cost, each, float(saved) - cost, break_even, cost_at)
+    cuts = PlanCuts.of(planned)
+    expected, tried = expected_refetches(planned, cuts), envelope(planned, cuts)
+    unpriced = Recoveries(
+        needs, needed, repeats_anyway, saved, None, None, None, None, expected=expected, envelope=tried
+    )
+    if saved is None or expected.cost is None:
+        return unpriced
+    cost = expected.cost.rate
+    each = cost / expected.count.rate if expected.count.rate else None
+    return replace(
+        unpriced,
+        cost=cost,
+        cost_each=each,
+        band_low=float(saved) - expected.cost.high,
+        break_even=recoveries_to_break_even(float(saved), each),
+        cost_at=expected.cost_at,
+        band_high=float(saved) - expected.cost.low,
+    )
 
 
 def net_share(savings: Savings, found: Recoveries) -> float | None:
     """Return the savings after recovering everything needed, as a share of `savings.share_of`.
 
-    Without a price, these are the plain savings if nothing was needed, and None otherwise.
+    Without a price, these are the plain savings if few re-fetches are expected, and None otherwise.
     """
     share, usd = savings.share.value, savings.usd.value
-    if share is None or not found.needed:
-        return share
-    if not usd or found.band_low is None:
+    if share is None:
         return None
+    if not usd or found.band_low is None:
+        return share if found.expected.per_100_calls.rate <= MOST_PER_100_CALLS else None
     return share * found.band_low / usd
 
 
@@ -216,56 +263,3 @@ def _removed_at(replay: Replay, change: int, start: int, stop: int) -> int:
     while change > 0 and edits.block[change - 1] == edits.block[change] and _is_cut(replay, change - 1, start, stop):
         change -= 1
     return int(edits.call[change])
-
-
-def recovery_costs(replay: Replay, needs: Sequence[Need]) -> dict[int, float]:
-    """Return dollars of the recovery at every call with a need, NaN if the call has no price.
-
-    Args:
-        replay: The session under the plan.
-        needs: Needs to recover.
-    """
-    history, ledger, ratio = replay.history, replay.ledger, replay.inputs.sizes.ratio
-    if not needs:
-        return {}
-    read, other = replay.inputs.rates.read_and_other(replay.ledger)
-    rate = replay.inputs.rates.of_prompts(ledger.prompt_tokens)
-    is_cached = (ledger.cache_read + ledger.cache_write) > 0
-    output = usual_output(replay)
-    again = ledger.prompt_tokens * np.where(is_cached, read, other)
-    extra_call = again + output * rate[:, RateColumn.OUTPUT] + rate[:, RateColumn.PER_CALL]
-    carrying = np.where(ledger.cache_read > 0, read, other) * ratio[: history.call_count]
-    costs: dict[int, float] = {}
-    in_thread = {
-        thread: np.cumsum(np.where(history.call_thread[: history.call_count] == thread, carrying, 0.0))
-        for thread in {int(history.call_thread[need.call]) for need in needs}
-    }
-    for need in needs:
-        call, tokens = need.call, float(replay.table.tokens[need.block])
-        carried = in_thread[int(history.call_thread[call])]
-        last = _end_of_stay(history, need) - 1
-        result = tokens * (ratio[call] * other[call] + carried[last] - carried[call])
-        costs[call] = costs.get(call, float(extra_call[call])) + float(result)
-    return costs
-
-
-def _end_of_stay(history: History, need: Need) -> int:
-    """Return the first call after a need with a prompt that would drop the recovered result, or the number of calls."""
-    leaves, call = int(history.leaves[need.block]), need.call
-    if leaves <= call:
-        # If the recorded prompt lost it before, the recovered result stays as long as other blocks of the call.
-        contexts, threads = history.call_context, history.call_thread
-        others = (contexts != contexts[call]) & (threads == threads[call])
-        later = np.flatnonzero(others[call : history.call_count])
-        leaves = call + int(later[0]) if len(later) else NEVER
-    return min(leaves, history.call_count)
-
-
-def usual_output(replay: Replay) -> float:
-    """Return the median tokens of the session's responses that call a tool; 0.0 if there are none."""
-    history = replay.history
-    asking = np.zeros(len(history.session.messages), dtype=bool)
-    asking[history.message[history.kind == BlockKind.TOOL_CALL]] = True
-    responses = np.array([call.response for call in history.session.calls], dtype=np.int64)
-    outputs = replay.inputs.output[asking[responses]] if len(responses) else replay.inputs.output
-    return float(np.median(outputs)) if len(outputs) else 0.0

@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from inspector.replay.cache.agent_breakpoints import LEAST, agent_rule
 from inspector.replay.cache.cache_models import CacheColumns, cache_model_for, recorded_cache
 from inspector.replay.cache.cache_odds import CacheObservations, CacheOdds, CallFeatures, ReadOdds
 from inspector.replay.cache.miss_causes import setting_changed
+from inspector.replay.engine.breakpoint_prefix import Breakpoints
 from inspector.replay.engine.plan_edits import plan_edits
 from inspector.replay.engine.prompt_edits import PromptEdits
 from inspector.replay.engine.prompt_layout import PromptLayout
@@ -29,6 +31,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from inspector.replay.cache.agent_breakpoints import AgentRule
     from inspector.replay.cache.cache_models import CacheModel
     from inspector.replay.cache.prompt_usage import PromptUsage
     from inspector.replay.engine.edits import Edits
@@ -77,6 +80,7 @@ class ReplayInputs:
         cache: Name of the prompt cache assumed for every call; None for each model's own.
         renderer: Applies operations and caches the results.
         window: The model's context window.
+        named_rule: Breakpoint rule that the user named; None for the agent's own.
     """
 
     history: History
@@ -104,6 +108,7 @@ class ReplayInputs:
     cache: str | None
     renderer: Renderer
     window: ContextWindow
+    named_rule: AgentRule | None = None
 
     @cached_property
     def history_of_window(self) -> History:
@@ -310,6 +315,42 @@ class ReplayInputs:
     def lacks_prices(self) -> bool:
         """True if some billed item has no known price, so that the cost is a lower bound."""
         return bool(self.rates.is_lower_bound.any())
+
+    @cached_property
+    def known_rule(self) -> AgentRule | None:
+        """The breakpoint rule of the session's agent, or the one the user named; None if it is unknown."""
+        session = self.history.session
+        return self.named_rule or agent_rule(session.agent, session.format)
+
+    @property
+    def breakpoint_rule(self) -> AgentRule:
+        """The rule that prices assume: the known one, otherwise the one that caches least of those agents have."""
+        return self.known_rule or LEAST
+
+    def with_rule(self, rule: AgentRule) -> ReplayInputs:
+        """Return the same inputs with the breakpoints of a rule."""
+        return replace(self, named_rule=rule)
+
+    @cached_property
+    def uses_breakpoints(self) -> NDArray[np.bool_]:
+        """True for calls to a provider that caches up to breakpoints of the request, bool."""
+        return np.array([cache.uses_breakpoints for cache in self._caches_of_calls], dtype=np.bool_)
+
+    @cached_property
+    def breakpoints(self) -> Breakpoints | None:
+        """Breakpoints of every request: recorded ones, otherwise by the rule; None if no provider uses them."""
+        if not self.uses_breakpoints.any():
+            return None
+        calls = self.history.session.calls
+        recorded = {
+            number: np.array([mark.blocks for mark in call.marks], dtype=np.int64)
+            for number, call in enumerate(calls)
+            if call.marks and self.named_rule is None
+        }
+        # Reads that are recorded, or learned from recorded ones, already follow the agent's breakpoints.
+        follows = self.anchored | self.uses_expected_reads
+        expired = self.gap_seconds > self.caches.lifetime
+        return Breakpoints.of(self.layout, self.breakpoint_rule, self.uses_breakpoints, follows, expired, recorded)
 
     @property
     def has_lookback(self) -> bool:

@@ -141,7 +141,7 @@ def served_usage(
     removed_before_read = np.rint(reusable_removed - ratio * inputs.recorded_reusable_removed[asked])
     # If the provider read none of the blocks, no removed tokens precede the end of the recorded read.
     removed_before_read = np.where(prefix.lengthened[asked], 0, removed_before_read)
-    reusable = np.maximum(reusable, 0).astype(np.int64)
+    reusable = np.where(prefix.unread[asked], 0, np.maximum(reusable, 0)).astype(np.int64)
     moved = shortened | lengthened
     # Tokens that the plan adds before a change can move it past the end of the recorded read.
     beyond_change = np.maximum(read, np.minimum(reusable + 1, prompt))
@@ -179,6 +179,7 @@ def _held(inputs: ReplayInputs, prefix: ReusablePrefix, prompt: NDArray[np.int64
     """Return the cacheable tokens of each prompt under a plan."""
     tokens = inputs.sizes.ratio[:-1] * (prefix.whole - prefix.removed)[:-1] + prefix.uncounted[:-1]
     held = inputs.cacheable_tokens(inputs.before_blocks + tokens, prompt.astype(np.float64))
+    held = np.where(prefix.unread[:-1], 0.0, held)
     return np.maximum(np.rint(held), 0).astype(np.int64)
 
 

@@ -11,12 +11,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from inspector.replay.engine.breakpoint_prefix import readable_blocks
 from inspector.replay.engine.prefix_sums_2d import prefix_sums
 from inspector.strategies.core.rendition import Action
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from inspector.replay.engine.breakpoint_prefix import Breakpoints
     from inspector.replay.engine.edits import Edits
     from inspector.replay.engine.prompt_layout import ContextLayout, PromptColumns, PromptLayout
 
@@ -33,6 +35,7 @@ class ReusablePrefix:
         whole: Tokens with every block whole, int64.
         removed: Tokens the plan removed from it, int64.
         uncounted: Provider tokens of its blocks beyond their counted ones, float64.
+        unread: No cache entry is in reach, not even that of the system prompt, bool.
     """
 
     blocks: NDArray[np.int64]
@@ -41,6 +44,7 @@ class ReusablePrefix:
     whole: NDArray[np.int64]
     removed: NDArray[np.int64]
     uncounted: NDArray[np.float64]
+    unread: NDArray[np.bool_]
 
 
 @dataclass(frozen=True, eq=False)
@@ -105,12 +109,15 @@ class PromptEdits:
         count = len(self._columns.calls)
         return self._columns.by_call(np.bincount(self.entry, minlength=count).astype(np.int32))
 
-    def reusable(self, cached_blocks: NDArray[np.int64], *, unbroken: bool = False) -> ReusablePrefix:
+    def reusable(
+        self, cached_blocks: NDArray[np.int64], *, unbroken: bool = False, breakpoints: Breakpoints | None = None
+    ) -> ReusablePrefix:
         """Compute the cacheable prefix of every prompt.
 
         Args:
             cached_blocks: Per call, number of leading blocks in the cache if nothing in them changed.
             unbroken: Ignore edits, to get the prefixes that would be cached if edits invalidated nothing.
+            breakpoints: Where requests ask for cache entries; None if every shared prefix can be read.
         """
         columns = self._columns
         begin = columns.first_place[columns.context]
@@ -121,6 +128,12 @@ class PromptEdits:
         for entry, alike in self._alike(cached - begin).items():
             lengthened[entry] = True
             ends[entry] = max(int(ends[entry]), int(begin[entry]) + alike)
+        unread = np.zeros(len(ends), dtype=bool)
+        if breakpoints is not None:
+            limited = breakpoints.everywhere | ((ends < cached) & ~lengthened)
+            before_change = np.where((changed < 0) | unbroken, np.iinfo(np.int64).max, changed - begin)
+            blocks = readable_blocks(breakpoints, before_change, ends - begin, limited)
+            ends, unread = begin + np.maximum(blocks, 0), blocks < 0
         removed = self._removed_before(ends)
         return ReusablePrefix(
             blocks=columns.by_call(ends - begin),
@@ -129,6 +142,7 @@ class PromptEdits:
             whole=columns.by_call(columns.tokens_before[ends]),
             removed=columns.by_call(removed),
             uncounted=columns.by_call(columns.uncounted_before[ends]),
+            unread=columns.by_call(unread),
         )
 
     def sent_before(self, blocks: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.float64]]:

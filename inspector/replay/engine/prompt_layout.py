@@ -161,6 +161,16 @@ class PromptLayout:
         begins[1:] &= ~((kind[1:] == kind[:-1]) & np.isin(kind[1:], _RUNS))
         return np.concatenate(([0], np.cumsum(begins, dtype=np.int64)))
 
+    @cached_property
+    def system_blocks(self) -> NDArray[np.int64]:
+        """Number of leading blocks before the first message, per context. int64."""
+        counts = []
+        for context in self.contexts:
+            kind = self.history.kind[context.blocks]
+            is_message = (kind != BlockKind.SYSTEM_TEXT) & (kind != BlockKind.OTHER)
+            counts.append(int(is_message.argmax()) if is_message.any() else len(kind))
+        return np.array(counts, dtype=np.int64)
+
 
 @dataclass(frozen=True, eq=False, slots=True)
 class ContextLayout:

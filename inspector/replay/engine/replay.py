@@ -120,7 +120,8 @@ class Replay:
 
     @cached_property
     def _rewritten(self) -> tuple[NDArray[np.intp], ServedPrompts]:
-        unbroken = self.prompt_edits.reusable(self.inputs.cached_blocks, unbroken=True)
+        inputs = self.inputs
+        unbroken = self.prompt_edits.reusable(inputs.cached_blocks, unbroken=True, breakpoints=inputs.breakpoints)
         calls = np.flatnonzero(unbroken.blocks[:-1] != self.reusable_blocks[:-1])
         return calls, served_usage(self.inputs, unbroken, self.ledger.prompt_tokens, calls)
 
@@ -226,7 +227,7 @@ def replay(inputs: ReplayInputs, plan: Plan, next_call: NextCall | None = None) 
     """
     edits = plan_edits(inputs.history_of_window, inputs.renderer, plan, inputs.sizes, next_call)
     prompt_edits = PromptEdits.of(inputs.layout, edits)
-    reusable = prompt_edits.reusable(inputs.cached_blocks)
+    reusable = prompt_edits.reusable(inputs.cached_blocks, breakpoints=inputs.breakpoints)
     ledger = ledger_of(inputs, prompt_edits, reusable, edits.model_calls)
     untouched = not any(entry.enabled for entry in plan.entries) or not edits.by_plan.any()
     known = how_known(inputs, untouched=untouched)

@@ -61,7 +61,7 @@ WITH_SIDE_REQUESTS = "altogether"
 """Key of the total cost including side requests."""
 
 NET = "saved_at_least_usd"
-"""Key of the savings after recoveries; present if the plan needs any."""
+"""Key of the savings after expected re-fetches; present if there are any."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -134,10 +134,11 @@ def cost_sheet(
     tiers = tuple((group, by_tier.get((group.entry, group.group))) for group in planned.groups if group.results)
     results = breakdown.heaviest(HEAVIEST)
     compactions = tuple(compaction_forecasts(planned))
-    recovery_cost = None if uses is None else recoveries(baseline, planned, uses).cost_at
+    found = None if uses is None else recoveries(baseline, planned, uses)
+    recovery_cost, worst = (None, 0.0) if found is None else (found.cost_at, found.cost_at_worst)
     spread = CacheSpread.between(baseline, planned)
     costs = baseline.ledger.cost, planned.ledger.cost
-    runs = project_runs(*costs, runs_per_day, terms.days_per_month, recovery_cost, spread)
+    runs = project_runs(*costs, runs_per_day, terms.days_per_month, recovery_cost, spread, worst)
     next_calls = project_session(baseline, planned, terms.next_calls, recovery_cost)
     models = tuple(found if len(found) > 1 else () for found in map(model_costs, (baseline, planned)))
     differences = results_by_difference(planned.inputs)

@@ -24,9 +24,9 @@ if TYPE_CHECKING:
 _COMPARED = "the session replayed with and without the plan"
 _DRAWN = (
     "the band covers the 5th to the 95th percentile of a thousand runs resampled from this session's calls; "
-    "the upper end of a saving assumes no recoveries"
+    "the upper end of a saving assumes no re-fetches"
 )
-_NET = "saved on this run, minus the cost of recoveries"
+_NET = "saved on this run, minus the cost of expected re-fetches"
 
 
 def outcome_explanations(
@@ -158,7 +158,7 @@ def _projection_explanations(projection: RunProjection) -> dict[str, Explanation
 
 
 def net_saving_explanation(projection: RunProjection) -> Explanation:
-    """Explain the plan's savings on this session after all recoveries."""
+    """Explain the plan's savings on this session after expected re-fetches."""
     return Explanation(
         projection.per_run.saving.middle, "$", HowKnown.ESTIMATED, _NET, _net_inputs(projection), _COMPARED
     )
@@ -167,7 +167,7 @@ def net_saving_explanation(projection: RunProjection) -> Explanation:
 def _net_inputs(projection: RunProjection) -> tuple[Input, ...]:
     recovered = projection.recovered or 0.0
     saved = Input("saved on this run", projection.per_run.saving.middle + recovered, "$")
-    return (saved, Input("cost of recoveries", recovered, "$")) if recovered else (saved,)
+    return (saved, Input("cost of expected re-fetches", recovered, "$")) if recovered else (saved,)
 
 
 def recorded_cost_explanations(projection: RunProjection) -> dict[str, Explanation]:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 import numpy as np
 
 from inspector.replay.analysis.compaction_aftermath import compaction_aftermaths
-from inspector.replay.analysis.recoveries import usual_output
+from inspector.replay.analysis.refetches import usual_output
 from inspector.replay.analysis.without_compaction import MANUAL, first_call_after
 from inspector.replay.pricing.rates import RateColumn
 

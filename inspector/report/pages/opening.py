@@ -28,7 +28,7 @@ from inspector.report.monthly_saving import (
 from inspector.report.numbers import ABOUT, IN_TEXT, MINUS, window_size
 from inspector.report.pages.model import Line, Tile
 from inspector.report.pages.session_sections import plan_name, strategies_of
-from inspector.report.recovery_words import amount_words, net_words
+from inspector.report.recovery_words import amount_words, net_of, net_words, recovery_words, refetch_words, refetches_of
 from inspector.report.tables import Cell
 from inspector.report.text import models_named
 from inspector.report.totals import cost_parts, plan_letter
@@ -216,23 +216,12 @@ def _best_plan_lines(report: Report, figures: FigureCells) -> Iterator[Line]:
 
 
 def _risk(needed: NeededLaterFacts, saved: float | None) -> Line:
-    """Describe a plan's risk: later calls that needed cut text."""
-    calls, each, net = needed.calls, needed.cost_each_usd, needed.saved_at_least_usd
-    if not calls:
-        return Line((Cell("Known risk: none; no later call needed text that it cuts."),))
-    text = f"Known risk: {IN_TEXT.plural(calls, 'later call')} needed text that it cuts"
-    if each is not None:
-        text += f"; recovering it would cost {_estimated(each)} per call"
-    if net is not None and saved is not None and saved > 0:
-        left = f"{_estimated(net)} of the saving" if net >= 0 else f"a loss of {_estimated(-net)}"
-        text += f" and leave {left} (net)"
-    if many := needed.break_even_recoveries:
-        text += f"; break-even: {IN_TEXT.plural(many, 'recovery')}"
-    return Line((Cell(f"{text}."),))
-
-
-def _estimated(usd: float) -> str:
-    return IN_TEXT.qualified(IN_TEXT.dollars(usd), "estimated")
+    """Describe a plan's risk: expected re-fetches, and what they leave of the saving."""
+    said = recovery_words(
+        refetches_of(needed), needed.calls, (saved, net_of(needed)), needed.break_even_recoveries, IN_TEXT
+    )
+    beyond = f" Untested: {needed.evidence_reason}." if needed.evidence_reason else ""
+    return Line((Cell(f"Risk: {said}.{beyond}"),))
 
 
 def _monthly_saving(plan: PlanFacts) -> Line | None:
@@ -247,11 +236,11 @@ def _monthly_saving(plan: PlanFacts) -> Line | None:
 
 def _about_ends(plan: PlanFacts, month: Band) -> str:
     """Explain the ends of a monthly range; empty if only chance separates them."""
-    if plan.needed_later is None or not plan.needed_later.calls:
+    if plan.needed_later is None or not plan.needed_later.refetches_high:
         return ""
     return (
-        f" The best case, {at_best(month, IN_TEXT)}, assumes that nothing cut is needed; the middle and the worst "
-        "case are net of recovery costs."
+        f" The best case, {at_best(month, IN_TEXT)}, assumes no re-fetches; the middle and the worst case include "
+        "their cost."
     )
 
 
@@ -379,9 +368,8 @@ def _saved_tile(
     priced = plan.saved.usd is not None
     amount, share = (figures.cell(*steps, "saved", each) for each in ("usd" if priced else "tokens", "percent"))
     needed = plan.needed_later
-    net = None if needed is None or not needed.calls else needed.saved_at_least_usd
-    is_netted = net is not None and (amount.value or 0) > 0
-    left = f"; {net_words(net, IN_TEXT)} after recoveries" if is_netted else ""
+    net = "" if needed is None else net_words(net_of(needed), IN_TEXT)
+    left = f"; {net} after re-fetches" if net and (amount.value or 0) > 0 else ""
     note = (
         replace(share, text=share.text.removeprefix(MINUS), is_loss=False),
         Cell(f" {_of_what(plan)}{left}{f'. {applied}' if applied else ''}"),
@@ -398,12 +386,12 @@ def _month_tile(plan: PlanFacts, found: ProjectionFacts) -> Tile:
     title = f"{'costs more' if is_loss else 'saved'} per month at {runs}"
     middle = f"about {about(as_loss(month) if is_loss else month, IN_TEXT)}"
     needed = plan.needed_later
-    ends = (
-        f"{middle}; this and the lower end are net of recovery costs; the upper end assumes that nothing cut is needed"
-    )
+    ends = f"{middle}; this and the lower end are net of expected re-fetches; the upper end assumes none"
     if is_loss:
-        ends = f"{middle}; this and the upper end include recoveries, the lower end assumes that none is needed"
-    if needed is None or not needed.calls:
-        ends = f"{middle}; no later call needed cut text" if needed is not None else middle
+        ends = f"{middle}; this and the upper end include expected re-fetches; the lower end assumes none"
+    if needed is None:
+        ends = middle
+    elif not needed.refetches_high:
+        ends = f"{middle}; {refetch_words(refetches_of(needed), IN_TEXT)}"
     cell = Cell(by_month, value=found.usd_per_month, known="projected", is_loss=is_loss)
     return Tile(title, cell, note=(Cell(ends),))

@@ -11,7 +11,7 @@ from inspector.report.layout import plain
 from inspector.report.numbers import IN_TEXT, NOTHING
 from inspector.report.pages.model import Chart, Line, Section
 from inspector.report.pages.session_sections import plan_title
-from inspector.report.recovery_words import needed_words, net_words
+from inspector.report.recovery_words import net_after_words, net_of, refetches_of
 from inspector.report.tables import Cell, FigureCells, Table, name_cell, word
 from inspector.report.text import compaction_rows, uncertainty_rows
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from inspector.report.pages.model import Part
 
 
-BEST_OF = "the best plan: the largest saving after recoveries among plans that retain every user and assistant message"
+BEST_OF = "the best plan: the largest net saving among tried plans that retain every user and assistant message"
 
 COMPARED = ("saved.usd", "saved.percent", "figures.prompt_tokens", "figures.peak_prompt_tokens")
 """Columns of the strategy comparison, in addition to cost and the number and first call of edits."""
@@ -33,8 +33,9 @@ NEEDED_COST = ("calls", "cost_each_usd", "saved_at_least_usd", "break_even_recov
 
 ABOUT_RISKS = (
     "A risk is a possible problem of a plan on this session. Needed later counts cut text that a later part of the "
-    "session used: evidence that it would have been missed, not a proof. The saving after recoveries (net) is the "
-    "plan's saving minus the cost of recovering that text."
+    "session used: text worth checking, not a proof that it would have been missed. The net saving is the plan's "
+    "saving minus the cost of the re-fetches expected by rates measured on recorded cuts of tool results; for other "
+    "cut text nothing is measured."
 )
 
 
@@ -135,11 +136,11 @@ def risks_section(report: Report, figures: FigureCells) -> Section | None:
     counted = [
         ((word(plan_title(report, index)),), ("plans", index, "needed_later"))
         for index, plan in enumerate(report.plans)
-        if plan.needed_later is not None and (plan.needed_later.calls or plan.needed_later.repeats_anyway)
+        if (found := plan.needed_later) is not None and (found.calls or found.repeats_anyway or found.refetches)
     ]
     if counted:
         # A combined table would not fit the page.
-        tables = (("Needed later", NEEDED), ("Net saving after recoveries", NEEDED_COST))
+        tables = (("Needed later", NEEDED), ("Net saving after expected re-fetches", NEEDED_COST))
         parts += [figures.table(title, ("plan",), counted, NeededLaterFacts, *names) for title, names in tables]
     return Section("risks", "Risks", (*parts, *(() if parts[1:] else (Line((Cell("None found."),)),))))
 
@@ -185,7 +186,7 @@ def _best(report: Report, most: PlanFacts) -> str:
     if found is None or best is None:
         needed = "Only a page's own plan is checked for text needed later."
         return f"{plain(most.name)} saves most, {IN_TEXT.percent(most.saved.percent)}. {_risks_of(most)} {needed}"
-    needed = f"{needed_words(found.needed_later.calls, IN_TEXT)}{_net(found.needed_later)}"
+    needed = net_after_words(net_of(found.needed_later), refetches_of(found.needed_later), IN_TEXT)
     text = f"{_saves(best)}, {BEST_OF}: {needed}. {_risks_of(best)}"
     if best is most:
         return text
@@ -201,12 +202,6 @@ def _risks_of(plan: PlanFacts) -> str:
     return f"Risks: {'; '.join(risks)}." if risks else "No known risks."
 
 
-def _net(needed: NeededLaterFacts) -> str:
-    if not needed.calls or needed.saved_at_least_usd is None:
-        return ""
-    return f", {net_words(needed.saved_at_least_usd, IN_TEXT)}"
-
-
 def _why_not(report: Report, best: SavingPlanFacts, most: PlanFacts) -> str:
     """Explain why the plan that saves most is not the best one."""
     found = None if report.best_plan is None else report.best_plan.most
@@ -214,6 +209,8 @@ def _why_not(report: Report, best: SavingPlanFacts, most: PlanFacts) -> str:
         net, of_best = (each.needed_later.saved_at_least_usd for each in (found, best))
         if net is not None and of_best is not None and net <= of_best:
             return "its net saving is smaller"
+        if found.needed_later.evidence_reason:
+            return f"it is untested: {found.needed_later.evidence_reason}"
     return "it removes user or assistant messages, or a provider would reject it"
 
 

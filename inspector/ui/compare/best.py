@@ -11,7 +11,7 @@ from inspector.replay.analysis.hazards import HazardKind
 from inspector.replay.figure import HowKnown
 from inspector.report.export import NONE_THAT_SAVES, answer_for, part_of
 from inspector.report.numbers import ON_SCREEN
-from inspector.report.recovery_words import needed_words, net_words
+from inspector.report.recovery_words import net_after_words, net_words, refetch_words
 from inspector.safe_text import one_line
 from inspector.ui.compare.rows import (
     APPLIES_MARK,
@@ -109,7 +109,9 @@ def applicable_of(contenders: Iterable[CompareRow]) -> CompareRow | None:
 
 def is_recommendable(each: CompareRow) -> bool:
     """Return True if a plan may be recommended: it is replayed, not rejected, and keeps user and assistant messages."""
-    return not (each.is_baseline or each.found is None or _is_rejected(each) or _leaves_out_words(each))
+    if each.is_baseline or each.found is None or _is_rejected(each) or _leaves_out_words(each):
+        return False
+    return each.recoveries is None or each.recoveries.is_recommendable
 
 
 def _most(contenders: Iterable[CompareRow], share: Callable[[CompareRow], float]) -> CompareRow | None:
@@ -119,10 +121,10 @@ def _most(contenders: Iterable[CompareRow], share: Callable[[CompareRow], float]
 
 
 def safest_of(contenders: Iterable[CompareRow]) -> CompareRow | None:
-    """Return the plan with the fewest later calls that needed cut text, among plans that may be best and save for sure.
+    """Return the plan with the fewest expected re-fetches, among plans that may be best and save for sure.
 
-    Plans that reach half of the best saving with fewer needed calls than the best are preferred: a plan that nothing
-    needed because it does next to nothing is no choice. Ties go to the larger net saving.
+    Plans that reach half of the best saving with fewer re-fetches than the best are preferred: a plan without any
+    because it does next to nothing is no choice. Ties go to the larger net saving.
     """
     found = [
         each
@@ -135,12 +137,12 @@ def safest_of(contenders: Iterable[CompareRow]) -> CompareRow | None:
     if best is None:
         return None
     enough = _SHARE_OF_THE_BEST * (best.net_share or 0.0)
-    rivals = [each for each in found if _needed(each) < _needed(best) and (each.net_share or 0.0) >= enough]
-    return min(rivals or found, key=lambda each: (_needed(each), -(each.net_share or 0.0)))
+    rivals = [each for each in found if _refetches(each) < _refetches(best) and (each.net_share or 0.0) >= enough]
+    return min(rivals or found, key=lambda each: (_refetches(each), -(each.net_share or 0.0)))
 
 
-def _needed(each: CompareRow) -> int:
-    return 0 if each.recoveries is None else each.recoveries.needed
+def _refetches(each: CompareRow) -> float:
+    return 0.0 if each.recoveries is None else each.recoveries.expected.count.rate
 
 
 def not_recommended_reason(each: CompareRow) -> str:
@@ -174,11 +176,13 @@ def safest_line(best: CompareRow | None, safest: CompareRow | None, waiting: int
     if safest is None or best is None or safest.key == best.key:
         return None
     of = f"{SAFEST_MARK} safer so far: " if waiting else f"{SAFEST_MARK} safer: "
-    name, needed, instead = one_line(safest.name), _needed(safest), ON_SCREEN.whole(_needed(best))
-    said = f"{needed_words(needed, ON_SCREEN)}, {instead} with the best plan"
+    name = one_line(safest.name)
+    own = ON_SCREEN.plural(round(_refetches(safest)), "re-fetch")
+    instead = ON_SCREEN.whole(round(_refetches(best)))
+    said = f"about {own}, {instead} with the best plan"
     return Headline(
         f"{of}{name} saves {_saving(safest)}{_less_net(safest, best)}; {said}",
-        f"{of}{name} {_amount(safest)}{_risk(safest)[1]}; {ON_SCREEN.whole(needed)} needed later (best: {instead})",
+        f"{of}{name} {_amount(safest)}{_risk(safest)[1]}; {own} (best: {instead})",
         *_gone(safest),
         is_good=True,
     )
@@ -213,7 +217,8 @@ def _less_net(safest: CompareRow, best: CompareRow) -> str:
     if most is None or own is None:
         return ""
     less = ON_SCREEN.qualified(ON_SCREEN.dollars(most - own), "estimated")
-    return f", {net_words(own, ON_SCREEN)}, {less} less than the best"
+    net = "" if safest.recoveries is None else net_words(safest.recoveries.net, ON_SCREEN)
+    return f", {net}, {less} less than the best"
 
 
 def _gone(each: CompareRow) -> tuple[str, str]:
@@ -265,26 +270,32 @@ def headline(
     most = _most(contenders, attrgetter("saved_share"))
     if most is None:
         return Headline("no plan saves anything in this session", "no plan saves anything")
-    needed = 0 if most.recoveries is None else most.recoveries.needed
-    why = LEAVES_OUT_WORDS if _leaves_out_words(most) else IS_REJECTED
-    risk = _risk(most)[0] if needed else why
     name, saving = one_line(most.name), _saving(most)
     return Headline(
-        f"no plan saves for sure: {name} saves most, {saving}, but {risk}",
-        f"no plan saves for sure; {name} {saving}, {needed} needed",
+        f"no plan saves for sure: {name} saves most, {saving}, but {_why_not(most)}",
+        f"no plan saves for sure; {name} {saving}{_risk(most)[1]}",
     )
 
 
-def _risk(each: CompareRow) -> tuple[str, str]:
-    """Describe the later calls that needed cut text and the remaining saving, in full and as an addition."""
+def _why_not(each: CompareRow) -> str:
+    """Return why the plan that saves most is not recommended."""
+    reason = not_recommended_reason(each)
+    if reason:
+        return reason
     found = each.recoveries
-    if found is None or not found.needed:
-        return needed_words(0, ON_SCREEN), ""
-    said = needed_words(found.needed, ON_SCREEN)
-    if found.band_low is None:
-        return said, f", {ON_SCREEN.whole(found.needed)} needed"
-    net = net_words(found.band_low, ON_SCREEN)
-    return f"{said}: {net}", f", {net}"
+    if found is not None and found.envelope.reason:
+        return f"it is untested: {found.envelope.reason}"
+    return _risk(each)[0]
+
+
+def _risk(each: CompareRow) -> tuple[str, str]:
+    """Describe the expected re-fetches and the remaining saving, in full and as an addition."""
+    found = each.recoveries
+    if found is None:
+        return "", ""
+    net = "" if found.refetched is None else net_words(found.net, ON_SCREEN)
+    short = net or refetch_words(found.refetched, ON_SCREEN)
+    return net_after_words(found.net, found.refetched, ON_SCREEN), f", {short}"
 
 
 def _saving(each: CompareRow) -> str:

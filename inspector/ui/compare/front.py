@@ -17,7 +17,7 @@ from inspector.replay.figure import HowKnown
 from inspector.replay.tuning.trial_table import pareto_front
 from inspector.report.catalogue import NeededLaterFacts, PlanFacts, quantity
 from inspector.report.numbers import ON_SCREEN
-from inspector.report.recovery_words import needed_words, saved_words
+from inspector.report.recovery_words import recovery_words
 from inspector.safe_text import one_line
 from inspector.ui.compare.best import KEEP_WORDS, is_recommendable, not_recommended_reason
 from inspector.ui.compare.rows import (
@@ -30,8 +30,9 @@ from inspector.ui.compare.rows import (
     PlanKind,
     needed_cell,
     net_cell,
+    saved_style,
 )
-from inspector.ui.figure_table.table import Cell, Column, FigureRow, Length, Table, figure_cell, savings_style
+from inspector.ui.figure_table.table import Cell, Column, FigureRow, Length, Table, figure_cell
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -89,7 +90,7 @@ def _not_beaten(contenders: Iterable[CompareRow]) -> list[CompareRow]:
 
 
 def front_table(contenders: Sequence[CompareRow], best: CompareRow | None, safest: CompareRow | None = None) -> Table:
-    """Build the table of the front: a row per plan, with a bar of its saving net and before recoveries."""
+    """Build the table of the front: a row per plan, with a bar of its saving net and before re-fetches."""
     found = [*front_of(contenders, best, safest), *excluded_from_front(contenders)]
     found.sort(key=lambda each: (_needed(each), _saved(each)))
     marks = {each.key: NOT_RECOMMENDED_MARK for each in found if not_recommended_reason(each)}
@@ -115,7 +116,7 @@ def why(each: CompareRow, best: CompareRow | None, others: Sequence[CompareRow])
         return f"largest saving, gross and net, of the plans that {KEEP_WORDS}"
     return (
         f"largest net saving of the plans that {KEEP_WORDS}; "
-        f"{one_line(bolder.name)} saves more before recoveries, but {_terms(bolder)}"
+        f"{one_line(bolder.name)} saves more before re-fetches, but {_terms(bolder)}"
     )
 
 
@@ -127,8 +128,8 @@ def _beside(each: CompareRow, best: CompareRow) -> str:
             f"{ON_SCREEN.plural(-needs, 'fewer call')} needed cut text than with {BEST_MARK} {name}, but it saves less"
         )
     if each.recoveries is None or each.recoveries.band_low is None:
-        return f"{_terms(each)}; without a price the cost of recoveries is unknown"
-    return f"{_terms(each)}; its extra saving over {BEST_MARK} {name} is less than the cost of recoveries"
+        return f"{_terms(each)}; without a price the cost of re-fetches is unknown"
+    return f"{_terms(each)}; its extra saving over {BEST_MARK} {name} is less than the cost of re-fetches"
 
 
 def _terms(each: CompareRow) -> str:
@@ -136,20 +137,19 @@ def _terms(each: CompareRow) -> str:
     found = each.recoveries
     if found is None:
         return ""
-    said, saves = needed_words(found.needed, ON_SCREEN), saved_words(found.saved, found.band_low, ON_SCREEN)
-    return f"{said}: {saves}" if saves and found.needed else said
+    return recovery_words(found.refetched, found.needed, (found.saved, found.net), None, ON_SCREEN)
 
 
 def _row(each: CompareRow, most: float, mark: str) -> FigureRow:
     cells = {
         "name": Cell(one_line(each.name), style="table--name" if mark == BEST_MARK else "", order=each.name),
         "kind": Cell(each.kind.value, order=each.kind.value),
-        "needed": needed_cell(_needed(each)),
+        "needed": needed_cell(each.recoveries),
         "net": net_cell(each),
     }
     if each.found is not None:
         savings = each.found.savings
-        style = savings_style(savings)
+        style = saved_style(each, savings)
         cells["saved"] = figure_cell(savings.usd, ON_SCREEN.dollars, style=style)
         cells["share"] = figure_cell(savings.share, ON_SCREEN.share, style=style)
     found = each.recoveries

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Final
 
 from inspector.replay.analysis.hazards import HazardKind
 from inspector.replay.analysis.recoveries import net_share
-from inspector.replay.figure import HowKnown
 from inspector.report.catalogue import NeededLaterFacts, PlanFacts, quantity
 from inspector.report.numbers import ON_SCREEN, UNKNOWN
 from inspector.report.recovery_words import recovery_words, saved_words
@@ -23,6 +22,7 @@ if TYPE_CHECKING:
 
     from inspector.replay.analysis.comparison import ComparedPlan
     from inspector.replay.analysis.hazards import Hazard
+    from inspector.replay.analysis.plan_outcome import Savings
     from inspector.replay.analysis.recoveries import Recoveries
     from inspector.replay.figure import Figure
     from inspector.report.export import AgentSupport
@@ -248,7 +248,7 @@ def _row(each: CompareRow, baseline: ComparedPlan | None, verdict: str) -> Figur
         cells = {"name": name, "kind": kind, "tokens": Cell(text)}
         return FigureRow(each.key, cells, mark, style)
     figures, savings = found.figures, found.savings
-    saved_style = savings_style(savings)
+    style = saved_style(each, savings)
     is_idle = found.first_firing is None
     cells = {
         "name": Cell(
@@ -270,10 +270,10 @@ def _row(each: CompareRow, baseline: ComparedPlan | None, verdict: str) -> Figur
         cells["fires"] = _first_firing(found)
         cells["hazards"] = _hazards(found)
         if not is_idle:
-            cells["saved"] = figure_cell(savings.usd, ON_SCREEN.dollars, style=saved_style)
-            cells["share"] = figure_cell(savings.share, ON_SCREEN.share, style=saved_style)
+            cells["saved"] = figure_cell(savings.usd, ON_SCREEN.dollars, style=style)
+            cells["share"] = figure_cell(savings.share, ON_SCREEN.share, style=style)
             cells["net"] = net_cell(each)
-            cells["needed"] = needed_cell(None if each.recoveries is None else each.recoveries.needed)
+            cells["needed"] = needed_cell(each.recoveries)
             cells["pays"] = _pays_off(found)
         else:
             cells["saved"] = cells["share"] = Cell(NOTHING, style="table--faint", order=0.0)
@@ -306,23 +306,31 @@ def _first_firing(found: ComparedPlan) -> Cell:
 
 
 def net_cell(each: CompareRow) -> Cell:
-    """Build the cell with the saving after recoveries."""
+    """Build the cell with the net saving at worst."""
     if each.recoveries is None:
         return Cell(WAITING, style="table--waiting")
     low = each.recoveries.band_low
     if low is None:
         return Cell(NOTHING, style="table--faint")
     text = ON_SCREEN.dollars(low)
-    if each.recoveries.needed:
-        text = ON_SCREEN.qualified(text, HowKnown.ESTIMATED.value)
     return Cell(text, style="table--saved" if low > 0 else "table--lost", order=low)
 
 
-def needed_cell(calls: int | None) -> Cell:
-    """Build the cell with the later calls that needed cut text; zero is a good value."""
-    if calls is None:
+def saved_style(each: CompareRow, savings: Savings) -> str:
+    """Return the component class of a saving: green only if the plan saves at worst."""
+    style = savings_style(savings)
+    if style == "table--lost" or savings.usd.value is None:
+        return style
+    return style if each.recoveries is not None and each.recoveries.is_sure else ""
+
+
+def needed_cell(found: Recoveries | None) -> Cell:
+    """Build the cell with the later calls that needed cut text. Zero does not mean that there is no risk."""
+    if found is None:
         return Cell(WAITING, style="table--waiting")
-    return Cell(ON_SCREEN.whole(calls), style="table--lost" if calls else "table--saved", order=float(calls))
+    if not found.needed and found.refetched is None:
+        return Cell("?", style="table--faint", order=0.0)
+    return Cell(ON_SCREEN.whole(found.needed), style="table--lost" if found.needed else "", order=float(found.needed))
 
 
 def _hazards(found: ComparedPlan) -> Cell:
@@ -398,7 +406,7 @@ def _used(answer: AgentSupport, part: CompareRow | None) -> str:
         return said
     if part.found.first_firing is None:
         return f"{said}, which changes nothing here"
-    usd, net = part.found.savings.usd.value, None if part.recoveries is None else part.recoveries.band_low
+    usd, net = part.found.savings.usd.value, (None, None) if part.recoveries is None else part.recoveries.net
     if usd is None:
         return f"{said}, which saves {ON_SCREEN.share(part.saved_share)} of the tokens"
     return f"{said}, which {saved_words(usd, net, ON_SCREEN) or f'saves {ON_SCREEN.dollars(usd)}'}"
@@ -450,12 +458,14 @@ def _risks(each: CompareRow) -> list[tuple[str, str]]:
     risks = [f"{hazard.kind.label} ({_times(hazard.count)})" for hazard in each.found.hazards if _is_risk(hazard)]
     if each.recoveries is not None:
         risks.insert(0, told_of(each.recoveries))
+        if each.recoveries.envelope.reason:
+            risks.append(f"untested: {each.recoveries.envelope.reason}")
     return [("risks", ", ".join(risks))] if risks else []
 
 
 def told_of(found: Recoveries) -> str:
     """Describe the cut text that was needed later and the remaining saving; see `recovery_words`."""
-    return recovery_words(found.needed, found.cost_each, (found.saved, found.band_low), found.break_even, ON_SCREEN)
+    return recovery_words(found.refetched, found.needed, (found.saved, found.net), found.break_even, ON_SCREEN)
 
 
 def _beside_saving(cost: float, baseline: ComparedPlan | None) -> str:

@@ -90,12 +90,13 @@ class PlansTable(FigureTable):
     HELP = """One row per plan, replayed over every call of this session: single strategies, and built-in plans, which
     are complete plans of known agents. "saved" compares with the session with nothing cut and includes the cost of
     cache rewrites; a minus sign means that the plan costs more. "of total" is the saved share of the cost, or of the
-    prompt tokens if the model has no price. "needed" counts later calls that used text the plan had cut. "net" is the
-    saving minus the cost of recovering that text, including one more call for each. F shows the Pareto front: the plans
-    where no other saves more and is needed less often, from the most careful to the boldest, each with a bar of its
-    saving net and before recoveries. ★ is the plan with the largest net saving. ◆ is a safer one: the fewest later
-    calls needed cut text, among plans that save at least half as much if there are any. Both keep every user and
-    assistant message; ✗ marks plans that do not. ✓ marks plans that the agent of this session can apply through its
+    prompt tokens if the model has no price. "needed" counts later calls that used text the plan had cut; ? if it cuts
+    no tool result, so that nothing is measured. "net" is the saving at worst: minus the cost of expected re-fetches, by
+    rates measured on recorded cuts, at their upper end. F shows the Pareto front: the plans where no other saves more
+    and is needed less often, from the most careful to the boldest, each with a bar of its saving net and before
+    re-fetches. ★ is the tried plan with the largest net saving. ◆ is a safer one: the fewest expected re-fetches, among
+    plans that save at least half as much if there are any. Both keep every user and assistant message; ✗ marks plans
+    that do not. ✓ marks plans that the agent of this session can apply through its
     settings or the hook, or the applicable part of a plan if that part saves most. "changed" counts calls with a prompt
     that differs from the previous one before its end and is written to the cache again. "applied" is the first call a
     plan changes. "risks" counts the kinds of risks. "breaks even" is the first call from which a plan costs less in

@@ -350,7 +350,7 @@ def assess(
     costs = outcome.baseline.ledger.cost, outcome.replay.ledger.cost
     days = (terms or Assumptions()).days_per_month
     spread = CacheSpread.between(outcome.baseline, outcome.replay)
-    post(ProjectionReady(project_runs(*costs, runs_per_day, days, found.cost_at, spread)))
+    post(ProjectionReady(project_runs(*costs, runs_per_day, days, found.cost_at, spread, found.cost_at_worst)))
     post(Risks(session, hazards, found))
 
 

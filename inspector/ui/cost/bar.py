@@ -11,7 +11,7 @@ from textual.reactive import reactive
 from textual.widget import Widget
 
 from inspector.report.numbers import ON_SCREEN
-from inspector.report.recovery_words import each_words, needed_words, net_words
+from inspector.report.recovery_words import needed_words, net_after_words, net_words
 from inspector.safe_text import one_line
 from inspector.ui.actions.action import bindings
 from inspector.ui.actions.parts import COST_BAR
@@ -107,7 +107,7 @@ class CostBar(Widget, can_focus=True):
         ]
 
     def _paid(self, summary: CostSummary) -> list[LinePiece]:
-        """Build the price of the saving: text needed later, cache rewrites, and the break-even point."""
+        """Build the price of the saving: expected re-fetches, cache rewrites, and the break-even point."""
         if summary.is_idle:
             return []
         text, parts = self.get_visual_style("cost--text"), self._needed(summary)
@@ -133,24 +133,26 @@ class CostBar(Widget, can_focus=True):
         amount = ON_SCREEN.qualified(ON_SCREEN.dollars(abs(saved)), summary.saved.known)
         if saved < 0:
             return Content.styled(f"costs {amount} more{share}", self.get_visual_style("cost--lost"))
-        return Content.styled(f"saves {amount}{share}", self.get_visual_style("cost--saved"))
+        return Content.styled(f"saves {amount}{share}", self.get_visual_style(_style_of_saving(summary)))
 
     def _needed(self, summary: CostSummary) -> list[LinePiece]:
-        """Build the needed-later pieces, which are shown next to the saving at every width."""
+        """Build the net saving and the text needed later, shown next to the saving at every width."""
         found = summary.recoveries
         if found is None:
             return []
+        pieces = []
+        longer = net_after_words(found.net, found.refetched, ON_SCREEN)
+        shorter = net_words(found.net, ON_SCREEN)
+        if found.refetched is None:
+            pieces.append(LinePiece(Content.styled(longer, self.get_visual_style("cost--text")), 2))
+        elif shorter and (found.saved or 0) > 0:
+            style = self.get_visual_style("cost--saved" if found.is_sure else "cost--lost")
+            pieces.append(LinePiece(Content.styled(longer, style), 2, shorter=Content.styled(shorter, style)))
         if not found.needed:
-            return [LinePiece(Content.styled(needed_words(0, ON_SCREEN), self.get_visual_style("cost--saved")), 5)]
+            return pieces
         style = self.get_visual_style("cost--lost")
         longer, shorter = f"! {needed_words(found.needed, ON_SCREEN)}", f"! {ON_SCREEN.whole(found.needed)} needed"
-        pieces = [LinePiece(Content.styled(longer, style), 2, shorter=Content.styled(shorter, style))]
-        if found.band_low is not None and (found.saved or 0) > 0:
-            net = net_words(found.band_low, ON_SCREEN)
-            style = self.get_visual_style("cost--lost" if found.band_low < 0 else "cost--saved")
-            each = each_words(found.cost_each, ON_SCREEN)
-            longer, shorter = f"{each} to recover: {net}", net
-            pieces.append(LinePiece(Content.styled(longer, style), 3, shorter=Content.styled(shorter, style)))
+        pieces.append(LinePiece(Content.styled(longer, style), 3, shorter=Content.styled(shorter, style)))
         meant, briefly = (Content.styled(said, self.get_visual_style("cost--text")) for said in NEEDED_PHRASES)
         return [*pieces, LinePiece(meant, RANK_OF_TERMS, shorter=briefly)]
 
@@ -171,7 +173,7 @@ class CostBar(Widget, can_focus=True):
         ]
         if summary.is_idle:
             return parts
-        word, style, dollars = ("saved", "cost--saved", until.saved.value or 0.0)
+        word, style, dollars = ("saved", _style_of_saving(summary), until.saved.value or 0.0)
         if dollars < 0:
             word, style = "lost", "cost--lost"
         brief = f"{word} {ON_SCREEN.qualified(ON_SCREEN.dollars(abs(dollars)), until.saved.known)}"
@@ -199,7 +201,7 @@ class CostBar(Widget, can_focus=True):
         day, month = summary.per_day, summary.per_month
         if summary.is_idle or day is None or month is None:
             return [*parts, LinePiece(hint, 6)]
-        style = self.get_visual_style("cost--saved" if day.middle >= 0 else "cost--lost")
+        style = self.get_visual_style(_style_of_saving(summary) if day.middle >= 0 else "cost--lost")
         does, by_day = daily_saving(day, ON_SCREEN, is_most=summary.is_at_most).split(" ", 1)
         by_month = f"{does} {monthly_saving(month, ON_SCREEN, is_most=summary.is_at_most)}"
         parts += [
@@ -227,6 +229,11 @@ class CostBar(Widget, can_focus=True):
             (f"{label} " if label else "", self.get_visual_style("cost--text")),
             (written, self.get_visual_style("cost--figure")),
         )
+
+
+def _style_of_saving(summary: CostSummary) -> str:
+    """Return the component class of a saving: green only if the plan saves at worst."""
+    return "cost--saved" if summary.recoveries is not None and summary.recoveries.is_sure else "cost--figure"
 
 
 def cost_consistent_with_saving(before: Figure, planned: Figure) -> Figure:

@@ -459,7 +459,7 @@ def _ahead(sheet: CostSheet) -> list[FigureRow]:
 def _this_run(sheet: CostSheet, runs: RunProjection) -> FigureRow:
     """Build the row of the session itself. Its totals are final; only the range for similar sessions is projected."""
     saved = sheet.outcome.savings.usd
-    style = "table--lost" if (saved.value or 0) < 0 else "table--saved"
+    style = "table--lost" if (saved.value or 0) < 0 else "table--saved" if runs.per_run.saving.low > 0 else ""
     return FigureRow(
         "cost_usd" if sheet.is_recorded else "saved_usd",
         {
@@ -473,24 +473,22 @@ def _this_run(sheet: CostSheet, runs: RunProjection) -> FigureRow:
 
 
 def _this_run_net(sheet: CostSheet, runs: RunProjection, recovered: float) -> FigureRow:
-    """Build the row of the session itself with all needed text recovered."""
+    """Build the row of the session itself after expected re-fetches."""
     saved = Figure(runs.per_run.saving.middle, HowKnown.ESTIMATED)
     cost = (sheet.outcome.figures.cost_usd.value or 0.0) + recovered
     return FigureRow(
         NET,
         {
-            "name": Cell("  net of recoveries"),
+            "name": Cell("  net of re-fetches"),
             "after": figure_cell(Figure(cost, HowKnown.ESTIMATED), partial(_next_to_saving, sheet)),
-            "saved": figure_cell(
-                saved, ON_SCREEN.dollars, style="table--lost" if runs.per_run.saving.middle < 0 else "table--saved"
-            ),
+            "saved": figure_cell(saved, ON_SCREEN.dollars, style=_style_of(runs.per_run.saving)),
             "band": _range(runs.per_run.saving),
         },
     )
 
 
 def _band_row(sheet: CostSheet, key: Hashable, name: str, each: CostComparison) -> FigureRow:
-    style = "table--lost" if each.saving.middle < 0 else "table--saved"
+    style = _style_of(each.saving)
     return FigureRow(
         key,
         {
@@ -501,6 +499,11 @@ def _band_row(sheet: CostSheet, key: Hashable, name: str, each: CostComparison) 
             "band": _range(each.baseline if sheet.is_recorded else each.saving),
         },
     )
+
+
+def _style_of(saving: Band) -> str:
+    """Return the component class of a saving: green only if its whole range is positive."""
+    return "table--lost" if saving.middle < 0 else "table--saved" if saving.low > 0 else ""
 
 
 def _projected(band: Band, text: str, style: str = "") -> Cell:

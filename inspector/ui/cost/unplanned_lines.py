@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from inspector.replay.analysis.prompt_overhead import NOT_RECORDED_SHORT, SYSTEM_AND_TOOLS
 from inspector.report.export import NONE_THAT_SAVES, answer_for
 from inspector.report.numbers import ON_SCREEN
-from inspector.report.recovery_words import needed_words, net_words
+from inspector.report.recovery_words import net_after_words, net_words
 from inspector.safe_text import one_line
 from inspector.ui.cost.summary import billed_before
 from inspector.ui.miss_glyphs import dollars, no_misses_text
@@ -292,11 +292,13 @@ def _plan(best: BestPlan | None, *, is_searching: bool) -> Line:
         return (Said((("session too long to try every plan ·", _TEXT), *key), 1, (("plans:", _TEXT), *short_key)),)
     if best.most is None:
         return (Said((("no plan saves anything here ·", _TEXT), *key), 1, (("no plan saves", _TEXT), *short_key)),)
-    needed = needed_words(best.most.needed, ON_SCREEN)
+    found = best.most.recoveries
+    reason = found.envelope.reason
+    risk = f"untested: {reason}" if reason else net_after_words(found.net, found.refetched, ON_SCREEN)
     return (
         Said((("no plan saves for sure", _TEXT),), 1),
         Said(
-            ((f"{_name(best.most)} {_saving(best.most)}, {needed} ·", _TEXT), *key),
+            ((f"{_name(best.most)} {_saving(best.most)}, {risk} ·", _TEXT), *key),
             4,
             ((f"at most {_saving(best.most, brief=True)}", _TEXT), *short_key),
         ),
@@ -313,8 +315,7 @@ def _applicable(best: BestPlan | None, format_name: str) -> Line:
     if best.applicable is None:
         said = ((answer.can_apply(NONE_THAT_SAVES), _TEXT),)
         return (Said(said, RANK_OF_APPLICABLE),)
-    net = best.applicable.recoveries.band_low
-    saves = _saving(best.applicable, brief=True) if net is None else net_words(net, ON_SCREEN)
+    saves = net_words(best.applicable.recoveries.net, ON_SCREEN) or _saving(best.applicable, brief=True)
     longer = ((f"{answer.can_apply(_name(best.applicable))}: ", _TEXT), (saves, _SAVED))
     return (Said(longer, RANK_OF_APPLICABLE, ((f"{answer.agent} can save ", _TEXT), (saves, _SAVED))),)
 
@@ -332,11 +333,9 @@ def _saving(saving: SavingPlan, *, brief: bool = False) -> str:
 
 
 def _net(saving: SavingPlan) -> str:
-    """Format the saving net of recoveries; empty if nothing was needed."""
-    net = saving.recoveries.band_low
-    if not saving.needed or net is None:
-        return ""
-    return f", {net_words(net, ON_SCREEN)}"
+    """Format the saving net of expected re-fetches; empty without a price."""
+    net = "" if saving.recoveries.refetched is None else net_words(saving.recoveries.net, ON_SCREEN)
+    return f", {net}" if net else ""
 
 
 def _dollars(figure: Figure) -> str:

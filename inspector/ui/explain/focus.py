@@ -154,7 +154,8 @@ def _of_costs(
     costs = outcome.baseline.ledger.cost, outcome.replay.ledger.cost
     recovered = recoveries(outcome.baseline, outcome.replay, search.run_to_the_end())
     spread = CacheSpread.between(outcome.baseline, outcome.replay)
-    runs = project_runs(*costs, runs_per_day, terms.days_per_month, recovered.cost_at, spread)
+    days, worst = terms.days_per_month, recovered.cost_at_worst
+    runs = project_runs(*costs, runs_per_day, days, recovered.cost_at, spread, worst)
     found = outcome_explanations(outcome.baseline, outcome.replay, outcome.totals, runs)
     cost = found["cost_usd"]
     # Rounded as everywhere, so that cost and saving add up.

@@ -61,7 +61,7 @@ SIGNS = (
         "later calls that used text found only in the cut part: old text of an edit, a repeated read, a path, a word",
     ),
     ("applied", "first call the plan changes; a plan that was never applied changes none"),
-    ("net", "saving minus the cost of recovering the cut text that later calls needed"),
+    ("net", "saving minus the cost of expected re-fetches of cut results, as a range"),
     ("breaks even", "first call from which the plan costs less in total, until the end"),
 )
 

@@ -135,12 +135,8 @@ def avoidable(found: CacheMisses, best: BestPlan | None, change: LifetimeChange 
         return ""
     could, lost = found.preventable.extra_usd, found.total.extra_usd
     misses = [f"{dollars(could) if could.value else '$0'} of {dollars(lost)} in cache misses"] if lost.value else []
-    net = None if best is None or best.best is None else best.best.recoveries.band_low
-    plan, short_plan = (
-        ([], [])
-        if net is None
-        else ([f"best plan saves {net_words(net, ON_SCREEN)}"], [f"best plan {net_words(net, ON_SCREEN)}"])
-    )
+    net = "" if best is None or best.best is None else net_words(best.best.recoveries.net, ON_SCREEN)
+    plan, short_plan = ([f"best plan saves {net}"], [f"best plan {net}"]) if net else ([], [])
     wordings = [misses + plan, misses + short_plan]
     if misses and could.value and change is not None and change.misses > 0 and (change.saved_usd.value or 0.0) > 0:
         # Fewer misses have a price: cache writes with a longer lifetime cost more.
