@@ -78,7 +78,7 @@ def test_a_break_costs_writing_less_reading_behind_the_last_entry_before_the_cha
 
     outcome = plan_outcome(baseline, planned)
 
-    ratio, around = inputs.sizes.ratio[3], inputs.scale.beside[0]
+    ratio, around = inputs.sizes.ratio[3], inputs.scale.uncounted[0]
     # The agent is unknown, so each request marks its last block. The entry before the result is that of the first
     # request, the goal alone: the call of the changed result is written again too.
     behind = ratio * (2 + 51 + 2 + 1000) + 4 * around

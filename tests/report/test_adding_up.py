@@ -106,11 +106,12 @@ def test_the_totals_of_a_folder_add_up(folder: Path, form: str, capsys: pytest.C
 
     check_totals(text)
     for saved, lost, net in zip(
-        *(found[name] for name in ("saved", "re-fetches", "net saving, at worst")), strict=True
+        *([dollars(each) for each in found[name]] for name in ("saved", "re-fetches", "net saving, at worst")),
+        strict=True,
     ):
         # The cost is that of the expected re-fetches, and the net saving that of their upper end.
         assert lost >= 0
-        assert net <= saved - lost + 0.01
+        assert net <= saved - lost + Decimal("0.01")
 
 
 def test_the_sessions_of_a_folder_add_up_to_its_cost_or_it_says_why_not(

@@ -42,7 +42,7 @@ MOST_PER_100_CALLS: Final = 5.0
 """Expected re-fetches in 100 calls up to which a plan can be recommended."""
 
 
-class Evidence(StrEnum):
+class EvidenceLevel(StrEnum):
     """Public evidence for a plan's settings on a session."""
 
     TRIED = "tried"
@@ -59,16 +59,16 @@ class Envelope:
         never_whole: Number of tool results that no prompt has whole, and that keep less than any shipped limit.
     """
 
-    evidence: Evidence
+    evidence: EvidenceLevel
     reason: str = ""
     never_whole: int = 0
 
     @property
     def is_tried(self) -> bool:
-        return self.evidence is Evidence.TRIED
+        return self.evidence is EvidenceLevel.TRIED
 
 
-TRIED: Final = Envelope(Evidence.TRIED)
+TRIED: Final = Envelope(EvidenceLevel.TRIED)
 """Verdict on a plan that stays inside."""
 
 
@@ -88,7 +88,7 @@ def envelope(replay: Replay, cuts: PlanCuts | None = None) -> Envelope:
     if never_whole:
         results = len(np.unique(found.block[found.is_result]))
         reason = f"{never_whole} of {results} results are never sent whole; tried: 30,000 characters on arrival"
-        return Envelope(Evidence.BEYOND, reason, never_whole)
+        return Envelope(EvidenceLevel.BEYOND, reason, never_whole)
     later = ~on_arrival
     age = found.age[later]
     if not len(age) or int(age.min()) >= TURNS or int(found.newer_tokens[later].min()) >= NEWEST_TOKENS:
@@ -105,7 +105,7 @@ def envelope(replay: Replay, cuts: PlanCuts | None = None) -> Envelope:
             youngest = int(found.age[young].min())
             calls = f"{youngest} call{'' if youngest == 1 else 's'}"
             return Envelope(
-                Evidence.BEYOND,
+                EvidenceLevel.BEYOND,
                 f"cuts {name} after {calls}; tried: {limit} calls, 10 turns, or the newest 40,000 tokens",
             )
     return TRIED

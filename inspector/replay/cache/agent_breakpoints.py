@@ -37,7 +37,7 @@ NOWHERE: Final = -1
 """Block count of an unused breakpoint."""
 
 
-class Unit(StrEnum):
+class MarkingUnit(StrEnum):
     """The messages that a rule counts.
 
     `REQUEST`: messages of Anthropic's API, in which all tool results of a batch and the user's text are one message.
@@ -68,7 +68,7 @@ class AgentRule:
     about: str
     source: str
     newest: int
-    unit: Unit = Unit.REQUEST
+    unit: MarkingUnit = MarkingUnit.REQUEST
     users_only: bool = False
     after_system: bool = True
 
@@ -113,7 +113,7 @@ RULES: Final[Mapping[str, AgentRule]] = MappingProxyType(
                 "system prompt, last user or tool message",
                 "All-Hands-AI/agent-sdk openhands-sdk/openhands/sdk/llm/llm.py at 7e6774f7 (_apply_prompt_caching)",
                 newest=1,
-                unit=Unit.RESULT,
+                unit=MarkingUnit.RESULT,
                 users_only=True,
             ),
             AgentRule(
@@ -129,7 +129,7 @@ RULES: Final[Mapping[str, AgentRule]] = MappingProxyType(
                 "last 2 messages of user or tool",
                 "SWE-agent sweagent/agent/history_processors.py at 318f9091 (CacheControlHistoryProcessor)",
                 newest=2,
-                unit=Unit.RESULT,
+                unit=MarkingUnit.RESULT,
                 users_only=True,
                 after_system=False,
             ),
@@ -139,7 +139,7 @@ RULES: Final[Mapping[str, AgentRule]] = MappingProxyType(
                 "system prompt, last 2 messages",
                 "hermes-agent agent/prompt_caching.py at 09ffeaec (0.21)",
                 newest=2,
-                unit=Unit.RESULT,
+                unit=MarkingUnit.RESULT,
             ),
             AgentRule(
                 "hermes-0.19",
@@ -147,7 +147,7 @@ RULES: Final[Mapping[str, AgentRule]] = MappingProxyType(
                 "system prompt, last 3 messages",
                 "hermes-agent 0.19.0 agent/prompt_caching.py",
                 newest=3,
-                unit=Unit.RESULT,
+                unit=MarkingUnit.RESULT,
             ),
         )
     }
@@ -235,7 +235,7 @@ def _message_starts(
     if not len(known):
         return known, np.zeros(0, dtype=np.bool_)
     side, message = sides[known], messages[known]
-    if rule.unit is Unit.REQUEST:
+    if rule.unit is MarkingUnit.REQUEST:
         side = np.where(side == _RESULT, _USER, side)
         begins = np.append(True, side[1:] != side[:-1])
     else:
