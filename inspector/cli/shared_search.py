@@ -78,14 +78,14 @@ class SharedSearch:
                     found[at], left[at] = reported, reported.group
         for at in set(left) - set(searched):
             nothing = self._prepared(groups[at], ())
-            found[at] = TunedGroup.of(groups[at], nothing, nothing, nothing)
+            found[at] = self._tuned(groups[at], nothing, nothing, nothing)
         return [found[at] for at in sorted(left)]
 
     def _search_coarsely(self, until: float, text: str, group: FleetGroup) -> TunedGroup:
         """Run the coarse search, and try its best results on all sessions."""
         now = time.monotonic()
         coarse = self._coarse(group, now + PART * (until - now), text)
-        return TunedGroup.of(group, self._first(group, coarse, until, text), coarse, self._prepared(group, SEARCH))
+        return self._tuned(group, self._first(group, coarse, until, text), coarse, self._prepared(group, SEARCH))
 
     def _search_fully(self, until: float, text: str, group: FleetGroup) -> TunedGroup:
         """Run the full search, which reuses the trials of the coarse one."""
@@ -97,13 +97,13 @@ class SharedSearch:
         self._run(sampled, sample, until if sample is group else now + PART * (until - now), text)
         if sample is group:
             sampled.take(first)
-            return TunedGroup.of(group, sampled, coarse, sampled)
+            return self._tuned(group, sampled, coarse, sampled)
         # Results on more sessions are more reliable, so they win unless they are worse.
         best = (sampled, coarse) if len(sampled.left) > len(SEARCH) - len(COARSE) else (sampled,)
         shortlist = [plan for each in reversed(best) for plan in each.shortlist()]
         chosen = self._prepared(group, CHOICE, shortlist=(*shortlist, *first.table().plans))
         self._run(chosen, group, until, text)
-        return TunedGroup.of(group, chosen, coarse, sampled)
+        return self._tuned(group, chosen, coarse, sampled)
 
     def _coarse(self, group: FleetGroup, until: float, text: str) -> GroupSearch:
         few = group.few()
@@ -121,7 +121,11 @@ class SharedSearch:
         self, group: FleetGroup, stages: Sequence[Stage], *, bases: Sequence[Plan] = (), shortlist: Sequence[Plan] = ()
     ) -> GroupSearch:
         costs = [session.cost for session in group.sessions]
-        return GroupSearch(bases, self._constraints, costs, _calls(group), self._terms.keep, shortlist, stages)
+        terms, calls = self._terms, _calls(group)
+        return GroupSearch(bases, self._constraints, costs, calls, terms.keep, shortlist, stages, beyond=terms.beyond)
+
+    def _tuned(self, group: FleetGroup, search: GroupSearch, coarse: GroupSearch, sampled: GroupSearch) -> TunedGroup:
+        return TunedGroup.of(group, search, coarse, sampled, beyond=self._terms.beyond)
 
     def _run(self, search: GroupSearch, group: FleetGroup, until: float, text: str) -> None:
         """Continue a search to its end or the time limit."""

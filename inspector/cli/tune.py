@@ -49,18 +49,20 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("--report", metavar="FILE", type=Path, help="write the report to FILE instead of printing it")
     parser.add_argument("--no-script", action="store_true", help="html without interactive charts")
     limits = parser.add_argument_group("constraints on plans")
-    limits.add_argument("--max-needed", metavar="N", type=_amount, help="at most N recoveries per 100 calls; 0: none")
+    limits.add_argument(
+        "--max-needed", metavar="N", type=_amount, help="at most N expected re-fetches per 100 calls; 0: none"
+    )
     limits.add_argument(
         "--max-risk",
         metavar="PERCENT",
         type=_amount,
-        help="maximum cost of recoveries, in percent of the plan's saving",
+        help="maximum cost of expected re-fetches, in percent of the plan's saving",
     )
     limits.add_argument(
         "--budget-calls",
         metavar="N",
         type=_amount,
-        help="at most N additional calls per 100: requests by the plan, and one per recovery",
+        help="at most N additional calls per 100: requests by the plan, and calls of expected re-fetches",
     )
     limits.add_argument(
         "--keep", metavar="TOOL", action="append", default=[], help="do not cut the results of TOOL; repeatable"
@@ -69,6 +71,11 @@ def add_arguments(parser: ArgumentParser) -> None:
         "--may-forget",
         action="store_true",
         help="include plans that remove or summarize user and assistant messages; the resulting loss is unknown",
+    )
+    limits.add_argument(
+        "--beyond",
+        action="store_true",
+        help="include plans beyond what has been tried in public; their savings and re-fetches are untested",
     )
     parser.add_argument(
         "--compaction",
@@ -157,6 +164,7 @@ def _check_compaction(options: Namespace) -> None:
             "--strategy or --plan": bool(options.plans),
             "--keep": bool(options.keep),
             "--may-forget": options.may_forget,
+            "--beyond": options.beyond,
             "--max-needed": options.max_needed is not None,
             "--max-risk": options.max_risk is not None,
             "--budget-calls": options.budget_calls is not None,
@@ -215,8 +223,9 @@ def _tuned(
         keep=list(dict.fromkeys(options.keep)),
         may_forget=options.may_forget,
         model_uncertainty=options.model_uncertainty,
+        beyond=options.beyond,
     )
-    terms = TrialTerms(frozenset(asked.keep), asked.may_forget)
+    terms = TrialTerms(frozenset(asked.keep), asked.may_forget, asked.beyond)
     priced = SessionTerms.of(options)
     with executor_of(options, len(sizes)) as executor:
         pool = TuningPool(sizes, priced, executor, results)

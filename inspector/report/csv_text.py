@@ -118,7 +118,10 @@ def folder_csv(report: FolderReport) -> str:
 
 def tune_csv(report: TuneReport) -> str:
     """Write one row per session, with the plan of its group."""
-    figures = ("calls", "cost_usd", "net_usd", "needed", "left_out_usd", "best_usd")
+    figures = (
+        *("calls", "cost_usd", "net_usd", "saved_at_least_usd", "saved_at_most_usd"),
+        *("refetches", "refetches_low", "refetches_high", "needed", "left_out_usd", "best_usd"),
+    )
     head = ["agent", "models", "verdict", "plan", "path", "model", *figures, "best"]
     rows: list[list[object]] = []
     for group in report.groups:

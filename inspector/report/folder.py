@@ -292,9 +292,7 @@ def _needed_later(under: Sequence[SessionUnderPlan], saved: Saving) -> NeededLat
         refetches_low=_sum_of_known([each.refetches_low for each in found]),
         refetches_high=_sum_of_known([each.refetches_high for each in found]),
         evidence="beyond" if beyond else "tried",
-        evidence_reason=f"in {len(beyond)} of {IN_TEXT.plural(len(found), 'session')}, as {beyond[0]}"
-        if beyond
-        else "",
+        evidence_reason=beyond,
         known={},
     )
     parts = (name for name in quantities(NeededLaterFacts) if getattr(facts, name) is not None)

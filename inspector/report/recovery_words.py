@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     from inspector.report.catalogue import NeededLaterFacts, Saving
     from inspector.report.numbers import NumberFormat
+    from inspector.report.tuning import ExpectedRefetches
 
 
 def needed_words(calls: int, numbers: NumberFormat) -> str:
@@ -74,6 +75,18 @@ def refetch_words(expected: Expected, numbers: NumberFormat) -> str:
     return f"about {numbers.plural(middle, 're-fetch')} ({numbers.whole(low)} to {numbers.whole(high)})"
 
 
+def refetch_range(expected: Expected, numbers: NumberFormat) -> str:
+    """Return `about 3 (2 to 5)` for a table cell, or `not measured`."""
+    if expected is None:
+        return "not measured"
+    middle, low, high = (round(each) for each in expected)
+    if not high:
+        return "hardly any"
+    if not middle:
+        return f"up to {numbers.whole(high)}"
+    return f"about {numbers.whole(middle)} ({numbers.whole(low)} to {numbers.whole(high)})"
+
+
 def amount_words(saved: Saving, needed: NeededLaterFacts | None, numbers: NumberFormat) -> str:
     """Return `net $1.37 to $1.90`, or a share of the tokens without a price.
 
@@ -88,7 +101,7 @@ def amount_words(saved: Saving, needed: NeededLaterFacts | None, numbers: Number
     return net or numbers.dollars(saved.usd)
 
 
-def net_of(needed: NeededLaterFacts) -> NetRange:
+def net_of(needed: NeededLaterFacts | ExpectedRefetches) -> NetRange:
     """Return the net savings of a report's plan."""
     return needed.saved_at_least_usd, needed.saved_at_most_usd
 
@@ -119,7 +132,7 @@ def recovery_words(
     return f"{said}; break-even: {numbers.plural(break_even, 're-fetch')}"
 
 
-def refetches_of(needed: NeededLaterFacts) -> Expected:
+def refetches_of(needed: NeededLaterFacts | ExpectedRefetches) -> Expected:
     """Return the expected re-fetches of a report's plan."""
     middle, low, high = needed.refetches, needed.refetches_low, needed.refetches_high
     return None if middle is None or low is None or high is None else (middle, low, high)

@@ -5,18 +5,20 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
 
 import numpy as np
 from msgspec import Struct, field
 
 import inspector
+from inspector.replay.analysis.envelope import MOST_PER_100_CALLS
 from inspector.replay.analysis.model_uncertainty import widened
 from inspector.replay.analysis.recoveries import recoveries_to_break_even
+from inspector.replay.analysis.refetches import CALLS_PER_REFETCH, Rate
 from inspector.replay.figure import HowKnown
-from inspector.replay.tuning.choice import LEAST_CALLS, LEAST_SESSIONS, Verdict
-from inspector.replay.tuning.search import curves_through
-from inspector.replay.tuning.trial_table import PER, Constraints, pareto_front
+from inspector.replay.tuning.choice import LEAST_CALLS, LEAST_SESSIONS, Verdict, best_untried
+from inspector.replay.tuning.search import UNTRIED, curves_through
+from inspector.replay.tuning.trial_table import PER, WORSE_OF, Constraints, pareto_front
 from inspector.report.catalogue import Count, Known, Unit, about, figure
 from inspector.report.compaction_tuning import CompactionGroup, Configuration
 from inspector.report.export import TARGETS, Exported, ExportError, export_plan
@@ -34,6 +36,7 @@ if TYPE_CHECKING:
 
     from inspector.replay.tuning.fleet import TunedGroup
     from inspector.replay.tuning.search import LimitCurve
+    from inspector.replay.tuning.trial_table import TrialTable
     from inspector.report.catalogue import How
     from inspector.strategies.plan import Plan
 
@@ -65,12 +68,13 @@ class TuneReport(Struct, frozen=True, kw_only=True):
 class TuningTerms(Struct, frozen=True, kw_only=True):
     """Constraints on the plans; null for none."""
 
-    max_needed: Annotated[float | None, about("Maximum recoveries per 100 calls.")]
-    max_risk: Annotated[float | None, about("Maximum cost of recoveries, in percent of the saving.")]
+    max_needed: Annotated[float | None, about("Maximum expected re-fetches per 100 calls.")]
+    max_risk: Annotated[float | None, about("Maximum cost of expected re-fetches, in percent of the saving.")]
     budget_calls: Annotated[float | None, about("Maximum additional calls per 100.")]
     keep: Annotated[list[str], about("Tools with unchanged results.")]
     may_forget: Annotated[bool, about("True if plans may cut user and assistant texts.")]
     model_uncertainty: Annotated[bool, about("True if bands include the uncertainty of the model's answers.")] = False
+    beyond: Annotated[bool, about("True if plans may go beyond what has been tried in public.")] = False
 
 
 class TunedGroupFacts(Struct, frozen=True, kw_only=True):
@@ -83,8 +87,19 @@ class TunedGroupFacts(Struct, frozen=True, kw_only=True):
     calls: Annotated[Count, figure("calls", Unit.CALLS, "Calls of the sessions.")]
     cost_usd: Annotated[float, figure("cost", Unit.DOLLARS, "Dollars with nothing cut.")]
     verdict: Annotated[
-        Literal["recommended", "unsure", "nothing saves", "too few", "untried"],
-        about("Verdict on these sessions."),
+        Literal[
+            "recommended",
+            "unsure",
+            "nothing saves",
+            "too few",
+            "untried",
+            "incomplete",
+            "beyond",
+            "re-fetches",
+            "thin",
+            "mixed",
+        ],
+        about("Verdict on these sessions; `answer` has it in a sentence."),
     ]
     answer: Annotated[str, about("Verdict in a sentence.")]
     tried: Annotated[Count, figure("plans tried", Unit.COUNT, "Plans replayed on every session.")]
@@ -94,35 +109,98 @@ class TunedGroupFacts(Struct, frozen=True, kw_only=True):
     left: Annotated[list[str], about("Parts of the search that were not reached; empty if it was complete.")]
     plan: Annotated[TunedPlan | None, about("The best plan; null if none saves, or with too little data.")]
     front: Annotated[
-        list[FrontPoint], about("Plans on the Pareto front: no other saves more and is needed later less often.")
+        list[FrontPoint], about("Plans on the Pareto front: no other saves more with as few expected re-fetches.")
     ]
     curves: Annotated[list[CurveFacts], about("Effect of each limit of the plan, largest first.")]
     rows: Annotated[list[TunedSession], about("The sessions, by path.")]
     known: Known
+    beyond: Annotated[
+        list[BeyondPlan],
+        about("Best plans beyond what has been tried in public, by net saving; never recommended by default."),
+    ] = field(default_factory=list)
 
 
-class TunedPlan(Struct, frozen=True, kw_only=True):
+class ExpectedRefetches(Struct, frozen=True, kw_only=True):
+    """Expected re-fetches of a plan, and the net saving at both ends of their interval."""
+
+    refetches: Annotated[
+        float | None,
+        about(
+            "Cut results that the agent is expected to fetch again because of the cuts; null if the plan cuts no tool "
+            "result: not measured."
+        ),
+    ] = None
+    refetches_low: Annotated[float | None, about("Lower end of its 95 % interval.")] = None
+    refetches_high: Annotated[float | None, about("Upper end of its 95 % interval.")] = None
+    saved_at_least_usd: Annotated[
+        float | None,
+        figure(
+            "net, at worst",
+            Unit.DOLLARS,
+            "Dollars saved minus the upper end of the cost of expected re-fetches.",
+            saves=True,
+        ),
+    ] = None
+    saved_at_most_usd: Annotated[
+        float | None,
+        figure(
+            "net, at best",
+            Unit.DOLLARS,
+            "Dollars saved minus the lower end of the cost of expected re-fetches.",
+            saves=True,
+        ),
+    ] = None
+
+
+class TuneEvidence(ExpectedRefetches, frozen=True, kw_only=True):
+    """Expected re-fetches of a plan, and the public evidence for its settings."""
+
+    evidence: Annotated[
+        Literal["tried", "beyond"],
+        about("`tried` if settings like these have been tried in public on such sessions, otherwise `beyond`."),
+    ] = "tried"
+    evidence_reason: Annotated[
+        str, about("Where the plan goes beyond tried settings, with the nearest tried one; empty for a tried plan.")
+    ] = ""
+
+
+class TunedPlan(TuneEvidence, frozen=True, kw_only=True):
     """The best plan of a group."""
 
     strategies: Annotated[list[str], about("Its strategies in their one-line form, in order.")]
-    saved_usd: Annotated[float, figure("saved", Unit.DOLLARS, "Dollars saved without recoveries.", saves=True)]
-    needed: Annotated[Count, figure("needed later", Unit.COUNT, "Later calls that needed cut text.")]
-    needed_per_100: Annotated[float, about("Later calls that needed cut text, per 100 calls.")]
-    recovery_usd: Annotated[float, figure("cost of recoveries", Unit.DOLLARS, "Dollars of recovering all of it.")]
+    saved_usd: Annotated[float, figure("saved", Unit.DOLLARS, "Dollars saved without re-fetches.", saves=True)]
+    needed: Annotated[
+        Count, figure("needed later", Unit.COUNT, "Later calls that used cut text: places to check, without a price.")
+    ]
+    needed_per_100: Annotated[float, about("Later calls that used cut text, per 100 calls.")]
+    refetches_per_100: Annotated[
+        float | None, about("Expected additional calls for re-fetches per 100 calls; null if not measured.")
+    ] = None
+    recovery_usd: Annotated[
+        float, figure("cost of re-fetches", Unit.DOLLARS, "Dollars of the expected re-fetches, at the estimate.")
+    ]
     recovery_each_usd: Annotated[
-        float | None, figure("one recovery", Unit.DOLLARS, "Dollars per recovery; null if there is none.")
+        float | None, figure("one re-fetch", Unit.DOLLARS, "Dollars per re-fetch; null if none is expected.")
     ]
     break_even: Annotated[
         Count | None,
         figure(
             "break-even",
             Unit.COUNT,
-            "Smallest number of recoveries that cost as much as the plan saves; null if none was needed.",
+            "Smallest number of re-fetches that cost as much as the plan saves; null if none is expected.",
         ),
     ]
-    requests: Annotated[Count, figure("calls added", Unit.CALLS, "Requests by the plan, and one call per recovery.")]
+    requests: Annotated[
+        Count, figure("calls added", Unit.CALLS, "Requests by the plan, and calls of the expected re-fetches.")
+    ]
     net_usd: Annotated[
-        float, figure("saved after recoveries", Unit.DOLLARS, "Dollars saved minus the cost of recoveries.", saves=True)
+        float,
+        figure(
+            "saved after re-fetches",
+            Unit.DOLLARS,
+            "Dollars saved minus the cost of the expected re-fetches.",
+            saves=True,
+        ),
     ]
     net_percent: Annotated[
         float, figure("of the cost", Unit.PERCENT, "Net saving in percent of the cost with nothing cut.", saves=True)
@@ -173,16 +251,28 @@ class TunedPlan(Struct, frozen=True, kw_only=True):
     known: Known
 
 
-class FrontPoint(Struct, frozen=True, kw_only=True):
-    """A plan on the Pareto front: every plan that saves more is also needed later more often."""
+class FrontPoint(TuneEvidence, frozen=True, kw_only=True):
+    """A plan on the Pareto front: every plan that saves more also has more expected re-fetches."""
 
     strategies: Annotated[list[str], about("Its strategies in their one-line form, in order.")]
-    saved_usd: Annotated[float, figure("saved", Unit.DOLLARS, "Dollars saved without recoveries.", saves=True)]
-    needed: Annotated[Count, figure("needed later", Unit.COUNT, "Later calls that needed cut text.")]
+    saved_usd: Annotated[float, figure("saved", Unit.DOLLARS, "Dollars saved without re-fetches.", saves=True)]
+    needed: Annotated[Count, figure("needed later", Unit.COUNT, "Later calls that used cut text.")]
     net_usd: Annotated[
-        float, figure("after recoveries", Unit.DOLLARS, "Dollars saved minus the cost of recoveries.", saves=True)
+        float,
+        figure(
+            "after re-fetches", Unit.DOLLARS, "Dollars saved minus the cost of the expected re-fetches.", saves=True
+        ),
     ]
     is_chosen: Annotated[bool, about("True for the recommended plan.")]
+    known: Known
+
+
+class BeyondPlan(TuneEvidence, frozen=True, kw_only=True):
+    """A plan that saves, with settings that have not been tried in public."""
+
+    strategies: Annotated[list[str], about("Its strategies in their one-line form, in order.")]
+    saved_usd: Annotated[float, figure("saved", Unit.DOLLARS, "Dollars saved without re-fetches.", saves=True)]
+    needed: Annotated[Count, figure("needed later", Unit.COUNT, "Later calls that used cut text.")]
     known: Known
 
 
@@ -196,20 +286,23 @@ class CurveFacts(Struct, frozen=True, kw_only=True):
     points: Annotated[list[CurvePoint], about("Values tried, ascending.")]
 
 
-class CurvePoint(Struct, frozen=True, kw_only=True):
+class CurvePoint(TuneEvidence, frozen=True, kw_only=True):
     """The plan at one value of a limit."""
 
     is_allowed: Annotated[bool, about("True if the plan meets the constraints at this value.")]
     value: Annotated[float, figure("value", Unit.FREE, "The limit's value.")]
-    saved_usd: Annotated[float, figure("saved", Unit.DOLLARS, "Dollars saved without recoveries.", saves=True)]
-    needed: Annotated[Count, figure("needed later", Unit.COUNT, "Later calls that needed cut text.")]
+    saved_usd: Annotated[float, figure("saved", Unit.DOLLARS, "Dollars saved without re-fetches.", saves=True)]
+    needed: Annotated[Count, figure("needed later", Unit.COUNT, "Later calls that used cut text.")]
     net_usd: Annotated[
-        float, figure("after recoveries", Unit.DOLLARS, "Dollars saved minus the cost of recoveries.", saves=True)
+        float,
+        figure(
+            "after re-fetches", Unit.DOLLARS, "Dollars saved minus the cost of the expected re-fetches.", saves=True
+        ),
     ]
     known: Known
 
 
-class TunedSession(Struct, frozen=True, kw_only=True):
+class TunedSession(ExpectedRefetches, frozen=True, kw_only=True):
     """One session under the plan of its group."""
 
     path: Annotated[str, about("File of the session, with the home folder as `~`.")]
@@ -219,7 +312,7 @@ class TunedSession(Struct, frozen=True, kw_only=True):
     net_usd: Annotated[
         float | None, figure("saved", Unit.DOLLARS, "Net saving of the plan on this session.", saves=True)
     ]
-    needed: Annotated[Count | None, figure("needed later", Unit.COUNT, "Later calls that needed text cut by the plan.")]
+    needed: Annotated[Count | None, figure("needed later", Unit.COUNT, "Later calls that used text cut by the plan.")]
     left_out_usd: Annotated[
         float,
         figure("cross-validated", Unit.DOLLARS, "Net saving of the plan chosen from the other sessions.", saves=True),
@@ -267,6 +360,11 @@ def constraints_of(asked: TuningTerms) -> Constraints:
     return Constraints(asked.max_needed, asked.max_risk, asked.budget_calls)
 
 
+def _limits_of(asked: TuningTerms) -> Constraints:
+    """Return the constraints on a plan that can be recommended."""
+    return constraints_of(asked).defensible(beyond=asked.beyond)
+
+
 def agent_name(agent: str) -> str:
     """Return the display name of an agent: `Claude Code`."""
     name, comma, rest = agent.partition(",")
@@ -311,6 +409,7 @@ def _group(tuned: TunedGroup, asked: TuningTerms, target: str) -> TunedGroupFact
         curves=[] if chosen is None else _curves(tuned, asked, chosen),
         rows=_rows(tuned) if tells else [],
         known={"cost_usd": group.known.value},
+        beyond=[_beyond(tuned, at) for at in best_untried(table, UNTRIED)] if tells else [],
     )
 
 
@@ -320,25 +419,71 @@ def missing_amount(sessions: int, calls: int) -> str:
     return " and ".join(IN_TEXT.plural(count, noun) for count, noun in wanted if count > 0)
 
 
+_REFUSALS: Final = {
+    Verdict.BEYOND: "only plans beyond what has been tried in public save",
+    Verdict.REFETCHES: f"every plan that saves has more than {MOST_PER_100_CALLS:g} expected re-fetches per 100 calls",
+    Verdict.THIN: "no plan saves at twice the expected re-fetches",
+    Verdict.MIXED: f"every plan that saves costs more on over one session in {WORSE_OF}",
+}
+_ANSWERS: Final = {
+    Verdict.UNTRIED: "no plan was tried on all sessions before the time limit; raise it with --minutes",
+    Verdict.NOTHING_SAVES: "no permitted plan saves 1 % of the cost after re-fetches; leave the settings unchanged",
+    Verdict.UNSURE: (
+        "a plan saves on these sessions, but might not on others: not recommended. More sessions may help"
+    ),
+    Verdict.INCOMPLETE: "a plan saves, but the search ended early: not recommended. Raise its time with --minutes",
+    Verdict.RECOMMENDED: "the plan below saves, and probably will on the next session",
+}
+
+
 def _answer(tuned: TunedGroup) -> str:
-    choice, group = tuned.choice, tuned.group
-    match choice.verdict:
-        case Verdict.TOO_FEW:
-            lacks = missing_amount(len(group.sessions), int(tuned.table.calls.sum()))
-            return (
-                f"not enough data for a recommendation: {lacks} more needed. "
-                "For a single session: inspector compare FILE"
-            )
-        case Verdict.UNTRIED:
-            return "no plan was tried on all sessions before the time limit; raise it with --minutes"
-        case Verdict.NOTHING_SAVES if tuned.left:
-            return "no plan tried so far saves 1 % of the cost after recoveries, but the search is incomplete"
-        case Verdict.NOTHING_SAVES:
-            return "no permitted plan saves 1 % of the cost after recoveries; leave the settings unchanged"
-        case Verdict.UNSURE:
-            return "a plan saves on these sessions, but might not on others: not recommended. More sessions may help"
-        case Verdict.RECOMMENDED:
-            return "the plan below saves, and probably will on the next session"
+    verdict = tuned.choice.verdict
+    if verdict is Verdict.TOO_FEW:
+        lacks = missing_amount(len(tuned.group.sessions), int(tuned.table.calls.sum()))
+        return (
+            f"not enough data for a recommendation: {lacks} more needed. For a single session: inspector compare FILE"
+        )
+    if verdict is Verdict.NOTHING_SAVES and tuned.left:
+        return "no plan tried so far saves 1 % of the cost after re-fetches, but the search is incomplete"
+    if verdict in _REFUSALS:
+        return f"{'so far, ' if tuned.left else ''}{_REFUSALS[verdict]}: not recommended"
+    return _ANSWERS[verdict]
+
+
+def _refetched(count: Rate | None) -> dict[str, float | None]:
+    low_to_high = (None, None, None) if count is None else (round(each, 1) for each in count)
+    return dict(zip(("refetches", "refetches_low", "refetches_high"), low_to_high, strict=True))
+
+
+def _evidence(table: TrialTable, plan: int) -> dict[str, Any]:
+    """Return the fields of `TuneEvidence` for a plan over all sessions."""
+    low, high = table.net_range(plan)
+    reason = table.evidence_reason(plan)
+    return {
+        **_refetched(table.refetched(plan)),
+        "saved_at_least_usd": round(low, DOLLAR_DIGITS),
+        "saved_at_most_usd": round(high, DOLLAR_DIGITS),
+        "evidence": "beyond" if reason else "tried",
+        "evidence_reason": reason,
+    }
+
+
+_NET: Final = ("net_usd", "saved_at_least_usd", "saved_at_most_usd")
+
+
+def _known(tuned: TunedGroup) -> dict[str, How]:
+    return {"saved_usd": tuned.group.known.value, **dict.fromkeys(_NET, HowKnown.ESTIMATED.value)}
+
+
+def _beyond(tuned: TunedGroup, at: int) -> BeyondPlan:
+    table = tuned.table
+    return BeyondPlan(
+        strategies=table.plans[at].to_specs(),
+        saved_usd=round(float(table.saved[at].sum()), DOLLAR_DIGITS),
+        needed=int(table.needed[at].sum()),
+        known=_known(tuned),
+        **_evidence(table, at),
+    )
 
 
 def _plan(tuned: TunedGroup, asked: TuningTerms, chosen: int, target: str) -> TunedPlan:
@@ -347,7 +492,8 @@ def _plan(tuned: TunedGroup, asked: TuningTerms, chosen: int, target: str) -> Tu
     cost, calls = float(table.cost.sum()), int(table.calls.sum())
     saved, recovery = float(table.saved[chosen].sum()), float(table.recovery[chosen].sum())
     needed = int(table.needed[chosen].sum())
-    each = recovery / needed if needed else None
+    count = table.refetched(chosen)
+    each = recovery / count.rate if count is not None and count.rate else None
     left_out, regret = float(choice.left_out.net.sum()), float(choice.regret.sum())
     net = table.net[chosen]
     band = widened(choice.net, cost - choice.net.middle) if asked.model_uncertainty else choice.net
@@ -360,10 +506,13 @@ def _plan(tuned: TunedGroup, asked: TuningTerms, chosen: int, target: str) -> Tu
         saved_usd=round(saved, DOLLAR_DIGITS),
         needed=needed,
         needed_per_100=round(PER * needed / max(calls, 1), PERCENT_DIGITS),
+        refetches_per_100=None
+        if count is None
+        else round(PER * CALLS_PER_REFETCH * count.rate / max(calls, 1), PERCENT_DIGITS),
         recovery_usd=round(recovery, DOLLAR_DIGITS),
         recovery_each_usd=None if each is None else round(each, DOLLAR_DIGITS),
         break_even=recoveries_to_break_even(saved, each),
-        requests=int(table.requests[chosen].sum()),
+        requests=round(float(table.requests[chosen].sum())),
         net_usd=round(choice.net.middle, DOLLAR_DIGITS),
         net_percent=percent(choice.net.middle),
         low_percent=percent(band.low),
@@ -381,14 +530,15 @@ def _plan(tuned: TunedGroup, asked: TuningTerms, chosen: int, target: str) -> Tu
             "saved_usd": tuned.group.known.value,
             **dict.fromkeys(
                 (
-                    *("recovery_usd", "recovery_each_usd", "break_even", "net_usd", "net_percent", "left_out_usd"),
-                    *("left_out_percent", "regret_usd", "regret_percent"),
+                    *("recovery_usd", "recovery_each_usd", "break_even", "net_percent", "left_out_usd"),
+                    *("left_out_percent", "regret_usd", "regret_percent", *_NET),
                 ),
                 HowKnown.ESTIMATED.value,
             ),
             "low_percent": HowKnown.PROJECTED.value,
             "high_percent": HowKnown.PROJECTED.value,
         },
+        **_evidence(table, chosen),
     )
 
 
@@ -409,12 +559,11 @@ def _configuration(plan: Plan, target: str) -> Configuration:
 
 def _front(tuned: TunedGroup, asked: TuningTerms) -> list[FrontPoint]:
     table = tuned.table
-    saved = np.where(table.allowed(constraints_of(asked)), table.saved.sum(axis=1), np.nan)
-    points = pareto_front(saved, table.needed.sum(axis=1))
+    saved = np.where(table.allowed(_limits_of(asked)), table.saved.sum(axis=1), np.nan)
+    points = pareto_front(saved, table.refetches_known)
     if len(points) > MOST_ON_FRONT:
         steps = np.linspace(0, len(points) - 1, MOST_ON_FRONT).round().astype(int)
         points = [points[at] for at in dict.fromkeys(steps.tolist())]
-    known: dict[str, How] = {"saved_usd": tuned.group.known.value, "net_usd": HowKnown.ESTIMATED.value}
     return [
         FrontPoint(
             strategies=table.plans[at].to_specs(),
@@ -422,21 +571,25 @@ def _front(tuned: TunedGroup, asked: TuningTerms) -> list[FrontPoint]:
             needed=int(table.needed[at].sum()),
             net_usd=round(float(table.net[at].sum()), DOLLAR_DIGITS),
             is_chosen=at == tuned.choice.plan,
-            known=known,
+            known=_known(tuned),
+            **_evidence(table, at),
         )
         for at in points
     ]
 
 
 def _curves(tuned: TunedGroup, asked: TuningTerms, chosen: int) -> list[CurveFacts]:
-    allowed = tuned.table.allowed(constraints_of(asked))
+    allowed = tuned.table.allowed(_limits_of(asked))
     return [_curve(tuned, curve, chosen, allowed) for curve in curves_through(tuned.table, chosen)]
 
 
 def _curve(tuned: TunedGroup, curve: LimitCurve, chosen: int, allowed: NDArray[np.bool_]) -> CurveFacts:
     table, limit = tuned.table, curve.limit
-    known: dict[str, How] = {"saved_usd": tuned.group.known.value, "net_usd": HowKnown.ESTIMATED.value}
-    found = [(value, at) for value, at in zip(curve.values, curve.plans, strict=True) if table.counts[at].all()]
+    found = [
+        (value, at)
+        for value, at in zip(curve.values, curve.plans, strict=True)
+        if table.counts[at].all() or table.is_beyond[at]
+    ]
     return CurveFacts(
         strategy=limit.strategy,
         limit=limit.parameter.name,
@@ -449,7 +602,8 @@ def _curve(tuned: TunedGroup, curve: LimitCurve, chosen: int, allowed: NDArray[n
                 saved_usd=round(float(table.saved[at].sum()), DOLLAR_DIGITS),
                 needed=int(table.needed[at].sum()),
                 net_usd=round(float(table.net[at].sum()), DOLLAR_DIGITS),
-                known=known,
+                known=_known(tuned),
+                **_evidence(table, at),
             )
             for value, at in found
         ],
@@ -475,10 +629,20 @@ def _rows(tuned: TunedGroup) -> list[TunedSession]:
                 best=table.plans[best].to_specs() if best >= 0 else [],
                 known={
                     "cost_usd": session.known.value,
-                    "net_usd": estimated,
-                    "left_out_usd": estimated,
-                    "best_usd": estimated,
+                    **dict.fromkeys(("left_out_usd", "best_usd", *_NET), estimated),
                 },
+                **({} if plan is None else _refetches_on(table, plan, at)),
             )
         )
     return rows
+
+
+def _refetches_on(table: TrialTable, plan: int, session: int) -> dict[str, float | None]:
+    """Return the fields of `ExpectedRefetches` for a plan on one session."""
+    count = (table.refetches[plan, session], table.refetches_low[plan, session], table.refetches_high[plan, session])
+    saved = float(table.saved[plan, session])
+    return {
+        **_refetched(None if np.isnan(count[0]) else Rate(*map(float, count))),
+        "saved_at_least_usd": round(saved - float(table.recovery_high[plan, session]), DOLLAR_DIGITS),
+        "saved_at_most_usd": round(saved - float(table.recovery_low[plan, session]), DOLLAR_DIGITS),
+    }

@@ -32,8 +32,16 @@ from inspector.report.layout import (
 )
 from inspector.report.numbers import IN_TEXT
 from inspector.report.pages.model import Chart, Code, Line, PageContent, Section, Tile, note_line
+from inspector.report.recovery_words import (
+    needed_words,
+    net_of,
+    net_words,
+    refetch_range,
+    refetch_words,
+    refetches_of,
+)
 from inspector.report.tables import Cell, FigureCells, Table, name_cell, word
-from inspector.report.tuning import CurvePoint, FrontPoint, TunedSession, missing_amount
+from inspector.report.tuning import BeyondPlan, CurvePoint, FrontPoint, TunedSession, missing_amount
 from inspector.report.uncertainty import EXPERIMENTS, REPLAY_CAVEAT, UNCERTAIN_ANSWERS, describe_turn_range
 
 if TYPE_CHECKING:
@@ -46,13 +54,19 @@ if TYPE_CHECKING:
 TITLE = "The best limits for your sessions"
 ABOUT_PAGE = "Settings for the sessions of each agent and model: saving, confidence, and risk."
 
-FRONT_IN_TEXT = 5
+FRONT_IN_TEXT = 4
 """Plans of the front that fit on a terminal."""
-FRONT_WIDTH = 58
+FRONT_WIDTH = 48
 """Characters per line of such a plan; longer lines break after a comma."""
 
 VALUES_IN_TEXT = 5
 """Values of a curve on one line."""
+
+REFETCHES = "expected re-fetches"
+"""Heading of the column with a range of expected re-fetches."""
+
+RISK_FIGURES = ("saved_usd", "saved_at_least_usd", "saved_at_most_usd", "needed")
+"""Columns of a plan in a table, next to its expected re-fetches."""
 
 NOT_TRIED = "Not reached before the time limit"
 
@@ -60,9 +74,13 @@ SPEC_WIDTH = 120
 """Characters of a plan's one-line form in a row; a longer plan is shown by its strategies' names."""
 
 RECOVERIES = (
-    "Recoveries are the estimated cost of getting back cut text whenever a later call needed it; needs that no "
-    "detector finds are not included."
+    "Re-fetches are expected by rates measured on recorded cuts; net savings are given at both ends of their 95 % "
+    "interval. Needed later counts calls that used cut text: places to check, without a price."
 )
+
+BEYOND = "Beyond what has been tried"
+BEYOND_IN_TEXT = 2
+"""Plans beyond what has been tried that fit on a terminal; one next to a plan."""
 
 
 def tune_content(report: TuneReport, plan_file: str = "") -> PageContent:
@@ -100,12 +118,10 @@ def _lead(report: TuneReport, figures: FigureCells, at: int) -> tuple[Cell, ...]
         Cell(f": {group.answer}. "),
         Cell(plain(" + ".join(group.plan.strategies)), is_code=True),
         Cell(" saves "),
-        figures.cell(*steps, "net_usd"),
-        Cell(" ("),
-        figures.cell(*steps, "net_percent"),
-        Cell(") after recoveries; "),
-        figures.cell(*steps, "needed"),
-        Cell(" later calls needed text that it cuts."),
+        figures.cell(*steps, "saved_at_least_usd"),
+        Cell(" to "),
+        figures.cell(*steps, "saved_at_most_usd"),
+        Cell(f" net, after {refetch_words(refetches_of(group.plan), IN_TEXT)}."),
     )
 
 
@@ -119,11 +135,13 @@ def _tiles(report: TuneReport, figures: FigureCells) -> tuple[Tile, ...]:
     return (
         Tile("cost without a plan", figures.cell("groups", at, "cost_usd"), note=(Cell("at list price"),)),
         Tile(
-            "saved after recoveries",
+            "saved after re-fetches",
             figures.cell(*steps, "net_usd"),
             note=(
-                figures.cell(*steps, "net_percent"),
-                Cell(" of the cost: minus the cost of recovering text that was cut and needed"),
+                figures.cell(*steps, "saved_at_least_usd"),
+                Cell(" to "),
+                figures.cell(*steps, "saved_at_most_usd"),
+                Cell(", minus the expected cost of fetching cut results again"),
             ),
         ),
         Tile("needed later", figures.cell(*steps, "needed"), "calls", (Cell("that used text cut by the plan"),)),
@@ -137,6 +155,9 @@ def _group_sections(report: TuneReport, figures: FigureCells, at: int, plan_file
         parts.append(Line((Cell(f"{NOT_TRIED}: {_left(group)}."),)))
     if group.plan is not None:
         parts += [Line((Cell(plain(spec), is_code=True),), is_item=True) for spec in group.plan.strategies]
+        parts.append(Line((Cell(f"Expected: {refetch_words(refetches_of(group.plan), IN_TEXT)}."),)))
+        if group.plan.evidence_reason:
+            parts.append(Line((Cell(plain(f"Untested: {group.plan.evidence_reason}.")),)))
         parts.append(_plan_table(group.plan, figures, at))
         if report.asked.model_uncertainty:
             parts.append(Line((Cell(f"The percentiles are taken {_drawn(report)}."),)))
@@ -148,6 +169,8 @@ def _group_sections(report: TuneReport, figures: FigureCells, at: int, plan_file
     found = [Section(f"group-{number}", plain(group.name), tuple(parts))]
     if group.front:
         found.append(_front_section(group, figures, at))
+    if group.beyond:
+        found.append(_beyond_section(group, figures, at))
     if group.curves:
         found.append(_curve_section(group, figures, at))
     if group.rows:
@@ -156,13 +179,15 @@ def _group_sections(report: TuneReport, figures: FigureCells, at: int, plan_file
 
 
 PLAN_FIGURES = (
-    ("saved_usd", "saved, without recoveries"),
-    ("needed", "needed later"),
-    ("recovery_each_usd", "cost of one recovery"),
-    ("recovery_usd", "cost of all recoveries"),
-    ("break_even", "break-even recoveries"),
-    ("net_usd", "saved after recoveries"),
-    ("net_percent", "saved after recoveries, of the cost"),
+    ("saved_usd", "saved, without re-fetches"),
+    ("recovery_each_usd", "cost of one re-fetch"),
+    ("recovery_usd", "cost of all expected re-fetches"),
+    ("break_even", "break-even re-fetches"),
+    ("net_usd", "saved after re-fetches"),
+    ("saved_at_least_usd", "saved at the upper end of expected re-fetches"),
+    ("saved_at_most_usd", "saved at the lower end"),
+    ("net_percent", "saved after re-fetches, of the cost"),
+    ("needed", "needed later: calls that used cut text"),
     ("low_percent", "5th percentile over resampled sessions"),
     ("high_percent", "95th percentile"),
     ("chosen_again_percent", "resamples in which no plan is better"),
@@ -180,7 +205,7 @@ PLAN_FIGURES = (
 def _plan_table(plan: TunedPlan, figures: FigureCells, at: int) -> Table:
     steps = ("groups", at, "plan")
     cells = {name: figures.cell(*steps, name) for name, _ in PLAN_FIGURES}
-    # The saving minus recoveries equals the net saving, also as written.
+    # The saving minus re-fetches equals the net saving, also as written.
     cells["recovery_usd"] = figures.cost_with_plan(plan.saved_usd, *steps, "recovery_usd")
     rows = [(Cell(label), cells[name]) for name, label in PLAN_FIGURES]
     rows = [row for row in rows if row[1].value is not None]
@@ -189,63 +214,86 @@ def _plan_table(plan: TunedPlan, figures: FigureCells, at: int) -> Table:
 
 def _front_section(group: TunedGroupFacts, figures: FigureCells, at: int) -> Section:
     steps = ("groups", at, "front")
-    names = ("saved_usd", "needed", "net_usd")
     rows = tuple(
         (
             Cell(plain(" + ".join(point.strategies)), is_code=True),
             Cell("recommended" if point.is_chosen and group.verdict == "recommended" else ""),
-            *(figures.cell(*steps, index, name) for name in names),
+            Cell(refetch_range(refetches_of(point), IN_TEXT)),
+            *(figures.cell(*steps, index, name) for name in RISK_FIGURES),
         )
         for index, point in enumerate(group.front)
     )
-    head = ("plan", "", *(quantity(FrontPoint, name).label for name in names))
+    head = ("plan", "", REFETCHES, *(quantity(FrontPoint, name).label for name in RISK_FIGURES))
     most = group.front[-1]
     alternative = (
-        f"A line of {IN_TEXT.plural(len(group.front), 'plan')}: saving against recoveries, from "
-        f"{IN_TEXT.dollars(group.front[0].saved_usd)} at {group.front[0].needed:,} recoveries to "
-        f"{IN_TEXT.dollars(most.saved_usd)} at {most.needed:,}."
+        f"A line of {IN_TEXT.plural(len(group.front), 'plan')}: saving against expected re-fetches, from "
+        f"{IN_TEXT.dollars(group.front[0].saved_usd)} at {refetch_range(refetches_of(group.front[0]), IN_TEXT)} to "
+        f"{IN_TEXT.dollars(most.saved_usd)} at {refetch_range(refetches_of(most), IN_TEXT)}."
     )
-    text = "Each plan here saves more than all others with as few recoveries."
+    text = "Each plan here saves more than all others with as few expected re-fetches."
     is_recommended = group.verdict == "recommended" and any(point.is_chosen for point in group.front)
     about = Line((Cell(f"{text}{' The large point is the recommended one.' if is_recommended else ''}"),))
-    table = Table("Saving against needed later", head, rows, words=2)
+    table = Table("Saving against re-fetches", head, rows, words=3)
     return Section(
-        f"front-{at + 1}", "Saving against needed later", (about, Chart(f"front-{at + 1}", alternative), table), level=3
+        f"front-{at + 1}", "Saving against re-fetches", (about, Chart(f"front-{at + 1}", alternative), table), level=3
     )
+
+
+def _beyond_section(group: TunedGroupFacts, figures: FigureCells, at: int) -> Section:
+    """List plans that save with settings that have not been tried in public, and the nearest tried settings."""
+    rows = tuple(
+        (
+            Cell(plain(" + ".join(each.strategies)), is_code=True),
+            Cell(plain(each.evidence_reason)),
+            Cell(refetch_range(refetches_of(each), IN_TEXT)),
+            *(figures.cell("groups", at, "beyond", index, name) for name in RISK_FIGURES),
+        )
+        for index, each in enumerate(group.beyond)
+    )
+    head = ("plan", "untested", REFETCHES, *(quantity(BeyondPlan, name).label for name in RISK_FIGURES))
+    about = Line(
+        (Cell("These plans are not recommended: their savings and re-fetches are untested. --beyond adds them."),)
+    )
+    return Section(f"beyond-{at + 1}", BEYOND, (about, Table(BEYOND, head, rows, words=3)), level=3)
 
 
 def _curve_section(group: TunedGroupFacts, figures: FigureCells, at: int) -> Section:
     parts: list[Part] = []
-    names = ("saved_usd", "needed", "net_usd")
     for index, curve in enumerate(group.curves):
         steps: tuple[Step, ...] = ("groups", at, "curves", index, "points")
         rows = tuple(
-            (Cell(_value(point.value)), *(figures.cell(*steps, each, name) for name in names))
+            (
+                Cell(_value(point.value)),
+                Cell(refetch_range(refetches_of(point), IN_TEXT)),
+                Cell(point.evidence),
+                *(figures.cell(*steps, each, name) for name in RISK_FIGURES),
+            )
             for each, point in enumerate(curve.points)
         )
         alternative = (
-            f"Two lines: saving at each {curve.limit}, before and after recoveries; the plan sets it to "
+            f"Two lines: saving at each {curve.limit}, before and after re-fetches; the plan sets it to "
             f"{_value(curve.value)}."
         )
         title = plain(f"{curve.strategy}: {curve.limit}")
-        head = (curve.limit, *(quantity(CurvePoint, name).label for name in names))
-        parts += [Chart(f"curve-{at + 1}-{index + 1}", alternative), Table(title, head, rows)]
+        head = (curve.limit, REFETCHES, "evidence", *(quantity(CurvePoint, name).label for name in RISK_FIGURES))
+        parts += [Chart(f"curve-{at + 1}-{index + 1}", alternative), Table(title, head, rows, words=3)]
     return Section(f"curves-{at + 1}", "Effect of the limits", tuple(parts), level=3)
 
 
 def _sessions_section(group: TunedGroupFacts, figures: FigureCells, at: int) -> Section:
-    names = ("calls", "cost_usd", "net_usd", "needed", "left_out_usd", "best_usd")
+    names = ("calls", "cost_usd", "saved_at_least_usd", "saved_at_most_usd", "needed", "left_out_usd", "best_usd")
     rows = tuple(
         (
             name_cell(row.path),
             word(row.model or "-"),
+            Cell("" if row.net_usd is None else refetch_range(refetches_of(row), IN_TEXT)),
             *(figures.cell("groups", at, "rows", index, name) for name in names),
         )
         for index, row in enumerate(group.rows)
     )
-    head = ("session", "model", *(quantity(TunedSession, name).label for name in names))
+    head = ("session", "model", REFETCHES, *(quantity(TunedSession, name).label for name in names))
     parts: tuple[Part, ...] = (
-        Table("Every session", head, rows, words=2),
+        Table("Every session", head, rows, words=3),
         *note_line(group.cost_usd, (row.cost_usd for row in group.rows)),
     )
     return Section(f"sessions-{at + 1}", "Every session", parts, level=3, folded=True)
@@ -280,12 +328,14 @@ def tune_text(report: TuneReport, width: int = WIDTH, *, color: bool = False, pl
             page.line(f"{capitalized(group.answer)}.", indent=2)
             if group.left:
                 page.line(f"{NOT_TRIED}: {_left(group)}.", indent=2)
+            _beyond_text(page, group)
             continue
         if group.verdict != "recommended":
             page.line(f"{capitalized(group.answer)}.", WARNING, indent=2)
         to_use = [("to apply", line) for line in _to_use(group.plan, plan_file)[:1]]
         page.pairs([*_pairs(report, group, group.plan, figures, at), *to_use])
         _front_text(page, group, figures, at)
+        _beyond_text(page, group)
         _configuration_text(page, group.plan)
     if report.compaction:
         compaction_text(page, report, figures)
@@ -331,8 +381,10 @@ def _pairs(
         return figures.cell("groups", at, "plan", name).shown
 
     pairs = [("set" if group.verdict == "recommended" else "best", " + ".join(plan.strategies))]
-    saved = f"{shown('net_usd')} ({shown('net_percent')}) after recoveries, {shown('saved_usd')} before"
-    pairs.append(("saves", saved))
+    pairs.append(
+        ("saves", f"{net_words(net_of(plan), IN_TEXT)} after expected re-fetches, {shown('saved_usd')} before")
+    )
+    pairs += [("untested", plan.evidence_reason)] if plan.evidence_reason else []
     pairs += [
         ("confidence", f"{shown('low_percent')} to {shown('high_percent')} of the cost, {_drawn(report)}"),
         ("", f"{shown('left_out_usd')} ({shown('left_out_percent')}) in cross-validation"),
@@ -348,15 +400,15 @@ def _pairs(
 
 def _risks(plan: TunedPlan, shown: Callable[[str], str]) -> list[str]:
     costs_more = f"costs more on {plan.worse:,} of {IN_TEXT.plural(plan.worse + plan.helped, 'session')} it changes"
-    if not plan.needed:
-        return ["no later call needed text that it cuts", costs_more]
-    rate = f"{plan.needed_per_100:.1f} per 100"
-    each = f"{shown('recovery_each_usd')} each, break-even: {shown('break_even')}"
-    return [f"{IN_TEXT.plural(plan.needed, 'later call')} needed text that it cuts ({rate}), {each}", costs_more]
+    risks = [refetch_words(refetches_of(plan), IN_TEXT)]
+    if plan.refetches_per_100 and plan.recovery_each_usd is not None:
+        each = f"{shown('recovery_each_usd')} each, break-even: {shown('break_even')}"
+        risks = [f"{risks[0]}, {plan.refetches_per_100:.1f} per 100 calls, {each}"]
+    return [*risks, *([f"{needed_words(plan.needed, IN_TEXT)}: check them"] if plan.needed else []), costs_more]
 
 
 def _curve_text(curve: CurveFacts) -> str:
-    """Format some values of a limit with their net savings."""
+    """Format some values of a limit that can be recommended, with their net savings."""
     points = [point for point in curve.points if point.is_allowed]
     chosen = next((at for at, point in enumerate(points) if point.value == curve.value), 0)
     step = max(len(points) // VALUES_IN_TEXT, 1)
@@ -370,13 +422,13 @@ def _curve_text(curve: CurveFacts) -> str:
 
 
 def _front_text(page: Page, group: TunedGroupFacts, figures: FigureCells, at: int) -> None:
-    """Write plans that save less and are needed less."""
+    """Write plans that save less with fewer re-fetches."""
     others = [index for index, point in enumerate(group.front) if not point.is_chosen]
     if not others:
         return
     step = max(len(others) / FRONT_IN_TEXT, 1)
     chosen = sorted({others[min(int(at * step), len(others) - 1)] for at in range(FRONT_IN_TEXT)})
-    page.line("other plans: saving before recoveries, and number of recoveries", LABEL, indent=2)
+    page.line("other plans: saving before re-fetches, and expected re-fetches", LABEL, indent=2)
     rows: list[list[str | Text]] = []
     for index in chosen:
         saved = figures.cell("groups", at, "front", index, "saved_usd")
@@ -384,11 +436,20 @@ def _front_text(page: Page, group: TunedGroupFacts, figures: FigureCells, at: in
         rows.append(
             [
                 Text(saved.shown, LOSS if saved.is_loss else ""),
-                f"{point.needed:,}",
+                refetch_range(refetches_of(point), IN_TEXT),
                 Text("\n".join(broken_after_commas(plain(_short(point.strategies)), FRONT_WIDTH))),
             ]
         )
     page.table(None, rows, RIGHT + RIGHT + WRAPPED)
+
+
+def _beyond_text(page: Page, group: TunedGroupFacts) -> None:
+    """Write the best plans that are untested, with the nearest tried setting."""
+    if not group.beyond:
+        return
+    page.line(f"{BEYOND.lower()} in public, so not recommended (--beyond)", LABEL, indent=2)
+    for each in group.beyond[: BEYOND_IN_TEXT if group.plan is None else 1]:
+        page.line(f"{_short(each.strategies)}: {net_words(net_of(each), IN_TEXT)}; {each.evidence_reason}", indent=4)
 
 
 def _configuration_text(page: Page, plan: TunedPlan) -> None:

@@ -18,7 +18,7 @@ from inspector.replay.analysis.reuse import ReuseEvidence, find_reuse
 from inspector.replay.engine.inputs import ReplayInputs
 from inspector.replay.engine.replay import Replay, replay
 from inspector.replay.figure import HowKnown
-from inspector.replay.tuning.choice import Verdict, best_of, choose, leave_one_out
+from inspector.replay.tuning.choice import PlanChoice, Verdict, best_of, best_untried, choose, leave_one_out
 from inspector.replay.tuning.fleet import FleetSession, grouped
 from inspector.replay.tuning.search import GroupSearch, curves_through
 from inspector.replay.tuning.search_space import SearchSpace, spaces_of
@@ -34,6 +34,21 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 RESULT, WORD_AT = 30_000, 5_500
+ANY = TrialTerms(beyond=True)
+"""Plans beyond what has been tried in public count as well: nearly all limits cut these results young."""
+
+
+def trial(
+    saved: float,
+    recovery: float = 0.0,
+    refetches: float = 0.0,
+    requests: float = 0.0,
+    flaw: Flaw = Flaw.NONE,
+    beyond: str = "",
+) -> Trial:
+    """A made trial; its re-fetches and their cost are half as many at the lower end and twice as many at the upper."""
+    costs = (recovery, recovery / 2, recovery * 2)
+    return Trial(saved, *costs, refetches, refetches / 2, refetches * 2, 0, requests, flaw, beyond)
 
 
 def session_inputs(number: int, *, turns: int = 25, has_tools: bool = True) -> ReplayInputs:
@@ -75,6 +90,7 @@ def searched(
         [session.cost for session in sessions],
         [session.inputs.history.call_count for session in sessions],
         terms.keep,
+        beyond=terms.beyond,
     )
     for plans in search.rounds():
         columns = [list(session.trials(plans, terms)) for session in sessions]
@@ -93,7 +109,7 @@ def test_a_grid_is_exact_every_pair_tried_and_the_best_is_that_of_brute_force(sp
     sessions = fleet(5, turns=9)
     (space,) = spaces_of([Plan.from_specs([spec])])
     grid = list(dict.fromkeys(space.grid()))
-    table = searched(sessions, spec).table()
+    table = searched(sessions, spec, terms=ANY).table()
 
     assert space.has_grid
     steps = [len(each) for each in space.dimensions]
@@ -127,7 +143,7 @@ def made_fleet(trial_at: Callable[[float], Trial], count: int = 6) -> GroupSearc
 def above_the_word(limit: float) -> Trial:
     """The lower the limit, the more is saved; below the word it is fetched again at almost every call, for more."""
     saved = 10 * (1 - limit / 100_000)
-    return Trial(saved, 0.0, 0, 0, Flaw.NONE) if limit > WORD_AT else Trial(saved, 1.2 * saved, 23, 23, Flaw.NONE)
+    return trial(saved) if limit > WORD_AT else trial(saved, 1.2 * saved, 23, 23)
 
 
 def test_the_known_best_limit_of_a_fleet_is_recovered() -> None:
@@ -149,14 +165,14 @@ def test_a_trap_that_saves_most_and_is_needed_every_time_is_avoided() -> None:
 
     assert chosen is not None
     assert limit_of(table, trap) < WORD_AT
-    assert (table.needed[trap] >= 20).all()
+    assert (table.refetches[trap] >= 20).all()
     assert table.saved[trap].sum() > table.saved[chosen].sum()
-    assert table.needed[chosen].sum() == 0
+    assert table.refetches[chosen].sum() == 0
 
 
 def test_uses_of_cut_words_are_counted_and_the_expected_refetches_are_priced() -> None:
     """Every result is a file read, cut on arrival to 600 of 30,000 characters: 98 % of it, of which 35.9 % return."""
-    table = searched(fleet(), "cap-at-insertion:limit=600").table()
+    table = searched(fleet(), "cap-at-insertion:limit=600", terms=ANY).table()
     plan = table.plans.index(Plan.from_specs(["cap-at-insertion:limit=600"]))
     session = fleet()[0]
     found = recoveries(session.baseline, replay(session.inputs, table.plans[plan]), session.uses)
@@ -188,13 +204,13 @@ def test_too_few_sessions_or_calls_are_refused() -> None:
 
 
 def test_constraints_are_kept() -> None:
-    loose = searched(fleet(), "truncate-after-use")
+    loose = searched(fleet(), "truncate-after-use", terms=ANY)
     none_needed = Constraints(max_needed=0)
-    strict = searched(fleet(), "truncate-after-use", constraints=none_needed)
+    strict = searched(fleet(), "truncate-after-use", constraints=none_needed, terms=ANY)
     plan = best_of(strict.table(), none_needed)
 
-    assert loose.table().needed.sum() > 0
-    assert plan is None or strict.table().needed[plan].sum() == 0
+    assert loose.table().refetches_known.sum() > 0
+    assert plan is None or strict.table().refetches_known[plan] == 0
     table = loose.table()
     for constraints in (Constraints(max_risk=10), Constraints(budget_calls=5)):
         allowed = table.allowed(constraints)
@@ -207,7 +223,7 @@ def test_constraints_are_kept() -> None:
 
 
 def test_tools_that_are_to_be_kept_are_touched_by_no_plan_that_is_allowed() -> None:
-    table = searched(fleet(), "truncate-after-use", terms=TrialTerms(frozenset({"Read"}))).table()
+    table = searched(fleet(), "truncate-after-use", terms=TrialTerms(frozenset({"Read"}), beyond=True)).table()
 
     touches = table.flaw == Flaw.TOUCHES_KEPT
     assert touches.any()
@@ -218,7 +234,7 @@ def test_tools_that_are_to_be_kept_are_touched_by_no_plan_that_is_allowed() -> N
 @pytest.mark.long
 def test_plans_that_leave_out_what_was_said_have_to_be_asked_for() -> None:
     held = searched(fleet(), "recent-events:max-events=5")
-    asked = searched(fleet(), "recent-events:max-events=5", terms=TrialTerms(may_forget=True))
+    asked = searched(fleet(), "recent-events:max-events=5", terms=TrialTerms(may_forget=True, beyond=True))
 
     assert choose(held.table(), Constraints()).plan is None
     assert (held.table().flaw == Flaw.DROPS_TEXT).any()
@@ -226,7 +242,7 @@ def test_plans_that_leave_out_what_was_said_have_to_be_asked_for() -> None:
 
 
 def test_limits_of_strategies_that_have_many_are_searched_from_several_starts() -> None:
-    search = searched(fleet(), "tiered-stale")
+    search = searched(fleet(), "tiered-stale", terms=ANY)
     table = search.table()
     (space,) = spaces_of([Plan.from_specs(["tiered-stale"])])
 
@@ -242,7 +258,7 @@ def test_limits_of_strategies_that_have_many_are_searched_from_several_starts() 
 
 
 def made_trial(saved: float) -> list[Trial]:
-    return [Trial(saved, 0.0, 0, 0, Flaw.NONE)]
+    return [trial(saved)]
 
 
 def test_limits_that_only_save_together_are_found_where_one_at_a_time_gets_stuck() -> None:
@@ -288,7 +304,7 @@ def test_every_two_of_few_limits_are_tried_together_and_of_many_none() -> None:
 
 
 def test_a_curve_goes_through_the_chosen_plan_and_rises_along_its_limit() -> None:
-    table = searched(fleet(), "cap-at-insertion").table()
+    table = searched(fleet(), "cap-at-insertion", terms=ANY).table()
     best = best_of(table, Constraints())
     assert best is not None
     (curve,) = curves_through(table, best)
@@ -361,15 +377,15 @@ def test_no_plan_of_the_front_is_beaten_and_every_other_one_is(saved: np.ndarray
 def tables(draw: st.DrawFn) -> TrialTable:
     plans = [Plan.from_specs([f"keep-recent:keep={1 + at}"]) for at in range(draw(st.integers(0, 5)))]
     sessions = draw(st.integers(1, 6))
-    trial = st.builds(
-        Trial,
+    one = st.builds(
+        trial,
         st.one_of(st.integers(-8, 8).map(float), st.just(float("nan"))),
         st.integers(0, 4).map(float),
         st.integers(0, 3),
         st.integers(0, 5),
-        st.sampled_from([Flaw.NONE, Flaw.NONE, Flaw.NONE, Flaw.REJECTED]),
+        st.sampled_from([Flaw.NONE, Flaw.NONE, Flaw.NONE, Flaw.REJECTED, Flaw.BEYOND]),
     )
-    row = st.lists(st.one_of(trial, trial, trial, st.none()), min_size=sessions, max_size=sessions)
+    row = st.lists(st.one_of(one, one, one, st.none()), min_size=sessions, max_size=sessions)
     calls = draw(st.lists(st.integers(1, 50), min_size=sessions, max_size=sessions))
     return TrialTable.of({plan: draw(row) for plan in plans}, [10.0] * sessions, calls)
 
@@ -379,13 +395,16 @@ CONSTRAINTS = st.builds(
     st.one_of(st.none(), st.integers(0, 20).map(float)),
     st.one_of(st.none(), st.sampled_from([0.0, 50.0, 200.0])),
     st.one_of(st.none(), st.integers(0, 20).map(float)),
+    st.booleans(),
+    st.one_of(st.none(), st.integers(1, 7)),
 )
 
 
 def without(table: TrialTable, session: int) -> TrialTable:
     others = np.arange(len(table.cost)) != session
-    columns = (getattr(table, name) for name in ("saved", "recovery", "needed", "requests", "flaw"))
-    return TrialTable(table.plans, table.cost[others], table.calls[others], *(each[:, others] for each in columns))
+    columns = {name: getattr(table, name)[:, others] for name in Trial._fields if name != "beyond"}
+    beyond = tuple(tuple(np.array(row, dtype=object)[others]) for row in table.beyond)
+    return TrialTable(table.plans, table.cost[others], table.calls[others], **columns, beyond=beyond)
 
 
 @given(tables(), CONSTRAINTS)
@@ -406,7 +425,7 @@ def test_the_chosen_plan_is_allowed_beats_all_others_and_is_regretted_no_less_th
     table: TrialTable, asked: Constraints
 ) -> None:
     choice = choose(table, asked)
-    allowed = table.allowed(asked)
+    allowed = table.allowed(asked.defensible())
 
     assert (choice.regret >= -1e-9).all()
     if choice.plan is None:
@@ -416,3 +435,94 @@ def test_the_chosen_plan_is_allowed_beats_all_others_and_is_regretted_no_less_th
     assert table.net[choice.plan].sum() == table.net[allowed].sum(axis=1).max()
     assert choice.net.low <= choice.net.middle <= choice.net.high
     assert 0 <= choice.chosen_again <= 1
+
+
+def chosen_of(trials: dict[str, list[Trial]], **asked: bool) -> tuple[PlanChoice, TrialTable]:
+    """Choose among made trials on ten sessions of $10 and 100 calls each."""
+    plans = {Plan.from_specs([spec]): row for spec, row in trials.items()}
+    table = TrialTable.of(plans, [10.0] * 10, [100] * 10)
+    return choose(table, Constraints(), **asked), table
+
+
+SAFE = trial(1.0)
+
+
+def test_a_plan_beyond_what_has_been_tried_is_listed_and_not_recommended_unless_requested() -> None:
+    """The bolder plan saves $4.00 per session, but goes beyond on three of ten; the safe one saves $1.00."""
+    bold = [trial(4.0, beyond="cuts file reads after 1 call", flaw=Flaw.BEYOND)] * 3 + [trial(4.0)] * 7
+    choice, table = chosen_of({"keep-recent:keep=1": bold, "keep-recent:keep=9": [SAFE] * 10})
+    allowed = [each._replace(flaw=Flaw.NONE) for each in bold]
+    asked, _ = chosen_of({"keep-recent:keep=1": allowed, "keep-recent:keep=9": [SAFE] * 10}, beyond=True)
+    alone, _ = chosen_of({"keep-recent:keep=1": bold})
+
+    assert (choice.verdict, choice.plan) == (Verdict.RECOMMENDED, 1)
+    assert best_untried(table, 5) == [0]
+    assert table.evidence_reason(0) == "in 3 of 10 sessions: cuts file reads after 1 call"
+    assert (asked.verdict, asked.plan) == (Verdict.RECOMMENDED, 0)
+    assert (alone.verdict, alone.plan) == (Verdict.BEYOND, None)
+
+
+@pytest.mark.parametrize(
+    ("row", "verdict"),
+    [
+        # 1,000 calls allow 50 calls for re-fetches: 69 re-fetched results, at 247 calls per 341 of them.
+        ([trial(2.0, 0.1, 6.9)] * 10, Verdict.RECOMMENDED),
+        ([trial(2.0, 0.1, 7.0)] * 10, Verdict.REFETCHES),
+        # $2.00 saved, at twice the expected $0.99 still $0.02; at twice $1.00 nothing.
+        ([trial(2.0, 0.99, 1.0)] * 10, Verdict.RECOMMENDED),
+        ([trial(2.0, 1.0, 1.0)] * 10, Verdict.THIN),
+        # One session of ten is less than one in seven, two are more.
+        ([trial(2.0)] * 9 + [trial(-1.0)], Verdict.RECOMMENDED),
+        ([trial(2.0)] * 8 + [trial(-1.0)] * 2, Verdict.MIXED),
+        # 1 % of $100.
+        ([trial(0.09)] * 10, Verdict.NOTHING_SAVES),
+    ],
+)
+def test_each_rule_of_a_recommendation_has_its_own_verdict(row: list[Trial], verdict: Verdict) -> None:
+    choice, _ = chosen_of({"keep-recent:keep=9": row})
+
+    assert choice.verdict is verdict
+    assert (choice.plan is None) == (verdict in (Verdict.REFETCHES, Verdict.THIN, Verdict.MIXED))
+
+
+def test_nothing_is_recommended_from_a_search_that_ended_early() -> None:
+    choice, _ = chosen_of({"keep-recent:keep=9": [SAFE] * 10}, is_complete=False)
+
+    assert (choice.verdict, choice.plan) == (Verdict.INCOMPLETE, 0)
+
+
+def test_net_is_a_range_whose_ends_are_added_over_sessions() -> None:
+    """$2.00 saved on each of ten; re-fetches cost $0.40 expected, $0.20 to $0.80: net $12.00 to $18.00."""
+    _, table = chosen_of({"keep-recent:keep=9": [trial(2.0, 0.4, 3.0)] * 10})
+
+    assert table.net_range(0) == pytest.approx((12.0, 18.0))
+    assert table.refetched(0) == pytest.approx((30.0, 15.0, 60.0))
+
+
+def test_a_plan_that_cuts_no_result_is_not_measured() -> None:
+    _, table = chosen_of({"keep-recent:keep=9": [trial(2.0, 0.0, float("nan"))] * 10})
+
+    assert table.refetched(0) is None
+    assert table.allowed(Constraints().defensible()).all()
+
+
+def test_results_that_no_prompt_has_are_beyond_in_a_trial_and_never_recommended() -> None:
+    """Every result is a file read of 30,000 characters; `keep=0` removes each before its first prompt."""
+    table = searched(fleet(), "maf-tool-calls:keep=0", terms=TrialTerms(may_forget=True)).table()
+    plan = table.plans.index(Plan.from_specs(["maf-tool-calls:keep=0"]))
+    choice = choose(table, Constraints())
+
+    assert (table.flaw[plan] == Flaw.BEYOND).all()
+    assert "never sent whole" in table.evidence_reason(plan)
+    assert choice.plan != plan
+    assert choice.plan is None or not table.evidence_reason(choice.plan)
+
+
+def test_a_strategy_whose_every_limit_is_beyond_is_not_searched_further() -> None:
+    """No ladder of a plan that cuts results of 30,000 characters to a few lines on arrival leaves them whole."""
+    spec = "cozempic-trim:max-lines=1,max-bytes=10"
+    table = searched(fleet(), spec).table()
+    (space,) = spaces_of([Plan.from_specs([spec])])
+
+    assert set(table.plans) == set(space.sketch())
+    assert (table.flaw == Flaw.BEYOND).all()

@@ -1,14 +1,16 @@
 """Choose a plan for a group of sessions, and validate the choice.
 
-A plan is ranked by its net savings: dollars saved minus the cost of recovering everything that later calls needed. For
-leave-one-out validation the choice is repeated without each session, and its savings on the omitted session predict the
-savings on the next one. The regret is the gap between the chosen plan and the best plan of each session in hindsight. A
-bootstrap over sessions shows how much the result depends on a few of them.
+A plan is ranked by its net savings: dollars saved minus the cost of the expected re-fetches. A recommended plan has
+been tried in public, has few expected re-fetches, saves at twice as many, costs more on at most one session in seven,
+and comes from a complete search. If no plan passes, the verdict names the rule. For leave-one-out validation the choice
+is repeated without each session, and its savings on the omitted session predict the savings on the next one. The regret
+is the gap between the chosen plan and the best plan of each session in hindsight. A bootstrap over sessions shows how
+much the result depends on a few of them.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING, Final
 
@@ -49,6 +51,16 @@ class Verdict(StrEnum):
     """Too few sessions or calls for a verdict."""
     UNTRIED = "untried"
     """The search ended before anything was tried."""
+    INCOMPLETE = "incomplete"
+    """A plan saves, but the search ended early."""
+    BEYOND = "beyond"
+    """Only plans beyond what has been tried in public save."""
+    REFETCHES = "re-fetches"
+    """Only plans with too many expected re-fetches save."""
+    THIN = "thin"
+    """No plan saves at twice the expected re-fetches."""
+    MIXED = "mixed"
+    """Every plan that saves costs more on too many sessions."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,16 +104,62 @@ def has_enough(calls: Sequence[int]) -> bool:
     return len(calls) >= LEAST_SESSIONS and sum(calls) >= LEAST_CALLS
 
 
-def choose(table: TrialTable, constraints: Constraints) -> PlanChoice:
-    """Choose a plan and validate the choice."""
-    plan = best_of(table, constraints)
-    left_out = leave_one_out(table, constraints)
-    best, hindsight = best_of_each(table, constraints)
+def choose(
+    table: TrialTable, constraints: Constraints, *, is_complete: bool = True, beyond: bool = False
+) -> PlanChoice:
+    """Choose a plan and validate the choice.
+
+    Args:
+        table: All trials.
+        constraints: The user's limits.
+        is_complete: False if the search ended early.
+        beyond: True if plans may go beyond what has been tried in public.
+    """
+    limits = constraints.defensible(beyond=beyond)
+    plan = best_of(table, limits)
+    left_out = leave_one_out(table, limits)
+    best, hindsight = best_of_each(table, limits)
     if plan is None:
-        return PlanChoice(_verdict(table, None, left_out), None, Band(0, 0, 0), left_out, best, hindsight, 0.0)
-    net, again = _drawn(table, plan, table.allowed(constraints))
+        verdict = _verdict(table, None, left_out)
+        if verdict is Verdict.NOTHING_SAVES:
+            verdict = _refusal(table, constraints, limits)
+        return PlanChoice(verdict, None, Band(0, 0, 0), left_out, best, hindsight, 0.0)
+    net, again = _drawn(table, plan, table.allowed(limits))
     regret = hindsight - table.net[plan]
-    return PlanChoice(_verdict(table, net, left_out), plan, net, left_out, best, regret, again)
+    verdict = _verdict(table, net, left_out)
+    if verdict is Verdict.RECOMMENDED and not is_complete:
+        verdict = Verdict.INCOMPLETE
+    return PlanChoice(verdict, plan, net, left_out, best, regret, again)
+
+
+def _refusal(table: TrialTable, constraints: Constraints, limits: Constraints) -> Verdict:
+    """Return the first rule without which a plan has relevant savings, the least serious rule first."""
+    worthwhile = WORTHWHILE * table.cost.sum()
+
+    def saves(relaxed: Constraints) -> bool:
+        plan = best_of(table, relaxed)
+        return plan is not None and float(table.net[plan].sum()) >= worthwhile
+
+    for verdict, relaxed in (
+        (Verdict.MIXED, replace(limits, worse_of=None)),
+        (Verdict.THIN, replace(limits, worse_of=None, is_sure_twice=False)),
+        (Verdict.REFETCHES, constraints),
+    ):
+        if saves(relaxed):
+            return verdict
+    untried = np.where(table.is_beyond, table.net.sum(axis=1), -np.inf)
+    return Verdict.BEYOND if (untried >= worthwhile).any() else Verdict.NOTHING_SAVES
+
+
+def best_untried(table: TrialTable, count: int) -> list[int]:
+    """Return the best plans beyond what has been tried in public, by net savings, one of each kind of strategy."""
+    net = np.where(table.is_beyond, table.net.sum(axis=1), -np.inf)
+    found: dict[tuple[str, ...], int] = {}
+    for plan in np.argsort(-net, kind="stable").tolist():
+        if len(found) == count or not net[plan] > NOTHING:
+            break
+        found.setdefault(tuple(strategy.name for strategy in table.plans[plan].strategies), plan)
+    return list(found.values())
 
 
 def best_of(table: TrialTable, constraints: Constraints) -> int | None:

@@ -133,7 +133,15 @@ class TunedGroup:
         return not self.left
 
     @classmethod
-    def of(cls, group: FleetGroup, search: GroupSearch, coarse: GroupSearch, sampled: GroupSearch) -> TunedGroup:
+    def of(
+        cls,
+        group: FleetGroup,
+        search: GroupSearch,
+        coarse: GroupSearch,
+        sampled: GroupSearch,
+        *,
+        beyond: bool = False,
+    ) -> TunedGroup:
         """Choose among the plans tried.
 
         Args:
@@ -141,11 +149,12 @@ class TunedGroup:
             search: Trials on all of them.
             coarse: The coarse search on a few of them.
             sampled: The search on a sample, if there was one; otherwise `search`.
+            beyond: True if plans may go beyond what has been tried in public.
         """
-        table = search.table()
-        choice = choose(table, search.constraints)
+        table, left = search.table(), _left(search, coarse, sampled)
+        choice = choose(table, search.constraints, is_complete=not left, beyond=beyond)
         most = max((sampled, coarse), key=lambda each: each.tried)
-        return cls(group, table, choice, _left(search, coarse, sampled), most.tried, most.sessions)
+        return cls(group, table, choice, left, most.tried, most.sessions)
 
 
 def _left(search: GroupSearch, coarse: GroupSearch, sampled: GroupSearch) -> tuple[str, ...]:

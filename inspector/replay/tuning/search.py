@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from inspector.replay.analysis.plan_outcome import NOTHING
+from inspector.replay.tuning.choice import best_untried
 from inspector.replay.tuning.search_space import Dimension, SearchSpace, between, spaces_of
 from inspector.replay.tuning.trial import Flaw
 from inspector.replay.tuning.trial_table import TrialTable, pareto_front
@@ -56,6 +57,9 @@ SHORTLISTED: Final = 60
 FIRST: Final = 5
 """Best plans of a coarse search that are tried on all sessions, for an early answer."""
 
+UNTRIED: Final = 5
+"""Best plans beyond what has been tried in public that are listed."""
+
 _FORBIDDEN: Final = -1e12
 
 
@@ -80,7 +84,10 @@ CHOICE: Final = (Stage.SHORTLIST, Stage.FINE)
 
 
 class GroupSearch:
-    """Proposes plans to try on one group of sessions, and stores the results."""
+    """Proposes plans to try on one group of sessions, and stores the results.
+
+    Plans are scored by the limits of a recommendation, so the search stays where a plan can be recommended.
+    """
 
     def __init__(
         self,
@@ -91,6 +98,8 @@ class GroupSearch:
         keep: Collection[str] = (),
         shortlist: Sequence[Plan] = (),
         stages: Sequence[Stage] = SEARCH,
+        *,
+        beyond: bool = False,
     ) -> None:
         """Prepare the search.
 
@@ -102,9 +111,11 @@ class GroupSearch:
             keep: Tools with results that must not change.
             shortlist: Plans to choose among, if they come from a search on a sample.
             stages: Stages to run, in order.
+            beyond: True if plans may go beyond what has been tried in public.
         """
         self._shortlist = tuple(shortlist)
         self.constraints = constraints
+        self._limits = constraints.defensible(beyond=beyond)
         self.left: tuple[Stage, ...] = tuple(stages)
         self._cost, self._calls = cost, calls
         self._spaces = spaces_of(bases, keep)
@@ -155,7 +166,7 @@ class GroupSearch:
             self.left = self.left[1:]
 
     def shortlist(self) -> tuple[Plan, ...]:
-        """Return the best plans tried, and the Pareto front of savings and needs.
+        """Return the best plans tried, the Pareto front of savings and re-fetches, and the best beyond the tried range.
 
         If no plan saves, return the closest one, because it may save on other sessions.
         """
@@ -165,9 +176,10 @@ class GroupSearch:
         self._judge()
         ranked = sorted(table.plans, key=self._score, reverse=True)
         best = [plan for plan in ranked if self._score(plan) > 0] or ranked[:1]
-        saved = np.where(table.allowed(self.constraints), table.saved.sum(axis=1), np.nan)
-        on_front = (table.plans[at] for at in pareto_front(saved, table.needed.sum(axis=1)))
-        return tuple(dict.fromkeys((*best[:SHORTLISTED], *on_front)))
+        saved = np.where(table.allowed(self._limits), table.saved.sum(axis=1), np.nan)
+        on_front = (table.plans[at] for at in pareto_front(saved, table.refetches_known))
+        untried = (table.plans[at] for at in best_untried(table, UNTRIED))
+        return tuple(dict.fromkeys((*best[:SHORTLISTED], *on_front, *untried)))
 
     @property
     def _grids(self) -> list[SearchSpace]:
@@ -177,7 +189,8 @@ class GroupSearch:
         possible = [space for space in self._spaces if not self._is_hopeless(space.plan)]
         screened = {at: list(space.sketch()) for at, space in enumerate(possible)}
         yield from self._untried(plan for plans in screened.values() for plan in plans)
-        self._kept = [possible[at] for at in self._most_promising(screened)]
+        tried = {at: plans for at, plans in screened.items() if not all(map(self._is_untested, plans))}
+        self._kept = [possible[at] for at in self._most_promising(tried)]
 
     def _most_promising(self, screened: dict[int, list[Plan]]) -> list[int]:
         self._judge()
@@ -187,6 +200,10 @@ class GroupSearch:
     def _is_hopeless(self, plan: Plan) -> bool:
         """Return True if a plan drops user or assistant text by design, at any limits."""
         return any(trial is not None and trial.flaw == Flaw.DROPS_TEXT for trial in self._trials[plan])
+
+    def _is_untested(self, plan: Plan) -> bool:
+        """Return True if a plan goes beyond what has been tried in public, on any session."""
+        return any(trial is not None and trial.flaw == Flaw.BEYOND for trial in self._trials[plan])
 
     def _coordinate_search(self, spaces: Sequence[SearchSpace]) -> Iterator[tuple[Plan, ...]]:
         spaces = [space.without(self._is_uninformative) for space in spaces]
@@ -236,7 +253,7 @@ class GroupSearch:
         """Score every plan: its net savings, or a penalty if it is not allowed."""
         table = self.table()
         net = np.where(table.counts, table.net, 0.0).sum(axis=1)
-        scores = np.where(table.allowed(self.constraints), net, _FORBIDDEN - table.needed.sum(axis=1))
+        scores = np.where(table.allowed(self._limits), net, _FORBIDDEN - table.refetches_known)
         self._scores = dict(zip(table.plans, scores.tolist(), strict=True))
 
     def _score(self, plan: Plan) -> float:

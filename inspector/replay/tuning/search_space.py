@@ -201,16 +201,26 @@ class SearchSpace:
                     yield from _put_all(moved, ((other, value) for value in range(len(other))))
 
     def sketch(self) -> Iterator[Plan]:
-        """Yield the plan and its most informative variants: each limit tight and wide, edits in batches."""
+        """Yield the plan and its most informative variants: each limit tight and wide, all widest, edits in batches."""
         yield self.plan
         for each in self.limits:
             yield from self._ends(each)
+        yield from self._all_at(1.0)
         for each in self.triggers:
             yield from _put_all(self.plan, ((each, TRIGGERS.index(trigger)) for trigger in _INFORMATIVE))
 
     def _ends(self, limit: Dimension) -> Iterator[Plan]:
         """Yield the plan with one limit tight, and wide."""
         yield from _put_all(self.plan, ((limit, round(at * (len(limit) - 1))) for at in (_TIGHT, _WIDE)))
+
+    def _all_at(self, position: float) -> Iterator[Plan]:
+        """Yield the plan with all limits at one position on their ladders, except values that are rejected."""
+        moved: Plan | None = self.plan
+        for dimension in self.limits:
+            put = dimension.put(moved, round(position * (len(dimension) - 1))) if moved is not None else None
+            moved = put if put is not None else moved
+        if moved is not None:
+            yield moved
 
     def without(self, tells_nothing: Callable[[Plan, Collection[Plan]], bool]) -> SearchSpace:
         """Return the space without limits that make no difference, tight or wide.
@@ -222,15 +232,8 @@ class SearchSpace:
         return replace(self, limits=tuple(limits))
 
     def starts(self) -> tuple[Plan, ...]:
-        """Return the starts of coordinate search: the plan, and all limits tight and wide, at each kind of trigger."""
-        found = [self.plan]
-        for at in (_TIGHT, _WIDE):
-            moved: Plan | None = self.plan
-            for dimension in self.limits:
-                put = dimension.put(moved, round(at * (len(dimension) - 1))) if moved is not None else None
-                moved = put if put is not None else moved
-            if moved is not None:
-                found.append(moved)
+        """Return the starts of coordinate search: the plan, and all limits tight, wide or widest, by trigger."""
+        found = [self.plan, *(plan for at in (_TIGHT, _WIDE, 1.0) for plan in self._all_at(at))]
         at_once = tuple(found)
         kinds = [(each, TRIGGERS.index(trigger)) for each in self.triggers for trigger in _KINDS]
         found += [triggered for start in at_once for triggered in _put_all(start, kinds)]

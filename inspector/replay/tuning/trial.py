@@ -1,10 +1,11 @@
-"""Trial of one plan on one session: savings, needs, and the cost of recovering them."""
+"""Trial of one plan on one session: savings, expected re-fetches with their cost, and the evidence for its settings."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import IntEnum
 from functools import cached_property
+from math import nan
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -12,6 +13,7 @@ import numpy as np
 from inspector.replay.analysis.comparison import plans_to_compare
 from inspector.replay.analysis.hazards import drops_text, orphaned_pairs
 from inspector.replay.analysis.recoveries import recoveries
+from inspector.replay.analysis.refetches import CALLS_PER_REFETCH, Rate
 from inspector.replay.analysis.reuse import ReuseScan
 from inspector.replay.engine.replay import replay
 from inspector.strategies.core.parameters import ParameterError
@@ -23,6 +25,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from inspector.replay.analysis.recoveries import Recoveries
     from inspector.replay.analysis.reuse import ReuseEvidence
     from inspector.replay.engine.inputs import ReplayInputs
     from inspector.replay.engine.replay import Replay
@@ -38,6 +41,8 @@ class Flaw(IntEnum):
     """It changes results of a protected tool."""
     REJECTED = 3
     """A provider would reject one of its prompts: a tool call without its result, or a result without its call."""
+    BEYOND = 4
+    """It goes beyond what has been tried in public (`envelope`), and has no other flaw."""
 
 
 class Trial(NamedTuple):
@@ -46,17 +51,29 @@ class Trial(NamedTuple):
     Attributes:
         saved: Dollars saved compared with the session with nothing cut, including cache misses and the plan's own
             requests; negative if the plan costs more.
-        recovery: Dollars of recovering everything needed.
-        needed: Number of calls that needed something already cut.
-        requests: Additional calls: the requests of the plan's strategies, and one per need.
+        recovery: Dollars of the expected re-fetches.
+        recovery_low: Lower end of their 95 % interval.
+        recovery_high: Upper end.
+        refetches: Expected re-fetched results; NaN if the plan cuts no tool result, so that nothing is measured.
+        refetches_low: Lower end of their 95 % interval.
+        refetches_high: Upper end.
+        needed: Number of calls that used text already cut: pointers to check, without a price.
+        requests: Additional calls: the requests of the plan's strategies, and the calls of the expected re-fetches.
         flaw: Reason to exclude it there; the worst of several.
+        beyond: Part of its settings that has not been tried in public, with the nearest tried one; empty if all have.
     """
 
     saved: float
     recovery: float
+    recovery_low: float
+    recovery_high: float
+    refetches: float
+    refetches_low: float
+    refetches_high: float
     needed: int
-    requests: int
+    requests: float
     flaw: Flaw
+    beyond: str = ""
 
 
 class TrialTerms(NamedTuple):
@@ -65,10 +82,12 @@ class TrialTerms(NamedTuple):
     Attributes:
         keep: Tools with results that must not change.
         may_forget: True if plans may drop user or assistant text.
+        beyond: True if plans may go beyond what has been tried in public.
     """
 
     keep: frozenset[str] = frozenset()
     may_forget: bool = False
+    beyond: bool = False
 
 
 @dataclass(frozen=True, eq=False)
@@ -122,13 +141,8 @@ class PreparedSession:
             except ParameterError:
                 yield None
                 continue
-            yield self._trial(planned, _flaw(planned, kept, terms))
-
-    def _trial(self, planned: Replay, flaw: Flaw) -> Trial:
-        found = recoveries(self.baseline, planned, self.uses)
-        own = sum(each.call < planned.history.call_count for each in planned.edits.model_calls)
-        saved, cost = (float("nan") if usd is None else usd for usd in (found.saved, found.cost))
-        return Trial(saved, cost, found.needed, found.needed + own, flaw)
+            found = recoveries(self.baseline, planned, self.uses)
+            yield _trial(planned, found, _flaw(planned, found, kept, terms))
 
     def _blocks_of(self, tools: Collection[str]) -> NDArray[np.bool_]:
         """Return True per block for results of the tools, bool."""
@@ -139,11 +153,27 @@ class PreparedSession:
         return kept
 
 
-def _flaw(planned: Replay, kept: NDArray[np.bool_], terms: TrialTerms) -> Flaw:
+def _trial(planned: Replay, found: Recoveries, flaw: Flaw) -> Trial:
+    own = sum(each.call < planned.history.call_count for each in planned.edits.model_calls)
+    unknown = Rate(nan, nan, nan)
+    cost, count = found.expected.cost or unknown, found.refetched or unknown
+    return Trial(
+        nan if found.saved is None else found.saved,
+        *cost,
+        *count,
+        found.needed,
+        own + CALLS_PER_REFETCH * found.expected.count.rate,
+        flaw,
+        found.envelope.reason,
+    )
+
+
+def _flaw(planned: Replay, found: Recoveries, kept: NDArray[np.bool_], terms: TrialTerms) -> Flaw:
     """Return the worst flaw of a plan.
 
     Args:
         planned: The plan on a session.
+        found: Its expected re-fetches and its evidence.
         kept: Per block, True if it must not change, bool.
         terms: Rules for plans.
     """
@@ -152,4 +182,6 @@ def _flaw(planned: Replay, kept: NDArray[np.bool_], terms: TrialTerms) -> Flaw:
         return Flaw.REJECTED
     if kept[edits.block[(edits.action != Action.WHOLE) & edits.by_plan]].any():
         return Flaw.TOUCHES_KEPT
-    return Flaw.DROPS_TEXT if not terms.may_forget and drops_text(planned) else Flaw.NONE
+    if not terms.may_forget and drops_text(planned):
+        return Flaw.DROPS_TEXT
+    return Flaw.NONE if terms.beyond or found.envelope.is_tried else Flaw.BEYOND

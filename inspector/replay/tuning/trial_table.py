@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from inspector.replay.analysis.envelope import MOST_PER_100_CALLS
+from inspector.replay.analysis.plan_outcome import NOTHING
+from inspector.replay.analysis.refetches import CALLS_PER_REFETCH, Rate
 from inspector.replay.tuning.trial import Flaw, Trial
 
 if TYPE_CHECKING:
@@ -18,9 +21,14 @@ if TYPE_CHECKING:
     from inspector.strategies.plan import Plan
 
 PER = 100
-"""Number of calls that needs and requests are counted by."""
+"""Number of calls that re-fetches and requests are counted by."""
 
-_MISSING = Trial(float("nan"), 0.0, 0, 0, Flaw.REJECTED)
+WORSE_OF = 7
+"""At most one session in this many may cost more under a recommended plan."""
+
+_NAN = float("nan")
+_MISSING = Trial(_NAN, 0.0, 0.0, 0.0, _NAN, _NAN, _NAN, 0, 0.0, Flaw.REJECTED)
+_NUMBERS = len(_MISSING) - 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,14 +36,28 @@ class Constraints:
     """Upper limits for a plan over all sessions of a group; None for no limit.
 
     Attributes:
-        max_needed: Needs per 100 calls.
-        max_risk: Cost of recoveries in percent of the plan's savings.
-        budget_calls: Additional calls per 100 calls: its own requests, and one per need.
+        max_needed: Expected re-fetches per 100 calls, in calls.
+        max_risk: Cost of expected re-fetches in percent of the plan's savings.
+        budget_calls: Additional calls per 100 calls: its own requests, and those of expected re-fetches.
+        is_sure_twice: True if a plan must save even at twice the expected re-fetches.
+        worse_of: At most one session in this many may cost more.
     """
 
     max_needed: float | None = None
     max_risk: float | None = None
     budget_calls: float | None = None
+    is_sure_twice: bool = False
+    worse_of: int | None = None
+
+    def defensible(self, *, beyond: bool = False) -> Constraints:
+        """Return the constraints with those of a plan that can be recommended.
+
+        Args:
+            beyond: True to allow more re-fetches than in public experiments.
+        """
+        limits = [self.max_needed, None if beyond else MOST_PER_100_CALLS]
+        most = min((each for each in limits if each is not None), default=None)
+        return replace(self, max_needed=most, is_sure_twice=True, worse_of=WORSE_OF)
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,10 +69,16 @@ class TrialTable:
         cost: Per session, dollars with nothing cut, float64.
         calls: Per session, recorded calls, int64.
         saved: Dollars saved, NaN if a plan could not be replayed, float64.
-        recovery: Dollars of recovering everything needed, float64.
-        needed: Number of needs, int64.
-        requests: Additional calls, int64.
+        recovery: Dollars of the expected re-fetches, float64.
+        recovery_low: Lower end of their 95 % interval, float64.
+        recovery_high: Upper end, float64.
+        refetches: Expected re-fetched results, NaN if not measured, float64.
+        refetches_low: Lower end of their 95 % interval, float64.
+        refetches_high: Upper end, float64.
+        needed: Number of calls that used cut text, int64.
+        requests: Additional calls, float64.
         flaw: Reason to exclude a plan on a session, `Flaw`, uint8.
+        beyond: Settings that have not been tried in public, by plan and session; empty for tried ones.
     """
 
     plans: tuple[Plan, ...]
@@ -58,9 +86,15 @@ class TrialTable:
     calls: NDArray[np.int64]
     saved: NDArray[np.float64]
     recovery: NDArray[np.float64]
+    recovery_low: NDArray[np.float64]
+    recovery_high: NDArray[np.float64]
+    refetches: NDArray[np.float64]
+    refetches_low: NDArray[np.float64]
+    refetches_high: NDArray[np.float64]
     needed: NDArray[np.int64]
-    requests: NDArray[np.int64]
+    requests: NDArray[np.float64]
     flaw: NDArray[np.uint8]
+    beyond: tuple[tuple[str, ...], ...]
 
     @classmethod
     def of(
@@ -73,23 +107,58 @@ class TrialTable:
             cost: Per session, dollars with nothing cut.
             calls: Per session, recorded calls.
         """
-        rows = np.array([[trial or _MISSING for trial in row] for row in trials.values()], dtype=np.float64)
-        saved, recovery, needed, requests, flaw = np.moveaxis(rows.reshape(len(trials), len(cost), len(_MISSING)), 2, 0)
+        rows = [[trial or _MISSING for trial in row] for row in trials.values()]
+        numbers = np.array([[trial[:_NUMBERS] for trial in row] for row in rows], dtype=np.float64)
+        layers = np.moveaxis(numbers.reshape(len(trials), len(cost), _NUMBERS), 2, 0)
+        columns = dict(zip(Trial._fields[:_NUMBERS], layers, strict=True))
+        needed, flaw = columns.pop("needed").astype(np.int64), columns.pop("flaw").astype(np.uint8)
         return cls(
             plans=tuple(trials),
             cost=np.array(cost, dtype=np.float64),
             calls=np.array(calls, dtype=np.int64),
-            saved=saved,
-            recovery=recovery,
-            needed=needed.astype(np.int64),
-            requests=requests.astype(np.int64),
-            flaw=flaw.astype(np.uint8),
+            needed=needed,
+            flaw=flaw,
+            beyond=tuple(tuple(trial.beyond for trial in row) for row in rows),
+            **columns,
         )
 
     @cached_property
     def net(self) -> NDArray[np.float64]:
-        """Net savings: dollars saved minus the cost of recovering everything needed, float64."""
+        """Net savings: dollars saved minus the cost of the expected re-fetches, float64."""
         return self.saved - self.recovery
+
+    def net_range(self, plan: int) -> tuple[float, float]:
+        """Return a plan's net savings over all sessions at the upper and the lower end of the expected re-fetches.
+
+        Ends are added: an error of a rate is the same in every session.
+        """
+        saved, low, high = (float(each[plan].sum()) for each in (self.saved, self.recovery_low, self.recovery_high))
+        return saved - high, saved - low
+
+    def refetched(self, plan: int) -> Rate | None:
+        """Return a plan's expected re-fetches over all sessions; None if nothing is measured on any of them."""
+        columns = (self.refetches[plan], self.refetches_low[plan], self.refetches_high[plan])
+        is_measured = np.isfinite(columns[0]).any()
+        return Rate(*(float(np.nansum(each)) for each in columns)) if is_measured else None
+
+    def evidence_reason(self, plan: int) -> str:
+        """Describe how far a plan goes beyond what has been tried in public; empty if it does not."""
+        reasons = [reason for reason in self.beyond[plan] if reason]
+        count = len(self.cost)
+        return f"in {len(reasons):,} of {count:,} session{'' if count == 1 else 's'}: {reasons[0]}" if reasons else ""
+
+    @cached_property
+    def refetches_known(self) -> NDArray[np.float64]:
+        """Expected re-fetches over all sessions per plan, 0 where not measured, float64."""
+        total: NDArray[np.float64] = np.nan_to_num(self.refetches).sum(axis=1)
+        return total
+
+    @cached_property
+    def is_beyond(self) -> NDArray[np.bool_]:
+        """True per plan without any other flaw that goes beyond what has been tried in public, bool."""
+        is_other = ~np.isin(self.flaw, (Flaw.NONE, Flaw.BEYOND)) | ~np.isfinite(self.saved)
+        beyond: NDArray[np.bool_] = ~is_other.any(axis=1) & (self.flaw == Flaw.BEYOND).any(axis=1)
+        return beyond
 
     @cached_property
     def counts(self) -> NDArray[np.bool_]:
@@ -99,12 +168,12 @@ class TrialTable:
 
     def allowed(self, constraints: Constraints) -> NDArray[np.bool_]:
         """Return True per plan if it counts on every session and satisfies the constraints over all of them, bool."""
-        return self._allowed(constraints, self._columns.sum(axis=2), self.calls.sum())
+        return self._allowed(constraints, self._columns.sum(axis=2), self.calls.sum(), len(self.calls))
 
     def allowed_without(self, constraints: Constraints) -> NDArray[np.bool_]:
         """Return `allowed` over all sessions but one: a row per plan, a column per omitted session, bool."""
         others = self._columns.sum(axis=2, keepdims=True) - self._columns
-        return self._allowed(constraints, others, self.calls.sum() - self.calls)
+        return self._allowed(constraints, others, self.calls.sum() - self.calls, len(self.calls) - 1)
 
     def net_without(self) -> NDArray[np.float64]:
         """Return the net savings over all sessions but one, 0 where a plan does not count, float64."""
@@ -116,32 +185,38 @@ class TrialTable:
     def _columns(self) -> NDArray[np.float64]:
         """Quantities of the constraints, one layer each, float64."""
         saved = np.where(self.counts, self.saved, 0.0)
-        return np.stack((~self.counts, saved, self.recovery, self.needed, self.requests)).astype(np.float64)
+        calls = CALLS_PER_REFETCH * np.nan_to_num(self.refetches)
+        worse = self.counts & (self.net < 0)
+        return np.stack((~self.counts, saved, self.recovery, calls, self.requests, worse)).astype(np.float64)
 
     @staticmethod
     def _allowed(
-        constraints: Constraints, sums: NDArray[np.float64], calls: np.int64 | NDArray[np.int64]
+        constraints: Constraints, sums: NDArray[np.float64], calls: np.int64 | NDArray[np.int64], sessions: int
     ) -> NDArray[np.bool_]:
-        flawed, saved, recovery, needed, requests = sums
+        flawed, saved, recovery, refetches, requests, worse = sums
         allowed: NDArray[np.bool_] = flawed == 0
         if constraints.max_needed is not None:
-            allowed &= needed * PER <= constraints.max_needed * calls
+            allowed &= refetches * PER <= constraints.max_needed * calls + NOTHING
         if constraints.budget_calls is not None:
-            allowed &= requests * PER <= constraints.budget_calls * calls
+            allowed &= requests * PER <= constraints.budget_calls * calls + NOTHING
         if constraints.max_risk is not None:
-            allowed &= recovery * 100 <= constraints.max_risk * np.maximum(saved, 0.0)
+            allowed &= recovery * 100 <= constraints.max_risk * np.maximum(saved, 0.0) + NOTHING
+        if constraints.is_sure_twice:
+            allowed &= (recovery <= NOTHING) | (2 * recovery + NOTHING < saved)
+        if constraints.worse_of is not None:
+            allowed &= worse * constraints.worse_of <= sessions
         return allowed
 
 
-def pareto_front(saved: NDArray[np.float64], needed: NDArray[np.int64]) -> list[int]:
-    """Return the Pareto front of plans with high savings and few needs.
+def pareto_front(saved: NDArray[np.float64], needed: NDArray[np.int64] | NDArray[np.float64]) -> list[int]:
+    """Return the Pareto front of plans with high savings and few expected re-fetches.
 
     Args:
         saved: Per plan, dollars over all sessions; NaN if it does not count, float64.
-        needed: Per plan, number of needs, int64.
+        needed: Per plan, number of expected re-fetches.
 
     Returns:
-        Indices by ascending needs, and therefore ascending savings, only of plans that save; the first of equal ones.
+        Indices by ascending re-fetches, and so ascending savings, only of plans that save; the first of equal ones.
     """
     order = np.lexsort((np.arange(len(saved)), -np.nan_to_num(saved, nan=-np.inf), needed))
     found: list[int] = []

@@ -1,4 +1,4 @@
-"""Vega-Lite charts of tuning: the front of saving against needed later, and the curve of each limit."""
+"""Vega-Lite charts of tuning: the front of saving against expected re-fetches, and the curve of each limit."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 WIDTH, HEIGHT = 720, 240
 
-BEFORE, AFTER = "before recoveries", "after recoveries"
+BEFORE, AFTER = "before re-fetches", "after re-fetches"
 
 WIDE = 50
 """Ratio of a limit's largest to its smallest value from which the axis is logarithmic."""
@@ -78,7 +78,7 @@ def _thresholds(group: CompactionGroup, palette: Palette) -> dict[str, Any]:
 def _front(group: TunedGroupFacts, palette: Palette) -> dict[str, Any]:
     rows = [
         {
-            "needed": point.needed,
+            "refetches": point.refetches or 0.0,
             "saved": point.saved_usd,
             "net": point.net_usd,
             "plan": plain(" + ".join(point.strategies)),
@@ -86,16 +86,16 @@ def _front(group: TunedGroupFacts, palette: Palette) -> dict[str, Any]:
         }
         for point in group.front
     ]
-    x = {"field": "needed", "type": "quantitative", "title": "recoveries (later calls that needed cut text)"}
+    x = {"field": "refetches", "type": "quantitative", "title": "expected re-fetches"}
     y = {
         "field": "saved",
         "type": "quantitative",
-        "title": "dollars saved before recoveries",
+        "title": "dollars saved before re-fetches",
         "axis": {"format": "$~f"},
     }
     tooltip = [
         {"field": "plan", "title": "plan", "type": "nominal"},
-        {"field": "needed", "title": "needed", "type": "quantitative", "format": ",d"},
+        {"field": "refetches", "title": "re-fetches", "type": "quantitative", "format": ",.1f"},
         {"field": "saved", "title": "saved", "type": "quantitative", "format": "$,.2f"},
         {"field": "net", "title": AFTER, "type": "quantitative", "format": "$,.2f"},
     ]
@@ -124,7 +124,7 @@ def _front(group: TunedGroupFacts, palette: Palette) -> dict[str, Any]:
 
 def _curve(curve: CurveFacts, palette: Palette) -> dict[str, Any]:
     rows = [
-        {"value": point.value, "usd": usd, "needed": point.needed, "what": what}
+        {"value": point.value, "usd": usd, "refetches": point.refetches or 0.0, "what": what}
         for point in curve.points
         for what, usd in ((BEFORE, point.saved_usd), (AFTER, point.net_usd))
     ]
@@ -146,7 +146,7 @@ def _curve(curve: CurveFacts, palette: Palette) -> dict[str, Any]:
     tooltip = [
         {"field": "value", "title": plain(curve.limit), "type": "quantitative", "format": ",~f"},
         {"field": "usd", "title": "saved", "type": "quantitative", "format": "$,.2f"},
-        {"field": "needed", "title": "needed", "type": "quantitative", "format": ",d"},
+        {"field": "refetches", "title": "re-fetches", "type": "quantitative", "format": ",.1f"},
     ]
     return {
         "data": {"values": rows},
