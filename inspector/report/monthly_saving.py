@@ -15,6 +15,10 @@ if TYPE_CHECKING:
     from inspector.report.catalogue import BandFacts, ProjectionFacts
     from inspector.report.numbers import NumberFormat
 
+HOURS_PER_DAY = 24
+CENTS_FROM = 0.1
+"""Dollars from which amounts are written in cents."""
+
 FINER_BELOW = 5
 """A spread with a lower leading digit gets one more digit: 4,900 rounds to hundreds, and so does 600."""
 
@@ -52,13 +56,55 @@ def rounded_to(
         numbers: Number format.
         towards: Rounding function for steps: the ends of a range are never rounded to the optimistic side.
     """
+    step = _step(band)
+    return numbers.short_dollars(value) if step is None else _written(value, step, numbers, towards)
+
+
+def adding_up(before: Band, saved: Band, numbers: NumberFormat) -> tuple[str, str, str]:
+    """Format a cost without a plan, the cost with it, and the saving, so that they add up as written.
+
+    Args:
+        before: Dollars without the plan.
+        saved: Dollars saved; negative if the plan costs more.
+        numbers: Number format.
+    """
+    step = min((each for each in (_step(before), _step(saved)) if each is not None), default=None)
+    if step is None:
+        after = before.middle - saved.middle
+        return numbers.dollars(before.middle), numbers.dollars(after), numbers.dollars(saved.middle)
+    if before.middle >= CENTS_FROM:
+        step = max(step, 0.01)
+    first, less = (round(round(each.middle / step, 6)) for each in (before, saved))
+    one, two, three = (_written(count * step, step, numbers, round) for count in (first, first - less, less))
+    return one, two, three
+
+
+def _step(band: Band | BandFacts) -> float | None:
+    """Return the unit to round a band to, according to its spread; None for a certain amount."""
     spread = band.high - band.low
     if not math.isfinite(spread) or spread <= 0:
-        return numbers.short_dollars(value)
+        return None
     step = 10.0 ** math.floor(math.log10(spread))
-    if spread < FINER_BELOW * step:
-        step /= 10
+    return step / 10 if spread < FINER_BELOW * step else step
+
+
+def _written(value: float, step: float, numbers: NumberFormat, towards: Callable[[float], float]) -> str:
     return (numbers.whole_dollars if step >= 1 else numbers.dollars)(towards(round(value / step, 6)) * step)
+
+
+def runs_that_do_not_fit(runs: RunsPerDay, hours: float) -> str:
+    """Question a number of runs per day that take longer than a day: `24 runs of 22 h a day: 22 at once?`.
+
+    Args:
+        runs: Runs per day.
+        hours: Duration of one run; 0.0 if unknown.
+
+    Returns:
+        Empty if they fit.
+    """
+    if runs.number * hours <= HOURS_PER_DAY or runs.number <= 1:
+        return ""
+    return f"{runs.number:,.6g} runs of {hours:,.0f} h a day: {math.ceil(runs.number * hours / HOURS_PER_DAY)} at once?"
 
 
 def daily_saving(day: Band, numbers: NumberFormat, *, is_most: bool = False) -> str:

@@ -30,6 +30,10 @@ NOT_MEASURED: Final = "re-fetches not measured"
 """Risk of a plan that cuts no tool result: no rate is known for other text."""
 
 
+NOTHING_WORTHWHILE: Final = "nothing worth changing here"
+"""Recommendation for a session without a plan that can be recommended."""
+
+
 def net_words(net: NetRange, numbers: NumberFormat) -> str:
     """Return the net saving after expected re-fetches, `net $8.36 to $9.10`; empty without a price."""
     low, high = net

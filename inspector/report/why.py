@@ -28,7 +28,7 @@ from inspector.report.compaction_words import compactions_in_short
 from inspector.report.export import NONE_THAT_SAVES_NET, answer_for
 from inspector.report.layout import HEADING, LABEL, LEFT, RIGHT, WIDTH, WRAPPED, Page, plain
 from inspector.report.numbers import IN_TEXT, UNKNOWN
-from inspector.report.recovery_words import amount_words, net_after_words, net_of, refetches_of
+from inspector.report.recovery_words import NOTHING_WORTHWHILE, amount_words, net_after_words, net_of, refetches_of
 from inspector.report.text import models_named, write_caveats
 from inspector.report.totals import marks_in
 from inspector.report.uncertainty import REPLAY_CAVEAT
@@ -210,17 +210,21 @@ def _best(found: BestPlanFacts) -> tuple[str, str]:
     if not found.is_complete:
         return ("best plan", "trying every plan would take too long here: use inspector compare")
     if found.most is None:
-        return ("best plan", "no plan saves anything here")
-    most = f"{_name(found.most)} {_saved(found.most)}, {_needed(found.most)}"
-    return ("best plan", f"none saves reliably: {most}")
+        return ("best plan", f"{NOTHING_WORTHWHILE}: no plan saves anything")
+    most, reason = f"{_name(found.most)} saves most, {_saved(found.most)}", found.most.needed_later.evidence_reason
+    return (
+        "best plan",
+        f"{NOTHING_WORTHWHILE}: {most}, but {f'is untested: {reason}' if reason else _needed(found.most)}",
+    )
 
 
 def _applicable(report: Report, found: BestPlanFacts) -> list[tuple[str, str]]:
     """Describe the best plan that the session's agent can apply natively, if it is not the overall best."""
-    if found.best is None:
+    shown = found.best or found.applicable
+    if shown is None or found.applicable == found.best:
         return []
-    answer = answer_for(report.session.format, Plan.from_specs(found.best.strategies))
-    if not answer.is_lacking:
+    answer = answer_for(report.session.format, Plan.from_specs(shown.strategies))
+    if found.applicable is None and not answer.is_lacking:
         return []
     if found.applicable is None:
         return [answer.in_a_row(f"{NONE_THAT_SAVES_NET}: inspector help apply")]

@@ -148,3 +148,16 @@ def test_longer_prompts_pay_the_rates_of_their_tier():
 
 def test_a_session_without_a_second_call_cannot_be_continued():
     assert project_next_calls(steady(1, 0), steady(1, 0), previous(1), FLAT, 10) is None
+
+
+def test_the_cost_with_the_plan_is_the_cost_without_it_minus_the_savings():
+    # Prompts without the plan grow in a burst, so medians of the parts and of their difference differ.
+    growth = np.where(np.arange(40) % 7 == 0, 4_000, 100)
+    prompt = 10_000 + np.cumsum(growth)
+    zeros = np.zeros(40, dtype=np.int64)
+    without = Figures(prompt, prompt - growth, growth, zeros, np.full(40, 100))
+    with_plan = Figures(prompt // 2, zeros, prompt // 2, zeros, np.full(40, 100))
+    cost = project_next_calls(without, with_plan, previous(40), FLAT, 50, recovery_cost={7: 0.5, 8: 0.1}).cost
+
+    assert cost.plan.middle == pytest.approx(cost.baseline.middle - cost.saving.middle)
+    assert cost.plan.low <= cost.plan.middle <= cost.plan.high

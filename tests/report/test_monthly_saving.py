@@ -8,7 +8,14 @@ from hypothesis import strategies as st
 
 from inspector.replay.figure import Band
 from inspector.replay.projection_terms import ASSUMED_RUNS, RunsPerDay
-from inspector.report.monthly_saving import daily_saving, monthly_range, monthly_saving, runs_a_day
+from inspector.report.monthly_saving import (
+    adding_up,
+    daily_saving,
+    monthly_range,
+    monthly_saving,
+    runs_a_day,
+    runs_that_do_not_fit,
+)
 from inspector.report.numbers import IN_TEXT, MINUS, ON_SCREEN
 
 
@@ -55,3 +62,44 @@ def test_a_saving_is_said_with_what_it_may_come_to() -> None:
     assert "up to" not in daily_saving(loss, ON_SCREEN, is_most=True) + monthly_saving(loss, ON_SCREEN, is_most=True)
     assert runs_a_day(RunsPerDay(1)) == "1 run a day, as set"
     assert runs_a_day(ASSUMED_RUNS) == "1 run a day, assumed"
+
+
+@pytest.mark.parametrize(
+    ("before", "saved", "written"),
+    [
+        # Rounded apart, $3.52 - $0.13 would be written $3.50, $3.40 and $0.13.
+        (Band(3.0, 3.52, 3.9), Band(0.1, 0.13, 0.17), ("$3.52", "$3.39", "$0.13")),
+        (Band(3.0, 3.5, 3.9), Band(-0.2, -0.1, 0.3), ("$3.50", "$3.60", "\N{MINUS SIGN}$0.10")),
+        (Band(1000, 1400, 1900), Band(200, 350, 700), ("$1,400", "$1,000", "$400")),
+        (Band(2, 2, 2), Band(0.5, 0.5, 0.5), ("$2.00", "$1.50", "$0.50")),
+    ],
+)
+def test_costs_and_savings_add_up_as_written(before: Band, saved: Band, written: tuple[str, str, str]) -> None:
+    assert adding_up(before, saved, ON_SCREEN) == written
+
+
+@given(st.floats(0.5, 5_000), st.floats(-0.9, 0.9), st.floats(0.001, 0.9), st.floats(0.001, 0.9))
+def test_a_saving_as_written_has_the_sign_of_the_difference_of_the_costs_as_written(
+    cost: float, share: float, wide: float, narrow: float
+) -> None:
+    saved = cost * share
+    before = Band(cost * (1 - wide), cost, cost * (1 + wide))
+    first, after, less = (
+        float(text.replace("$", "").replace(",", "").replace("\N{MINUS SIGN}", "-"))
+        for text in adding_up(before, Band(saved - cost * narrow, saved, saved + cost * narrow), IN_TEXT)
+    )
+    assert first - after == pytest.approx(less, abs=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("runs", "hours", "question"),
+    [
+        (RunsPerDay(24), 22.0, "24 runs of 22 h a day: 22 at once?"),
+        (RunsPerDay(3), 9.0, "3 runs of 9 h a day: 2 at once?"),
+        (RunsPerDay(24), 1.0, ""),
+        (ASSUMED_RUNS, 100.0, ""),
+        (RunsPerDay(1000), 0.0, ""),
+    ],
+)
+def test_runs_that_take_longer_than_a_day_are_questioned(runs: RunsPerDay, hours: float, question: str) -> None:
+    assert runs_that_do_not_fit(runs, hours) == question

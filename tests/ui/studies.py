@@ -173,6 +173,10 @@ class Compare(Study):
         """A plan that is compared."""
         return self._screen._contenders[name].plan
 
+    def is_beyond(self, name: object) -> bool:
+        """Its settings go beyond what has been tried in public."""
+        return bool(self._screen._contenders[str(name)].is_beyond)
+
     def answer(self, name: object) -> Any:
         return self._screen._contenders[str(name)].answer
 

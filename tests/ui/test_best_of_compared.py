@@ -5,26 +5,31 @@ from dataclasses import replace
 import pytest
 
 from inspector.replay.analysis.comparison import ComparedPlan
+from inspector.replay.analysis.envelope import Envelope, EvidenceLevel
 from inspector.replay.analysis.hazards import Hazard, HazardKind
 from inspector.replay.analysis.plan_outcome import Savings
 from inspector.replay.analysis.recoveries import Recoveries
 from inspector.replay.analysis.refetches import Rate, Refetches
 from inspector.replay.engine.ledger import Figures
 from inspector.replay.figure import Figure, HowKnown
+from inspector.report.export import AgentSupport
 from inspector.session.model import BlockKind
 from inspector.strategies.plan import Plan
 from inspector.ui.compare.best import (
     best_of,
     headline,
+    headlines,
     not_recommended_legend,
     not_recommended_reason,
     not_recommended_text,
+    recommended_of,
     safest_line,
     safest_of,
 )
 from inspector.ui.compare.front import excluded_from_front, front_of, front_table, why
 from inspector.ui.compare.rows import (
     BEST_MARK,
+    BEYOND,
     NEVER_APPLIED,
     NOT_RECOMMENDED_MARK,
     SAFEST_MARK,
@@ -112,7 +117,7 @@ def test_a_plan_that_leaves_out_what_was_said_is_not_the_best_and_the_line_says_
     assert best is not None
     assert best.key == "sound"
     assert headline([BASELINE, window], best_of([BASELINE, window]), 0).said == (
-        "no plan saves for sure: window saves most, $6.00 (60 %), but it leaves out user or assistant messages"
+        "nothing worth changing here: window saves most, $6.00 (60 %), but it leaves out user or assistant messages"
     )
 
 
@@ -207,10 +212,10 @@ def test_without_a_plan_to_recommend_the_line_says_what_the_most_saving_one_woul
     plans = [BASELINE, contender("bold", 5.0, 52), contender("other", 3.0, 31)]
     assert best_of(plans) is None
     assert headline(plans, None, 0).said == (
-        "no plan saves for sure: bold saves most, $5.00 (50 %), but net "
+        "nothing worth changing here: bold saves most, $5.00 (50 %), but net "
         "\N{MINUS SIGN}$0.20 to $2.40 after about 52 re-fetches (26 to 52)"
     )
-    assert headline([BASELINE], None, 0).said == "no plan saves anything in this session"
+    assert headline([BASELINE], None, 0).said == ("nothing worth changing here: no plan saves anything in this session")
     assert headline(plans, None, 2).said == "looking for the plan with the largest net saving …"
 
 
@@ -306,3 +311,76 @@ def test_why_a_plan_is_the_best_and_others_are_not_is_said_in_a_sentence() -> No
     risky = contender("risky", 5.0, 9)
     assert "9 fewer calls needed cut text than with ★ risky" in why(least, risky, (least, risky))
     assert why(least, None, (least,)) == ""
+
+
+def beyond(each: CompareRow, reason: str) -> CompareRow:
+    """Return the plan with untested settings."""
+    assert each.recoveries is not None
+    return replace(each, recoveries=replace(each.recoveries, envelope=Envelope(EvidenceLevel.BEYOND, reason)))
+
+
+def applied_by_agent(each: CompareRow, *, is_whole: bool) -> CompareRow:
+    agent = "Claude Code"
+    return replace(each, answer=AgentSupport("", "", ("claude-code",), agent, (), is_whole=is_whole))
+
+
+def dropping_text(each: CompareRow) -> CompareRow:
+    assert each.found is not None
+    return replace(each, found=replace(each.found, drops_text=True))
+
+
+def test_plans_beyond_what_was_tried_are_below_all_others_in_any_order_with_the_nearest_tried_setting() -> None:
+    bold = beyond(contender("bold", 8.0, 0), "cuts file reads after 2 calls; tried: 20 calls")
+    bolder = beyond(contender("bolder", 9.0, 0), "cuts file reads after 0 calls; tried: 20 calls")
+    plans = [BASELINE, bold, contender("sound", 4.0, 0), bolder, dropping_text(contender("window", 6.0, 0))]
+    best = best_of(plans)
+    assert best is not None
+    assert best.key == "sound"
+    assert not_recommended_text(bold, best) == (
+        "saves more net, but beyond what has been tried: cuts file reads after 2 calls; tried: 20 calls"
+    )
+    table = compare_table(plans, best.key, ["window"])
+    by_net = ["nothing cut", "sound", "window", BEYOND, "bolder", "bold"]
+    assert [row.key for row in table.sorted(Sorting("net")).rows] == by_net
+    by_saving = ["nothing cut", "sound", "window", BEYOND, "bold", "bolder"]
+    assert [row.key for row in table.sorted(Sorting("saved", falls=False)).rows] == by_saving
+    assert next(row for row in table.rows if row.key == BEYOND).words == BEYOND
+    assert all(row.key != BEYOND for row in compare_table([BASELINE, best]).rows)
+
+
+def test_a_plan_that_drops_text_is_not_measured_and_never_green_although_its_saving_is_large() -> None:
+    window, sound = dropping_text(contender("window", 6.0, 0)), contender("sound", 4.0, 0)
+    rows = {row.key: row.cells for row in compare_table([BASELINE, window, sound], "sound", ["window"]).rows}
+    assert rows["window"]["needed"].text == "not measured"
+    assert (rows["window"]["net"].style, rows["window"]["saved"].style) == ("", "")
+    assert rows["sound"]["needed"].text == "0"
+    assert (rows["sound"]["net"].style, rows["sound"]["saved"].style) == ("table--saved", "table--saved")
+    found = dropping_text(contender("window", 6.0, 3))
+    assert compare_table([BASELINE, found]).rows[1].cells["needed"].text == "≥ 3"
+    assert dict(about(found, None))["risks"] == "re-fetches not measured; 3 later calls needed cut text"
+
+
+def test_a_saving_is_green_only_if_its_whole_net_range_is_positive() -> None:
+    # $5.00 saved, 60 re-fetches at a dime: net -$1.00 at worst, $2.00 at best.
+    unsure = contender("unsure", 5.0, 60)
+    cells = compare_table([BASELINE, unsure]).rows[1].cells
+    assert (cells["net"].style, cells["saved"].style) == ("table--lost", "")
+
+
+def test_the_agents_own_plan_is_the_headline_and_the_best_for_other_code_comes_second() -> None:
+    best = applied_by_agent(contender("best", 5.0, 12), is_whole=False)
+    own = applied_by_agent(contender("own settings", 2.0, 1), is_whole=True)
+    plans = [BASELINE, best, own]
+    lines = headlines(plans, 0)
+    assert [each.key for each in recommended_of(plans)] == ["own settings", "best"]
+    assert lines[0].said == (
+        "✓ best plan Claude Code can apply: own settings saves $2.00 (20 %); net $1.90 to $1.95 after about 1 re-fetch "
+        "(0 to 1)"
+    )
+    assert lines[0].key.startswith("* goes to ◆ ★,")
+    assert lines[1].said.startswith("★ best plan: best saves $5.00 (50 %)")
+    # Without a plan of the agent's own the best one leads, and without any there is nothing to change.
+    assert headlines([BASELINE, best], 0)[0].said.startswith("★ best plan, also the safest: best saves")
+    assert headlines([BASELINE, best], 0)[-1].short == "✓ Claude Code can apply no plan that saves"
+    assert [each.short for each in headlines([BASELINE], 0)] == ["nothing worth changing here"]
+    assert recommended_of([BASELINE]) == ()

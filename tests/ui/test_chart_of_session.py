@@ -57,11 +57,11 @@ async def test_a_strategy_switched_off_draws_the_chart_and_the_rows_once(running
         monkeypatch.setattr(module, name, noted)
 
     async with running(session_file.path) as run:
-        await run.until_shown("best plan saves")
+        await run.until_shown("nothing worth changing here")
         await run.press("1")
         await run.until(lambda: run.explains_newest)
         noting(chart_view, "chart_of")
         noting(timeline_view, "view_of")
         await run.press("1")
-        await run.until_shown("best plan saves")
+        await run.until_shown("nothing worth changing here")
         assert sorted(drawn) == ["chart_of", "view_of"]

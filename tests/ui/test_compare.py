@@ -19,13 +19,14 @@ from inspector.session.model import Session
 from inspector.strategies.plan import Plan
 from inspector.strategies.registry import STRATEGIES
 from inspector.ui.compare import screen as compare_screen
-from inspector.ui.compare.rows import NEVER_APPLIED
+from inspector.ui.compare.rows import BEYOND, NEVER_APPLIED
 from tests.conftest import ROOT
 from tests.hostile import DISTURBING, hostile_copy
 from tests.ui.studies import BASELINE, CURRENT, Compare
 
 SAMPLE = ROOT / "sample_sessions" / "coding-agent.jsonl"
-ALWAYS = {"keep-recent", "tiered-stale"}
+ALWAYS = {"keep-recent", "tiered-stale", "hermes-proactive-prune"}
+"""The last is the best tried plan of the sample."""
 
 few_plans = pytest.mark.usefixtures("every_third_plan")
 
@@ -47,7 +48,7 @@ async def test_every_strategy_and_the_plan_have_a_row_with_the_figures_of_their_
         expected = {found.plan.name: found for found in comparison.compare(inputs, plans_to_compare(run.session))}
 
         rows = compare.table.row_of
-        assert set(rows) == {BASELINE, NEVER_APPLIED, *expected}
+        assert set(rows) == {BASELINE, NEVER_APPLIED, BEYOND, *expected}
         # The current plan has only one row, marked as current.
         assert [name for name in expected if rows[name].cells["kind"].order == "current"] == ["tiered-stale"]
         for name, found in expected.items():
@@ -69,15 +70,40 @@ async def test_the_screen_and_the_command_agree_to_the_token(running, session_fi
             assert found.figures.cache_breaks.value == printed[name]["figures"]["cache_breaks"]
 
 
-async def test_what_saves_most_net_comes_first_and_a_loss_shows_its_sign(running, session_file) -> None:
-    async with running(session_file.path, size=(160, 60)) as run:
+async def test_what_saves_most_net_comes_first_and_a_loss_shows_its_sign(running) -> None:
+    async with running(SAMPLE, size=(160, 60)) as run:
         compare = await Compare.opened(run)
         rows = [row for row in compare.table.rows[1:-1] if row.key != CURRENT]
-        net = [row.cells["net"].order for row in rows]
-        assert net[1:] == sorted(net[1:], reverse=True)
+        above = [row for row in rows if row.mark != "✗" and row.key != BEYOND and not compare.is_beyond(row.key)]
+        net = [row.cells["net"].order for row in above]
+        assert net == sorted(net, reverse=True)
         assert net[0] > 0 > net[-1]
-        losing = next(line for line in run.lines() if f"{compare.table.rows[-2].key} " in line)
+        assert above == rows[: len(above)]
+        compare.table.go_to(above[-1].key)
+        losing = next(line for line in run.lines() if f"{above[-1].key} " in line)
         assert f"{MINUS}$" in losing
+
+
+async def test_plans_beyond_what_was_tried_are_below_their_heading_with_the_nearest_tried_setting(running) -> None:
+    async with running(SAMPLE, size=(160, 60)) as run:
+        compare = await Compare.opened(run)
+        keys = [row.key for row in compare.table.rows]
+        place = keys.index(BEYOND)
+        assert keys[-1] == NEVER_APPLIED
+        assert all(compare.is_beyond(key) for key in keys[place + 1 : -1])
+        assert not any(compare.is_beyond(key) for key in keys[1:place])
+        net = [row.cells["net"].order for row in compare.table.rows[place + 1 : -1]]
+        assert net == sorted(net, reverse=True)
+        # It saves more than the best, and is below it, because no agent cuts tool calls that young.
+        assert keys.index("vercel-prune") > place > keys.index("hermes-proactive-prune")
+        compare.table.go_to("vercel-prune")
+        await run.until(lambda: compare.facts[0][0] == "excluded")
+        assert compare.facts[0][1] == (
+            "saves more net, but beyond what has been tried: cuts tool calls and reasoning after 0 calls; tried: "
+            "5 calls, 10 turns, or the newest 40,000 tokens"
+        )
+        compare.table.go_to(BEYOND)
+        await run.until_shown("so none of them is recommended")
 
 
 @few_plans
@@ -152,10 +178,8 @@ async def test_a_strategy_is_added_to_the_plan_which_is_replayed_in_its_row(runn
 
 
 @few_plans
-async def test_a_small_screen_shows_kinds_and_risk_the_best_plan_and_what_never_applied_in_one_row(
-    running, session_file
-) -> None:
-    async with running(session_file.path, size=(80, 24)) as run:
+async def test_a_small_screen_shows_kinds_and_risk_the_best_plan_and_what_never_applied_in_one_row(running) -> None:
+    async with running(SAMPLE, size=(80, 24)) as run:
         compare = await Compare.opened(run)
         titles = next(line for line in run.lines() if " plan " in line and "saved" in line)
         assert "kind" in titles
@@ -165,14 +189,15 @@ async def test_a_small_screen_shows_kinds_and_risk_the_best_plan_and_what_never_
         best = str(compare.table.row_here)
         found = compare.found(best)
         assert "★ best" in run.text()
-        assert f"▶★{best} " in run.text()
+        assert "▶★hermes" in run.text()
         assert compare.facts[0][0] == "best"
         least = {row.key: row.cells["net"].order for row in compare.table.rows if "net" in row.cells}
         assert least[best] <= found.savings.usd.value
         rejected = {
             key
             for key in least
-            if compare.found(key).drops_text
+            if compare.is_beyond(key)
+            or compare.found(key).drops_text
             or any(hazard.kind is HazardKind.ORPHANED_PAIR for hazard in compare.found(key).hazards)
         }
         assert least[best] == max(usd for key, usd in least.items() if key not in rejected)
@@ -182,17 +207,18 @@ async def test_a_small_screen_shows_kinds_and_risk_the_best_plan_and_what_never_
         assert compare.table.row_here == best
 
         shown = set(compare.table.row_of)
-        idle = {"keep-recent"} | compare.idle_keys()
-        assert shown.isdisjoint(idle - {BASELINE, CURRENT})
+        idle = compare.idle_keys() - {BASELINE}
+        assert idle
+        assert shown.isdisjoint(idle)
         await run.tap("end", "enter")
         assert idle <= set(compare.table.row_of)
         assert compare.table.row_here == NEVER_APPLIED
-        assert "keep-recent" in dict(compare.facts)["plans"]
+        assert all(name in dict(compare.facts)["plans"] for name in idle)
 
 
 @few_plans
-async def test_the_front_is_shown_by_a_key_says_why_and_enter_takes_any_plan_of_it(running, session_file) -> None:
-    async with running(session_file.path, size=(120, 36)) as run:
+async def test_the_front_is_shown_by_a_key_says_why_and_enter_takes_any_plan_of_it(running) -> None:
+    async with running(SAMPLE, size=(120, 36)) as run:
         compare = await Compare.opened(run, "asterisk", "F")
         await run.until_shown("Pareto front, saving vs. needed later")
         rows = compare.table.rows
@@ -217,23 +243,26 @@ async def test_what_the_agent_of_the_session_can_apply_is_marked_and_the_best_of
     async with running(SAMPLE, size=(80, 24)) as run:
         compare = await Compare.opened(run)
         rows = compare.table.row_of
-        can = {key for key in rows if key not in (BASELINE, NEVER_APPLIED) and compare.answer(key).is_whole}
+        can = {key for key in rows if key not in (BASELINE, NEVER_APPLIED, BEYOND) and compare.answer(key).is_whole}
         assert "trim-at-insertion" in can
         assert {key for key, row in rows.items() if row.mark == "✓"} == can
         assert all(compare.answer(key).is_whole for key, row in rows.items() if row.mark == "✓")
-        line = next(each for each in run.lines() if "✓ Claude Code can apply" in each and "$" in each)
-        best = max(can, key=lambda key: rows[key].cells["net"].order)
-        assert compare.title(best)[:10] in line
+        # Every plan that the agent can apply loses here, or goes beyond what has been tried.
+        net = {key: rows[key].cells["net"].order for key in can if "net" in rows[key].cells}
+        assert net
+        assert all(usd < 0.01 * 1.75 or compare.is_beyond(key) for key, usd in net.items())
+        await run.until_shown("✓ Claude Code can apply no plan that saves")
 
-        # The key of the best plan goes on to the safer one, and to this one, but first of all to the best.
+        # The key of the best plan goes on to the safer one and around.
         begun = compare.table.row_here
+        assert rows[begun].mark == "★"
         await run.tap("asterisk")
         seen = [compare.table.row_here]
         assert seen == [begun]
         while seen.count(seen[0]) == 1:
             await run.tap("asterisk")
             seen.append(compare.table.row_here)
-        assert best in seen
+        assert can.isdisjoint(seen)
 
 
 async def test_what_the_agent_can_apply_of_a_plan_is_said_with_what_that_part_saves(running) -> None:
@@ -242,12 +271,12 @@ async def test_what_the_agent_can_apply_of_a_plan_is_said_with_what_that_part_sa
         compare.table.go_to("aggressive")
         await run.pause()
         said = dict(compare.facts)["use it"]
-        assert said.startswith("Claude Code can apply part of it: trim-at-insertion, which saves $")
+        assert said.startswith("Claude Code can apply part of it: trim-at-insertion; net about $")
         part = compare.plan("part of aggressive")
         assert [strategy.name for strategy in part.strategies] == ["trim-at-insertion"]
         alone = replay(run.inputs, part)
         saved = run.baseline.figures.cost_usd.value - alone.figures.cost_usd.value
-        assert f"which saves ${saved:,.2f}" in said
+        assert f"(saves ${saved:,.2f})" in said
         compare.table.go_to("tiered-stale")
         await run.pause()
         assert dict(compare.facts)["use it"] == "Claude Code cannot apply it; your own code can (w e)"
@@ -364,10 +393,8 @@ def held(monkeypatch: pytest.MonkeyPatch) -> Iterator[Event]:
 
 
 @few_plans
-async def test_enter_before_the_plans_are_replayed_says_so_and_the_cursor_goes_to_the_best_then(
-    running, session_file, held
-) -> None:
-    async with running(session_file.path) as run:
+async def test_enter_before_the_plans_are_replayed_says_so_and_the_cursor_goes_to_the_best_then(running, held) -> None:
+    async with running(SAMPLE) as run:
         await run.tap("c", "enter")
         await run.until_open("compare")
         compare = Compare(run)
@@ -376,7 +403,7 @@ async def test_enter_before_the_plans_are_replayed_says_so_and_the_cursor_goes_t
         held.set()
         await compare.shown()
         assert compare.notice == ""
-        assert compare.table.row_here not in (BASELINE, CURRENT)
+        assert compare.table.row_here == "hermes-proactive-prune"
 
 
 @few_plans
@@ -393,10 +420,8 @@ async def test_the_cursor_goes_to_the_best_plan_by_itself_only_before_any_key(ru
         assert compare.table.row_here == here
 
 
-async def test_at_the_smallest_usual_size_the_best_plan_stands_above_the_others_from_the_first_row_on(
-    running, session_file
-) -> None:
-    async with running(session_file.path, size=(80, 24)) as run:
+async def test_at_the_smallest_usual_size_the_best_plan_stands_above_the_others_from_the_first_row_on(running) -> None:
+    async with running(SAMPLE, size=(80, 24)) as run:
         compare = await Compare.opened(run)
         lines = run.lines()
         place = next(at for at, line in enumerate(lines) if " plan " in line and "saved" in line)
@@ -424,8 +449,8 @@ def test_names_that_begin_alike_are_told_apart_where_there_is_little_room() -> N
 
 
 @few_plans
-async def test_all_that_is_said_of_a_plan_can_be_read_at_the_smallest_usual_size(running, session_file) -> None:
-    async with running(session_file.path, size=(80, 24)) as run:
+async def test_all_that_is_said_of_a_plan_can_be_read_at_the_smallest_usual_size(running) -> None:
+    async with running(SAMPLE, size=(80, 24)) as run:
         compare = await Compare.opened(run)
         first = dict(compare.facts)["result"]
         await run.until_shown(first)

@@ -81,7 +81,21 @@ def test_the_best_plan_is_looked_for_then_told_with_what_it_saves() -> None:
     assert said(None, is_searching=True)[1] == SEARCHING
     told = "best plan saves $0.055 (3.1 %), net $0.041 to $0.052: hermes-proactive-prune · * uses it, c explains   "
     assert said(best())[1] == f"{told}Claude Code can apply no plan that saves"
-    assert said(applicable())[1] == f"{told}Claude Code can apply trim-at-insertion: net $0.041 to $0.052"
+
+
+def test_what_the_agent_can_apply_is_the_headline_and_the_best_plan_for_other_code_comes_second() -> None:
+    assert said(applicable())[1] == (
+        "Claude Code can apply trim-at-insertion: net $0.041 to $0.052 · * uses it, c explains   "
+        "best plan for your own code hermes-proactive-prune: net $0.041 to $0.052"
+    )
+    own = applicable().applicable
+    assert own is not None
+    assert applicable().recommended == own
+    alone = BestPlan(None, own, 69, is_complete=True, applicable=own)
+    assert said(alone)[1] == "Claude Code can apply trim-at-insertion: net $0.041 to $0.052 · * uses it, c explains"
+    assert alone.recommended is own
+    whole = BestPlan(own, own, 69, is_complete=True, applicable=own)
+    assert said(whole)[1].startswith("best plan saves $0.055 (3.1 %), net $0.041 to $0.052: trim-at-insertion · * uses")
 
 
 def test_that_the_agent_can_apply_nothing_that_saves_is_told_once_all_was_tried() -> None:
@@ -94,7 +108,8 @@ def test_that_the_agent_can_apply_nothing_that_saves_is_told_once_all_was_tried(
 
 
 def test_where_nothing_is_saved_that_is_said() -> None:
-    assert said(BestPlan(None, None, 69, is_complete=True))[1].startswith("no plan saves anything here")
+    nothing = said(BestPlan(None, None, 69, is_complete=True))[1]
+    assert nothing.startswith("nothing worth changing here: no plan saves anything ")
     assert said(BestPlan(None, None, 12, is_complete=False))[1].startswith("session too long to try every plan")
 
 
@@ -103,7 +118,7 @@ def test_where_no_tried_plan_saves_the_most_there_is_to_save_is_said_to_be_untes
     assert known is not None
     line = said(BestPlan(None, known.most, 69, is_complete=True))[1]
 
-    assert line.startswith("no plan saves for sure   ")
+    assert line.startswith("nothing worth changing here   ")
     assert "vercel-prune $0.49 (28 %), untested: cuts tool calls and reasoning after 0 calls; tried: 5 calls" in line
 
 
@@ -170,13 +185,13 @@ def test_without_a_price_shares_of_tokens_are_told_and_what_to_do() -> None:
 async def test_the_pane_answers_with_no_strategy_on_and_tells_of_the_plan_with_one(running, session_file) -> None:
     async with running(session_file.path, size=(120, 42)) as run:
         await run.until_shown("cache reads")
-        await run.until_shown("no plan saves for sure")
+        await run.until_shown("nothing worth changing here")
         await run.press("1")
         await run.until_shown("with plan A")
         assert "cache reads" not in run.text()
         await run.press("1")
         await run.until_shown("cache reads")
-        await run.until_shown("no plan saves for sure")
+        await run.until_shown("nothing worth changing here")
 
 
 async def test_the_key_goes_to_the_costliest_result_and_on_around_the_end(running, session_file) -> None:
@@ -197,7 +212,7 @@ async def test_the_first_screen_says_what_cost_most_to_resend_and_the_plan_what_
     running, session_file, size
 ) -> None:
     async with running(session_file.path, size=size) as run:
-        for said in ("cache reads", "no plan saves for sure", "largest resends (v e): ", "cache miss"):
+        for said in ("cache reads", "nothing worth changing here", "largest resends (v e): ", "cache miss"):
             await run.until_shown(said)
         await run.press("1")
         await run.until_shown("with plan A")

@@ -268,7 +268,8 @@ async def test_what_the_agent_can_apply_and_what_that_saves(running) -> None:
         await run.until_open("compare")
         only = Plan.of(strategy_for("trim-at-insertion", open_session(SAMPLE)))
         saved = replayed(Plan()).figures.cost_usd.value - replayed(only).figures.cost_usd.value
-        await shows(run, f"✓ Claude Code can apply: trim-at-insertion ${saved:.2f}")
+        # It leaves 8,000 characters of every result, and the smallest limit of an agent is 30,000.
+        await shows(run, "✓ Claude Code can apply no plan that saves")
         await shows(run, "✓trim-at-insertion", f"${saved:.2f}")
         await run.tap("escape", "1", "w", "e")
         await shows(run, "Claude Code cannot apply it")

@@ -417,8 +417,8 @@ async def test_a_click_on_the_bill_goes_to_the_call(running, paused: Path) -> No
         assert miss.call == 17
 
 
-async def test_the_screen_says_what_was_avoidable_with_nothing_cut_and_with_a_plan(running, paused: Path) -> None:
-    async with running(paused, plan=CLEARED, size=(80, 24)) as run:
+async def test_the_screen_says_what_was_avoidable_with_nothing_cut_and_with_a_plan(running) -> None:
+    async with running(ROOT / "sample_sessions" / "coding-agent.jsonl", plan=CLEARED, size=(80, 24)) as run:
         await run.press("1")
         await explained(run)
         await run.until(lambda: run.best is not None)

@@ -100,6 +100,11 @@ class BestPlan:
     is_complete: bool
     applicable: SavingPlan | None = None
 
+    @property
+    def recommended(self) -> SavingPlan | None:
+        """The plan to apply first: the one that the session's agent applies natively, otherwise the best."""
+        return self.best if self.applicable is None else self.applicable
+
 
 class BestPlanSearch:
     """Resumable search over all plans; threads that share it take turns."""

@@ -10,6 +10,7 @@ import numpy as np
 from inspector.replay.analysis.bootstrap import CostComparison, band, resampled_calls, resampled_totals
 from inspector.replay.analysis.cache_spread import CacheSpread
 from inspector.replay.cache.prompt_usage import PromptUsage
+from inspector.replay.figure import Band
 from inspector.replay.pricing.rates import CallRates
 from inspector.replay.projection_terms import DAYS_PER_MONTH, RunsPerDay
 
@@ -20,7 +21,6 @@ if TYPE_CHECKING:
 
     from inspector.replay.engine.ledger import Ledger
     from inspector.replay.engine.replay import Replay
-    from inspector.replay.figure import Band
     from inspector.replay.pricing.rates import Rates
 
 _RUN_DRAWS = 1000
@@ -116,8 +116,8 @@ class NextCallsProjection:
     Each future call takes three values from a resampled call of this session: the growth of its prompt, the shares
     read, written and uncached, and the response length. The same calls are drawn with and without the plan, so the
     savings are a paired comparison. The band covers the 5th to the 95th percentile of two hundred continuations, and
-    the projection is their median. As in `RunProjection`, the middle and the lower bound of the savings include all
-    recoveries that the drawn calls needed.
+    the projection is their median; the cost with the plan is the cost without it minus the savings. As in
+    `RunProjection`, the middle and the lower bound of the savings include all recoveries that the drawn calls needed.
 
     Attributes:
         calls: Number of future calls.
@@ -198,11 +198,12 @@ def project_next_calls(
     without, without_prompt = _continued(baseline, previous_call, draws, rates, factor, window)
     with_plan, plan_prompt = _continued(plan, previous_call, draws, rates, factor, window)
     recovered = with_plan + _at_calls(recovery_cost, len(plan.prompt_tokens))[draws].sum(axis=1)
-    cost = CostComparison(
-        _around_median(without),
-        replace(_around_median(recovered), low=_around_median(with_plan).low),
-        replace(_around_median(without - recovered), high=_around_median(without - with_plan).high),
-    )
+    before = _around_median(without)
+    saving = replace(_around_median(without - recovered), high=_around_median(without - with_plan).high)
+    # Medians of a difference and of its parts do not add up, so the cost with the plan follows from the others.
+    after, middle = _around_median(recovered), before.middle - saving.middle
+    planned = Band(min(_around_median(with_plan).low, middle), middle, max(after.high, middle))
+    cost = CostComparison(before, planned, saving)
     return NextCallsProjection(
         calls=calls,
         cost=cost if spread is None else spread.widen(cost, calls),

@@ -36,9 +36,9 @@ def has_none_on(main: InspectScreen) -> bool:
 
 
 def has_best_with_none_on(main: InspectScreen) -> bool:
-    """Return True if no strategy is on and the best plan has been found."""
+    """Return True if no strategy is on and a plan is recommended."""
     found = main.controller.answers.best
-    return has_none_on(main) and found is not None and found.best is not None
+    return has_none_on(main) and found is not None and found.recommended is not None
 
 
 def shows_compare_hint(main: InspectScreen) -> bool:

@@ -103,7 +103,9 @@ MAIN: Final[tuple[UserAction[InspectScreen], ...]] = (
         "Use the plan with the largest net saving",
         is_shown=True,
         rank=90,
-        named=PaletteName("Use the best plan", "The plan with the largest net saving in this session", has_plan),
+        named=PaletteName(
+            "Use the best plan", "The plan to apply first: the best that the agent supports, or of all", has_plan
+        ),
         also="take recommend optimal cheapest save saving",
         when=has_best_with_none_on,
     ),

@@ -115,7 +115,7 @@ COMPARE: Table = (
         "asterisk",
         "screen.best",
         "best",
-        "Go to the best plan, then to the safer one and the best one the agent can apply",
+        "Go to the best plan the agent can apply, then to the best of all and the safer one",
         is_shown=True,
         rank=1,
     ),

@@ -7,15 +7,17 @@ from operator import attrgetter
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from inspector.replay.analysis.best_plan import WORTHWHILE
+from inspector.replay.analysis.envelope import MOST_PER_100_CALLS
 from inspector.replay.analysis.hazards import HazardKind
 from inspector.replay.figure import HowKnown
 from inspector.report.export import NONE_THAT_SAVES, answer_for, part_of
 from inspector.report.numbers import ON_SCREEN
-from inspector.report.recovery_words import net_after_words, net_words, refetch_words
+from inspector.report.recovery_words import NOTHING_WORTHWHILE, net_after_words, net_words, refetch_words
 from inspector.safe_text import one_line
 from inspector.ui.compare.rows import (
     APPLIES_MARK,
     BEST_MARK,
+    BEYOND,
     NOT_RECOMMENDED_MARK,
     SAFEST_MARK,
     CompareRow,
@@ -33,6 +35,7 @@ KEY_OF_FRONT: Final = "F"
 KEEP_WORDS: Final = "keep all user and assistant text"
 LEAVES_OUT_WORDS: Final = "it leaves out user or assistant messages"
 IS_REJECTED: Final = "a provider would reject it"
+TOO_MANY_REFETCHES: Final = f"more than {MOST_PER_100_CALLS:g} expected re-fetches per 100 calls"
 
 _SHARE_OF_THE_BEST: Final = 0.5
 
@@ -151,7 +154,12 @@ def not_recommended_reason(each: CompareRow) -> str:
         return ""
     if _leaves_out_words(each):
         return LEAVES_OUT_WORDS
-    return IS_REJECTED if _is_rejected(each) else ""
+    if _is_rejected(each):
+        return IS_REJECTED
+    if each.is_beyond and each.recoveries is not None:
+        return f"{BEYOND}: {each.recoveries.envelope.reason}"
+    too_many = each.recoveries is not None and each.recoveries.expected.per_100_calls.rate > MOST_PER_100_CALLS
+    return TOO_MANY_REFETCHES if too_many else ""
 
 
 def not_recommended_text(each: CompareRow, best: CompareRow | None) -> str:
@@ -166,9 +174,15 @@ def not_recommended_text(each: CompareRow, best: CompareRow | None) -> str:
 
 def not_recommended_legend(contenders: Iterable[CompareRow]) -> str:
     """Return the legend of the mark for plans that are not recommended; empty if there are none."""
-    reasons = dict.fromkeys(filter(None, map(not_recommended_reason, contenders)))
-    said = {LEAVES_OUT_WORDS: "leaves out messages", IS_REJECTED: "would be rejected"}
-    return f"{NOT_RECOMMENDED_MARK} {' or '.join(said[each] for each in said if each in reasons)}" if reasons else ""
+    reasons = {not_recommended_reason(each).partition(":")[0] for each in contenders}
+    said = {
+        LEAVES_OUT_WORDS: "leaves out messages",
+        IS_REJECTED: "would be rejected",
+        TOO_MANY_REFETCHES: "too many re-fetches",
+        BEYOND: "is untested",
+    }
+    found = " or ".join(words for reason, words in said.items() if reason in reasons)
+    return f"{NOT_RECOMMENDED_MARK} {found}" if found else ""
 
 
 def safest_line(best: CompareRow | None, safest: CompareRow | None, waiting: int) -> Headline | None:
@@ -195,10 +209,12 @@ def applicable_line(contenders: Iterable[CompareRow], best: CompareRow | None, w
     abilities are unknown.
     """
     known = [each for each in contenders if each.answer is not None and each.answer.applied is not None]
-    if best is None or best.can_be_applied or not known or known[0].answer is None:
+    if (best is not None and best.can_be_applied) or not known or known[0].answer is None:
         return None
     answer, found = known[0].answer, applicable_of(known)
     so_far = " so far" if waiting else ""
+    if found is None and best is None:
+        return None
     if found is None:
         said = f"{answer.can_apply(NONE_THAT_SAVES)}{so_far}"
         return Headline(f"{APPLIES_MARK} {said}; w e exports a plan as code", f"{APPLIES_MARK} {said}")
@@ -236,6 +252,39 @@ def _leaves_out_words(each: CompareRow) -> bool:
     return each.found is not None and each.found.drops_text
 
 
+def recommended_of(contenders: Sequence[CompareRow]) -> tuple[CompareRow, ...]:
+    """Return the recommended plans without duplicates: the agent's own, the best, the safest."""
+    found = (applicable_of(contenders), best_of(contenders), safest_of(contenders))
+    return tuple({each.key: each for each in found if each is not None}.values())
+
+
+def headlines(contenders: Sequence[CompareRow], waiting: int) -> tuple[Headline, ...]:
+    """Build the lines above the rows: first what the session's agent can apply, then the best plan for other code.
+
+    Args:
+        contenders: The plans.
+        waiting: Number of plans not replayed yet.
+    """
+    best, safest, applicable = best_of(contenders), safest_of(contenders), applicable_of(contenders)
+    own = applicable_line(contenders, best, waiting)
+    of_best, safer = headline(contenders, best, waiting, safest), safest_line(best, safest, waiting)
+    found: tuple[Headline | None, ...]
+    if own is None:
+        found = (of_best, safer)
+    elif applicable is None:
+        found = (of_best, safer, own)
+    else:
+        found = (own, of_best if best is not None else None, safer)
+    first, *others = (each for each in found if each is not None)
+    marks = {APPLIES_MARK: applicable, BEST_MARK: best, SAFEST_MARK: safest}
+    recommended = recommended_of(contenders)
+    shown = [
+        next(mark for mark in (BEST_MARK, SAFEST_MARK, APPLIES_MARK) if marks[mark] is each) for each in recommended
+    ]
+    key = f"{KEY_OF_BEST} goes to {' '.join(shown)}, {KEY_OF_FRONT} shows the front" if shown else ""
+    return (first._replace(key=key), *others)
+
+
 def headline(
     contenders: Sequence[CompareRow], best: CompareRow | None, waiting: int, safest: CompareRow | None = None
 ) -> Headline:
@@ -254,38 +303,27 @@ def headline(
         short_of = of if waiting else of.replace(" plan", "")
         name = one_line(best.name)
         risk, short_risk = _risk(best)
-        applicable = applicable_of(contenders)
-        marks = [BEST_MARK]
-        marks += [] if safest is None or is_safest else [SAFEST_MARK]
-        marks += [] if applicable is None or applicable.key == best.key else [APPLIES_MARK]
         return Headline(
             f"{BEST_MARK} {of}: {name} saves {_saving(best)}; {risk}",
             f"{BEST_MARK} {short_of}: {name} {_amount(best)}{short_risk}",
             *_gone(best),
-            f"{KEY_OF_BEST} goes to {' '.join(marks)}, {KEY_OF_FRONT} shows the front",
             is_good=True,
         )
     if waiting:
         return Headline("looking for the plan with the largest net saving …", "looking for the best plan …")
     most = _most(contenders, attrgetter("saved_share"))
     if most is None:
-        return Headline("no plan saves anything in this session", "no plan saves anything")
+        return Headline(f"{NOTHING_WORTHWHILE}: no plan saves anything in this session", NOTHING_WORTHWHILE)
     name, saving = one_line(most.name), _saving(most)
     return Headline(
-        f"no plan saves for sure: {name} saves most, {saving}, but {_why_not(most)}",
-        f"no plan saves for sure; {name} {saving}{_risk(most)[1]}",
+        f"{NOTHING_WORTHWHILE}: {name} saves most, {saving}, but {_why_not(most)}",
+        f"{NOTHING_WORTHWHILE}: {name} {saving}{_risk(most)[1]}",
     )
 
 
 def _why_not(each: CompareRow) -> str:
     """Return why the plan that saves most is not recommended."""
-    reason = not_recommended_reason(each)
-    if reason:
-        return reason
-    found = each.recoveries
-    if found is not None and found.envelope.reason:
-        return f"it is untested: {found.envelope.reason}"
-    return _risk(each)[0]
+    return not_recommended_reason(each).replace(BEYOND, f"is {BEYOND}", 1) or _risk(each)[0]
 
 
 def _risk(each: CompareRow) -> tuple[str, str]:

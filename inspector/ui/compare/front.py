@@ -144,7 +144,7 @@ def _row(each: CompareRow, most: float, mark: str) -> FigureRow:
     cells = {
         "name": Cell(one_line(each.name), style="table--name" if mark == BEST_MARK else "", order=each.name),
         "kind": Cell(each.kind.value, order=each.kind.value),
-        "needed": needed_cell(each.recoveries),
+        "needed": needed_cell(each),
         "net": net_cell(each),
     }
     if each.found is not None:

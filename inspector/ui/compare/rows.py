@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from enum import StrEnum
+from enum import IntEnum, StrEnum
 from typing import TYPE_CHECKING, Final
 
 from inspector.replay.analysis.hazards import HazardKind
 from inspector.replay.analysis.recoveries import net_share
 from inspector.report.catalogue import NeededLaterFacts, PlanFacts, quantity
 from inspector.report.numbers import ON_SCREEN, UNKNOWN
-from inspector.report.recovery_words import recovery_words, saved_words
+from inspector.report.recovery_words import NOT_MEASURED as REFETCHES_NOT_MEASURED
+from inspector.report.recovery_words import needed_words, recovery_words, saved_words
 from inspector.safe_text import one_line
 from inspector.session.model import BlockKind
 from inspector.strategies.presets import PRESETS
@@ -37,10 +38,16 @@ NOT_RECOMMENDED_MARK: Final = "✗"
 APPLIES_MARK: Final = "✓"
 NEVER_APPLIED: Final = "never applied"
 """Row key of all plans that changed nothing."""
+BEYOND: Final = "beyond what has been tried"
+"""Row key and label above the plans with untested settings."""
+BEYOND_EXPLAINED: Final = (
+    "Plans below cut more than public experiments or shipped defaults have tried, so none of them is recommended."
+)
 FOLDED, UNFOLDED = "▸", "▾"
 KEY_OF_FOLD: Final = "_"
 WAITING: Final = "…"
 NOTHING: Final = "·"
+NOT_MEASURED: Final = "not measured"
 
 PARTS: Final = 1_000_000
 
@@ -149,6 +156,17 @@ class CompareRow:
         return net_share(self.found.savings, self.recoveries)
 
     @property
+    def is_beyond(self) -> bool:
+        """True if its settings go beyond what has been tried in public."""
+        return self.recoveries is not None and not self.recoveries.envelope.is_tried
+
+    @property
+    def is_measured(self) -> bool:
+        """True if it cuts tool results and keeps user and assistant text, for which no rate of re-fetches is known."""
+        measured = self.recoveries is not None and self.recoveries.refetched is not None
+        return measured and self.found is not None and not self.found.drops_text
+
+    @property
     def is_idle(self) -> bool:
         """True if it was replayed, changed nothing, and is not there for reference."""
         stays_hidden = self.is_baseline or self.is_current or self.is_part
@@ -172,6 +190,8 @@ def compare_table(
 ) -> Table:
     """Build the table of all results so far. Plans with equal sort values are ordered by their saving.
 
+    Plans that can be recommended come first, then those of `passed_over`, then those beyond what has been tried.
+
     Of the applicable parts of plans only the best gets a row, if it is the best applicable plan.
 
     Args:
@@ -194,12 +214,35 @@ def compare_table(
     marks = dict.fromkeys(passed_over, NOT_RECOMMENDED_MARK) | {safest: SAFEST_MARK} | {best: BEST_MARK}
     if not any(each.is_current for each in shown):
         marks |= {each.key: CURRENT_MARK for each in shown if each.is_baseline}
-    rows = [_row(each, baseline, marks.get(each.key, "")) for each in shown]
+    rows = [
+        replace(_row(each, baseline, marks.get(each.key, "")), group=_group(each, passed_over).value) for each in shown
+    ]
+    if any(row.group == RowGroup.BEYOND for row in rows):
+        rows.append(FigureRow(BEYOND, {}, style="table--faint", is_first=True, words=BEYOND, group=RowGroup.BEYOND))
     if idle:
-        rows.append(
-            FigureRow(NEVER_APPLIED, {}, style="table--faint", words=_fold_words(idle, is_unfolded=is_unfolded))
-        )
+        words = _fold_words(idle, is_unfolded=is_unfolded)
+        rows.append(FigureRow(NEVER_APPLIED, {}, style="table--faint", words=words, group=RowGroup.NEVER_APPLIED))
     return Table(COLUMNS, tuple(rows))
+
+
+class RowGroup(IntEnum):
+    """Groups of rows, from top to bottom."""
+
+    CAN_BE_BEST = 0
+    PASSED_OVER = 1
+    BEYOND = 2
+    IDLE = 3
+    NEVER_APPLIED = 4
+
+
+def _group(each: CompareRow, passed_over: Collection[str]) -> RowGroup:
+    if each.is_baseline or each.is_current:
+        return RowGroup.CAN_BE_BEST
+    if each.is_idle:
+        return RowGroup.IDLE
+    if each.is_beyond:
+        return RowGroup.BEYOND
+    return RowGroup.PASSED_OVER if each.key in passed_over else RowGroup.CAN_BE_BEST
 
 
 def _each_once(shown: list[CompareRow]) -> list[CompareRow]:
@@ -273,7 +316,7 @@ def _row(each: CompareRow, baseline: ComparedPlan | None, verdict: str) -> Figur
             cells["saved"] = figure_cell(savings.usd, ON_SCREEN.dollars, style=style)
             cells["share"] = figure_cell(savings.share, ON_SCREEN.share, style=style)
             cells["net"] = net_cell(each)
-            cells["needed"] = needed_cell(each.recoveries)
+            cells["needed"] = needed_cell(each)
             cells["pays"] = _pays_off(found)
         else:
             cells["saved"] = cells["share"] = Cell(NOTHING, style="table--faint", order=0.0)
@@ -306,14 +349,14 @@ def _first_firing(found: ComparedPlan) -> Cell:
 
 
 def net_cell(each: CompareRow) -> Cell:
-    """Build the cell with the net saving at worst."""
+    """Build the cell with the net saving at worst; green only if the whole range is known and positive."""
     if each.recoveries is None:
         return Cell(WAITING, style="table--waiting")
     low = each.recoveries.band_low
     if low is None:
         return Cell(NOTHING, style="table--faint")
     text = ON_SCREEN.dollars(low)
-    return Cell(text, style="table--saved" if low > 0 else "table--lost", order=low)
+    return Cell(text, style="table--lost" if low <= 0 else "table--saved" if each.is_measured else "", order=low)
 
 
 def saved_style(each: CompareRow, savings: Savings) -> str:
@@ -321,16 +364,18 @@ def saved_style(each: CompareRow, savings: Savings) -> str:
     style = savings_style(savings)
     if style == "table--lost" or savings.usd.value is None:
         return style
-    return style if each.recoveries is not None and each.recoveries.is_sure else ""
+    return style if each.is_measured and each.recoveries is not None and each.recoveries.is_sure else ""
 
 
-def needed_cell(found: Recoveries | None) -> Cell:
-    """Build the cell with the later calls that needed cut text. Zero does not mean that there is no risk."""
+def needed_cell(each: CompareRow) -> Cell:
+    """Build the cell with the later calls that needed cut text; no detector covers user and assistant text."""
+    found = each.recoveries
     if found is None:
         return Cell(WAITING, style="table--waiting")
-    if not found.needed and found.refetched is None:
-        return Cell("?", style="table--faint", order=0.0)
-    return Cell(ON_SCREEN.whole(found.needed), style="table--lost" if found.needed else "", order=float(found.needed))
+    if not found.needed and not each.is_measured:
+        return Cell(NOT_MEASURED, "?", style="table--faint")
+    text = ON_SCREEN.qualified(ON_SCREEN.whole(found.needed), "", is_lower_bound=not each.is_measured)
+    return Cell(text, style="table--lost" if found.needed else "", order=float(found.needed))
 
 
 def _hazards(found: ComparedPlan) -> Cell:
@@ -409,7 +454,7 @@ def _used(answer: AgentSupport, part: CompareRow | None) -> str:
     usd, net = part.found.savings.usd.value, (None, None) if part.recoveries is None else part.recoveries.net
     if usd is None:
         return f"{said}, which saves {ON_SCREEN.share(part.saved_share)} of the tokens"
-    return f"{said}, which {saved_words(usd, net, ON_SCREEN) or f'saves {ON_SCREEN.dollars(usd)}'}"
+    return f"{said}; {saved_words(usd, net, ON_SCREEN) or f'saves {ON_SCREEN.dollars(usd)}'}"
 
 
 _LEFT_OUT: Final = {
@@ -457,10 +502,15 @@ def _risks(each: CompareRow) -> list[tuple[str, str]]:
         return []
     risks = [f"{hazard.kind.label} ({_times(hazard.count)})" for hazard in each.found.hazards if _is_risk(hazard)]
     if each.recoveries is not None:
-        risks.insert(0, told_of(each.recoveries))
-        if each.recoveries.envelope.reason:
-            risks.append(f"untested: {each.recoveries.envelope.reason}")
+        risks.insert(0, told_of(each.recoveries) if each.is_measured else not_measured_words(each))
     return [("risks", ", ".join(risks))] if risks else []
+
+
+def not_measured_words(each: CompareRow) -> str:
+    """Describe the risk of a plan with cuts that no detector covers: the re-fetches, and the calls found anyway."""
+    found = each.recoveries
+    needed = "" if found is None else needed_words(found.needed, ON_SCREEN)
+    return f"{REFETCHES_NOT_MEASURED}; {needed}" if needed else REFETCHES_NOT_MEASURED
 
 
 def told_of(found: Recoveries) -> str:

@@ -21,27 +21,29 @@ from inspector.replay.engine.renderer import ReplayCancelledError
 from inspector.replay.engine.replay import replay
 from inspector.report.export import answer_for, describe_applied_plan
 from inspector.report.numbers import ON_SCREEN
+from inspector.report.recovery_words import NOTHING_WORTHWHILE
 from inspector.safe_text import one_line
 from inspector.strategies.plan import Plan
 from inspector.ui.actions.action import bindings
 from inspector.ui.actions.screens import COMPARE
 from inspector.ui.analysis_screen import AnalysisScreen, CloseResult
 from inspector.ui.compare.best import (
-    applicable_line,
     applicable_of,
     applicable_part,
     best_of,
-    headline,
+    headlines,
     not_recommended_legend,
     not_recommended_reason,
     not_recommended_text,
     parts_of,
-    safest_line,
+    recommended_of,
     safest_of,
 )
 from inspector.ui.compare.front import excluded_from_front, front_of, front_table, why
 from inspector.ui.compare.rows import (
     APPLIES_MARK,
+    BEYOND,
+    BEYOND_EXPLAINED,
     NEVER_APPLIED,
     NOTHING_CUT,
     CompareRow,
@@ -78,6 +80,8 @@ if TYPE_CHECKING:
 
 BASELINE, CURRENT = "nothing cut", "current plan"
 STILL_REPLAYING = "still replaying plans: wait for the best (★), or choose one with ↓"
+MOST_LINES = 3
+"""Lines above the rows: the agent's own plan, the best one, the safest one."""
 SECONDS_BETWEEN_RUNS = 2.0
 """Minimum time between two comparisons of a growing session."""
 
@@ -90,18 +94,20 @@ class PlansTable(FigureTable):
     HELP = """One row per plan, replayed over every call of this session: single strategies, and built-in plans, which
     are complete plans of known agents. "saved" compares with the session with nothing cut and includes the cost of
     cache rewrites; a minus sign means that the plan costs more. "of total" is the saved share of the cost, or of the
-    prompt tokens if the model has no price. "needed" counts later calls that used text the plan had cut; ? if it cuts
-    no tool result, so that nothing is measured. "net" is the saving at worst: minus the cost of expected re-fetches, by
-    rates measured on recorded cuts, at their upper end. F shows the Pareto front: the plans where no other saves more
-    and is needed less often, from the most careful to the boldest, each with a bar of its saving net and before
-    re-fetches. ★ is the tried plan with the largest net saving. ◆ is a safer one: the fewest expected re-fetches, among
-    plans that save at least half as much if there are any. Both keep every user and assistant message; ✗ marks plans
-    that do not. ✓ marks plans that the agent of this session can apply through its
-    settings or the hook, or the applicable part of a plan if that part saves most. "changed" counts calls with a prompt
-    that differs from the previous one before its end and is written to the cache again. "applied" is the first call a
-    plan changes. "risks" counts the kinds of risks. "breaks even" is the first call from which a plan costs less in
-    total. Plans that were never applied share one row, which unfolds. Tokens left of cut texts are accurate to a few
-    tokens; `inspector compare` counts them exactly."""
+    prompt tokens if the model has no price. "needed" counts later calls that used text the plan had cut; "?" is not
+    measured: it cuts no tool result, or user or assistant text too. "net" is the saving at worst: minus the cost of
+    expected re-fetches, by rates measured on recorded cuts, at their upper end. Rows are sorted by it, plans that can
+    be recommended first; plans with untested settings are below "beyond what has been tried", with the nearest tried
+    setting in their details. Green figures save over their whole net range. F shows the Pareto front: the plans where
+    no other saves more and is needed less often, from the most careful to the boldest, each with a bar of its saving
+    net and before re-fetches. ★ is the tried plan with the largest net saving. ◆ is a safer one: the fewest expected
+    re-fetches, among plans that save at least half as much if there are any. Both keep every user and assistant
+    message; ✗ marks plans that do not. ✓ marks plans that the agent of this session can apply through its settings or
+    the hook, or the applicable part of a plan if that part saves most. "changed" counts calls with a prompt that
+    differs from the previous one before its end and is written to the cache again. "applied" is the first call a plan
+    changes. "risks" counts the kinds of risks. "breaks even" is the first call from which a plan costs less in total.
+    Plans that were never applied share one row, which unfolds. Tokens left of cut texts are accurate to a few tokens;
+    `inspector compare` counts them exactly."""
 
     BINDINGS: ClassVar[list[BindingType]] = bindings(COMPARE)
 
@@ -154,9 +160,8 @@ class CompareScreen(AnalysisScreen):
     def compose(self) -> ComposeResult:
         yield SessionHeader()
         with Pane("Compare", id="compare"):
-            yield BestLine(id="best-line")
-            yield BestLine(id="safest-line", classes="-silent")
-            yield BestLine(id="applicable-line", classes="-silent")
+            for place in range(MOST_LINES):
+                yield BestLine(id=f"best-line-{place}", classes="-silent" if place else "")
             yield PlansTable(id="plans")
         with Pane("Plan", id="compare-about"):
             yield FactList()
@@ -173,7 +178,7 @@ class CompareScreen(AnalysisScreen):
         """True if only the plans of the front are shown."""
         self._best: CompareRow | None = None
         self._recommended: tuple[CompareRow, ...] = ()
-        """The best plan, the safest one, and the best that the session's agent can apply, without duplicates."""
+        """The best plan that the session's agent can apply, the best of all, and the safest, without duplicates."""
         self._went_to = ""
         """Key of the recommended plan that the user went to last."""
         self._begins = True
@@ -296,9 +301,9 @@ class CompareScreen(AnalysisScreen):
             self._start_again()
 
     def _begin_at_best(self) -> None:
-        """Move the cursor to the best plan once, unless the user already did anything."""
-        if self._begins and self._best is not None and self.plans.cursor_key == BASELINE:
-            self.plans.move_to_key(self._best.key)
+        """Move the cursor to the recommended plan once, unless the user already did anything."""
+        if self._begins and self._recommended and self.plans.cursor_key == BASELINE:
+            self.plans.move_to_key(self._recommended[0].key)
         self._begins = False
 
     def _fill(self) -> None:
@@ -306,12 +311,11 @@ class CompareScreen(AnalysisScreen):
         self._best = best_of(contenders)
         best = "" if self._best is None else self._best.key
         safest, applicable = safest_of(contenders), applicable_of(contenders)
-        recommended = {each.key: each for each in (self._best, safest, applicable) if each is not None}
-        self._recommended = tuple(recommended.values())
+        self._recommended = recommended_of(contenders)
         passed_over = [
             each
             for each in contenders
-            if not_recommended_reason(each) and not (each.is_current or each.is_idle or each.is_part)
+            if not_recommended_reason(each) and not (each.is_current or each.is_idle or each.is_part or each.is_beyond)
         ]
         if self.shows_front:
             passed_over = list(excluded_from_front(contenders))
@@ -326,9 +330,9 @@ class CompareScreen(AnalysisScreen):
                 is_unfolded=self._is_unfolded,
             )
         waiting = len(self._waiting)
-        self.query_one("#best-line", BestLine).said = headline(contenders, self._best, waiting, safest)
-        self._say("#safest-line", safest_line(self._best, safest, waiting))
-        self._say("#applicable-line", applicable_line(contenders, self._best, waiting))
+        lines = headlines(contenders, waiting)
+        for place in range(MOST_LINES):
+            self._say(f"#best-line-{place}", lines[place] if place < len(lines) else None)
         done = len(contenders) - len(self._waiting)
         self.status.progress = WorkProgress("replaying plans", done / len(contenders)) if self._waiting else None
         count = sum(not (each.is_baseline or each.is_current or each.is_part) for each in contenders)
@@ -366,6 +370,9 @@ class CompareScreen(AnalysisScreen):
         if self.plans.cursor_key == NEVER_APPLIED:
             pane.border_title = Content(NEVER_APPLIED)
             facts.facts = tuple(about_never_applied(list(self._contenders.values())))
+        elif self.plans.cursor_key == BEYOND:
+            pane.border_title = Content(BEYOND)
+            facts.facts = (("about", BEYOND_EXPLAINED),)
         each = self._contenders.get(str(self.plans.cursor_key))
         if each is None:
             return
@@ -395,7 +402,7 @@ class CompareScreen(AnalysisScreen):
         return partial(explained_plan, outcome, each.plan, terms, runs, search)
 
     def action_best(self) -> None:
-        """Go to the plan with the largest net saving; pressed again, to the safest, and so on."""
+        """Go to the plan to apply first; pressed again, to the best of all, to the safest, and so on."""
         keys = [each.key for each in self._recommended]
         if keys:
             here, asked = str(self.plans.cursor_key), self._went_to
@@ -403,9 +410,9 @@ class CompareScreen(AnalysisScreen):
             self._went_to = keys[(keys.index(here) + 1) % len(keys)] if is_again else keys[0]
             self.plans.move_to_key(self._went_to)
         elif self._waiting:
-            self.show_notice("no plan saves for sure so far")
+            self.show_notice("nothing to recommend so far")
         else:
-            self.show_notice("no plan saves for sure")
+            self.show_notice(NOTHING_WORTHWHILE)
 
     def action_front(self) -> None:
         """Toggle between the plans of the front and all plans."""

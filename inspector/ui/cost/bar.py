@@ -198,6 +198,9 @@ class CostBar(Widget, can_focus=True):
         is_assumed = summary.runs.is_assumed
         shorter = runs.removeprefix("at ") if is_assumed else runs.removesuffix(f", {summary.runs.origin}")
         parts = [LinePiece(Content.styled(runs, text), 0 if is_assumed else 1, shorter=Content.styled(shorter, text))]
+        if summary.runs_question:
+            question = Content.styled(summary.runs_question, self.get_visual_style("cost--attention"))
+            parts.append(LinePiece(question, 1))
         day, month = summary.per_day, summary.per_month
         if summary.is_idle or day is None or month is None:
             return [*parts, LinePiece(hint, 6)]

@@ -31,7 +31,7 @@ from inspector.report.catalogue import (
     quantity,
     totals_shown,
 )
-from inspector.report.monthly_saving import about, between
+from inspector.report.monthly_saving import about, adding_up, between
 from inspector.report.numbers import ON_SCREEN
 from inspector.safe_text import one_line
 from inspector.ui.cost.compactions import compaction_rows
@@ -489,13 +489,16 @@ def _this_run_net(sheet: CostSheet, runs: RunProjection, recovered: float) -> Fi
 
 def _band_row(sheet: CostSheet, key: Hashable, name: str, each: CostComparison) -> FigureRow:
     style = _style_of(each.saving)
+    before, after, saved = adding_up(each.baseline, each.saving, ON_SCREEN)
+    if sheet.is_recorded:
+        before, after = about(each.baseline, ON_SCREEN), about(each.plan, ON_SCREEN)
     return FigureRow(
         key,
         {
             "name": Cell(name, style="table--name"),
-            "before": _projected(each.baseline, about(each.baseline, ON_SCREEN)),
-            "after": _projected(each.plan, about(each.plan, ON_SCREEN)),
-            "saved": _projected(each.saving, about(each.saving, ON_SCREEN), style),
+            "before": _projected(each.baseline, before),
+            "after": _projected(each.plan, after),
+            "saved": _projected(each.saving, saved, style),
             "band": _range(each.baseline if sheet.is_recorded else each.saving),
         },
     )

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from inspector.replay.figure import Figure
+from inspector.report.monthly_saving import runs_that_do_not_fit
 from inspector.report.numbers import ON_SCREEN
 
 if TYPE_CHECKING:
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
     from inspector.replay.assumptions import Assumptions
     from inspector.replay.figure import Band
     from inspector.replay.projection_terms import RunsPerDay
+    from inspector.session.model import Session
     from inspector.ui.outcome import Outcome
 
 
@@ -73,6 +75,7 @@ class CostSummary:
         advice: Advice about a model without a price; empty if it has one. May hold session text.
         until: Costs up to the selected call; None at the present.
         recoveries: Cut text that was needed later, priced; None until computed.
+        runs_question: Question about runs that do not fit into a day; empty if they fit.
     """
 
     recorded: Figure
@@ -94,6 +97,7 @@ class CostSummary:
     advice: str = ""
     until: CostUntil | None = None
     recoveries: Recoveries | None = None
+    runs_question: str = ""
 
 
 def summarize(
@@ -146,8 +150,15 @@ def summarize(
         copied=billed_before(session.copied_calls, len(session.calls)),
         until=_until(outcome, call),
         recoveries=recoveries,
+        runs_question=runs_that_do_not_fit(runs, _hours(session)),
         advice="" if before.cost_usd.value is not None else _advice(inputs.pricing.lacking(models)),
     )
+
+
+def _hours(session: Session) -> float:
+    """Return the hours from the first call to the last; 0.0 if no times were recorded."""
+    times = [call.time for call in session.calls if call.time is not None]
+    return (max(times) - min(times)) / 3600 if times else 0.0
 
 
 def _until(outcome: Outcome, call: int | None) -> CostUntil | None:

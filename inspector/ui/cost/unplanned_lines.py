@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from inspector.replay.analysis.prompt_overhead import NOT_RECORDED_SHORT, SYSTEM_AND_TOOLS
 from inspector.report.export import NONE_THAT_SAVES, answer_for
 from inspector.report.numbers import ON_SCREEN
-from inspector.report.recovery_words import net_after_words, net_words
+from inspector.report.recovery_words import NOTHING_WORTHWHILE, net_after_words, net_words
 from inspector.safe_text import one_line
 from inspector.ui.cost.summary import billed_before
 from inspector.ui.miss_glyphs import dollars, no_misses_text
@@ -55,6 +55,14 @@ _PART_NAMES: Final = {
 """Long and short name of each kind of token."""
 
 _TEXT, _FIGURE, _SAVED, _ATTENTION = "cost--text", "cost--figure", "cost--saved", "cost--attention"
+_TAKES: Final = (
+    (" ", _TEXT),
+    (KEY_OF_TAKING, _FIGURE),
+    (" uses it, ", _TEXT),
+    (KEY_OF_COMPARE, _FIGURE),
+    (" explains", _TEXT),
+)
+_TAKES_SHORT: Final = ((" (", _TEXT), (KEY_OF_TAKING, _FIGURE), (" ", _TEXT), (KEY_OF_COMPARE, _FIGURE), (")", _TEXT))
 
 Styled = tuple[tuple[str, str], ...]
 """Texts with the names of their styles."""
@@ -105,10 +113,9 @@ def answer_lines(
         *_money(spending, width, is_behind=is_behind),
         Said((("$ ", _FIGURE), ("all figures", _TEXT)), 9, right=True),
     )
-    plan, lost, carried = _plan(best, is_searching=is_searching), _missed(misses), _carried(spending)
-    applicable = _applicable(best, spending.replay.history.session.format)
-    both = (*plan[:1], *applicable, *_later(_causes_of(lost), 1))
-    plan = (*plan, *applicable)
+    lost, carried = _missed(misses), _carried(spending)
+    plan = _plans(best, spending.replay.history.session.format, is_searching=is_searching)
+    both = (*plan[:2], *_later(_causes_of(lost), 1))
     if advice:
         # Without a price there are no costs, so show the resent tokens instead.
         money = (Said((("cost ", _TEXT), ("unknown", _FIGURE)), 1), *carried)
@@ -263,20 +270,32 @@ def _kind(spending: Spending, row: BreakdownRow, rank: int) -> Said:
     return Said(((f"{name} ", _TEXT), cost, (f" {share}{of}", _TEXT)), rank, ((f"{name} ", _TEXT), cost))
 
 
+def _plans(best: BestPlan | None, format_name: str, *, is_searching: bool) -> Line:
+    """Describe the plan to apply first: the one that the session's agent can apply, otherwise the best."""
+    if best is None or best.applicable is None or best.applicable == best.best:
+        applicable = _none_applicable(best, format_name)
+        plan = _plan(best, is_searching=is_searching)
+        return (*plan[:1], *applicable, *plan[1:])
+    answer = answer_for(format_name, best.applicable.plan)
+    own = f"{answer.can_apply(_name(best.applicable))}: "
+    longer = ((own, _TEXT), (_net_first(best.applicable), _SAVED), (" ·", _TEXT), *_TAKES)
+    first = Said(
+        longer, 1, ((f"{answer.agent} can save ", _TEXT), (_net_first(best.applicable), _SAVED), *_TAKES_SHORT)
+    )
+    if best.best is None:
+        return (first,)
+    of = "best plan so far" if is_searching else "best plan"
+    saves = (_net_first(best.best), _TEXT)
+    other = ((f"{of} for your own code {_name(best.best)}: ", _TEXT), saves)
+    return (first, Said(other, RANK_OF_APPLICABLE, (("own code ", _TEXT), saves)))
+
+
 def _plan(best: BestPlan | None, *, is_searching: bool) -> Line:
     """Describe the saving of the best plan."""
     if best is None:
         return (Said(((SEARCHING, _TEXT),), 1),) if is_searching else ()
     key = ((" ", _TEXT), (KEY_OF_COMPARE, _FIGURE), (" compares", _TEXT))
     short_key = ((" (", _TEXT), (KEY_OF_COMPARE, _FIGURE), (")", _TEXT))
-    takes = (
-        (" ", _TEXT),
-        (KEY_OF_TAKING, _FIGURE),
-        (" uses it, ", _TEXT),
-        (KEY_OF_COMPARE, _FIGURE),
-        (" explains", _TEXT),
-    )
-    short_takes = ((" (", _TEXT), (KEY_OF_TAKING, _FIGURE), (" ", _TEXT), (KEY_OF_COMPARE, _FIGURE), (")", _TEXT))
     if best.best is not None:
         of = "best plan" if best.is_complete else f"best of {best.tried} plans"
         if is_searching:
@@ -284,19 +303,20 @@ def _plan(best: BestPlan | None, *, is_searching: bool) -> Line:
         name = _name(best.best)
         saved = (f"saves {_saving(best.best)}", _SAVED)
         brief = (f"saves {_saving(best.best, brief=True)}", _SAVED)
-        shorter = (("best plan ", _TEXT), brief, (_net(best.best), _TEXT), *short_takes)
-        return (Said(((f"{of} ", _TEXT), saved, (f"{_net(best.best)}: {name} ·", _TEXT), *takes), 1, shorter),)
+        shorter = (("best plan ", _TEXT), brief, (_net(best.best), _TEXT), *_TAKES_SHORT)
+        return (Said(((f"{of} ", _TEXT), saved, (f"{_net(best.best)}: {name} ·", _TEXT), *_TAKES), 1, shorter),)
     if is_searching:
         return (Said(((SEARCHING, _TEXT),), 1),)
     if not best.is_complete:
         return (Said((("session too long to try every plan ·", _TEXT), *key), 1, (("plans:", _TEXT), *short_key)),)
     if best.most is None:
-        return (Said((("no plan saves anything here ·", _TEXT), *key), 1, (("no plan saves", _TEXT), *short_key)),)
+        said = f"{NOTHING_WORTHWHILE}: no plan saves anything ·"
+        return (Said(((said, _TEXT), *key), 1, ((NOTHING_WORTHWHILE, _TEXT), *short_key)),)
     found = best.most.recoveries
     reason = found.envelope.reason
     risk = f"untested: {reason}" if reason else net_after_words(found.net, found.refetched, ON_SCREEN)
     return (
-        Said((("no plan saves for sure", _TEXT),), 1),
+        Said(((NOTHING_WORTHWHILE, _TEXT),), 1),
         Said(
             ((f"{_name(best.most)} {_saving(best.most)}, {risk} ·", _TEXT), *key),
             4,
@@ -305,19 +325,17 @@ def _plan(best: BestPlan | None, *, is_searching: bool) -> Line:
     )
 
 
-def _applicable(best: BestPlan | None, format_name: str) -> Line:
-    """Describe the best plan that the session's agent can apply, unless the best of all is applicable."""
-    if best is None or best.best is None:
+def _none_applicable(best: BestPlan | None, format_name: str) -> Line:
+    """State that the session's agent can apply no plan that saves, once all were tried."""
+    if best is None or best.best is None or best.applicable is not None or not best.is_complete:
         return ()
     answer = answer_for(format_name, best.best.plan)
-    if not answer.is_lacking or not (best.applicable or best.is_complete):
-        return ()
-    if best.applicable is None:
-        said = ((answer.can_apply(NONE_THAT_SAVES), _TEXT),)
-        return (Said(said, RANK_OF_APPLICABLE),)
-    saves = net_words(best.applicable.recoveries.net, ON_SCREEN) or _saving(best.applicable, brief=True)
-    longer = ((f"{answer.can_apply(_name(best.applicable))}: ", _TEXT), (saves, _SAVED))
-    return (Said(longer, RANK_OF_APPLICABLE, ((f"{answer.agent} can save ", _TEXT), (saves, _SAVED))),)
+    return (Said(((answer.can_apply(NONE_THAT_SAVES), _TEXT),), RANK_OF_APPLICABLE),) if answer.is_lacking else ()
+
+
+def _net_first(saving: SavingPlan) -> str:
+    """Format the net saving, or without a price the share of the prompt tokens."""
+    return net_words(saving.recoveries.net, ON_SCREEN) or _saving(saving)
 
 
 def _name(saving: SavingPlan) -> str:

@@ -10,7 +10,7 @@ from inspector.report.catalogue import LOWER_BOUND, legend, quantity
 from inspector.report.numbers import ON_SCREEN, UNKNOWN
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Hashable, Mapping
+    from collections.abc import Callable, Hashable, Mapping, Sequence
 
     from msgspec import Struct
 
@@ -103,8 +103,9 @@ class FigureRow:
         cells: Cells by column name.
         mark: One-cell mark before the row.
         style: Component class of cells without their own.
-        is_first: Always above the other rows.
-        words: Safe text across all columns instead of cells; such rows are always last.
+        is_first: Always above the other rows of its group.
+        words: Safe text across all columns instead of cells; such rows are last in their group unless `is_first`.
+        group: Rows of a higher group are below, regardless of the sort order.
     """
 
     key: Hashable
@@ -113,6 +114,7 @@ class FigureRow:
     style: str = ""
     is_first: bool = False
     words: str = ""
+    group: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,25 +143,32 @@ class Table:
     rows: tuple[FigureRow, ...] = ()
 
     def sorted(self, sorting: Sorting) -> Table:
-        """Return the table sorted stably; rows without a value come last."""
+        """Return the table sorted stably by group, then by a column; rows without a value come last in their group."""
         if not sorting.column:
             return self
-        below = tuple(row for row in self.rows if row.words)
-        known: list[tuple[tuple[str, float], FigureRow]] = []
-        first: list[FigureRow] = []
-        last: list[FigureRow] = []
-        for row in self.rows:
-            order = row.cells.get(sorting.column, EMPTY).order
-            if row.words:
-                continue
-            if row.is_first:
-                first.append(row)
-            elif order is None:
-                last.append(row)
-            else:
-                known.append(((order.casefold(), 0.0) if isinstance(order, str) else ("", order), row))
-        known.sort(key=itemgetter(0), reverse=sorting.falls)
-        return Table(self.columns, (*first, *(row for _, row in known), *last, *below))
+        groups = sorted({row.group for row in self.rows})
+        found = [_sorted([row for row in self.rows if row.group == group], sorting) for group in groups]
+        return Table(self.columns, tuple(row for rows in found for row in rows))
+
+
+def _sorted(rows: Sequence[FigureRow], sorting: Sorting) -> list[FigureRow]:
+    """Sort the rows of one group."""
+    known: list[tuple[tuple[str, float], FigureRow]] = []
+    first: list[FigureRow] = []
+    last: list[FigureRow] = []
+    below: list[FigureRow] = []
+    for row in rows:
+        order = row.cells.get(sorting.column, EMPTY).order
+        if row.is_first:
+            first.append(row)
+        elif row.words:
+            below.append(row)
+        elif order is None:
+            last.append(row)
+        else:
+            known.append(((order.casefold(), 0.0) if isinstance(order, str) else ("", order), row))
+    known.sort(key=itemgetter(0), reverse=sorting.falls)
+    return [*first, *(row for _, row in known), *last, *below]
 
 
 def figure_cell(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from inspector.report.numbers import ON_SCREEN
+from inspector.report.recovery_words import NOTHING_WORTHWHILE
 from inspector.ui.controller.changes import Change
 from inspector.ui.main import plan_files
 from inspector.ui.main.session_pane import SessionPane
@@ -116,16 +117,18 @@ class PlanPane(SessionPane):
             self.show_notice(f"{each.strategy.name} {'on' if each.enabled else 'off'}; ctrl+z undoes it")
 
     def use_best(self) -> None:
+        """Replace the plan by the recommended one: the agent's own, otherwise the best."""
         controller = self.controller
         found, plan = controller.answers.best, controller.plan
         if plan is None:
             return
-        if found is not None and found.best is not None and found.best.plan.strategies == plan.strategies:
+        recommended = None if found is None else found.recommended
+        if recommended is not None and recommended.plan.strategies == plan.strategies:
             self.show_notice("this is already the best plan")
-        elif found is not None and found.best is not None:
-            plan_files.use_plan(controller, found.best.plan)
+        elif recommended is not None:
+            plan_files.use_plan(controller, recommended.plan)
         elif found is not None and found.is_complete:
-            self.show_notice("no plan saves for sure; c compares them")
+            self.show_notice(f"{NOTHING_WORTHWHILE}; c compares the plans")
         elif plan.strategies:
             self.show_notice("no search for a better plan while one is on; c compares all plans")
         else:
