@@ -323,15 +323,16 @@ def needed_later_facts(found: Recoveries) -> NeededLaterFacts:
     # Shared words are evidence of use, not a record of it.
     estimated = {name: Figure(value, HowKnown.ESTIMATED) for name, value in values.items()}
     count, verdict = found.refetched, found.envelope
-    return to_report(
+    ends = {} if count is None else {"": count.rate, "_low": count.low, "_high": count.high}
+    refetches = {f"refetches{end}": round(value, 1) for end, value in ends.items()}
+    facts = to_report(
         NeededLaterFacts,
         SimpleNamespace(**estimated),
-        refetches=None if count is None else round(count.rate, 1),
-        refetches_low=None if count is None else round(count.low, 1),
-        refetches_high=None if count is None else round(count.high, 1),
+        **refetches,
         evidence=verdict.evidence.value,
         evidence_reason=verdict.reason,
     )
+    return structs.replace(facts, known={**facts.known, **dict.fromkeys(refetches, HowKnown.ESTIMATED.value)})
 
 
 def compaction_totals_facts(found: CompactionTotals | None) -> CompactionTotalsFacts | None:

@@ -71,9 +71,14 @@ def test_every_total_is_the_one_of_the_json_report(capsys):
 
 
 def test_a_plan_that_costs_more_is_said_to_cost_more(capsys):
-    markdown = printed(capsys, SAMPLE, "--strategy", "token-budget + keep-recent", "--format", "md")
+    asked = (SAMPLE, "--strategy", "token-budget + keep-recent", "--format")
+    markdown = printed(capsys, *asked, "md")
+    report = json.loads(printed(capsys, *asked, "json"))
+    before, after = report["baseline"]["cost_usd"], report["plans"][0]["figures"]["cost_usd"]
 
-    assert "Plan A (token-budget + keep-recent) costs \\$0.52 more (29.7 % of the cost)." in markdown
+    assert after > before
+    more = f"costs \\${after - before:.2f} more ({100 * (after - before) / before:.1f} % of the cost)."
+    assert f"Plan A (token-budget + keep-recent) {more}" in markdown
 
 
 @pytest.mark.parametrize(
