@@ -95,11 +95,11 @@ def test_the_plan_keeps_on_the_sessions_what_it_promised_to_the_cent(
     assert needed["calls"] == group.plan.needed > 0
     assert needed["recoveries_usd"] == pytest.approx(group.plan.recovery_usd, abs=1e-4)
     assert needed["saved_at_least_usd"] <= group.plan.net_usd <= needed["saved_at_most_usd"]
-    # The folder report adds re-fetches of sessions that are rounded to a tenth.
-    assert needed["break_even_recoveries"] == pytest.approx(group.plan.break_even, rel=0.03)
+    # The folder report adds the re-fetches of six sessions, each rounded to a tenth: 0.3 of about 5 at most.
+    assert needed["break_even_recoveries"] == pytest.approx(group.plan.break_even, rel=0.08)
     assert needed["saved_at_least_usd"] == pytest.approx(group.plan.saved_at_least_usd, abs=1e-4)
     assert needed["saved_at_most_usd"] == pytest.approx(group.plan.saved_at_most_usd, abs=1e-4)
-    assert needed["refetches"] == pytest.approx(group.plan.refetches, abs=0.3)
+    assert needed["refetches"] == pytest.approx(group.plan.refetches, abs=0.35)
     assert (needed["evidence"], needed["evidence_reason"]) == ("tried", "")
     assert needed["calls"] == sum(row["plans"][0]["needed_later"]["calls"] for row in replayed["sessions"])
     said = " ".join(run_here(capsys, "report", folder, "--plan", file).out.split())
@@ -136,8 +136,8 @@ def test_a_long_plan_of_the_front_is_broken_after_its_commas(tuned: tuple[TuneRe
     )
     lines = said.splitlines()
     at = next(place for place, line in enumerate(lines) if "action=19" in line)
-    assert lines[at].endswith("tool-set=coding,")
-    assert lines[at + 1].strip() == "lists=true,batch-idle=300"
+    assert lines[at].endswith("search=38,")
+    assert lines[at + 1].strip() == "tool-set=coding,lists=true,batch-idle=300"
 
 
 def test_pages_and_sheets_show_the_figures_of_the_json(tuned: tuple[TuneReport, Path]) -> None:
@@ -163,6 +163,25 @@ def test_the_front_and_the_curves_are_drawn(tuned: tuple[TuneReport, Path]) -> N
     assert len(drawn["front-1"]["data"]["values"]) == len(group.front)
     assert "<svg" in tune_written(tuned[0], "html", is_interactive=False)
     assert all(plain_svg(chart).count("<title>") > 1 for chart in drawn.values())
+
+
+def test_untested_plans_are_listed_with_the_nearest_tried_setting_and_kept_on_request(
+    capsys: pytest.CaptureFixture[str], folder: Path
+) -> None:
+    asked = ("tune", folder, "--strategy", "truncate-after-use", "--format", "json")
+    (held,) = json.loads(run_here(capsys, *asked).out)["groups"]
+    (beyond,) = json.loads(run_here(capsys, *asked, "--beyond").out)["groups"]
+    page = " ".join(run_here(capsys, *asked[:-2]).out.split())
+
+    assert (held["verdict"], held["plan"], held["curves"]) == ("beyond", None, [])
+    assert {each["evidence"] for each in held["beyond"]} == {"beyond"}
+    assert all("tried: 20 calls" in each["evidence_reason"] for each in held["beyond"])
+    assert "Only plans beyond what has been tried in public save: not recommended" in page
+    assert held["beyond"][0]["evidence_reason"] in page
+    assert beyond["beyond"] == []
+    assert beyond["verdict"] in ("recommended", "thin", "re-fetches")
+    if beyond["plan"] is not None:
+        assert (beyond["plan"]["evidence"], beyond["plan"]["evidence_reason"] == "") == ("beyond", False)
 
 
 def test_the_agents_own_configuration_is_added(tuned: tuple[TuneReport, Path]) -> None:
@@ -283,11 +302,11 @@ def test_no_group_is_starved_by_another_and_each_has_its_coarse_search(
 ) -> None:
     write_group(tmp_path, "claude-opus-4-6", 30)
     write_group(tmp_path, "claude-haiku-4-5", 5, lines=120)
-    minutes = 4_000 / 60
+    minutes = 6_000 / 60
     asked = ("--processes", "0", "--no-kept-results", "--format", "json", "--minutes", str(minutes))
     large, small = json.loads(run_here(capsys, "tune", tmp_path, *FEW, *asked).out)["groups"]
 
-    assert trials[0] < 4_000 + 100
+    assert trials[0] < 6_000 + 100
     assert (large["sessions"], small["sessions"]) == (30, 5)
     assert min(large["searched"], small["searched"]) >= COARSE_OF_FEW
     assert small["is_complete"]
@@ -295,7 +314,8 @@ def test_no_group_is_starved_by_another_and_each_has_its_coarse_search(
     assert not large["is_complete"]
     assert large["left"]
     assert not {str(stage) for stage in search.COARSE}.intersection(large["left"])
-    assert large["plan"] is not None, "what did best in the coarse search was tried on all thirty"
+    assert large["tried"] > 0, "what did best in the coarse search was tried on all thirty"
+    assert large["verdict"] != "recommended"
 
 
 @pytest.mark.long
@@ -305,7 +325,7 @@ def test_what_a_search_did_not_come_to_is_told_of_each_group(
     asked = ("--processes", "0", "--no-kept-results", "--minutes", str(1_200 / 60))
     page = " ".join(run_here(capsys, "tune", folder, *FEW, *asked).out.split())
 
-    assert "not tried " in page
+    assert "Not reached before the time limit: " in page
     assert str(search.Stage.FINE) in page
     asked = ("--processes", "0", "--no-kept-results", "--minutes", str(16 / 60))
     page = " ".join(

@@ -54,7 +54,7 @@ if TYPE_CHECKING:
 TITLE = "The best limits for your sessions"
 ABOUT_PAGE = "Settings for the sessions of each agent and model: saving, confidence, and risk."
 
-FRONT_IN_TEXT = 4
+FRONT_IN_TEXT = 3
 """Plans of the front that fit on a terminal."""
 FRONT_WIDTH = 48
 """Characters per line of such a plan; longer lines break after a comma."""
@@ -80,7 +80,7 @@ RECOVERIES = (
 
 BEYOND = "Beyond what has been tried"
 BEYOND_IN_TEXT = 2
-"""Plans beyond what has been tried that fit on a terminal; one next to a plan."""
+"""Plans beyond what has been tried that fit on a terminal without a recommended one."""
 
 
 def tune_content(report: TuneReport, plan_file: str = "") -> PageContent:
@@ -335,7 +335,6 @@ def tune_text(report: TuneReport, width: int = WIDTH, *, color: bool = False, pl
         to_use = [("to apply", line) for line in _to_use(group.plan, plan_file)[:1]]
         page.pairs([*_pairs(report, group, group.plan, figures, at), *to_use])
         _front_text(page, group, figures, at)
-        _beyond_text(page, group)
         _configuration_text(page, group.plan)
     if report.compaction:
         compaction_text(page, report, figures)
@@ -393,18 +392,21 @@ def _pairs(
     ]
     if group.curves:
         pairs.append(("limits", _curve_text(group.curves[0])))
+    if group.beyond:
+        most = net_words(net_of(group.beyond[0]), IN_TEXT)
+        pairs.append(("untested", f"plans beyond what has been tried: up to {most} (--beyond)"))
     if group.left:
         pairs.append(("not tried", _left(group)))
     return pairs
 
 
 def _risks(plan: TunedPlan, shown: Callable[[str], str]) -> list[str]:
-    costs_more = f"costs more on {plan.worse:,} of {IN_TEXT.plural(plan.worse + plan.helped, 'session')} it changes"
+    worse = f"costs more on {plan.worse:,} of {IN_TEXT.plural(plan.worse + plan.helped, 'session')}"
     risks = [refetch_words(refetches_of(plan), IN_TEXT)]
     if plan.refetches_per_100 and plan.recovery_each_usd is not None:
         each = f"{shown('recovery_each_usd')} each, break-even: {shown('break_even')}"
         risks = [f"{risks[0]}, {plan.refetches_per_100:.1f} per 100 calls, {each}"]
-    return [*risks, *([f"{needed_words(plan.needed, IN_TEXT)}: check them"] if plan.needed else []), costs_more]
+    return [*risks, f"{needed_words(plan.needed, IN_TEXT)}; {worse}" if plan.needed else worse]
 
 
 def _curve_text(curve: CurveFacts) -> str:
@@ -448,7 +450,7 @@ def _beyond_text(page: Page, group: TunedGroupFacts) -> None:
     if not group.beyond:
         return
     page.line(f"{BEYOND.lower()} in public, so not recommended (--beyond)", LABEL, indent=2)
-    for each in group.beyond[: BEYOND_IN_TEXT if group.plan is None else 1]:
+    for each in group.beyond[:BEYOND_IN_TEXT]:
         page.line(f"{_short(each.strategies)}: {net_words(net_of(each), IN_TEXT)}; {each.evidence_reason}", indent=4)
 
 
@@ -472,11 +474,11 @@ def _short(strategies: Sequence[str]) -> str:
 
 def _to_use(plan: TunedPlan, plan_file: str) -> list[str]:
     """Return the commands to run next."""
-    text = f"the plan is in {plan_file}" if plan_file else "write the plan with inspector tune … -o tuned.toml"
+    text = f"the plan is in {plan_file}" if plan_file else "write the plan with -o tuned.toml"
     lines = [text]
     if plan.targets:
         file = plan_file or "tuned.toml"
-        lines[0] += f"; write its configuration with inspector export --plan {file} --to {plan.targets[0]}"
+        lines[0] += f"; its configuration with inspector export --plan {file} --to {plan.targets[0]}"
     return lines
 
 

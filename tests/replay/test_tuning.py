@@ -18,6 +18,7 @@ from inspector.replay.analysis.reuse import ReuseEvidence, find_reuse
 from inspector.replay.engine.inputs import ReplayInputs
 from inspector.replay.engine.replay import Replay, replay
 from inspector.replay.figure import HowKnown
+from inspector.replay.pricing.prices import Pricing
 from inspector.replay.tuning.choice import PlanChoice, Verdict, best_of, best_untried, choose, leave_one_out
 from inspector.replay.tuning.fleet import FleetSession, grouped
 from inspector.replay.tuning.search import GroupSearch, curves_through
@@ -25,8 +26,10 @@ from inspector.replay.tuning.search_space import SearchSpace, spaces_of
 from inspector.replay.tuning.trial import Flaw, PreparedSession, Trial, TrialTerms
 from inspector.replay.tuning.trial_table import Constraints, TrialTable, pareto_front
 from inspector.session.model import BlockKind, Role
+from inspector.session.open import open_session
 from inspector.strategies.history.history import History
 from inspector.strategies.plan import Plan
+from inspector.tokens.token_table import TokenTable
 from tests.examples import examples
 from tests.replay.synthetic import CharacterTable, SessionBuilder
 
@@ -526,3 +529,24 @@ def test_a_strategy_whose_every_limit_is_beyond_is_not_searched_further() -> Non
 
     assert set(table.plans) == set(space.sketch())
     assert (table.flaw == Flaw.BEYOND).all()
+
+
+@pytest.mark.long
+def test_no_session_of_codex_gets_a_plan_that_sends_no_tool_result(corpus: Path) -> None:
+    """Each session stands for a group of ten, so that the number of sessions is not the reason."""
+    plan = Plan.from_specs(["maf-tool-calls:keep=0"])
+    judged = 0
+    for path in sorted((corpus / "codex").glob("*.jsonl")):
+        session = open_session(path)
+        inputs = ReplayInputs.of(History.of(session), TokenTable.estimated(session), pricing=Pricing())
+        prepared = PreparedSession.of(inputs)
+        (found,) = prepared.trials([plan], TrialTerms(may_forget=True))
+        if found is None or np.isnan(prepared.cost) or not len(inputs.history.results):
+            continue
+        calls = max(inputs.history.call_count, 100)
+        choice = choose(TrialTable.of({plan: [found] * 10}, [prepared.cost] * 10, [calls] * 10), Constraints())
+        assert found.flaw == Flaw.BEYOND, path
+        assert "never sent whole" in found.beyond
+        assert choice.plan is None
+        judged += 1
+    assert judged

@@ -7,7 +7,7 @@ up to the largest prompt that fits are tried on all sessions together and compar
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Literal
 
 import numpy as np
 
@@ -23,6 +23,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from inspector.replay.tuning.compaction_costs import CompactedSession, RecordedCompaction, ThresholdCosts
+
+ThresholdVerdict = Literal[Verdict.RECOMMENDED, Verdict.UNSURE, Verdict.NOTHING_SAVES, Verdict.TOO_FEW, Verdict.UNTRIED]
+"""Verdicts on a threshold; the others are about plans."""
 
 LEAST_COMPACTIONS: Final = 3
 """Minimum number of compactions for a statement about the next one."""
@@ -105,7 +108,7 @@ class ThresholdChoice:
         left_out: Dollars saved by thresholds chosen without each session.
     """
 
-    verdict: Verdict
+    verdict: ThresholdVerdict
     effective: EffectiveThreshold | None
     terms: CompactionTerms | None
     table: ThresholdTable | None
@@ -227,7 +230,7 @@ def _left_out(usd: NDArray[np.float64], recorded: NDArray[np.float64]) -> float:
     return saved
 
 
-def _verdict(net: Band, left_out: float, cost: float) -> Verdict:
+def _verdict(net: Band, left_out: float, cost: float) -> ThresholdVerdict:
     if net.middle < WORTHWHILE * cost:
         return Verdict.NOTHING_SAVES
     return Verdict.RECOMMENDED if net.low > 0 and left_out > 0 else Verdict.UNSURE
