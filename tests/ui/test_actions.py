@@ -178,7 +178,7 @@ def test_a_letter_of_a_menu_on_the_main_screen_does_one_thing_whatever_has_the_f
 
 async def test_a_menu_is_shown_waits_for_a_letter_and_is_left(running, session_file) -> None:
     async with running(session_file.path, settings=Settings(keymap={"timeline.fold-all": "f8"})) as run:
-        await run.until(lambda: run.best is not None)
+        await run.until_shown("nothing worth changing here")
         shown = run.status_line
         await run.tap("g")
         await run.until_shown("cache miss")

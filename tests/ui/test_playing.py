@@ -113,4 +113,4 @@ async def test_what_is_saved_is_told_however_narrow_the_screen(running, session_
         await run.press("left_square_bracket")
         assert f"up to call {session_file.turns}" in run.lines()[-2]
         for line in (run.lines()[-4], run.lines()[-2]):
-            assert "saves $" in line or "saved $" in line or "lost $" in line
+            assert any(said in line for said in ("costs $0.", "lost $0."))
