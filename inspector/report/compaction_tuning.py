@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Final, Literal
+from typing import TYPE_CHECKING, Annotated, Final, Literal, cast
 
 import numpy as np
 from msgspec import Struct
@@ -34,6 +34,9 @@ WHOLE_WINDOWS = 1_000
 PROJECTED: Final[How] = HowKnown.PROJECTED.value
 
 
+ThresholdVerdictName = Literal["recommended", "unsure", "nothing saves", "too few", "untried"]
+
+
 class Configuration(Struct, frozen=True, kw_only=True):
     """A plan, or a threshold, in another system's configuration format."""
 
@@ -58,10 +61,7 @@ class CompactionGroup(Struct, frozen=True, kw_only=True):
     sessions: Annotated[Count, figure("sessions", Unit.COUNT, "Sessions of the group.")]
     calls: Annotated[Count, figure("calls", Unit.CALLS, "Calls of the sessions.")]
     cost_usd: Annotated[float, figure("cost", Unit.DOLLARS, "Dollars of these calls as recorded.")]
-    verdict: Annotated[
-        Literal["recommended", "unsure", "nothing saves", "too few", "untried"],
-        about("Verdict on these sessions."),
-    ]
+    verdict: Annotated[ThresholdVerdictName, about("Verdict on these sessions.")]
     answer: Annotated[str, about("Verdict in a sentence.")]
     window: Annotated[int | None, about("Context window of most sessions in tokens; null if unknown.")]
     configured: Annotated[int | None, about("Configured threshold in tokens; null if unknown.")]
@@ -199,7 +199,7 @@ def compaction_group(
         sessions=len(group.sessions),
         calls=sum(session.calls for session in group.sessions),
         cost_usd=round(sum(session.cost for session in group.sessions), DOLLAR_DIGITS),
-        verdict=choice.verdict.value,
+        verdict=cast("ThresholdVerdictName", choice.verdict.value),
         answer=_answer(choice, group, table),
         window=window,
         configured=reported,
