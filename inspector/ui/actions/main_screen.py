@@ -100,7 +100,7 @@ MAIN: Final[tuple[UserAction[InspectScreen], ...]] = (
         "asterisk",
         lambda main: main.plan.use_best(),
         "best",
-        "Use the plan with the largest net saving",
+        "Use the best plan that the agent can apply, otherwise the best of all",
         is_shown=True,
         rank=90,
         named=PaletteName(
