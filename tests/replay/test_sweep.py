@@ -1,10 +1,14 @@
 """Sweeps of limits over their ranges: replays, their order, and the points of the curve."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from inspector.replay.analysis.envelope import TRIED, Envelope, EvidenceLevel
+from inspector.replay.analysis.refetches import NO_REFETCHES, Rate, Refetches
 from inspector.replay.analysis.sweep import coarse_first, grid, knee_of, sweep, values_along
 from inspector.replay.analysis.tunable_limits import counts_along, sizes_for, tunable_limits
 from inspector.replay.engine.renderer import ReplayCancelledError
@@ -243,3 +247,28 @@ def test_values_along_a_limit_hold_its_ends_and_the_present_one(value, count):
     assert values == sorted(set(values))
     assert {0.0, 100_000.0, float(value)} <= set(values)
     assert len(values) <= max(count, 3)
+
+
+def test_the_best_value_is_the_cheapest_tried_one_with_its_refetches():
+    """The cheapest value is untested, or its re-fetches cost more than all values differ by."""
+    plan = Plan.from_specs(["cap-at-insertion"])
+    axis = tunable_limits(plan)[0]
+    *_, found = sweep(inputs_of(conversation(SIZES)), plan, axis, points=9)
+    tried = [replace(point, envelope=TRIED, expected=NO_REFETCHES) for point in found.points]
+    amounts = [point.figures.cost_usd.value or point.figures.prompt_tokens.value for point in tried]
+    first = min(range(len(tried)), key=lambda at: (amounts[at], -tried[at].value))
+    others = [at for at in range(len(tried)) if at != first]
+    second = min(others, key=lambda at: (amounts[at], -tried[at].value))
+    dear = Refetches(Rate(1, 1, 1), Rate(1, 1, 1), Rate(1e9, 1e9, 1e9), is_measured=True)
+    many = Refetches(Rate(9, 9, 9), Rate(5.1, 5.1, 5.1), Rate(0, 0, 0), is_measured=True)
+
+    def least_with(**change):
+        changed = [replace(point, **change) if at == first else point for at, point in enumerate(tried)]
+        return replace(found, points=tuple(changed)).least.value
+
+    assert least_with() == tried[first].value
+    assert least_with(envelope=Envelope(EvidenceLevel.BEYOND, "cut young")) == tried[second].value
+    assert least_with(expected=dear) == tried[second].value
+    assert least_with(expected=many) == tried[second].value
+    untested = tuple(replace(point, envelope=Envelope(EvidenceLevel.BEYOND, "cut young")) for point in tried)
+    assert replace(found, points=untested).least is None

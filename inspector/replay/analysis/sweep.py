@@ -12,6 +12,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from inspector.replay.analysis.envelope import MOST_PER_100_CALLS, TRIED, Envelope, envelope
+from inspector.replay.analysis.plan_cuts import PlanCuts
+from inspector.replay.analysis.refetches import NO_REFETCHES, Refetches, expected_refetches
 from inspector.replay.engine.replay import replay
 from inspector.replay.figure import HowKnown, lowest_confidence
 from inspector.strategies.core.parameters import ParameterError
@@ -50,10 +53,19 @@ class Point:
     Attributes:
         value: The value.
         figures: Totals of the replay.
+        expected: Expected re-fetches.
+        envelope: Distance from settings that have been tried in public.
     """
 
     value: float
     figures: Figures
+    expected: Refetches = NO_REFETCHES
+    envelope: Envelope = TRIED
+
+    @property
+    def is_tried(self) -> bool:
+        """True if the plan has been tried in public at this value, with few expected re-fetches."""
+        return self.envelope.is_tried and self.expected.per_100_calls.rate <= MOST_PER_100_CALLS
 
 
 @dataclass(frozen=True, eq=False)
@@ -101,11 +113,21 @@ class Sweep:
         return None if place is None else self.points[place]
 
     @property
+    def refetch_cost(self) -> NDArray[np.float64]:
+        """Dollars of the expected re-fetches of every point; NaN without a price."""
+        costs = (point.expected.cost for point in self.points)
+        return np.array([np.nan if cost is None else cost.rate for cost in costs], dtype=np.float64)
+
+    @property
     def least(self) -> Point | None:
-        """The point with the smallest amount; ties go to the largest value, which changes least."""
-        if not self.points:
+        """The best point within what has been tried: the lowest amount, including the cost of expected re-fetches.
+
+        Ties go to the largest value, which changes least. None if no point has been tried.
+        """
+        is_tried = np.array([point.is_tried for point in self.points], dtype=bool)
+        if not is_tried.any():
             return None
-        amounts = self.amounts
+        amounts = np.where(is_tried, self.amounts + np.nan_to_num(self.refetch_cost), np.inf)
         return self.points[len(amounts) - 1 - int(np.argmin(amounts[::-1]))]
 
     def with_points(self, *points: Point) -> Sweep:
@@ -157,7 +179,9 @@ def point_at(inputs: ReplayInputs, plan: Plan, axis: TunableLimit, value: float)
         moved = axis.moved(plan, value)
     except ParameterError:
         return None
-    return Point(value, replay(inputs, moved).figures)
+    planned = replay(inputs, moved)
+    cuts = PlanCuts.of(planned)
+    return Point(value, planned.figures, expected_refetches(planned, cuts), envelope(planned, cuts))
 
 
 def next_value(found: Sweep, refused: set[float] | None = None) -> float | None:

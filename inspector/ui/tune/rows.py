@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from inspector.replay.analysis.plan_outcome import savings_of
+from inspector.replay.figure import HowKnown
 from inspector.report.numbers import ON_SCREEN
+from inspector.report.recovery_words import net_words, refetch_range
 from inspector.strategies.core.parameters import TOKENS
 from inspector.ui.figure_table.table import Cell, Column, FigureRow, Table, figure_cell, savings_style
 from inspector.ui.tune.drawing import HERE, KNEE, LEAST, PLAN, Curve, TuneChart, short_value
@@ -17,6 +19,8 @@ from inspector.ui.tune.heat_drawing import HeatChart
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
+
+    from numpy.typing import NDArray
 
     from inspector.replay.analysis.sweep import Grid, Point, Sweep
     from inspector.replay.analysis.tunable_limits import LimitSizes
@@ -28,8 +32,10 @@ COLUMNS: Final = (
     Column("value", "value", 13, 18),
     Column("tokens", "tokens", 8, 14),
     Column("cost", "cost", 10),
-    Column("saved", "saved", 10, rank=1),
-    Column("share", "share", 8),
+    Column("net", "net saving", 18, 24, rank=1),
+    Column("refetches", "re-fetches", 18, 30, rank=1),
+    Column("saved", "saved", 10, rank=2),
+    Column("share", "share", 8, rank=2),
     Column("breaks", "changed prompts", 8, 15, short="changed", rank=3),
     Column("peak", "peak", 8, rank=4),
 )
@@ -63,12 +69,18 @@ def chart_of(found: Sweep, baseline: Figures, sizes: LimitSizes | None, here: fl
         plan: The plan's value.
     """
     curves = []
+    for name, amounts, written in _net_curves(found, baseline):
+        if not np.isnan(amounts).any():
+            mark = partial(_marked, written, HowKnown.ESTIMATED.value)
+            curves.append(Curve(name, f"tune--{name}", found.fractions, amounts, None, mark))
     for name, field, style, written in _CURVES:
         amounts = found.column(field)
         if not np.isnan(amounts).any():
             level = getattr(baseline, field).value
             mark = partial(_marked, written, found.known(field).value)
             curves.append(Curve(name, style, found.fractions, amounts, level, mark))
+    # Cost comes first, next to what it leaves out.
+    curves.sort(key=lambda curve: curve.name != "cost")
     knee, least = _advised(found)
     return TuneChart(
         found.axis.scale,
@@ -82,8 +94,16 @@ def chart_of(found: Sweep, baseline: Figures, sizes: LimitSizes | None, here: fl
     )
 
 
+def _net_curves(found: Sweep, baseline: Figures) -> tuple[tuple[str, NDArray[np.float64], Callable[[float], str]], ...]:
+    """Return the curves of net savings and of expected re-fetches."""
+    whole = baseline.cost_usd.value
+    net = (np.nan if whole is None else float(whole)) - found.column("cost_usd") - found.refetch_cost
+    counts = np.array([point.expected.count.rate for point in found.points], dtype=np.float64)
+    return ("net", net, ON_SCREEN.dollars), ("refetch", counts, ON_SCREEN.whole)
+
+
 def _advised(found: Sweep) -> tuple[Point | None, Point | None]:
-    """Return the knee and the minimum; None for an assumption, which is not to be tuned."""
+    """Return the knee and the best tried value; None for an assumption, which is not to be tuned."""
     return (None, None) if found.axis.parameter.is_assumed else (found.knee, found.least)
 
 
@@ -91,8 +111,8 @@ def _marked(written: Callable[[float], str], known: str, amount: float) -> str:
     return ON_SCREEN.qualified(written(amount), known)
 
 
-Marked = tuple[str, str, str, "Figures | None"]
-"""A marked value: glyph, description, formatted value, and its figures, None until computed."""
+Marked = tuple[str, str, str, "Figures | None", "Point | None"]
+"""A marked value: glyph, description, formatted value, its figures and its point; None until computed or for a pair."""
 
 
 def rows_of(marked: Sequence[Marked], baseline: Figures, unit: str) -> Table:
@@ -113,7 +133,7 @@ def rows_of(marked: Sequence[Marked], baseline: Figures, unit: str) -> Table:
 
 
 def marked_values(found: Sweep, here: float, plan: float, in_plan: str) -> list[Marked]:
-    """Return the selected value, the plan's, the knee and the minimum.
+    """Return the selected value, the plan's, the knee and the best tried value.
 
     Args:
         found: The sweep so far.
@@ -126,11 +146,11 @@ def marked_values(found: Sweep, here: float, plan: float, in_plan: str) -> list[
     if knee is not None:
         marked.append((KNEE, "knee", knee.value))
     if least is not None:
-        of = "tokens" if np.isnan(found.column("cost_usd")).any() else "cost"
-        marked.append((LEAST, f"lowest {of}", least.value))
+        marked.append((LEAST, "best tried", least.value))
     points = [(*each, found.at(each[-1])) for each in marked]
     return [
-        (mark, what, value_text(value), None if point is None else point.figures) for mark, what, value, point in points
+        (mark, what, value_text(value), None if point is None else point.figures, point)
+        for mark, what, value, point in points
     ]
 
 
@@ -153,6 +173,7 @@ def marked_pairs(chart: HeatChart, in_plan: str) -> list[Marked]:
             what,
             f"{value_text(grid.columns[column])}, {value_text(grid.rows[row])}",
             grid.figures.get((row, column)),
+            None,
         )
         for mark, what, (row, column) in places
     ]
@@ -163,7 +184,9 @@ def value_text(value: float) -> str:
     return ON_SCREEN.whole(value) if value == int(value) else short_value(value)
 
 
-def _row(mark: str, what: str, value: str, figures: Figures | None, baseline: Figures) -> FigureRow:
+def _row(
+    mark: str, what: str, value: str, figures: Figures | None, point: Point | None, baseline: Figures
+) -> FigureRow:
     cells = {"what": Cell(what), "value": Cell(value, style="table--name")}
     if figures is None:
         return FigureRow(what, {**cells, "tokens": Cell(WAITING, style="table--waiting")}, mark)
@@ -180,7 +203,21 @@ def _row(mark: str, what: str, value: str, figures: Figures | None, baseline: Fi
         "breaks": figure_cell(figures.cache_breaks, ON_SCREEN.whole),
         "peak": figure_cell(figures.peak_prompt_tokens, ON_SCREEN.short),
     }
+    if point is not None:
+        cells |= _risk_cells(point, savings.usd.value)
     return FigureRow(what, cells, mark)
+
+
+def _risk_cells(point: Point, saved: float | None) -> dict[str, Cell]:
+    """Return the cells of the net range and of the expected re-fetches, marked if the value is untested."""
+    expected = point.expected
+    words = refetch_range(expected.count if expected.is_measured else None, ON_SCREEN)
+    refetches = Cell(words) if point.envelope.is_tried else Cell(f"untested: {words}", style="table--lost")
+    if saved is None or expected.cost is None:
+        return {"refetches": refetches}
+    low, high = saved - expected.cost.high, saved - expected.cost.low
+    style = "table--saved" if low > 0 else ""
+    return {"net": Cell(net_words((low, high), ON_SCREEN).removeprefix("net "), style=style), "refetches": refetches}
 
 
 def nothing_to_tune(plan: Plan) -> tuple[str, ...]:

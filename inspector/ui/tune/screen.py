@@ -46,7 +46,7 @@ ONE_TOOL = (
     "session. Nothing changes until enter applies it."
 )
 CELLS_AROUND_TITLE = 6
-MARKS = "◆ here  ▲ plan  ◇ knee  ▾ lowest"
+MARKS = "◆ here  ▲ plan  ◇ knee  ▾ best tried"
 
 
 class TuneScreen(AnalysisScreen):
@@ -333,6 +333,8 @@ class TuneScreen(AnalysisScreen):
             point = known.found.knee if name == "knee" else known.found.least
             if limits.axis.parameter.is_assumed:
                 self.show_notice("this is an assumption, not a limit: no value of it is better than another")
+            elif point is None and name == "least":
+                self.show_notice("no value stays within what has been tried in public")
             elif point is None:
                 self.show_notice("the curve has no knee: it is nowhere well below the straight line between its ends")
             else:

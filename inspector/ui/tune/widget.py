@@ -97,6 +97,8 @@ class TuneCurves(CurveWidget):
         & > .tune--cost { color: $cost; }
         & > .tune--tokens { color: $sent; }
         & > .tune--breaks { color: $miss; }
+        & > .tune--net { color: $success; }
+        & > .tune--refetch { color: $warning; }
         & > .tune--level { color: $text-muted; }
         & > .tune--number { color: $text-muted; }
         & > .tune--label { color: $text-muted; }
@@ -118,6 +120,8 @@ class TuneCurves(CurveWidget):
         "tune--cost",
         "tune--tokens",
         "tune--breaks",
+        "tune--net",
+        "tune--refetch",
         "tune--level",
         "tune--number",
         "tune--label",
