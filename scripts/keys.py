@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 SIZE = (120, 36)
 
-STUDIES = {"c": "Compare", "t": "Tune", "v": "Window", "M": "Cache misses", "g l": "Files", "g k": "Cache breakpoints"}
+STUDIES = {"c": "Compare", "t": "Tune", "v": "Window", "M": "Cache misses", "g l": "Files"}
 """Keys and names of the screens opened over the main one."""
 
 MAIN_PARTS = ("Context chart", "Timeline", "Detail")

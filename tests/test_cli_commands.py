@@ -108,7 +108,7 @@ def test_a_report_goes_to_the_named_file_and_not_to_standard_output(small: Path,
     outcome = run_program("report", small, "--format", "json", "-o", target)
 
     assert (outcome.code, outcome.out, outcome.err) == (0, "", "")
-    assert json.loads(target.read_text(encoding="utf-8"))["schema"] == 2
+    assert json.loads(target.read_text(encoding="utf-8"))["schema"] == 3
     assert run_here(capsys, "report", small, "-o", target).code == 0, "an earlier report may be replaced"
 
 
@@ -273,12 +273,15 @@ def test_savings_say_what_they_come_to_if_a_model_answers_otherwise(small: Path,
     assert "if turns change by" in run_here(capsys, "report", folder, *asked).out
 
 
-def test_what_cache_marks_would_hold_is_in_reports_as_json_and_worked_out_for_no_other(capsys, monkeypatch):
-    sample = ROOT / "sample_sessions" / "coding-agent.jsonl"
-    marks = json.loads(run_here(capsys, "report", sample, "--format", "json").out)["cache_marks"]
-    assert [each["rule"] for each in marks] == ["end", "swe-agent", "hermes-0.19", "hermes-0.21", "hermes-0.21-tools"]
-    monkeypatch.setattr("inspector.report.session_report.cache_marks", None)
-    assert "SWE-agent" not in run_here(capsys, "report", sample).out
+def test_a_plan_is_priced_by_cache_breakpoints_in_json_and_elsewhere_if_they_matter(capsys):
+    asked = ("report", ROOT / "sample_sessions" / "coding-agent.jsonl", "--strategy")
+    prices = json.loads(run_here(capsys, *asked, "tiered-stale", "--format", "json").out)["plans"][0]["breakpoints"]
+
+    assert [each["rule"] for each in prices] == ["claude-code", "end", "hermes-0.19"]
+    assert [each["is_assumed"] for each in prices] == [True, False, False]
+    assert "cost by cache breakpoints" in run_here(capsys, *asked, "tiered-stale").out
+    # Nothing is edited behind the newest results, so no rule changes the price.
+    assert "cost by cache breakpoints" not in run_here(capsys, *asked, "cap-at-insertion").out
 
 
 def test_compare_sorts_by_every_column_it_offers(small: Path, capsys, monkeypatch):

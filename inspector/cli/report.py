@@ -165,5 +165,5 @@ def _report_options(options: Namespace) -> ReportOptions:
         days_per_month=options.days_per_month,
         switch_to=tuple(dict.fromkeys(options.switch)),
         model_uncertainty=options.model_uncertainty,
-        cache_marks=options.format == "json",
+        breakpoint_prices=options.format == "json",
     )

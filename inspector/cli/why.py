@@ -42,7 +42,7 @@ def run(options: Namespace) -> int:
         best_plan=True,
         switch_to=tuple(dict.fromkeys(options.switch)),
         switch_at=at,
-        cache_marks=options.format == "json",
+        breakpoint_prices=options.format == "json",
     )
     with ProgressLine("trying plans") as progress:
         report = report_of(inputs, (), wanted, progress)

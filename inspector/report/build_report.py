@@ -10,6 +10,7 @@ import numpy as np
 from msgspec import Struct, structs
 
 from inspector.replay.analysis.breakdown import Breakdown, cuts_by_tool
+from inspector.replay.analysis.breakpoint_prices import breakpoint_prices
 from inspector.replay.analysis.cache_spread import CacheSpread
 from inspector.replay.analysis.compaction_forecast import compaction_forecasts
 from inspector.replay.analysis.comparison import ComparedPlan, compared
@@ -24,6 +25,7 @@ from inspector.replay.explain.totals import cost_part_explanations, overhead_exp
 from inspector.replay.figure import Figure, HowKnown
 from inspector.report.catalogue import (
     BandFacts,
+    BreakpointPriceFacts,
     CarriedFacts,
     CompactionFacts,
     CostParts,
@@ -120,6 +122,7 @@ def plan_facts(planned: Replay, baseline: Replay, uses: ReuseEvidence | None, op
         tools=[] if tallies is None else [_tool_facts(row) for row in cuts_by_tool(tallies)],
         notices=_notices(planned) if options.details else [],
         next_calls=_next_calls(planned, baseline, options, recovery_cost),
+        breakpoints=breakpoint_facts(planned, options),
         uncertainty=uncertain_saving(found.savings.usd.value, found.figures.cost_usd.value)
         if options.model_uncertainty
         else None,
@@ -311,6 +314,26 @@ def model_cost_facts(replay: Replay) -> list[ModelCostFacts]:
     return [
         to_report(ModelCostFacts, each, model=each.model, priced_as=each.priced_as, calls=each.calls)
         for each in model_costs(replay)
+    ]
+
+
+def breakpoint_facts(planned: Replay, options: ReportOptions) -> list[BreakpointPriceFacts]:
+    """Return the cost of a plan by breakpoint rule, the assumed rule first; empty if the rules hardly matter."""
+    found = breakpoint_prices(planned) if options.breakpoint_prices or options.details else None
+    if found is None or not (options.breakpoint_prices or found.is_relevant):
+        return []
+    return [
+        to_report(
+            BreakpointPriceFacts,
+            None,
+            rule=each.rule.name,
+            label=each.rule.label,
+            places=each.rule.about,
+            is_assumed=each.rule == found.assumed,
+            is_of_agent=each.rule == found.assumed and found.is_known,
+            cost_usd=Figure(each.usd, HowKnown.PROJECTED),
+        )
+        for each in found.prices
     ]
 
 

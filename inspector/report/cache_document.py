@@ -290,31 +290,3 @@ class HourFacts(Struct, frozen=True, kw_only=True):
         figure("extra cost", Unit.DOLLARS, "Cost of the misses above the price of cache reads; null without a price."),
     ]
     known: Known
-
-
-class CacheMarksFacts(Struct, frozen=True, kw_only=True):
-    """Projected cache use under the breakpoints of one rule, or of the requests, over the calls it covers.
-
-    Read, written and neither add up to these calls' prompts.
-    """
-
-    rule: Annotated[
-        str, about("Placement of the breakpoints in one word: `recorded` in the requests, `end`, `swe-agent` …")
-    ]
-    label: Annotated[str, about("Display name of the placement.")]
-    places: Annotated[str, about("Positions of the breakpoints, in a few words.")]
-    calls: Annotated[
-        Count,
-        figure(
-            "calls",
-            Unit.CALLS,
-            "Calls to providers that support breakpoints; for recorded ones, calls with a recorded request.",
-        ),
-    ]
-    read_tokens: Annotated[int | None, figure("read", Unit.TOKENS, "Prompt tokens read up to a breakpoint.")]
-    written_tokens: Annotated[int | None, figure("written", Unit.TOKENS, "Prompt tokens written to the cache.")]
-    uncached_tokens: Annotated[int | None, figure("neither", Unit.TOKENS, "Prompt tokens neither read nor written.")]
-    usd: Annotated[
-        float | None, figure("cost of prompts", Unit.DOLLARS, "Projected cost of these prompts without output.")
-    ]
-    known: Known

@@ -11,7 +11,6 @@ from inspector.replay.explain.miss_wording import describe_evidence
 from inspector.replay.figure import Figure, HowKnown, lowest_confidence
 from inspector.report.build_report import to_report
 from inspector.report.cache_document import (
-    CacheMarksFacts,
     CacheMissesFacts,
     CacheMissFacts,
     HourFacts,
@@ -25,10 +24,6 @@ from inspector.report.ledger_facts import utc_time
 from inspector.report.numbers import rounded
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-    from inspector.replay.analysis.cache_breakpoints import CacheBreakpoints
     from inspector.replay.analysis.cache_lifetime import LifetimeChange
     from inspector.replay.analysis.cache_misses import CacheMiss, CacheMisses, CauseTotal
     from inspector.replay.analysis.model_switch import ModelSwitch
@@ -164,28 +159,6 @@ def model_switch_facts(switch: ModelSwitch) -> ModelSwitchFacts:
         window=switch.window,
         beyond_window=Figure(switch.beyond_window, HowKnown.PROJECTED),
     )
-
-
-def cache_marks_facts(found: CacheBreakpoints) -> list[CacheMarksFacts]:
-    """Convert the breakpoints of the recording and of every rule; empty if no provider uses breakpoints."""
-
-    def projected(tokens: NDArray[np.int64]) -> Figure:
-        return Figure(int(tokens.sum()), HowKnown.PROJECTED)
-
-    return [
-        to_report(
-            CacheMarksFacts,
-            each,
-            rule=each.rule.value,
-            label=each.rule.label,
-            places=each.rule.about,
-            calls=Figure(int(each.covers.sum()), HowKnown.EXACT),
-            read_tokens=projected(each.read),
-            written_tokens=projected(each.written),
-            uncached_tokens=projected(each.uncached),
-        )
-        for each in found.rules
-    ]
 
 
 def hour_facts(found: CacheMisses) -> list[HourFacts]:

@@ -584,6 +584,25 @@ class PlanFacts(Struct, frozen=True, kw_only=True):
     explain: Annotated[
         dict[str, ExplanationFacts] | None, about("Calculation of every figure; null unless requested.")
     ] = None
+    breakpoints: Annotated[
+        list[BreakpointPriceFacts],
+        about(
+            "Cost by the cache breakpoints of the requests, those assumed first; empty if no provider uses them, or if "
+            "they change the cost by less than a tenth and are not requested."
+        ),
+    ] = field(default_factory=list)
+
+
+class BreakpointPriceFacts(Struct, frozen=True, kw_only=True):
+    """Cost of a session under a plan with the cache breakpoints of one rule."""
+
+    rule: Annotated[str, about("Name of the rule: `end`, `claude-code`, `cline` …")]
+    label: Annotated[str, about("Display name of the rule.")]
+    places: Annotated[str, about("Positions of the breakpoints, in a few words.")]
+    is_assumed: Annotated[bool, about("True for the rule that all other figures assume.")]
+    is_of_agent: Annotated[bool, about("True if it is the rule of the session's agent.")]
+    cost_usd: Annotated[float | None, figure("cost", Unit.DOLLARS, "Projected cost of the session.")]
+    known: Known
 
 
 class TierFacts(Struct, frozen=True, kw_only=True):

@@ -12,7 +12,6 @@ from typing import Annotated, Literal
 from msgspec import Struct, field
 
 from inspector.report.cache_document import (  # noqa: TC001  needed at run time for the schema
-    CacheMarksFacts,
     CacheMissesFacts,
     HourFacts,
     ModelSwitchFacts,
@@ -36,13 +35,13 @@ from inspector.report.catalogue import (
 )
 from inspector.report.uncertainty import REPLAY_CAVEAT
 
-SCHEMA_VERSION: Literal[2] = 2
+SCHEMA_VERSION: Literal[3] = 3
 
 
 class Report(Struct, frozen=True, kw_only=True):
     """Cost of one session, and of the same session under each plan."""
 
-    schema: Annotated[Literal[2], about("Version of this contract: `SCHEMA_VERSION`.")]
+    schema: Annotated[Literal[3], about("Version of this contract: `SCHEMA_VERSION`.")]
     inspector: Annotated[str, about("Version of the program that wrote it.")]
     session: SessionFacts
     tokens: TokenFacts
@@ -94,13 +93,6 @@ class Report(Struct, frozen=True, kw_only=True):
     )
     model_switches: Annotated[
         list[ModelSwitchFacts], about("Projections with other models from some call on; empty unless requested.")
-    ] = field(default_factory=list)
-    cache_marks: Annotated[
-        list[CacheMarksFacts],
-        about(
-            "Projected cache use under the breakpoints of each rule without a plan, the recorded breakpoints "
-            "first if there are any; empty unless requested and supported by a provider."
-        ),
     ] = field(default_factory=list)
 
 

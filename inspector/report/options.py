@@ -25,7 +25,7 @@ class ReportOptions:
         switch_at: First call on the other model, from 0.
         model_uncertainty: Report savings if the model answers differently from the recording, and widen the bands of
             projected savings accordingly.
-        cache_marks: Project cache use under the breakpoints of every rule. JSON only.
+        breakpoint_prices: Price every plan under other breakpoint rules even if they hardly matter. JSON only.
         suggests: The plans were not chosen by the user, so the session's cost comes first.
     """
 
@@ -41,5 +41,5 @@ class ReportOptions:
     switch_to: tuple[str, ...] = ()
     switch_at: int = 0
     model_uncertainty: bool = False
-    cache_marks: bool = False
+    breakpoint_prices: bool = False
     suggests: bool = False

@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from inspector.report.catalogue import NeededLaterFacts, Saving
     from inspector.report.numbers import NumberFormat
     from inspector.report.tuning import ExpectedRefetches
@@ -134,6 +136,20 @@ def recovery_words(
     if not break_even or expected is None or not round(expected[2]):
         return said
     return f"{said}; break-even: {numbers.plural(break_even, 're-fetch')}"
+
+
+def breakpoint_words(prices: Sequence[tuple[str, float]], numbers: NumberFormat) -> str:
+    """Return the cost by breakpoint rule; empty for fewer than two prices.
+
+    `cost by cache breakpoints: $6.70 (system prompt, last block), $7.36 (last block)`
+
+    Args:
+        prices: Positions of the breakpoints and dollars under them, the assumed one first.
+        numbers: Number format.
+    """
+    if len(prices) < 2:
+        return ""
+    return "cost by cache breakpoints: " + ", ".join(f"{numbers.dollars(usd)} ({places})" for places, usd in prices)
 
 
 def refetches_of(needed: NeededLaterFacts | ExpectedRefetches) -> Expected:

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 import inspector
 from inspector.replay.analysis.best_plan import BestPlanSearch
 from inspector.replay.analysis.breakdown import Breakdown
-from inspector.replay.analysis.cache_breakpoints import cache_marks
 from inspector.replay.analysis.cache_misses import cache_misses
 from inspector.replay.analysis.compaction_totals import compaction_totals
 from inspector.replay.analysis.comparison import plans_to_compare
@@ -32,7 +31,7 @@ from inspector.report.build_report import (
     recorded_figures,
     to_report,
 )
-from inspector.report.cache_facts import cache_marks_facts, cache_misses_facts, hour_facts, model_switch_facts
+from inspector.report.cache_facts import cache_misses_facts, hour_facts, model_switch_facts
 from inspector.report.catalogue import CarriedBlockFacts, FigureSet
 from inspector.report.document import SCHEMA_VERSION, CalibrationFacts, Report, SessionFacts, SideCallFacts, TokenFacts
 from inspector.report.export import part_of
@@ -135,7 +134,6 @@ def report_of(
         compacted=compaction_totals_facts(compaction_totals(baseline, misses)) if options.details and misses else None,
         best_plan=_best_plan(baseline, best, progress) if options.best_plan or best is not None else None,
         hours=hour_facts(misses) if options.details and misses else [],
-        cache_marks=cache_marks_facts(cache_marks(baseline)) if options.cache_marks else [],
         model_switches=[model_switch_facts(each) for each in switches if each is not None],
     )
 

@@ -53,7 +53,7 @@ from inspector.report.layout import (
 )
 from inspector.report.monthly_saving import about, between, saving_row
 from inspector.report.numbers import IN_TEXT, INEXACT
-from inspector.report.recovery_words import net_of, recovery_words, refetches_of
+from inspector.report.recovery_words import breakpoint_words, net_of, recovery_words, refetches_of
 from inspector.report.tables import FigureCells
 from inspector.report.totals import (
     carried_title,
@@ -326,6 +326,9 @@ def _findings(plan: PlanFacts) -> list[tuple[str, str]]:
     rows += needed_rows(plan)
     if plan.projection is not None:
         rows.append(saving_row(plan.projection, IN_TEXT))
+    prices = [(each.places, each.cost_usd) for each in plan.breakpoints if each.cost_usd is not None]
+    if by_rule := breakpoint_words(prices, IN_TEXT):
+        rows.append(("", by_rule))
     return [*rows, *next_calls_rows(plan), *uncertainty_rows(plan)]
 
 

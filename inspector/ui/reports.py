@@ -159,7 +159,7 @@ def write_report(
         runs_per_day,
         ledger=form.name in ("csv", "html"),
         comparison=form.name == "html",
-        cache_marks=form.name == "json",
+        breakpoint_prices=form.name == "json",
         days_per_month=(outcome.terms or Assumptions()).days_per_month,
     )
 

@@ -3,24 +3,18 @@
 from __future__ import annotations
 
 import csv
-from dataclasses import replace
 from io import StringIO
 from typing import TYPE_CHECKING
 
 import msgspec
 import pytest
-from msgspec import structs
 
 from inspector.cli.reading import read_session, replay_inputs
-from inspector.replay.analysis.cache_breakpoints import cache_marks
 from inspector.replay.analysis.cache_misses import cache_misses
 from inspector.replay.analysis.model_switch import main_calls
 from inspector.replay.assumptions import Assumptions
-from inspector.replay.cache.breakpoint_rules import BreakpointRule
 from inspector.replay.cache.miss_causes import MissCause
 from inspector.replay.engine.replay import replay
-from inspector.replay.sessions import replay_session
-from inspector.report.cache_facts import cache_marks_facts
 from inspector.report.cache_text import switch_text
 from inspector.report.charts.palette import PAGE
 from inspector.report.charts.specifications import report_charts
@@ -34,8 +28,6 @@ from inspector.report.pages.markdown import escaped
 from inspector.report.session_report import report_of
 from inspector.report.why import why_text
 from inspector.session.discovery import found_in
-from inspector.session.model import RecordedBreakpoint
-from inspector.session.open import open_session
 from inspector.strategies.plan import Plan
 from tests.conftest import ROOT
 from tests.hostile import DISTURBING, HOSTILE
@@ -288,27 +280,3 @@ def test_the_documents_say_of_every_cause_what_it_means_and_what_prevents_it() -
         assert meaning == cause.label
         assert prevention.startswith(cause.prevention or "nothing")
         assert ("expected" in prevention) == cause.is_expected
-
-
-def test_what_marks_would_hold_is_told_of_every_rule_and_adds_up_to_the_prompts() -> None:
-    baseline = replay_session(open_session(ROOT / "sample_sessions" / "coding-agent.jsonl"), Plan())
-    facts = cache_marks_facts(cache_marks(baseline))
-    assert [each.rule for each in facts] == [
-        rule.value for rule in BreakpointRule if rule is not BreakpointRule.RECORDED
-    ]
-    for each in facts:
-        tokens = (each.read_tokens or 0) + (each.written_tokens or 0) + (each.uncached_tokens or 0)
-        assert tokens == baseline.figures.prompt_tokens.value
-        assert {each.known[name] for name in ("read_tokens", "written_tokens", "usd")} == {"projected"}
-
-
-def test_marks_that_requests_had_come_first_with_the_calls_whose_requests_are_recorded() -> None:
-    session = open_session(ROOT / "sample_sessions" / "coding-agent.jsonl")
-    marks = [
-        (RecordedBreakpoint(call.prompt_messages),) if number else None for number, call in enumerate(session.calls)
-    ]
-    calls = tuple(structs.replace(call, marks=own) for call, own in zip(session.calls, marks, strict=True))
-    facts = cache_marks_facts(cache_marks(replay_session(replace(session, calls=calls), Plan())))
-    assert [each.rule for each in facts] == [rule.value for rule in BreakpointRule]
-    assert [each.calls for each in facts[:2]] == [len(calls) - 1, len(calls)]
-    assert facts[0].label == "as recorded"

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from inspector.replay.analysis.cache_breakpoints import cache_marks
-from inspector.replay.cache.breakpoint_rules import BreakpointRule
+from inspector.replay.cache.agent_breakpoints import NOWHERE
 from inspector.replay.sessions import replay_session
 from inspector.session.model import BlockKind, RecordedBreakpoint
 from inspector.session.open import open_session
@@ -36,6 +35,13 @@ def opened(path: Path, document: Record) -> Session:
 
 def marks(session: Session) -> list[list[int] | None]:
     return [None if call.marks is None else [mark.blocks for mark in call.marks] for call in session.calls]
+
+
+def placed(session: Session) -> list[list[int]]:
+    """Breakpoints that the replay of a session reads and writes by."""
+    found = replay_session(session, Plan()).inputs.breakpoints
+    assert found is not None
+    return [[blocks for blocks in row if blocks != NOWHERE] for row in found.blocks[:-1].tolist()]
 
 
 def swe_run(turns: int, *, is_calling: bool = False) -> Record:
@@ -70,7 +76,7 @@ def test_marks_in_the_query_of_a_step_are_those_of_its_call(tmp_path: Path, is_c
     assert marks(session) == [[1, 2], [2, 3 + answer], [3 + answer, 4 + 2 * answer]]
     kinds = [session.blocks[blocks - 1].kind for blocks in (3 + answer, 4 + 2 * answer)]
     assert kinds == [BlockKind.TOOL_RESULT] * 2
-    assert cache_marks(replay_session(session, Plan())).rules[0].rule is BreakpointRule.RECORDED
+    assert placed(session) == marks(session)
 
 
 @pytest.mark.parametrize("is_text", [False, True], ids=["document", "text of one"])
@@ -160,9 +166,7 @@ def test_marks_in_a_recorded_request_of_inspect_are_those_of_its_call(tmp_path: 
     session = opened(tmp_path / "l.json", log(inspect_sample(3)))
 
     assert marks(session) == [[1, 2, 3], [1, 2, 3, 6], [1, 2, 6, 9]]
-    found = cache_marks(replay_session(session, Plan()))
-    assert found.rules[0].rule is BreakpointRule.RECORDED
-    assert found.are_recorded.tolist() == [True] * 3
+    assert placed(session) == marks(session)
 
 
 def test_marks_of_requests_that_are_kept_once_are_found(tmp_path: Path) -> None:

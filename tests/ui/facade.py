@@ -73,7 +73,6 @@ SCREENS = {
     "ExportScreen": "export",
     "FilesScreen": "files",
     "HelpScreen": "help",
-    "MarksScreen": "marks",
     "MenuScreen": "menu",
     "MissesScreen": "misses",
     "Picker": "picker",

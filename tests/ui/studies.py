@@ -22,7 +22,6 @@ __all__ = [
     "Composition",
     "Costs",
     "Files",
-    "Marks",
     "Misses",
     "SessionList",
     "Tune",
@@ -354,18 +353,6 @@ class Misses(StudyOfReplay):
     causes = TableOf("causes")
 
     calls = TableOf("calls")
-
-
-class Marks(StudyOfReplay):
-    name, key = "marks", "g k"
-
-    def is_newest(self, outcome: Any) -> bool:
-        return self.found.replay is outcome.replay
-
-    rules = TableOf("rules")
-
-    places = TableOf("places")
-    """The marks of the rule under the cursor."""
 
 
 class Files(StudyOfReplay):

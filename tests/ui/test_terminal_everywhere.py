@@ -67,7 +67,6 @@ ELSEWHERE = {
     "test_app.py": ("help.", "diagnostics.", "difference."),
     "test_mouse.py": ("tune.tool",),
     "test_files.py": ("files.", "known.", "study.files"),
-    "test_cache_breakpoints.py": ("marks.", "study.marks"),
 }
 
 

@@ -46,7 +46,8 @@ def _own_code(plan: Plan) -> Exported:
     text = (
         "from inspector import Plan, compact\n\n"
         f"PLAN = Plan.from_specs(\n    [\n{specs}    ]\n)\n\n"
-        "# The whole conversation, before every call.\n"
+        "# The whole conversation, before every call. Claude caches only up to blocks with cache_control: set it on\n"
+        "# the system prompt and on the last block of the last message, as the figures of the plan assume.\n"
         "messages_to_send = compact(messages, PLAN)\n"
     )
     where = (

@@ -178,20 +178,6 @@ JUMPS: Final[tuple[Row, ...]] = (
         also="file read edit write stale changelog history known state",
     ),
     UserAction(
-        "study.open-marks",
-        "",
-        lambda main: main.study("marks"),
-        "breakpoints",
-        "Show cache breakpoints and the tokens they would cache",
-        named=PaletteName(
-            "Show the cache breakpoints",
-            "Positions of cache_control per rule, and the tokens they would cache",
-            has_outcome,
-        ),
-        menu="g k",
-        also="cache_control marks anthropic hermes swe-agent",
-    ),
-    UserAction(
         "session.open-subagent",
         "",
         lambda main: main.related.open_subagent(),

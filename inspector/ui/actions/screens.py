@@ -74,17 +74,6 @@ STUDY: Table = (
         named=PaletteName("Show the files", "Files that tools read and edited, and their text in the context"),
         also="read edit write stale changelog history",
     ),
-    UserAction(
-        "study.marks",
-        "",
-        "analysis('marks')",
-        "breakpoints",
-        "Show cache breakpoints and the tokens they would cache",
-        named=PaletteName(
-            "Show the cache breakpoints", "Positions of cache_control per rule, and the tokens they would cache"
-        ),
-        also="cache_control marks anthropic hermes swe-agent",
-    ),
 )
 """Keys of every analysis screen."""
 
@@ -160,7 +149,7 @@ TUNE_CURVES: Table = (
     UserAction("tune.menu", "g", "screen.menu('g')", "go to", "Go to the knee, the lowest cost or the plan's value"),
     UserAction("tune.knee", "", "screen.mark('knee')", "knee", "Go to the knee", menu="g k", also="best"),
     UserAction(
-        "tune.least", "", "screen.mark('least')", "lowest cost", "Go to the value with the lowest cost", menu="g l"
+        "tune.least", "", "screen.mark('least')", "best tried", "Go to the best value that has been tried", menu="g l"
     ),
     UserAction("tune.plan", "", "screen.mark('plan')", "plan's value", "Go back to the plan's value", menu="g p"),
     UserAction(
@@ -366,45 +355,6 @@ MISSES_CAUSES: Table = (
 MISSES_CALLS: Table = (
     UserAction(
         "misses.jump", "enter", "screen.jump", "to its row", "Go to this call in the timeline", is_shown=True, rank=0
-    ),
-)
-"""Keys of its lower table."""
-
-MARKS: Table = (
-    UserAction("marks.other", "tab,shift+tab", "other", "table", "Go to the other table", is_shown=True, rank=5),
-    UserAction(
-        "marks.call-before", "left_square_bracket", "call(-1)", "call", "Go to the previous call", is_shown=True, rank=2
-    ),
-    UserAction(
-        "marks.call-after", "right_square_bracket", "call(1)", "call", "Go to the next call", is_shown=True, rank=2
-    ),
-    UserAction("marks.far-before", "shift+left", f"call(-{FAR})", "far", f"Go back {FAR} calls"),
-    UserAction("marks.far-after", "shift+right", f"call({FAR})", "far", f"Go forward {FAR} calls"),
-)
-"""Keys of the cache breakpoint screen."""
-
-MARKS_RULES: Table = (
-    UserAction(
-        "marks.enter",
-        "enter",
-        "screen.enter",
-        "breakpoints",
-        "Go to the breakpoints of this rule",
-        is_shown=True,
-        rank=0,
-    ),
-)
-"""Keys of its upper table."""
-
-MARKS_PLACES: Table = (
-    UserAction(
-        "marks.jump",
-        "enter",
-        "screen.jump",
-        "to its row",
-        "Go to the row before this breakpoint in the timeline",
-        is_shown=True,
-        rank=0,
     ),
 )
 """Keys of its lower table."""

@@ -331,6 +331,7 @@ def assess(
 
     `search` resumes after a cancellation.
     """
+    from inspector.replay.analysis.breakpoint_prices import breakpoint_prices
     from inspector.replay.analysis.cache_spread import CacheSpread
     from inspector.replay.analysis.forecast import project_runs
     from inspector.replay.analysis.hazards import hazards_of
@@ -352,6 +353,11 @@ def assess(
     spread = CacheSpread.between(outcome.baseline, outcome.replay)
     post(ProjectionReady(project_runs(*costs, runs_per_day, days, found.cost_at, spread, found.cost_at_worst)))
     post(Risks(session, hazards, found))
+    if is_cancelled():
+        return
+    prices = breakpoint_prices(outcome.replay)
+    if prices is not None and prices.is_relevant:
+        post(Risks(session, hazards, found, prices))
 
 
 def follow_session(

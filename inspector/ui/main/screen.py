@@ -405,7 +405,7 @@ class InspectScreen(SessionScreen[None], SingleResultScreen[None]):
         """Open an analysis screen of the session.
 
         Args:
-            name: `compare`, `tune`, `composition`, `costs`, `misses`, `files` or `marks`.
+            name: `compare`, `tune`, `composition`, `costs`, `misses` or `files`.
             over: The analysis screen it is opened from; None for the main screen.
         """
         outcome, asking = self.controller.outcome, over or self
@@ -442,10 +442,6 @@ class InspectScreen(SessionScreen[None], SingleResultScreen[None]):
                 from inspector.ui.misses.screen import MissesScreen
 
                 return MissesScreen(self.controller)
-            case "marks":
-                from inspector.ui.marks.screen import MarksScreen
-
-                return MarksScreen(self.controller)
             case "files":
                 from inspector.ui.files.screen import FilesScreen
 

@@ -15,6 +15,7 @@ from inspector.session.model import TextUnavailableError
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from inspector.replay.analysis.breakpoint_prices import BreakpointPrices
     from inspector.replay.analysis.hazards import Hazard
     from inspector.replay.analysis.recoveries import Need, Recoveries
     from inspector.session.model import Session
@@ -29,11 +30,13 @@ class Risks:
         session: The replayed session.
         hazards: Risks by kind.
         needed: Cut text that later calls needed; None until computed.
+        prices: Cost by cache breakpoints; None until computed, or if no provider of the session uses them.
     """
 
     session: Session
     hazards: tuple[Hazard, ...]
     needed: Recoveries | None = None
+    prices: BreakpointPrices | None = None
 
     def lines(self) -> tuple[str, ...]:
         """Return one line per risk, the worst first."""
@@ -44,6 +47,9 @@ class Risks:
             f"{hazard.kind.brief}: {ON_SCREEN.whole(hazard.count)}" if hazard.count > 1 else hazard.kind.brief
             for hazard in self.hazards
         ]
+        if self.prices is not None and self.prices.is_relevant:
+            low, high = ON_SCREEN.dollars(self.prices.low), ON_SCREEN.dollars(self.prices.high)
+            lines.append(f"costs {low} to {high} by cache breakpoints")
         return tuple(lines)
 
     @cached_property
