@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
     from pathlib import Path
 
-    from inspector.session.model import Block, ReportedMiss, SessionLink, SideCall, TextSource, Usage
+    from inspector.session.model import Block, RecordedTotals, ReportedMiss, SessionLink, SideCall, TextSource, Usage
 
 
 KEPT_DIAGNOSTICS = 100
@@ -38,6 +38,7 @@ class SessionBuilder:
         links: Related sessions, unique by kind, call and id.
         side_calls: Requests outside the conversation, by unique key.
         side_files: As in `Session`, without duplicates.
+        recorded_totals: As in `Session`.
         current_diagnostics: Diagnostics of the current state, recomputed for every snapshot.
     """
 
@@ -55,6 +56,7 @@ class SessionBuilder:
         self.links: dict[tuple[str, str, str], SessionLink] = {}
         self.side_calls: dict[str, SideCall] = {}
         self.side_files: dict[Path, None] = {}
+        self.recorded_totals: list[RecordedTotals] = []
         self.current_diagnostics: tuple[Diagnostic, ...] = ()
         self._diagnostics: list[Diagnostic] = []
         self._skipped = 0
@@ -159,6 +161,7 @@ class SessionBuilder:
             links=tuple(self.links.values()),
             side_calls=tuple(self.side_calls.values()),
             side_files=tuple(self.side_files),
+            recorded_totals=tuple(self.recorded_totals),
         )
         # Reuse the previous snapshot's blocks: `Session` would recompute them from all messages.
         vars(session)["all_blocks"] = self._blocks.snapshot()

@@ -283,6 +283,28 @@ class SideCall(Struct, frozen=True, gc=False):
     terms: str = ""
 
 
+class RecordedTotals(Struct, frozen=True, gc=False):
+    """Totals that the agent recorded for a session or for a stretch of its calls.
+
+    Attributes:
+        source: The record: `result`, `cost-state`, `session.shutdown`, `message cost`.
+        usages: Model names and their summed usage; empty if only the cost is recorded.
+        cost_usd: Cost as computed by the agent, or None.
+        requests: Number of requests, or None.
+        first_call: Index of the first call of the stretch.
+        end_call: Index after its last call.
+        includes_subagents: True if requests in the files of subagents are included.
+    """
+
+    source: str
+    usages: tuple[tuple[str, Usage], ...] = ()
+    cost_usd: float | None = None
+    requests: int | None = None
+    first_call: int = 0
+    end_call: int = 0
+    includes_subagents: bool = False
+
+
 class ContextCause(StrEnum):
     """Reason why a context began."""
 
@@ -423,6 +445,7 @@ class Session:
         links: Related sessions: its parent, its subagents, the one it continues.
         side_calls: Billed requests outside the conversation, each once: included in the totals, not in any prompt.
         side_files: Files and folders, existing or not, checked for such requests or for billing data.
+        recorded_totals: Totals recorded by the agent, of stretches that do not overlap, in order.
         texts: Reads texts again.
     """
 
@@ -445,6 +468,7 @@ class Session:
     links: tuple[SessionLink, ...] = ()
     side_calls: tuple[SideCall, ...] = ()
     side_files: tuple[Path, ...] = ()
+    recorded_totals: tuple[RecordedTotals, ...] = ()
 
     @cached_property
     def all_blocks(self) -> Sequence[Block]:
