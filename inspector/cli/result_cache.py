@@ -25,8 +25,8 @@ import msgspec
 import inspector
 from inspector.atomic_files import cache_folder, evict, replacing
 from inspector.session.discovery import Header, ListedFile  # noqa: TC001  needed at run time for decoding
+from inspector.session.duplicate_calls import ORIGINS
 from inspector.session.files import CLOCK_SECONDS, Locator, exists
-from inspector.session.model import LinkKind
 from inspector.session.related import locate
 
 if TYPE_CHECKING:
@@ -116,7 +116,7 @@ def source_of(session: Session, began: int, today: float) -> ResultInputs | None
     needs = []
     if any(session.messages[call.response].is_inherited for call in session.calls):
         # The calls to count depend on whether the session it was copied from still exists.
-        origins = [locate(session, link) for link in session.links if link.kind is LinkKind.CONTINUED]
+        origins = [locate(session, link) for link in session.links if link.kind in ORIGINS]
         if None in origins:
             return None
         needs = [os.fsencode(Locator.of(path).file) for path in origins if path is not None]

@@ -25,16 +25,19 @@ NO_CALL = b""
 
 KEY_BYTES = 16
 
+ORIGINS = (LinkKind.CONTINUED, LinkKind.PARENT)
+"""Links to sessions that calls may be copied from."""
+
 
 def without_copied_calls(session: Session) -> Session:
     """Return a session without the calls copied from another session, if that one still exists.
 
-    For sums over many sessions: a resume or fork begins with calls that were billed to the earlier session.
+    For sums over many sessions: a resume, a fork or a forked subagent begins with calls billed to the earlier session.
     """
     own = session.own_calls
     if len(own) == len(session.calls):
         return session
-    origins = [link for link in session.links if link.kind is LinkKind.CONTINUED]
+    origins = [link for link in session.links if link.kind in ORIGINS]
     return replace(session, calls=own) if any(locate(session, link) for link in origins) else session
 
 

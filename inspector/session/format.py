@@ -95,6 +95,11 @@ def named_sessions(path: Path, titles: Iterable[tuple[str, str]]) -> Sequence[Co
     return found[::-1] if len(found) > 1 else ()
 
 
+def sessions_at(files: Iterable[Path]) -> Sequence[ContainedSession]:
+    """Return files with one session each as contained sessions without metadata."""
+    return [ContainedSession(file, file.stem) for file in files]
+
+
 class Format(ABC):
     """A readable format. Its module lists it in `FORMATS`.
 
@@ -156,6 +161,18 @@ class Format(ABC):
     def parent_file(self, path: Path) -> Path | None:  # noqa: ARG002  # for formats with files of subagents
         """Return the session that started this one according to the file's location, or None."""
         return None
+
+    def subagents(self, path: Path, identifier: str) -> Sequence[ContainedSession]:
+        """Return the sessions started by the one at a path, as far as their location or their beginning shows it.
+
+        Args:
+            path: Path that opens the session.
+            identifier: Its id.
+
+        Raises:
+            SessionError: Its file cannot be read.
+        """
+        return [one for one in self.contained_sessions(Locator.of(path).file) if one.parent == identifier]
 
     def locate(self, path: Path, identifier: str) -> Path | None:  # noqa: ARG002  # for formats with related sessions
         """Return the path of a related session by its id, or None if it is not found."""

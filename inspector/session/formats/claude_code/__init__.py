@@ -6,11 +6,20 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from inspector.session.format import Format
-from inspector.session.formats.claude_code.related import UUID, full_output, is_copy, locate, parent_file
+from inspector.session.format import Format, sessions_at
+from inspector.session.formats.claude_code.related import (
+    UUID,
+    full_output,
+    is_copy,
+    locate,
+    parent_file,
+    subagent_files,
+)
 
 if TYPE_CHECKING:
-    from inspector.session.format import FullOutput
+    from collections.abc import Sequence
+
+    from inspector.session.format import ContainedSession, FullOutput
     from inspector.session.reader import Reader
     from inspector.session.sniff import Sample
 
@@ -95,6 +104,9 @@ class ClaudeCodeFormat(Format):
 
     def parent_file(self, path: Path) -> Path | None:
         return parent_file(path)
+
+    def subagents(self, path: Path, identifier: str) -> Sequence[ContainedSession]:  # noqa: ARG002  the path has the id
+        return sessions_at(subagent_files(path)) if parent_file(path) is None else ()
 
     def locate(self, path: Path, identifier: str) -> Path | None:
         return locate(path, identifier)

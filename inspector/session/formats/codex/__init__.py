@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from inspector.session.format import Format, home_of
+from inspector.session.format import Format, home_of, sessions_at
 from inspector.session.formats.codex.records import (
     KINDS,
     ONLY_MARKERS,
@@ -19,6 +19,9 @@ from inspector.session.formats.responses.records import is_item, is_list_of_item
 from inspector.session.sniff import Sample
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from inspector.session.format import ContainedSession
     from inspector.session.reader import Reader
 
 
@@ -91,6 +94,11 @@ class CodexFormat(Format):
             is_document=_is_whole_session(sample.only_value),
             is_stream=not any(_is_rollout_line(record) for record in sample.records) and _stream_events(sample) > 0,
         )
+
+    def subagents(self, path: Path, identifier: str) -> Sequence[ContainedSession]:
+        from inspector.session.formats.codex.related import subagent_files
+
+        return sessions_at(subagent_files(path, identifier))
 
     def locate(self, path: Path, identifier: str) -> Path | None:
         from inspector.session.formats.codex.related import locate

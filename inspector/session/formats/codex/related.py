@@ -6,13 +6,17 @@ A subagent has its own rollout with a header that names its parent; the parent's
 from __future__ import annotations
 
 import re
+from contextlib import suppress
 from datetime import UTC, datetime, timedelta
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
+from inspector.session.errors import SessionError
 from inspector.session.files import glob_sorted
-from inspector.session.formats.codex.records import EVENT, META
+from inspector.session.formats.codex.records import EVENT, META, unwrapped
 from inspector.session.json.values import mapping, string
 from inspector.session.model import LinkKind, SessionLink
+from inspector.session.sniff import Sample
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -70,6 +74,29 @@ def locate(path: Path, identifier: str) -> Path | None:
         if found:
             return found[0]
     return None
+
+
+MOST_ROLLOUTS = 500
+"""Limit on the rollouts of a folder searched for subagents."""
+
+
+def subagent_files(path: Path, identifier: str) -> list[Path]:
+    """Return the later rollouts in the same folder whose header names a session as their parent."""
+    if not UUID.search(path.name) or not identifier:
+        return []
+    later = [file for file in glob_sorted(path.parent, "rollout-*.jsonl*") if file.name > path.name]
+    found = []
+    for file in later[:MOST_ROLLOUTS]:
+        with suppress(SessionError, OSError):
+            found += [file] if _parent_in(file) == identifier else []
+    return found
+
+
+@lru_cache(maxsize=4 * MOST_ROLLOUTS)
+def _parent_in(file: Path) -> str:
+    """Return the parent named in a rollout's header, which never changes; empty for none."""
+    header = next((line.payload for line in map(unwrapped, Sample(file).records[:1]) if line.kind == META), {})
+    return (parent_of(header) or string(header.get("forked_from_id"))) if is_subagent(header) else ""
 
 
 def _folders_of(path: Path, identifier: str) -> Iterator[Path]:
