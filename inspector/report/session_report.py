@@ -41,6 +41,7 @@ from inspector.report.numbers import DOLLAR_DIGITS, IN_TEXT, rounded
 from inspector.report.options import ReportOptions
 from inspector.report.path_redaction import shown_name, shown_path
 from inspector.report.secret_redaction import SecretRedactor, excerpt
+from inspector.report.subagent_words import without_texts
 from inspector.session.model import BlockKind
 from inspector.session.session_name import session_name
 from inspector.strategies.plan import Plan
@@ -50,8 +51,10 @@ if TYPE_CHECKING:
 
     from inspector.replay.analysis.best_plan import BestPlan
     from inspector.replay.analysis.reuse import ReuseEvidence
+    from inspector.replay.analysis.side_requests import SideSpending
     from inspector.replay.engine.inputs import ReplayInputs
     from inspector.replay.engine.replay import Replay
+    from inspector.replay.subagents import SubagentCosts
     from inspector.report.catalogue import ExplanationFacts, PlanFacts
     from inspector.report.document import BestPlanFacts
     from inspector.session.model import Session
@@ -72,6 +75,7 @@ def report_of(
     options: ReportOptions | None = None,
     progress: Callable[[int, int], None] = lambda done, total: None,  # noqa: ARG005  no-op default
     best: BestPlan | None = None,
+    subagents: SubagentCosts | None = None,
 ) -> Report:
     """Replay a session under an empty plan and every given one, and report the result.
 
@@ -81,6 +85,7 @@ def report_of(
         options: Contents in addition to the totals; defaults to every detail and no projection.
         progress: Called with the number of strategies compared, or of plans tried, and their total.
         best: Result of trying all plans, if it exists already.
+        subagents: Costs of the sessions that this one started; None if they were not read.
 
     Raises:
         DetectorMissingError: Texts are included, and the secret detector is not installed.
@@ -122,6 +127,8 @@ def report_of(
         altogether_usd=rounded(
             cost_with_side_requests(None if recorded is None else recorded.cost_usd.value, spent), DOLLAR_DIGITS
         ),
+        subagents=None if subagents is None else without_texts(subagents, partial(_title, redactor)),
+        with_subagents_usd=_with_subagents(baseline, spent, subagents),
         prices=price_facts(inputs),
         carried=[] if carried is None else carried_facts(carried),
         heaviest=heaviest,
@@ -140,6 +147,20 @@ def report_of(
     )
 
 
+def _with_subagents(
+    baseline: Replay, spent: Sequence[SideSpending], subagents: SubagentCosts | None
+) -> float | None:
+    """Return dollars of the session, its side requests and its subagents; None without subagents or a price."""
+    own = cost_with_side_requests(baseline.figures.cost_usd.value, spent)
+    if subagents is None or subagents.cost_usd is None or own is None:
+        return None
+    return rounded(own + subagents.cost_usd, DOLLAR_DIGITS)
+
+
+def _title(redactor: SecretRedactor | None, title: str) -> str:
+    return "" if redactor is None else _shortened(redactor(title))
+
+
 def _session_facts(inputs: ReplayInputs, redactor: SecretRedactor | None) -> SessionFacts:
     session, window = inputs.history.session, inputs.window
     models = list(session.models)
@@ -148,7 +169,7 @@ def _session_facts(inputs: ReplayInputs, redactor: SecretRedactor | None) -> Ses
         path=shown_path(session.path),
         format=session.format,
         id=shown_name(session.identifier),
-        title="" if redactor is None else _shortened(redactor(session_name(session))),
+        title=_title(redactor, session_name(session)),
         agent=session.agent,
         model=next((call.model for call in reversed(session.calls) if call.model), None),
         models=models,
@@ -274,9 +295,14 @@ def _skipped(session: Session) -> str:
 
 
 def _usage_caveat(inputs: ReplayInputs) -> str:
-    missing = int((~inputs.reported).sum())
+    missing, shares = int((~inputs.reported).sum()), int(inputs.apportioned.sum())
     if not missing:
         return ""
+    if shares == missing:
+        return (
+            "usage is recorded as totals of several calls: sums are exact; prompts and cache reads of "
+            f"{IN_TEXT.plural(shares, 'call')} are shares of them"
+        )
     if missing == len(inputs.reported):
         return (
             "the file reports no usage: prompts are local estimates of its content, without tools and hidden system "

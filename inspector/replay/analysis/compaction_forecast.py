@@ -115,8 +115,7 @@ def _trigger(planned: Replay, index: int, call: int) -> Figure:
     before = int(inputs.previous_call[call])
     if before < 0:
         return Figure(None, HowKnown.EXACT)
-    known = HowKnown.EXACT if inputs.reported[before] else inputs.scale.known
-    return Figure(round(float(inputs.sizes.whole[before])), known)
+    return Figure(round(float(inputs.sizes.whole[before])), inputs.prompt_known(before))
 
 
 def _forecast(

@@ -11,6 +11,7 @@ import numpy as np
 from inspector.replay.cache.cache_models import CacheColumns, cache_model_for, recorded_cache
 from inspector.replay.cache.cache_odds import CacheObservations, CacheOdds, CallFeatures, ReadOdds
 from inspector.replay.cache.miss_causes import setting_changed
+from inspector.replay.engine.apportioned_usage import apportioned_usage
 from inspector.replay.engine.plan_edits import plan_edits
 from inspector.replay.engine.prompt_edits import PromptEdits
 from inspector.replay.engine.prompt_layout import PromptLayout
@@ -19,6 +20,7 @@ from inspector.replay.engine.renderer import Renderer
 from inspector.replay.engine.response_tokens import ResponseTokens
 from inspector.replay.engine.simulation import PromptSizes
 from inspector.replay.engine.token_scale import TokenScale
+from inspector.replay.figure import HowKnown
 from inspector.replay.pricing.context_window import context_window
 from inspector.replay.pricing.prices import Pricing
 from inspector.session.model import BlockKind
@@ -52,9 +54,11 @@ class ReplayInputs:
         history: The session's columns.
         table: Its token counts.
         layout: Place of every block in every prompt.
-        recorded: Prompt tokens the provider reported, in call order; zeros where it reported nothing.
+        recorded: Prompt tokens the provider reported, or a share of recorded totals, in call order; zeros where neither
+            exists.
         reported: Per call, True if usage was reported, bool.
-        anchored: Per call, True if cache reads and writes are taken from that report; False if the user named a
+        apportioned: Per call, True if its prompt is a share of recorded totals: exact in sum only, bool.
+        anchored: Per call, True if cache reads and writes are taken from `recorded`; False if the user named a
             different prompt cache, bool.
         output: Per call, response tokens: reported, or measured if nothing or a stream's placeholder was reported,
             int64.
@@ -84,6 +88,7 @@ class ReplayInputs:
     layout: PromptLayout
     recorded: PromptUsage
     reported: NDArray[np.bool_]
+    apportioned: NDArray[np.bool_]
     anchored: NDArray[np.bool_]
     output: NDArray[np.int64]
     output_known: bool
@@ -151,7 +156,8 @@ class ReplayInputs:
         shared = self._shared_tokens
         names = np.array([cache.name for cache in self._caches_of_calls])
         found: dict[str, CacheOdds] = {}
-        known = self.anchored & ((self.previous_call < 0) | self.same_model) & ~self._is_changed
+        known = self.anchored & self.reported
+        known &= ((self.previous_call < 0) | self.same_model) & ~self._is_changed
         start, siblings = self.start_tokens, self._has_sibling
         for cache in self._caches_of_calls:
             if cache.name not in found:
@@ -311,6 +317,17 @@ class ReplayInputs:
         """True if some billed item has no known price, so that the cost is a lower bound."""
         return bool(self.rates.is_lower_bound.any())
 
+    def prompt_known(self, call: int) -> HowKnown:
+        """Return the confidence of the size of a recorded call's prompt with nothing cut."""
+        if self.reported[call]:
+            return HowKnown.EXACT
+        return HowKnown.CALIBRATED if self.apportioned[call] else self.scale.known
+
+    @property
+    def sums_are_recorded(self) -> bool:
+        """True if the sums over all calls are recorded: per call, or as totals."""
+        return bool((self.reported | self.apportioned).all())
+
     @property
     def has_lookback(self) -> bool:
         """True if a prompt cache of the session has a limited lookback."""
@@ -350,16 +367,19 @@ class ReplayInputs:
         facts = recorded_calls(history)
         models, recorded = facts.models, facts.usage
         reported = recorded.prompt > 0
-        anchored = reported if cache is None else np.zeros_like(reported)
         nothing = np.zeros(history.call_count + 1)
         cleared = plan_edits(history, renderer, Plan(), PromptSizes(nothing, nothing))
         recorded_removed = PromptEdits.of(layout, cleared).removed
         scale = scale or TokenScale.of(history, table, recorded_removed, calibration_source)
         responses = ResponseTokens.of(history, facts, table, scale)
+        previous = layout.previous_in_thread()
+        shares = apportioned_usage(history.session, facts, scale.prompt[:-1], responses.tokens, previous)
+        recorded, measured = shares.usage, reported | shares.calls
+        anchored = measured if cache is None else np.zeros_like(reported)
         layout = layout.with_uncounted(scale.uncounted, scale.calibration.ratio)
         sums = layout.whole_tokens - recorded_removed
-        whole = _whole_prompts(layout, scale, recorded, reported, sums)
-        ratio = _ratio_within(layout, scale, whole, reported, recorded_removed)
+        whole = _whole_prompts(layout, scale, recorded, measured, sums)
+        ratio = _ratio_within(layout, scale, whole, measured, recorded_removed)
         cached = _cached_blocks(layout, scale.ratio, recorded, anchored, cleared)
         first_calls = [calls[int(np.argmax(models.code == number))] for number in range(len(models.names))]
         cache_models = {
@@ -370,7 +390,6 @@ class ReplayInputs:
             for number, model in enumerate(cache_models):
                 mine = models.code == number
                 cache_models[model] = recorded_cache(cache_models[model], recorded.rows(np.flatnonzero(mine)))
-        previous = layout.previous_in_thread()
         time = history.call_time[:-1]
         return cls(
             history=history,
@@ -378,9 +397,10 @@ class ReplayInputs:
             layout=layout,
             recorded=recorded,
             reported=reported,
+            apportioned=shares.calls,
             anchored=anchored,
-            output=responses.tokens,
-            output_known=bool(responses.is_reported.all()),
+            output=shares.output,
+            output_known=bool((responses.is_reported | shares.calls).all()),
             output_is_least=responses.is_lower_bound,
             scale=scale,
             sizes=PromptSizes(whole, ratio, recorded_removed, layout.envelopes),

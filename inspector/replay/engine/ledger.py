@@ -202,6 +202,7 @@ def figures_of(
     tokens: HowKnown,
     output: HowKnown,
     served: HowKnown,
+    single: HowKnown,
     *,
     lacks_output: bool = False,
     lacks_prices: bool = False,
@@ -210,9 +211,10 @@ def figures_of(
 
     Args:
         ledger: The rows.
-        tokens: Confidence of the prompt sizes.
+        tokens: Confidence of the sum of the prompt sizes.
         output: Confidence of the output column.
         served: Confidence of the cache columns.
+        single: Confidence of a single prompt.
         lacks_output: Some response was longer than its row shows.
         lacks_prices: Some call was billed for an item without a known price.
     """
@@ -221,25 +223,25 @@ def figures_of(
     return Figures(
         calls=Figure(len(costs), HowKnown.EXACT),
         prompt_tokens=Figure(int(ledger.prompt_tokens.sum()), tokens),
-        peak_prompt_tokens=Figure(int(ledger.prompt_tokens.max(initial=0)), tokens),
+        peak_prompt_tokens=Figure(int(ledger.prompt_tokens.max(initial=0)), single),
         cache_read_tokens=Figure(int(ledger.cache_read.sum()), served),
         cache_write_tokens=Figure(int(ledger.cache_write.sum()), served),
         uncached_tokens=Figure(int(ledger.uncached.sum()), served),
         output_tokens=Figure(int(ledger.output.sum()), output, lacks_output),
-        cache_breaks=Figure(int(ledger.is_break.sum()), tokens),
+        cache_breaks=Figure(int(ledger.is_break.sum()), single),
         cost_usd=Figure(cost, lowest_confidence(tokens, output, served), lacks_output or lacks_prices),
     )
 
 
-def how_known(inputs: ReplayInputs, *, untouched: bool) -> tuple[HowKnown, HowKnown, HowKnown]:
-    """Return the confidence of prompt sizes, responses and cache usage.
+def how_known(inputs: ReplayInputs, *, untouched: bool) -> tuple[HowKnown, HowKnown, HowKnown, HowKnown]:
+    """Return the confidence of the sums of prompts, responses and cache usage, and of a single prompt.
 
     Args:
         inputs: Inputs of the replay.
         untouched: The plan changed nothing, so recorded figures apply unchanged.
     """
-    all_reported = bool(inputs.reported.all())
-    tokens = HowKnown.EXACT if all_reported and untouched else inputs.scale.known
-    output = HowKnown.EXACT if all_reported and inputs.output_known else HowKnown.ESTIMATED
-    elsewhere = bool((inputs.reported & ~inputs.anchored).any())
-    return tokens, output, HowKnown.PROJECTED if elsewhere else tokens
+    tokens = HowKnown.EXACT if inputs.sums_are_recorded and untouched else inputs.scale.known
+    output = HowKnown.EXACT if inputs.sums_are_recorded and inputs.output_known else HowKnown.ESTIMATED
+    elsewhere = bool(((inputs.reported | inputs.apportioned) & ~inputs.anchored).any())
+    single = lowest_confidence(tokens, HowKnown.CALIBRATED) if inputs.apportioned.any() else tokens
+    return tokens, output, HowKnown.PROJECTED if elsewhere else tokens, single

@@ -33,7 +33,7 @@ class CopilotFormat(Format):
     name = "copilot-cli"
     title = "GitHub Copilot CLI"
     where = "~/.copilot/session-state and history-session-state, or the same folders in $COPILOT_HOME"
-    exact = "output tokens of every call; prompt sizes only before and after Copilot's compactions"
+    exact = "output tokens of every call; prompt tokens and cache reads in sum, since versions that record them on exit"
     file_names = r"events\.jsonl"
 
     def recognize(self, sample: Sample) -> str:
