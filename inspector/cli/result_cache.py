@@ -103,13 +103,14 @@ class _Looked(msgspec.Struct, array_like=True, frozen=True):
     found: list[tuple[ListedFile, list[Header]]]
 
 
-def source_of(session: Session, began: int, today: float) -> ResultInputs | None:
+def source_of(session: Session, began: int, today: float, more: Iterable[Path] = ()) -> ResultInputs | None:
     """Return the inputs of a session; None if its result must not be cached.
 
     Args:
         session: The session.
         began: When reading began, in nanoseconds since the epoch.
         today: Time of the prices of calls without one, seconds since the epoch.
+        more: Other files and folders that the result depends on: those of subagents.
     """
     from inspector.replay.calibration_source import calibration_files
 
@@ -123,7 +124,7 @@ def source_of(session: Session, began: int, today: float) -> ResultInputs | None
     try:
         files, side_files = (
             tuple(_seen(session.files)),
-            _file_states((*session.side_files, *calibration_files(session))),
+            _file_states((*session.side_files, *calibration_files(session), *more)),
         )
         if not files or any(file.changed >= began - CLOCK_SECONDS * _NANOSECONDS for file in (*files, *side_files)):
             return None

@@ -11,6 +11,7 @@ from typing import Annotated, Literal
 
 from msgspec import Struct, field
 
+from inspector.replay.subagents import SubagentCosts  # noqa: TC001  needed at run time for the schema
 from inspector.report.cache_document import (  # noqa: TC001  needed at run time for the schema
     CacheMarksFacts,
     CacheMissesFacts,
@@ -56,6 +57,13 @@ class Report(Struct, frozen=True, kw_only=True):
     ] = field(default_factory=list)
     altogether_usd: Annotated[
         float | None, about("Recorded dollars including those requests; null without a price or without usage.")
+    ] = None
+    subagents: Annotated[
+        SubagentCosts | None,
+        about("Sessions that this one started: billed, but not included in any figure above; null if not looked for."),
+    ] = None
+    with_subagents_usd: Annotated[
+        float | None, about("Dollars of the baseline, side requests and subagents; null without a price or subagents.")
     ] = None
     belief: Annotated[str, about("Uncertainty of savings, in a sentence.")] = REPLAY_CAVEAT
     prices: Annotated[PriceFacts | None, about("Prices of the calls.")] = None

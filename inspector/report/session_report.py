@@ -147,9 +147,7 @@ def report_of(
     )
 
 
-def _with_subagents(
-    baseline: Replay, spent: Sequence[SideSpending], subagents: SubagentCosts | None
-) -> float | None:
+def _with_subagents(baseline: Replay, spent: Sequence[SideSpending], subagents: SubagentCosts | None) -> float | None:
     """Return dollars of the session, its side requests and its subagents; None without subagents or a price."""
     own = cost_with_side_requests(baseline.figures.cost_usd.value, spent)
     if subagents is None or subagents.cost_usd is None or own is None:

@@ -29,6 +29,7 @@ from inspector.report.export import NONE_THAT_SAVES_NET, answer_for
 from inspector.report.layout import HEADING, LABEL, LEFT, RIGHT, WIDTH, WRAPPED, Page, plain
 from inspector.report.numbers import IN_TEXT, UNKNOWN
 from inspector.report.recovery_words import amount_words, needed_words, net_words
+from inspector.report.subagent_words import NOT_INCLUDED, cost_words, count_words, unread_words
 from inspector.report.text import models_named, write_caveats
 from inspector.report.totals import marks_in
 from inspector.report.uncertainty import REPLAY_CAVEAT
@@ -71,8 +72,8 @@ def why_text(report: Report, width: int = WIDTH, *, color: bool = False) -> str:
     for line in [both] if when and cell_len(both) + 2 <= width else filter(None, [calls, when]):
         page.line(line, LABEL, indent=2)
     if session.calls:
-        rows = [*_bill(report), *_by_model(report), *_hour(report), *_misses(report), *_compacted(report)]
-        rows += _carried(report.heaviest)
+        rows = [*_bill(report), *_by_model(report), *_subagents(report), *_hour(report), *_misses(report)]
+        rows += [*_compacted(report), *_carried(report.heaviest)]
         page.table(
             None, [(Text(label, LABEL), amount, reported) for label, amount, reported in rows], LEFT + RIGHT + WRAPPED
         )
@@ -83,7 +84,7 @@ def why_text(report: Report, width: int = WIDTH, *, color: bool = False) -> str:
         page.line(MORE, LABEL, indent=2)
         marks = legend(
             marks_in(
-                *(report.cost, report.cache_misses, report.compacted, report.best_plan),
+                *(report.cost, report.subagents, report.cache_misses, report.compacted, report.best_plan),
                 *report.heaviest[:CARRIED],
                 *report.model_switches,
             )
@@ -134,6 +135,17 @@ def _by_model(report: Report) -> list[Row]:
         phrase = f"{share}{'' if rows else ' of the bill'}: {name}, {IN_TEXT.plural(each.calls, 'call')}"
         rows.append(("" if rows else "by model", marked, phrase))
     return rows
+
+
+def _subagents(report: Report) -> list[Row]:
+    found = report.subagents
+    if not found:
+        return []
+    if not found.sessions:
+        return [("subagents", UNKNOWN, unread_words(found, IN_TEXT))]
+    more = "" if found.cost_usd is None else cost_words(found, IN_TEXT)
+    words = [f"more for {count_words(found, IN_TEXT)}, {NOT_INCLUDED}", unread_words(found, IN_TEXT)]
+    return [("subagents", more or UNKNOWN, "; ".join(filter(None, words)))]
 
 
 def _hour(report: Report) -> list[Row]:
