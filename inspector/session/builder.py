@@ -12,7 +12,16 @@ from typing import TYPE_CHECKING
 
 from msgspec import structs
 
-from inspector.session.model import Call, Compaction, Context, ContextCause, Diagnostic, Message, Session
+from inspector.session.model import (
+    Call,
+    Compaction,
+    Context,
+    ContextCause,
+    Diagnostic,
+    Message,
+    Session,
+    ignored_usage,
+)
 from inspector.session.snapshot_list import SnapshotList
 
 if TYPE_CHECKING:
@@ -138,13 +147,20 @@ class SessionBuilder:
             unfinished: Diagnostic for an incomplete last record, which may still be completed.
         """
         self._flush()
-        diagnostics = [*self._diagnostics, *self.current_diagnostics, *([unfinished] if unfinished is not None else [])]
+        calls, side_calls = self.calls.snapshot(), tuple(self.side_calls.values())
+        ignored = ignored_usage(calls, side_calls)
+        diagnostics = [
+            *(_ignored_field(name, count) for name, count in ignored.items()),
+            *self._diagnostics,
+            *self.current_diagnostics,
+            *([unfinished] if unfinished is not None else []),
+        ]
         session = Session(
             format=format_name,
             path=path,
             identifier=self.identifier or path.stem,
             messages=self.messages.snapshot(),
-            calls=self.calls.snapshot(),
+            calls=calls,
             contexts=tuple(context.frozen() for context in self.contexts),
             texts=texts,
             compactions=tuple(self.compactions),
@@ -159,12 +175,13 @@ class SessionBuilder:
             window=self.window,
             files=files,
             links=tuple(self.links.values()),
-            side_calls=tuple(self.side_calls.values()),
+            side_calls=side_calls,
             side_files=tuple(self.side_files),
             recorded_totals=tuple(self.recorded_totals),
         )
         # Reuse the previous snapshot's blocks: `Session` would recompute them from all messages.
         vars(session)["all_blocks"] = self._blocks.snapshot()
+        vars(session)["ignored_usage"] = ignored
         return session
 
     def _flush(self) -> None:
@@ -179,6 +196,11 @@ class SessionBuilder:
             tail.extend(message.blocks)
             self._first_blocks.append(kept + len(tail))
         self._blocks[kept:] = tail
+
+
+def _ignored_field(name: str, count: int) -> Diagnostic:
+    reports = "1 usage report" if count == 1 else f"{count:,} usage reports"
+    return Diagnostic(f"unknown field {name} in {reports}: totals are lower bounds", skipped=False)
 
 
 @dataclass

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from inspector.session.json.values import count, mapping
 from inspector.session.model import Usage
+from inspector.session.usage_fields import CODEX
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -33,13 +34,14 @@ def usage_of(reported: Mapping[str, Any]) -> Usage | None:
     output = count(reported.get("output_tokens"))
     if not prompt and not output:
         return None
-    return Usage(
+    usage = Usage(
         uncached=prompt - read - written,
         cache_read=read,
         cache_write_5m=written,
         output=output,
         reasoning=min(count(reported.get("reasoning_output_tokens")), output),
     )
+    return CODEX.check(usage, reported)
 
 
 class TokenCounts:

@@ -16,6 +16,7 @@ from inspector.session.json.values import clean_string, count, count_or_none, ma
 from inspector.session.media import media_of_base64
 from inspector.session.model import BlockKind, Compaction, ContextCause, Media, Message, Origin, Role, Usage
 from inspector.session.reader import Record, RecordInterpreter
+from inspector.session.usage_fields import COPILOT
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

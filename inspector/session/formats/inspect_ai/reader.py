@@ -41,6 +41,7 @@ from inspector.session.model import (
 from inspector.session.reader import DocumentInterpreter, FileChange, ReadingProgress
 from inspector.session.sniff import Sample
 from inspector.session.texts import CachedTexts
+from inspector.session.usage_fields import INSPECT
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -138,13 +139,14 @@ def usage_of(reported: Any) -> Usage | None:
     is_beside = total == prompt + output + read + written or prompt < read + written
     is_inside = total == prompt + output and prompt >= read + written
     uncached = prompt if is_beside and not is_inside else max(prompt - read - written, 0)
-    return Usage(
+    usage = Usage(
         uncached=uncached,
         cache_read=read,
         cache_write_5m=written,
         output=output,
         reasoning=min(count(tokens.get("reasoning_tokens")), output),
-    ).unless_zero()
+    )
+    return INSPECT.check(usage.unless_zero(), tokens)
 
 
 class SampleLog(RequestLog):

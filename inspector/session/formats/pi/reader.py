@@ -23,6 +23,7 @@ from inspector.session.model import (
     Usage,
 )
 from inspector.session.reader import Record, RecordInterpreter
+from inspector.session.usage_fields import PI
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -130,13 +131,14 @@ def usage_of(message: Mapping[str, Any]) -> Usage | None:
     `input` excludes cache reads and writes for all providers.
     """
     reported = mapping(message.get("usage"))
-    return Usage(
+    usage = Usage(
         uncached=count(reported.get("input")),
         cache_read=count(reported.get("cacheRead")),
         cache_write_5m=count(reported.get("cacheWrite")),
         output=count(reported.get("output")),
         reasoning=count(reported.get("reasoning")) or count(reported.get("reasoningTokens")),
-    ).unless_zero()
+    )
+    return PI.check(usage.unless_zero(), reported)
 
 
 ROLES = {

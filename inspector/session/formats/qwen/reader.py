@@ -14,6 +14,7 @@ from inspector.session.json.lines import object_of
 from inspector.session.json.values import clean_string, count, count_or_none, mapping, objects, seconds, string
 from inspector.session.model import Compaction, ContextCause, LinkKind, Message, Origin, SessionLink, Usage
 from inspector.session.reader import Record, RecordInterpreter
+from inspector.session.usage_fields import QWEN
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -303,4 +304,5 @@ def usage_of(reported: Any) -> Usage | None:
     cached = min(count(fields.get("cachedContentTokenCount")), prompt)
     is_apart = thoughts > 0 and total == prompt + said_tokens + thoughts
     output = said_tokens + thoughts if is_apart else max(said_tokens, thoughts)
-    return Usage(prompt - cached, cached, output=output, reasoning=min(thoughts, output)).unless_zero()
+    usage = Usage(prompt - cached, cached, output=output, reasoning=min(thoughts, output))
+    return QWEN.check(usage.unless_zero(), reported)
