@@ -24,7 +24,7 @@ from inspector.report.options import ReportOptions
 from inspector.report.path_redaction import shown_name, shown_path
 from inspector.report.session_report import report_of
 from inspector.session.discovery import describe_folder, found_in
-from inspector.session.duplicate_calls import call_keys, calls_counted_elsewhere, without_calls, without_copied_calls
+from inspector.session.duplicate_calls import billed_keys, calls_counted_elsewhere, without_calls, without_copied_calls
 from inspector.strategies.plan import Plan
 
 if TYPE_CHECKING:
@@ -188,4 +188,4 @@ def replayed(task: SessionTask) -> ReplayedSession:
     times = (call.time for call in session.calls if call.time is not None)
     ended = math.inf if row.parent is not None else max(times, default=0.0)
     source = source_of(whole, began, task.terms.pricing.today) if task.terms.is_kept else None
-    return ReplayedSession(msgspec.json.encode(row), "", ended, call_keys(session), source)
+    return ReplayedSession(msgspec.json.encode(row), "", ended, billed_keys(session), source)

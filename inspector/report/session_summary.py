@@ -32,9 +32,9 @@ from inspector.session.related import locate, parent_of
 from inspector.session.session_name import first_prompt
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Sequence
 
-    from inspector.session.model import Call, Session
+    from inspector.session.model import Call, Session, SideCall
 
 FIRST_BYTES = 1 << 20
 """Bytes of a session read for a first look; most sessions are shorter."""
@@ -74,7 +74,7 @@ class SessionSummary:
         calls: Number of calls, without those copied from other sessions.
         tokens: Tokens of all reported prompts; None without reports.
         context: Tokens of the last reported prompt and its response; None without reports.
-        usd: Cost of the reported tokens; None without reports, or if a model has no price.
+        usd: Cost of the reported tokens, side requests included; None without reports, or if a model has no price.
         is_lower_bound: The cost is a lower bound: some call reported nothing, or only a placeholder response.
         prompt: The first user prompt, as recorded.
         last: The last assistant text, as recorded.
@@ -158,7 +158,7 @@ def summary_of(session: Session, pricing: Pricing | None = None, *, is_whole: bo
         calls=len(own),
         tokens=sum(usage.prompt for usage in usages) if usages else None,
         context=usages[-1].prompt + usages[-1].output if usages else None,
-        usd=_cost(reported, pricing or Pricing.load()) if reported else None,
+        usd=_cost([*reported, *_own_side_calls(session)], pricing or Pricing.load()) if reported else None,
         is_lower_bound=len(reported) < len(own) or any(usage.output_is_placeholder for usage in usages),
         prompt=first_prompt(session),
         last=_last_answer(session),
@@ -167,7 +167,16 @@ def summary_of(session: Session, pricing: Pricing | None = None, *, is_whole: bo
     )
 
 
-def _cost(calls: list[Call], pricing: Pricing) -> float | None:
+def _own_side_calls(session: Session) -> list[SideCall]:
+    """Return the side requests with usage, without those copied from other sessions with a call."""
+    return [
+        each
+        for each in session.side_calls
+        if each.usage is not None and (each.response < 0 or not session.messages[each.response].is_inherited)
+    ]
+
+
+def _cost(calls: Sequence[Call | SideCall], pricing: Pricing) -> float | None:
     usages = [call.usage for call in calls if call.usage is not None]
     output = np.array([usage.output for usage in usages], dtype=np.int64)
     times = np.array([call.time if call.time is not None else np.nan for call in calls])

@@ -68,19 +68,39 @@ def _lines(path: Path) -> Iterator[dict[str, Any]]:
 
 
 def _claude_code(path: Path) -> Iterable[UsageTotals]:
-    """Yield the last non-empty report per response id, without synthetic notices and summed-up iterations."""
-    of_response: dict[str, UsageTotals] = {}
+    """Return the last non-empty report per response, and the iterations that its totals exclude.
+
+    Gateways repeat ids. Lines of one response have equal prompt counts and no user's line of the same conversation
+    between them; with a request id, one of the two is enough. Synthetic notices are left out.
+    """
+    reports: list[list[UsageTotals]] = []
+    last: dict[Any, tuple[int, int, Any]] = {}
+    asked: dict[Any, int] = {}
     for record in _lines(path):
+        conversation = record.get("agentId") or record.get("parent_tool_use_id")
+        turn = asked[conversation] = asked.get(conversation, 0) + (record.get("type") == "user")
         message = record.get("message") or {}
         usage = message.get("usage") or {}
         if record.get("type") != "assistant" or message.get("model") == "<synthetic>" or not usage:
             continue
-        read, written = usage.get("cache_read_input_tokens") or 0, usage.get("cache_creation_input_tokens") or 0
-        prompt = (usage.get("input_tokens") or 0) + read + written
-        found = UsageTotals(prompt, read, usage.get("output_tokens") or 0)
-        if any(found):
-            of_response[message.get("id") or record["uuid"]] = found
-    return of_response.values()
+        found = _anthropic_totals(usage)
+        if not any(found):
+            continue
+        request, prompt = record.get("requestId"), found[:2]
+        key = message.get("id") or record["uuid"], request, conversation
+        place, last_turn, last_prompt = last.get(key, (len(reports), turn, prompt))
+        equal = (turn == last_turn, prompt == last_prompt)
+        if not (any(equal) if request else all(equal)):
+            place = len(reports)
+        last[key] = place, turn, prompt
+        apart = [one for one in usage.get("iterations") or () if one.get("type") in _APART]
+        reports[place : place + 1] = [[found, *map(_anthropic_totals, apart)]]
+    return [one for report in reports for one in report]
+
+
+def _anthropic_totals(usage: dict[str, Any]) -> UsageTotals:
+    read, written = usage.get("cache_read_input_tokens") or 0, usage.get("cache_creation_input_tokens") or 0
+    return UsageTotals((usage.get("input_tokens") or 0) + read + written, read, usage.get("output_tokens") or 0)
 
 
 def _codex(path: Path) -> Iterable[UsageTotals]:
@@ -276,10 +296,17 @@ def _reported(usage: Any) -> UsageTotals | None:
     return UsageTotals((usage.get("input_tokens") or 0) + read + written, read, output)
 
 
-def _answered(text: str) -> UsageTotals | None:
+def _requests(usage: Any) -> list[UsageTotals]:
+    """Return the usage of a response, and the iterations that it excludes."""
+    iterations = (usage.get("iterations") or ()) if isinstance(usage, dict) else ()
+    apart = [_reported(one) for one in iterations if one.get("type") in _APART]
+    return [one for one in (_reported(usage), *apart) if one is not None]
+
+
+def _answered(text: str) -> list[UsageTotals]:
     """Parse the usage in a response body: JSON, or stream events, where later events add fields."""
     if text.lstrip().startswith("{"):
-        return _reported(json.loads(text).get("usage"))
+        return _requests(json.loads(text).get("usage"))
     usage: dict[str, Any] = {}
     for line in text.splitlines():
         data = line.removeprefix("data:").strip()
@@ -289,8 +316,11 @@ def _answered(text: str) -> UsageTotals | None:
         for holder in (event, event.get("message"), event.get("response")):
             found = holder.get("usage") if isinstance(holder, dict) else None
             usage |= {name: value for name, value in (found or {}).items() if value}
-    return _reported(usage) if usage else None
+    return _requests(usage)
 
+
+_APART = ("advisor_message", "compaction")
+"""Iterations that the totals of an Anthropic response exclude."""
 
 _ASKED = ("/messages", "/chat/completions", "/responses", "/invoke", "/invoke-with-response-stream")
 
@@ -306,9 +336,7 @@ def _har(path: Path) -> Iterable[UsageTotals]:
             continue
         if content.get("encoding") or content["text"].startswith("["):
             raise ValueError
-        found = _answered(content["text"])
-        if found is not None:
-            yield found
+        yield from _answered(content["text"])
 
 
 def _claude_tap(path: Path) -> Iterable[UsageTotals]:
@@ -326,9 +354,8 @@ def _claude_tap(path: Path) -> Iterable[UsageTotals]:
         if address.endswith("enerateContent"):
             raise ValueError
         body = record["response"].get("body")
-        found = _reported(body.get("usage")) if isinstance(body, dict) and address.endswith(_ASKED) else None
-        if found is not None:
-            yield found
+        if isinstance(body, dict) and address.endswith(_ASKED):
+            yield from _requests(body.get("usage"))
 
 
 def _grok(path: Path) -> Iterable[UsageTotals]:
@@ -344,7 +371,8 @@ def _grok(path: Path) -> Iterable[UsageTotals]:
         update = (record.get("params") or {}).get("update") or {}
         found = _reported(update.get("usage")) if update.get("sessionUpdate") == "response_completed" else None
         if found is not None:
-            of_response[update.get("message_id") or number] = found
+            # Gateways repeat ids.
+            of_response[update.get("message_id") or number, found[:2]] = found
     logged = list(_grok_log(folder))
     if of_response and not set(logged) - set(of_response.values()):
         return of_response.values()

@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import structs
 
+from inspector.session.billing_terms import parse_billing_terms
 from inspector.session.blocks import CHAT, TextBlock, argument_text, text_block
 from inspector.session.builder import Thread
 from inspector.session.call_matching import CallMatcher
 from inspector.session.json.codec import clean_text, compact_json, json_in
 from inspector.session.json.values import objects, string
 from inspector.session.media import PDF, media_of_base64, media_of_data_url
-from inspector.session.model import BlockKind, Media, Message, Origin, ReportedMiss, Role, Usage
-from inspector.session.usage_fields import API
+from inspector.session.model import BlockKind, Media, Message, Origin, ReportedMiss, Role, SideCall, Usage
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -403,15 +403,44 @@ def usage_of(reported: object) -> Usage | None:
     prompt = _count(reported, "prompt_tokens", "input_tokens")
     if "prompt_tokens" in reported or "input_tokens_details" in reported:
         prompt = max(prompt - read - written, 0)
-    usage = Usage(
+    return Usage(
         uncached=prompt,
         cache_read=read,
         cache_write_5m=written - hour,
         cache_write_1h=hour,
         output=_count(reported, "completion_tokens", "output_tokens"),
         reasoning=_count(output_details, "reasoning_tokens"),
-    )
-    return API.check(usage.unless_zero(), reported)
+    ).unless_zero()
+
+
+SEPARATE_ITERATIONS = {"advisor_message": "advisor", "compaction": "compaction"}
+"""Types in Anthropic's `usage.iterations` that are billed but not included in the totals, with their purpose.
+
+The totals sum up the `message` entries. With a `fallback_message`, they repeat that entry, which is the attempt that
+answered, and exclude the declined attempts, which are not billed.
+Source: anthropic-sdk-python, `types/beta/beta_iterations_usage.py`.
+"""
+
+
+def separate_requests(
+    reported: object, model: str, time: float | None, identifier: str, response: int
+) -> list[SideCall]:
+    """Return the requests that Anthropic's `usage.iterations` reports and its totals exclude.
+
+    Args:
+        reported: The usage of a response.
+        model: The model of the response, for entries without one.
+        time: The time of the response.
+        identifier: The id of its call.
+        response: The index of its message.
+    """
+    usage = reported if isinstance(reported, dict) else {}
+    terms = parse_billing_terms({name: usage.get(name) for name in ("service_tier", "inference_geo")}).code
+    return [
+        SideCall(purpose, string(one.get("model")) or model, time, counts, identifier, terms, response)
+        for one in objects(usage.get("iterations"))
+        if (purpose := SEPARATE_ITERATIONS.get(string(one.get("type")))) and (counts := usage_of(one)) is not None
+    ]
 
 
 def miss_of(diagnostics: object) -> ReportedMiss | None:

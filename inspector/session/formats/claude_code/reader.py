@@ -22,11 +22,12 @@ from inspector.session.formats.claude_code.records import DECODER, REPEATED, Rec
 from inspector.session.formats.claude_code.related import UUID, is_copy
 from inspector.session.formats.claude_code.side_runs import SideRuns
 from inspector.session.formats.claude_code.usage import (
-    LINE_CHECK,
+    are_of_one_response,
     later,
     mark_placeholder_output,
     miss_of,
     parse_billing_terms,
+    separate_requests,
     usage_of,
 )
 from inspector.session.jsonl_reader import JsonlReader
@@ -40,7 +41,7 @@ if TYPE_CHECKING:
     from inspector.session.blocks import TextBlock
     from inspector.session.builder import OpenContext, SessionBuilder
     from inspector.session.formats.claude_code.records import ClaudeCodeRecord
-    from inspector.session.model import Block, Session
+    from inspector.session.model import Block, Session, Usage
 
 NONE = -1
 
@@ -84,11 +85,12 @@ class ClaudeCodeThread(Thread):
 
 @dataclass(slots=True)
 class ClaudeCodeResponse:
-    """Message and call of a response, and the length of its visible text."""
+    """Message and call of a response, its usage as first reported, and the length of its visible text."""
 
     message: int
     call: int
     request: str
+    usage: Usage | None = None
     characters: int = 0
 
 
@@ -132,8 +134,6 @@ class ClaudeCodeInterpreter(RecordInterpreter):
         if is_repeated:
             return
         kind = kind_of(line)
-        if line.message is not None and line.message.usage is not None:
-            line.message.usage.ignored = LINE_CHECK.ignored(record.data)
         made = blocks_of_line(line, kind, record.data, record.offset, self._tool_names)
         if made and self.takes_texts is not None:
             self.takes_texts(record.origin, made)
@@ -276,15 +276,20 @@ class ClaudeCodeInterpreter(RecordInterpreter):
     def _continues(self, record: ClaudeCodeRecord, thread: ClaudeCodeThread, response: ClaudeCodeResponse) -> bool:
         """Return True if a line continues a known response with its id.
 
-        Non-Anthropic servers may repeat an id, so only the thread's last response, or one with the same request id, is
-        continued.
+        Gateways may repeat ids, so only the thread's last response, or one with the same request id, is continued.
+        Lines of one response report the same prompt, and nothing of the user's is between them. Each has an exception
+        with the same request id: tools run while a response streams, and server-side tools add to its prompt.
         """
         request = record.request or ""
         if response.request and request and response.request != request:
             return False
-        is_last = response.message == thread.response
-        is_same_request = bool(request) and self.builder.messages[response.message].thread == thread.number
-        return is_last or is_same_request
+        reported = usage_of(record.message.usage if record.message is not None else None)
+        is_same_prompt = are_of_one_response(response.usage, reported)
+        is_next = response.message == thread.response and thread.user == NONE
+        if request and response.request:
+            is_same_thread = self.builder.messages[response.message].thread == thread.number
+            return is_same_thread and (is_same_prompt or is_next)
+        return is_same_prompt and is_next
 
     def _begin_response(
         self, record: ClaudeCodeRecord, identifier: str, thread: ClaudeCodeThread, turn: int
@@ -304,7 +309,9 @@ class ClaudeCodeInterpreter(RecordInterpreter):
 
     def _report_usage(self, record: ClaudeCodeRecord, response: ClaudeCodeResponse) -> None:
         call = self.builder.calls[response.call]
-        usage = later(call.usage, usage_of(record.message.usage if record.message is not None else None))
+        reported = usage_of(record.message.usage if record.message is not None else None)
+        response.usage = response.usage or reported
+        usage = later(call.usage, reported)
         if usage is not None:
             usage = mark_placeholder_output(
                 usage, response.characters, record.version or "", is_printed=record.is_printed
@@ -312,6 +319,8 @@ class ClaudeCodeInterpreter(RecordInterpreter):
         miss, terms = miss_of(record) or call.miss, parse_billing_terms(record) or call.terms
         if usage is not call.usage or miss != call.miss or terms != call.terms:
             self.builder.calls[response.call] = structs.replace(call, usage=usage, miss=miss, terms=terms)
+        for number, made in enumerate(separate_requests(record, call)):
+            self.builder.side_calls[f"{response.message} {number}"] = made
 
     def _summarize(self, record: ClaudeCodeRecord, blocks: list[Block], thread: ClaudeCodeThread, turn: int) -> int:
         if not thread.awaits_summary and thread.context is not None and thread.context.members:

@@ -72,7 +72,14 @@ class ReportedUsage(Struct, gc=False):
     service_tier: str | None = None
     inference_geo: str | None = None
     server_tool_use: ServerToolUse | None = None
-    ignored: tuple[str, ...] = field(name="(not in the file)", default=())
+    iterations: list[ReportedIteration] | None = None
+
+
+class ReportedIteration(ReportedUsage, gc=False):
+    """A request within a response, in `usage.iterations`."""
+
+    type: str | None = None
+    model: str | None = None
 
 
 class MissReason(Struct, gc=False):

@@ -212,7 +212,10 @@ class ResponsesInterpreter(RecordInterpreter):
             )
         elif usage is not None:
             beside = self.builder.side_calls
-            beside[f"response {identifier or len(beside)}"] = SideCall(EMPTY, model, time, usage, identifier, terms)
+            # Gateways repeat ids.
+            beside[f"response {identifier or len(beside)} {usage}"] = SideCall(
+                EMPTY, model, time, usage, identifier, terms
+            )
 
     def _named(self, exchange: Exchange) -> LoggedThread | None:
         """Return the conversation named by an exchange; the newest for a response without its request."""
