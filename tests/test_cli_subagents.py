@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from inspector.cli import main
+from tests.session.claude_lines import SESSION, Script
+from tests.session.test_related import claude_child, claude_parent
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -49,3 +51,60 @@ def test_the_folder_report_names_the_number_of_subagents_and_their_parents(share
     text = capsys.readouterr().out
     assert text.startswith("1 session and 1 subagent in ")
     assert "↳ subagents/agent-" in text
+
+
+def text_of(capsys: pytest.CaptureFixture[str], command: str, path: Path) -> str:
+    assert main([command, str(path), *(["--no-kept-results"] if command == "report" else [])]) == 0
+    return " ".join(capsys.readouterr().out.split())
+
+
+def test_a_sessions_report_names_the_calls_and_dollars_of_its_subagents(shared: Path, capsys):
+    path = next((shared / "cases" / "20-subagent").glob("*.jsonl"))
+    text = text_of(capsys, "report", path)
+    assert "2 calls of 1 subagent cost $0.010 more, not included above; $0.049 with them." in text
+    assert "agent-a0000001 2 19,704 77 $0.010" in text
+    assert "$0.010 more for 2 calls of 1 subagent, not included above" in text_of(capsys, "why", path)
+    assert main(["report", str(path), "--format", "json", "--no-kept-results"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["baseline"]["calls"] == 2
+    assert found["subagents"]["calls"] == 2
+    assert found["subagents"]["prompt_tokens"] == 7 + 800 + 9_000 + 7 + 90 + 9_800
+    assert found["subagents"]["cost_usd"] == pytest.approx(SUBAGENT_USD, abs=5e-7)
+    assert found["with_subagents_usd"] == pytest.approx(MAIN_USD + SUBAGENT_USD, abs=1e-6)
+    assert (found["subagents"]["known"], found["subagents"]["is_lower_bound"]) == ("exact", False)
+
+
+@pytest.mark.parametrize("form", ["md", "html"])
+def test_the_page_of_a_session_names_its_subagents(shared: Path, capsys, form: str):
+    path = next((shared / "cases" / "20-subagent").glob("*.jsonl"))
+    assert main(["report", str(path), "--format", form, "--no-compare", "--no-kept-results"]) == 0
+    text = capsys.readouterr().out.replace("\\$", "$")
+    assert "2 calls of 1 subagent cost $0.010 more, not included above; $0.049 with them." in text
+    assert "Subagents, not included in any other figure" in text
+
+
+def test_a_subagent_that_cannot_be_read_is_named_and_the_cost_is_a_lower_bound(tmp_path: Path, capsys):
+    path = claude_parent(tmp_path, "a1b2")
+    folder = tmp_path / SESSION / "subagents"
+    claude_child(folder / "agent-c3d4.jsonl", "c3d4")
+    text = text_of(capsys, "report", path)
+    assert "1 call of 1 subagent" in text
+    assert "1 subagent could not be read, a1b2: file not found." in text
+
+
+def test_a_session_without_subagents_does_not_mention_any(tmp_path: Path, capsys):
+    script = Script()
+    script.prompt("hello")
+    script.text("m1", usage={"input_tokens": 7, "output_tokens": 3})
+    path = script.write(tmp_path / f"{SESSION}.jsonl")
+    assert "ubagent" not in text_of(capsys, "report", path) + text_of(capsys, "why", path)
+
+
+def test_why_on_a_session_without_calls_names_no_model_and_no_cost(tmp_path: Path, capsys):
+    script = Script()
+    script.prompt("hello")
+    text = text_of(capsys, "why", script.write(tmp_path / f"{SESSION}.jsonl"))
+    assert text.startswith(f"Cost of {SESSION}")
+    assert "0 calls" not in text
+    assert "not named" not in text
+    assert "the session contains no call to a model" in text

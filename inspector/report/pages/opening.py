@@ -68,7 +68,8 @@ def identity(report: Report) -> str:
     """Identify the session: id, agent, models, and time."""
     session = report.session
     recorded_by = f"recorded by {session.agent}" if session.agent else f"format {session.format}"
-    parts = (f"Session {session.id}", recorded_by, models_named(report), when_text(session))
+    models = models_named(report) if session.models else ""
+    parts = (f"Session {session.id}", recorded_by, models, when_text(session))
     return plain(" · ".join(filter(None, parts)))
 
 
