@@ -11,7 +11,6 @@ index* count `Session.messages` and `Session.calls`. Other packages refer to the
 from __future__ import annotations
 
 from collections import Counter
-from collections import Counter
 from dataclasses import dataclass, field
 from enum import IntEnum, StrEnum
 from functools import cached_property
@@ -527,11 +526,6 @@ class Session:
         """Number of usage reports with each field that no count includes; empty if the whole bill is counted."""
         return ignored_usage(self.calls, self.side_calls)
 
-    @cached_property
-    def ignored_usage(self) -> Mapping[str, int]:
-        """Number of usage reports with each field that no count includes; empty if the whole bill is counted."""
-        return ignored_usage(self.calls, self.side_calls)
-
     @property
     def last_recorded(self) -> float | None:
         """Time of the newest record with a time, seconds since the epoch, or None."""
@@ -544,16 +538,6 @@ class Session:
             TextUnavailableError: The text is no longer in the file.
         """
         return self.texts.text(block)
-
-
-def ignored_usage(calls: Sequence[Call], side_calls: Sequence[SideCall]) -> Mapping[str, int]:
-    """Count the usage reports with each ignored field, in order of first use."""
-    names = chain(chain.from_iterable(map_chunks(calls, "ignored", _ignored_by)), _ignored_by(side_calls))
-    return Counter(names)
-
-
-def _ignored_by(calls: Sequence[Call] | Sequence[SideCall]) -> tuple[str, ...]:
-    return tuple(chain.from_iterable(call.usage.ignored for call in calls if call.usage is not None))
 
 
 def ignored_usage(calls: Sequence[Call], side_calls: Sequence[SideCall]) -> Mapping[str, int]:
