@@ -19,6 +19,7 @@ from inspector.session.json.codec import clean_text, compact_json, json_in
 from inspector.session.json.values import objects, string
 from inspector.session.media import PDF, media_of_base64, media_of_data_url
 from inspector.session.model import BlockKind, Media, Message, Origin, ReportedMiss, Role, SideCall, Usage
+from inspector.session.usage_fields import API
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -403,14 +404,15 @@ def usage_of(reported: object) -> Usage | None:
     prompt = _count(reported, "prompt_tokens", "input_tokens")
     if "prompt_tokens" in reported or "input_tokens_details" in reported:
         prompt = max(prompt - read - written, 0)
-    return Usage(
+    usage = Usage(
         uncached=prompt,
         cache_read=read,
         cache_write_5m=written - hour,
         cache_write_1h=hour,
         output=_count(reported, "completion_tokens", "output_tokens"),
         reasoning=_count(output_details, "reasoning_tokens"),
-    ).unless_zero()
+    )
+    return API.check(usage.unless_zero(), reported)
 
 
 SEPARATE_ITERATIONS = {"advisor_message": "advisor", "compaction": "compaction"}

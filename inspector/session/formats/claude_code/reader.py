@@ -22,6 +22,7 @@ from inspector.session.formats.claude_code.records import DECODER, REPEATED, Rec
 from inspector.session.formats.claude_code.related import UUID, is_copy
 from inspector.session.formats.claude_code.side_runs import SideRuns
 from inspector.session.formats.claude_code.usage import (
+    LINE_CHECK,
     are_of_one_response,
     later,
     mark_placeholder_output,
@@ -134,6 +135,8 @@ class ClaudeCodeInterpreter(RecordInterpreter):
         if is_repeated:
             return
         kind = kind_of(line)
+        if line.message is not None and line.message.usage is not None:
+            line.message.usage.ignored = LINE_CHECK.ignored(record.data)
         made = blocks_of_line(line, kind, record.data, record.offset, self._tool_names)
         if made and self.takes_texts is not None:
             self.takes_texts(record.origin, made)

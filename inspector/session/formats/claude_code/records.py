@@ -72,6 +72,7 @@ class ReportedUsage(Struct, gc=False):
     service_tier: str | None = None
     inference_geo: str | None = None
     server_tool_use: ServerToolUse | None = None
+    ignored: tuple[str, ...] = field(name="(not in the file)", default=())
     iterations: list[ReportedIteration] | None = None
 
 

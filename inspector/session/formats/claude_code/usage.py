@@ -11,10 +11,14 @@ from msgspec import structs
 from inspector.session.billing_terms import BillingTerms, normalized_value, use_count
 from inspector.session.formats.chat import SEPARATE_ITERATIONS
 from inspector.session.model import ReportedMiss, SideCall, Usage
+from inspector.session.usage_fields import ANTHROPIC, LineCheck
 
 if TYPE_CHECKING:
     from inspector.session.formats.claude_code.records import ClaudeCodeRecord, ReportedUsage
     from inspector.session.model import Call
+
+LINE_CHECK = LineCheck(ANTHROPIC, "message", "usage")
+"""Finds fields of the usage that `ReportedUsage` does not declare."""
 
 PLACEHOLDER_VERSIONS = ((2, 1, 12), (2, 1, 29))
 """First and last version that record `output_tokens` as reported when a response begins (1 to 8)."""
@@ -44,6 +48,7 @@ def usage_of(reported: ReportedUsage | None) -> Usage | None:
         cache_write_5m=max(written - hour, minutes),
         cache_write_1h=hour,
         output=_count(reported.output_tokens),
+        ignored=reported.ignored,
     ).unless_zero()
 
 

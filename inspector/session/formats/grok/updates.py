@@ -9,6 +9,7 @@ from inspector.session.builder import SessionBuilder
 from inspector.session.json.values import clean_string, count, count_or_none, mapping, seconds_of_any, string
 from inspector.session.model import Compaction, Usage
 from inspector.session.reader import Record, RecordInterpreter
+from inspector.session.usage_fields import GROK
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -115,7 +116,7 @@ def usage_of(reported: Any) -> Usage | None:
     names = ("input_tokens", "cache_read_input_tokens", "cache_creation_input_tokens", "output_tokens")
     uncached, read, written, output = (count(fields.get(name)) for name in names)
     reasoning = min(count(fields.get("reasoning_tokens")), output)
-    return Usage(uncached, read, written, output=output, reasoning=reasoning).unless_zero()
+    return GROK.check(Usage(uncached, read, written, output=output, reasoning=reasoning).unless_zero(), reported)
 
 
 def reports_of(texts: Sequence[str], reports: Sequence[ResponseReport]) -> list[ResponseReport | None]:

@@ -29,6 +29,7 @@ from inspector.session.linked_documents import SidecarFile
 from inspector.session.model import BlockKind, Compaction, Origin, Role, SideCall, Usage
 from inspector.session.reader import Record, RecordInterpreter
 from inspector.session.sniff import Sample
+from inspector.session.usage_fields import OPENHANDS
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping
@@ -135,9 +136,10 @@ def usage_of_tokens(tokens: Mapping[str, Any]) -> Usage | None:
     """
     prompt, output, read, written, reasoning = (count(tokens.get(name)) for name in FIELDS)
     uncached = max(prompt - read - (written if prompt >= read + written else 0), 0)
-    return Usage(
+    usage = Usage(
         uncached=uncached, cache_read=read, cache_write_5m=written, output=output, reasoning=min(reasoning, output)
-    ).unless_zero()
+    )
+    return OPENHANDS.check(usage.unless_zero(), tokens)
 
 
 class Accumulated:
