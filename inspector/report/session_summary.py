@@ -75,7 +75,8 @@ class SessionSummary:
         tokens: Tokens of all reported prompts; None without reports.
         context: Tokens of the last reported prompt and its response; None without reports.
         usd: Cost of the reported tokens, side requests included; None without reports, or if a model has no price.
-        is_lower_bound: The cost is a lower bound: some call reported nothing, or only a placeholder response.
+        is_lower_bound: The cost is a lower bound: some call reported nothing, only a placeholder response, or a number
+            that no count includes.
         prompt: The first user prompt, as recorded.
         last: The last assistant text, as recorded.
         parent: Path that opens the session that started it; None if the user started it.
@@ -159,7 +160,7 @@ def summary_of(session: Session, pricing: Pricing | None = None, *, is_whole: bo
         tokens=sum(usage.prompt for usage in usages) if usages else None,
         context=usages[-1].prompt + usages[-1].output if usages else None,
         usd=_cost([*reported, *_own_side_calls(session)], pricing or Pricing.load()) if reported else None,
-        is_lower_bound=len(reported) < len(own) or any(usage.output_is_placeholder for usage in usages),
+        is_lower_bound=len(reported) < len(own) or any(usage.output_is_placeholder or usage.ignored for usage in usages),
         prompt=first_prompt(session),
         last=_last_answer(session),
         parent=locate(session, parent) if parent is not None else None,

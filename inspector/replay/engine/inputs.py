@@ -320,8 +320,19 @@ class ReplayInputs:
     def prompt_known(self, call: int) -> HowKnown:
         """Return the confidence of the size of a recorded call's prompt with nothing cut."""
         if self.reported[call]:
-            return HowKnown.EXACT
+            usage = self.history.session.calls[call].usage
+            return HowKnown.ESTIMATED if usage is not None and usage.ignored else HowKnown.EXACT
         return HowKnown.CALIBRATED if self.apportioned[call] else self.scale.known
+
+    @property
+    def lacks_usage(self) -> bool:
+        """True if the file reports usage that no count includes, so that totals are lower bounds."""
+        return bool(self.history.session.ignored_usage)
+
+    @property
+    def recorded_known(self) -> HowKnown:
+        """Confidence of sums of recorded usage: exact only if the whole record is counted."""
+        return HowKnown.ESTIMATED if self.lacks_usage else HowKnown.EXACT
 
     @property
     def sums_are_recorded(self) -> bool:

@@ -206,6 +206,7 @@ def figures_of(
     *,
     lacks_output: bool = False,
     lacks_prices: bool = False,
+    lacks_usage: bool = False,
 ) -> Figures:
     """Sum up a ledger.
 
@@ -217,19 +218,22 @@ def figures_of(
         single: Confidence of a single prompt.
         lacks_output: Some response was longer than its row shows.
         lacks_prices: Some call was billed for an item without a known price.
+        lacks_usage: Some report of usage has a number that no column includes.
     """
     costs = ledger.cost
     cost = None if len(costs) and bool(np.isnan(costs).any()) else float(costs.sum())
     return Figures(
         calls=Figure(len(costs), HowKnown.EXACT),
-        prompt_tokens=Figure(int(ledger.prompt_tokens.sum()), tokens),
+        prompt_tokens=Figure(int(ledger.prompt_tokens.sum()), tokens, lacks_usage),
         peak_prompt_tokens=Figure(int(ledger.prompt_tokens.max(initial=0)), single),
         cache_read_tokens=Figure(int(ledger.cache_read.sum()), served),
         cache_write_tokens=Figure(int(ledger.cache_write.sum()), served),
         uncached_tokens=Figure(int(ledger.uncached.sum()), served),
-        output_tokens=Figure(int(ledger.output.sum()), output, lacks_output),
+        output_tokens=Figure(int(ledger.output.sum()), output, lacks_output or lacks_usage),
         cache_breaks=Figure(int(ledger.is_break.sum()), single),
-        cost_usd=Figure(cost, lowest_confidence(tokens, output, served), lacks_output or lacks_prices),
+        cost_usd=Figure(
+            cost, lowest_confidence(tokens, output, served), lacks_output or lacks_prices or lacks_usage
+        ),
     )
 
 
@@ -240,8 +244,8 @@ def how_known(inputs: ReplayInputs, *, untouched: bool) -> tuple[HowKnown, HowKn
         inputs: Inputs of the replay.
         untouched: The plan changed nothing, so recorded figures apply unchanged.
     """
-    tokens = HowKnown.EXACT if inputs.sums_are_recorded and untouched else inputs.scale.known
-    output = HowKnown.EXACT if inputs.sums_are_recorded and inputs.output_known else HowKnown.ESTIMATED
+    tokens = inputs.recorded_known if inputs.sums_are_recorded and untouched else inputs.scale.known
+    output = inputs.recorded_known if inputs.sums_are_recorded and inputs.output_known else HowKnown.ESTIMATED
     elsewhere = bool(((inputs.reported | inputs.apportioned) & ~inputs.anchored).any())
     single = lowest_confidence(tokens, HowKnown.CALIBRATED) if inputs.apportioned.any() else tokens
     return tokens, output, HowKnown.PROJECTED if elsewhere else tokens, single
