@@ -293,6 +293,13 @@ class Thread:
         )
         return index
 
+    def add_call(self, index: int, prompt_messages: int, *, model: str = "", terms: str = "") -> None:
+        """Add the call of a message in the current context that was added without one."""
+        message = self._builder.messages[index]
+        context = self.open_context().index
+        call = Call(index, context, prompt_messages, model, message.time, identifier=message.identifier, terms=terms)
+        self._builder.calls.append(call)
+
     def begin(self, cause: ContextCause, members: Iterable[int] = (), carried: int | None = None) -> OpenContext:
         """Begin a new context.
 

@@ -219,7 +219,7 @@ CODEX = UsageFields(
         {"input_tokens", "cached_input_tokens", "cache_write_input_tokens", "output_tokens"}
         | {"reasoning_output_tokens"}
     ),
-    {"total_tokens": _SUM},
+    {"total_tokens": _SUM, "codex_rollout_budget_units": "units of a budget set by the user, derived from the counts"},
 )
 
 PI = UsageFields(

@@ -259,6 +259,7 @@ class ItemThread(Thread):
         is_call: bool = True,
         model: str = "",
         usage: Usage | None = None,
+        terms: str = "",
         is_meta: bool = False,
         is_summary: bool = False,
         is_inherited: bool = False,
@@ -287,7 +288,7 @@ class ItemThread(Thread):
             return self.add(message, is_sent=False)
         self.close()
         if side is ItemSide.RESPONSE and is_call:
-            self.response = self.respond(message, model=model, usage=usage, identifier=identifier)
+            self.response = self.respond(message, model=model, usage=usage, identifier=identifier, terms=terms)
             return self.response
         index = self.add(message)
         if side is ItemSide.RESPONSE:
