@@ -164,6 +164,8 @@ class Tables:
 class HermesRows(RowInterpreter):
     """Interpreter for the rows of one conversation."""
 
+    known_tables = frozenset(("messages", "sessions", "system_prompts"))
+
     def __init__(self, session: str) -> None:
         """Initialize for any session id of a conversation, empty for the one with the last activity."""
         super().__init__()

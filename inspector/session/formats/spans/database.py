@@ -64,6 +64,8 @@ class SpanPlace(NamedTuple):
 class TraceRows(RowInterpreter):
     """Interpreter for the spans of one conversation."""
 
+    known_tables = frozenset(("span_attributes", "spans"))
+
     def __init__(self, session: str) -> None:
         """Initialize for a conversation's id, empty for the one with the newest spans."""
         super().__init__()
