@@ -221,6 +221,7 @@ def figures_of(
         lacks_usage: Some report of usage has a number that no column includes.
     """
     costs = ledger.cost
+    is_least = lacks_output or lacks_prices or lacks_usage
     cost = None if len(costs) and bool(np.isnan(costs).any()) else float(costs.sum())
     return Figures(
         calls=Figure(len(costs), HowKnown.EXACT),
@@ -231,9 +232,7 @@ def figures_of(
         uncached_tokens=Figure(int(ledger.uncached.sum()), served),
         output_tokens=Figure(int(ledger.output.sum()), output, lacks_output or lacks_usage),
         cache_breaks=Figure(int(ledger.is_break.sum()), single),
-        cost_usd=Figure(
-            cost, lowest_confidence(tokens, output, served), lacks_output or lacks_prices or lacks_usage
-        ),
+        cost_usd=Figure(cost, lowest_confidence(tokens, output, served), is_least),
     )
 
 

@@ -24,6 +24,7 @@ from inspector.session.json.lines import ObjectDecoder, object_of
 from inspector.session.json.values import clean_string, count, mapping, sequence, string
 from inspector.session.model import BlockKind, LinkKind, Origin, SessionLink
 from inspector.session.reader import Record, RecordInterpreter
+from inspector.session.usage_fields import CODEX
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -204,6 +205,7 @@ class StreamInterpreter(RecordInterpreter):
         now = {name: count(total.get(name)) for name in COUNTS}
         is_continued = all(now[name] >= self._total[name] for name in COUNTS)
         usage = usage_of({name: now[name] - self._total[name] for name in COUNTS} if is_continued else now)
+        usage = CODEX.check(usage, total)
         self._total = now
         calls = self.builder.calls
         is_of_turn = not (self._is_first_report and self._holds_more(total, now))

@@ -291,6 +291,8 @@ def _plain_usage(reported: Any) -> dict[str, Any] | None:
         "cache_creation_input_tokens": usage.cache_write_5m,
         "output_tokens": usage.output,
         "output_tokens_details": {"reasoning_tokens": usage.reasoning},
+        # Numbers that this conversion leaves out, to be named.
+        **dict.fromkeys(usage.ignored, 1),
     }
 
 
