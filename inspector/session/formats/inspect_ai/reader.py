@@ -62,6 +62,9 @@ MOST_DEPTH = 40
 
 DATA_PARTS = ("audio", "video", "document")
 
+FROM_CACHE = "event:model, answered from Inspect's cache"
+"""Count name of events without a request."""
+
 
 class Attachments:
     """Long texts and images, stored once per log and referenced by hash. Resolved ones are cached."""
@@ -192,15 +195,14 @@ class SampleLog(RequestLog):
 
     def add_rest(self, messages: Sequence[Node]) -> None:
         """Add the messages after the last response: results not sent in any request yet."""
-        if not self._builder.calls:
+        last = next((each for each in reversed(self._builder.messages) if each.role is Role.ASSISTANT), None)
+        if last is None:
             return
-        call = self._builder.calls[-1]
-        answer = self._builder.messages[call.response].identifier
+        answer = last.identifier
         ids = [string(node.fields()["id"].value()) if "id" in node.fields() else "" for node in messages]
         if not answer or answer not in ids:
             return
-        number = self._builder.contexts[call.context].thread
-        thread = next(one for one in self.threads if one.number == number)
+        thread = next(one for one in self.threads if one.number == last.thread)
         for node in messages[ids.index(answer) + 1 :]:
             for sent in self.read(node, {}, thread.tool_names):
                 if sent.role is not Role.ASSISTANT:
@@ -243,7 +245,10 @@ def interpret_sample(
             compacted = mapping(item.value())
         if kind == "model":
             contexts, first = len(builder.contexts), len(builder.messages)
-            conversation.add_event(_request(event, pool), event.fields_of("call"))
+            request = _request(event, pool)
+            if not request.is_billed:
+                builder.record_counts[FROM_CACHE] += 1
+            conversation.add_event(request, event.fields_of("call"))
             if compacted is not None and len(builder.contexts) > contexts:
                 _note_compaction(builder, compacted, first)
                 compacted = None
@@ -251,7 +256,7 @@ def interpret_sample(
     if messages:
         builder.record_counts["message"] += len(messages)
     conversation.add_rest(messages)
-    if not builder.calls and messages:
+    if not builder.calls and not builder.record_counts[FROM_CACHE] and messages:
         builder.replace_all((), (), (), ())
         SampleLog(builder, attachments).add_request(PlainConversation(messages, about={"model": about.get("model")}))
     attachments.release()
@@ -278,7 +283,9 @@ def _request(event: Fields, pool: list[Node]) -> PlainConversation:
         "timestamp": event.value_of("timestamp"),
         "usage": _plain_usage(output.value_of("usage")),
     }
-    return PlainConversation(messages, None, event.get("tools"), response, reply, {})
+    # Inspect keeps answers on disk and uses them again; the event repeats the usage of the original request.
+    is_billed = event.value_of("cache") != "read"
+    return PlainConversation(messages, None, event.get("tools"), response, reply, {}, is_billed=is_billed)
 
 
 def _plain_usage(reported: Any) -> dict[str, Any] | None:

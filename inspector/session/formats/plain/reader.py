@@ -198,7 +198,7 @@ class RequestLog:
             about = {**request.about, **request.reply}
             calls, marks = len(self._builder.calls), self._breakpoints_of(thread, messages, request)
             for answer in self.read(request.response, about, thread.tool_names):
-                self.append(thread, answer, is_call=True)
+                self.append(thread, answer, is_call=request.is_billed)
             self._set_breakpoints(calls, marks)
         elif "usage" in request.about or "model" in request.about:
             self._note_last_call(thread, request.about)

@@ -194,8 +194,11 @@ class ResponsesInterpreter(RecordInterpreter):
         conversation.close()
         call = len(self.builder.calls)
         for item in self._items(exchange.output, conversation.tool_names):
-            self._add(conversation, item, is_call=True)
-        self._update_call(conversation, call, exchange)
+            self._add(conversation, item, is_call=exchange.is_billed)
+        if exchange.is_billed:
+            self._update_call(conversation, call, exchange)
+        else:
+            conversation.responses.add(string(exchange.about.get("id")))
 
     def _update_call(self, conversation: LoggedThread, call: int, exchange: Exchange) -> None:
         """Update a call from its response's fields. A response without items is billed as well."""
