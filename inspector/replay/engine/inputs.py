@@ -68,7 +68,7 @@ class ReplayInputs:
         sizes: Size of every prompt with nothing cut; no block measures more than its part of a prompt.
         cached_blocks: Per call, number of leading blocks in the recorded (or simulated) cache, int64.
         recorded_removed: Per call including the next one, counted tokens the agent itself had cleared by then, int64.
-        recorded_reusable_removed: Of these, the tokens in a cacheable position, int64.
+        recorded_reusable: The cacheable prefixes with nothing but the agent's own clearing.
         previous_call: Per call, the previous call in its thread, -1 for the first, int64.
         restarts: Per call, True if its prompt does not grow from the previous one: after a compaction or a rewind,
             bool.
@@ -97,7 +97,7 @@ class ReplayInputs:
     sizes: PromptSizes
     cached_blocks: NDArray[np.int64]
     recorded_removed: NDArray[np.int64]
-    recorded_reusable_removed: NDArray[np.int64]
+    recorded_reusable: ReusablePrefix
     previous_call: NDArray[np.int64]
     restarts: NDArray[np.bool_]
     gap_seconds: NDArray[np.float64]
@@ -417,7 +417,7 @@ class ReplayInputs:
             sizes=PromptSizes(whole, ratio, recorded_removed, layout.envelopes),
             cached_blocks=cached,
             recorded_removed=recorded_removed,
-            recorded_reusable_removed=PromptEdits.of(layout, cleared).reusable(cached).removed,
+            recorded_reusable=PromptEdits.of(layout, cleared).reusable(cached),
             previous_call=previous,
             restarts=(previous >= 0) & (layout.previous_call[:-1] < 0),
             gap_seconds=np.where(previous >= 0, time - time[previous], np.nan) if len(calls) else time,

@@ -136,9 +136,10 @@ def served_usage(
     reusable_removed = ratio * prefix.removed[asked]
     reusable = np.rint(before_blocks + ratio * prefix.whole[asked] + prefix.uncounted[asked] - reusable_removed)
     read = recorded.cache_read
-    shortened = prefix.shortened[asked]
+    # The recorded read shows where the agent's own clearing broke the cache, to the token.
+    shortened = prefix.shortened[asked] & (prefix.blocks[asked] != inputs.recorded_reusable.blocks[asked])
     lengthened = prefix.lengthened[asked] & inputs.may_read_all[asked]
-    removed_before_read = np.rint(reusable_removed - ratio * inputs.recorded_reusable_removed[asked])
+    removed_before_read = np.rint(reusable_removed - ratio * inputs.recorded_reusable.removed[asked])
     # If the provider read none of the blocks, no removed tokens precede the end of the recorded read.
     removed_before_read = np.where(prefix.lengthened[asked], 0, removed_before_read)
     reusable = np.maximum(reusable, 0).astype(np.int64)
