@@ -9,6 +9,7 @@ import pytest
 
 from inspector.cli import main
 from inspector.session.billing_terms import BillingTerms
+from inspector.session.independent_usage import UsageTotals, independent_totals, totals_of
 from inspector.session.open import open_session
 from tests.session.codex_lines import Rollout
 from tests.session.test_codex import prompts, session_of
@@ -235,3 +236,23 @@ def test_records_of_another_thread_are_copies(tmp_path: Path) -> None:
     assert [(call.identifier, prompt) for call, prompt in zip(session.calls, prompts(session), strict=True)] == [
         ("resp_3", 300)
     ]
+
+
+@pytest.mark.parametrize("kind", ["boundary", "origin", "one time", "record"])
+def test_the_second_count_of_a_forked_rollout_leaves_out_what_its_origin_counts(tmp_path: Path, kind: str) -> None:
+    parent, child = parent_and_child("01990000-0000-4000-8000-000000000002")
+    origin = "01990000-0000-4000-8000-000000000001"
+    child.lines[0]["payload"]["forked_from_id"] = origin
+    if kind == "boundary":
+        child.lines[0]["payload"]["subagent_history_start_ordinal"] = len(child.lines) - 5
+    elif kind == "origin":
+        parent.write(tmp_path / f"rollout-2026-05-28T10-00-00-{origin}.jsonl")
+    else:
+        for line in child.lines[:-5]:
+            line["timestamp"] = child.lines[0]["timestamp"]
+    if kind == "record":
+        record(child, "resp_1", (300, 0, 3), child.lines[0]["payload"]["id"])
+        record(child, "resp_2", (350, 250, 5), child.lines[0]["payload"]["id"])
+    session = session_of(child, tmp_path)
+    expected = UsageTotals(650, 250, 8) if kind == "record" else UsageTotals(300, 0, 3)
+    assert independent_totals(session) == totals_of(session) == expected

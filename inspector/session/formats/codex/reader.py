@@ -84,6 +84,10 @@ def system_blocks(payload: Mapping[str, Any], origin: Origin) -> list[TextBlock]
     ]
 
 
+UNRECORDED = "unrecorded response"
+"""Purpose of a request whose response the rollout does not hold."""
+
+
 class CodexInterpreter(RecordInterpreter):
     """Builds a session from the lines of a rollout."""
 
@@ -131,6 +135,13 @@ class CodexInterpreter(RecordInterpreter):
                 self._speak(ItemSide.USER, blocks_of(line, data, origin, {}), line.time, is_meta=True)
             case kind if kind not in QUIET:
                 self._show(blocks_of(line, data, origin, {}), line.time)
+
+    def settle(self) -> None:
+        """Bill a pending report, although its response is not recorded, or not yet."""
+        sides, waiting = self.builder.side_calls, self._attribution.waiting
+        sides.pop(UNRECORDED, None)
+        if waiting is not None and not self._is_inherited:
+            sides[UNRECORDED] = self._side_call(UNRECORDED, waiting)
 
     def _separate_copies(self, line: RolloutLine) -> None:
         was_inherited, self._is_inherited = self._is_inherited, self._lineage.is_inherited(line)
@@ -296,10 +307,8 @@ class CodexInterpreter(RecordInterpreter):
         if report is None or self._is_inherited:
             return
         if compacts:
-            settings, sides = self._settings, self.builder.side_calls
-            sides[report.identifier or str(len(sides))] = SideCall(
-                "compaction", settings.model, report.time, report.usage, report.identifier, settings.terms
-            )
+            sides = self.builder.side_calls
+            sides[report.identifier or str(report.block.origin.offset)] = self._side_call("compaction", report)
             return
         message = Message(Role.ASSISTANT, (report.block,), report.time, thread=self._thread.number)
         call = len(self.builder.calls)
@@ -307,6 +316,10 @@ class CodexInterpreter(RecordInterpreter):
             message, model=self._settings.model, usage=report.usage, is_sent=False, terms=self._settings.terms
         )
         self._assign(call, report)
+
+    def _side_call(self, purpose: str, report: CodexUsage) -> SideCall:
+        settings = self._settings
+        return SideCall(purpose, settings.model, report.time, report.usage, report.identifier, settings.terms)
 
     def _show(self, made: Sequence[TextBlock], time: float | None) -> None:
         """Add a message that is shown but not sent."""

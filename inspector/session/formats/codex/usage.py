@@ -188,6 +188,11 @@ class Attribution:
         self._waiting: CodexUsage | None = None
         self._stands_first: bool | None = None
 
+    @property
+    def waiting(self) -> CodexUsage | None:
+        """The pending report."""
+        return self._waiting
+
     def begin(self, call: int) -> CodexUsage | None:
         """Begin the response of a call. Return its usage if already reported."""
         waiting, self._waiting = self._waiting, None
