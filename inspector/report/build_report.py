@@ -262,9 +262,11 @@ def recorded_figures(inputs: ReplayInputs) -> Figures | None:
     if not mine.any():
         return None
     usage, responses = inputs.recorded, recorded_calls(inputs.history)
-    cost = inputs.rates.cost(usage, responses.output)[mine]
+    shares = inputs.output_apportioned
+    answered = np.where(shares, inputs.output, responses.output)
+    cost = inputs.rates.cost(usage, answered)[mine]
     # A stream's initial output count is a placeholder: the response was longer.
-    is_lower_bound = inputs.lacks_usage or bool(responses.is_placeholder[mine].any())
+    is_lower_bound = inputs.lacks_usage or bool((responses.is_placeholder & ~shares)[mine].any())
     output = HowKnown.ESTIMATED if is_lower_bound else HowKnown.EXACT
 
     def recorded(value: float | None) -> Figure:
@@ -277,7 +279,7 @@ def recorded_figures(inputs: ReplayInputs) -> Figures | None:
         cache_read_tokens=recorded(int(usage.cache_read[mine].sum())),
         cache_write_tokens=recorded(int(usage.cache_write[mine].sum())),
         uncached_tokens=recorded(int(usage.uncached[mine].sum())),
-        output_tokens=Figure(int(responses.output[mine].sum()), output, is_lower_bound),
+        output_tokens=Figure(int(answered[mine].sum()), output, is_lower_bound),
         cache_breaks=recorded(None),
         cost_usd=Figure(None if np.isnan(cost).any() else float(cost.sum()), output, is_lower_bound),
     )

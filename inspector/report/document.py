@@ -11,6 +11,7 @@ from typing import Annotated, Literal
 
 from msgspec import Struct, field
 
+from inspector.replay.analysis.recorded_costs import RecordedCost  # noqa: TC001  needed at run time for the schema
 from inspector.replay.subagents import SubagentCosts  # noqa: TC001  needed at run time for the schema
 from inspector.report.cache_document import (  # noqa: TC001  needed at run time for the schema
     CacheMarksFacts,
@@ -65,6 +66,9 @@ class Report(Struct, frozen=True, kw_only=True):
     with_subagents_usd: Annotated[
         float | None, about("Dollars of the baseline, side requests and subagents; null without a price or subagents.")
     ] = None
+    recorded_costs: Annotated[
+        list[RecordedCost], about("Costs that the agent recorded, next to the same requests at these prices.")
+    ] = field(default_factory=list)
     belief: Annotated[str, about("Uncertainty of savings, in a sentence.")] = REPLAY_CAVEAT
     prices: Annotated[PriceFacts | None, about("Prices of the calls.")] = None
     carried: Annotated[list[CarriedFacts], about("Content of the prompts without a plan, largest first.")] = field(

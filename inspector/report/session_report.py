@@ -7,6 +7,8 @@ from collections import Counter
 from functools import partial
 from typing import TYPE_CHECKING
 
+from msgspec.structs import replace
+
 import inspector
 from inspector.replay.analysis.best_plan import BestPlanSearch
 from inspector.replay.analysis.breakdown import Breakdown
@@ -15,6 +17,7 @@ from inspector.replay.analysis.cache_misses import cache_misses
 from inspector.replay.analysis.compaction_totals import compaction_totals
 from inspector.replay.analysis.comparison import plans_to_compare
 from inspector.replay.analysis.model_switch import model_switch
+from inspector.replay.analysis.recorded_costs import recorded_costs
 from inspector.replay.analysis.reuse import ReuseScan, find_reuse
 from inspector.replay.analysis.side_requests import cost_with_side_requests, side_spending
 from inspector.replay.engine.replay import replay
@@ -50,6 +53,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from inspector.replay.analysis.best_plan import BestPlan
+    from inspector.replay.analysis.recorded_costs import RecordedCost
     from inspector.replay.analysis.reuse import ReuseEvidence
     from inspector.replay.analysis.side_requests import SideSpending
     from inspector.replay.engine.inputs import ReplayInputs
@@ -57,6 +61,7 @@ if TYPE_CHECKING:
     from inspector.replay.subagents import SubagentCosts
     from inspector.report.catalogue import ExplanationFacts, PlanFacts
     from inspector.report.document import BestPlanFacts
+    from inspector.report.numbers import NumberFormat
     from inspector.session.model import Session
 
 HEAVIEST = 5
@@ -102,6 +107,7 @@ def report_of(
     wanted = options.details or options.ledger or options.switch_to
     misses = cache_misses(baseline) if wanted else None
     spent = side_spending(inputs.history.session, inputs.pricing)
+    agent_costs = recorded_costs(baseline, None if subagents is None else subagents.cost_usd)
     others = [
         SideCallFacts(
             purpose=shown_name(each.purpose),
@@ -122,13 +128,23 @@ def report_of(
         recorded=None if recorded is None else to_report(FigureSet, recorded),
         baseline=to_report(FigureSet, baseline.figures),
         plans=[plan_facts(each, baseline, uses, options) for each in planned],
-        warnings=[*caveats(inputs), *([] if redactor is None else [_about_masks(redactor)])],
+        warnings=[
+            *caveats(inputs),
+            *recorded_cost_words(agent_costs, IN_TEXT),
+            *([] if redactor is None else [_about_masks(redactor)]),
+        ],
         beside=others,
         altogether_usd=rounded(
             cost_with_side_requests(None if recorded is None else recorded.cost_usd.value, spent), DOLLAR_DIGITS
         ),
         subagents=None if subagents is None else without_texts(subagents, partial(_title, redactor)),
         with_subagents_usd=_with_subagents(baseline, spent, subagents),
+        recorded_costs=[
+            replace(
+                each, recorded_usd=round(each.recorded_usd, 6), computed_usd=rounded(each.computed_usd, DOLLAR_DIGITS)
+            )
+            for each in agent_costs
+        ],
         prices=price_facts(inputs),
         carried=[] if carried is None else carried_facts(carried),
         heaviest=heaviest,
@@ -268,6 +284,18 @@ def caveats(inputs: ReplayInputs) -> list[str]:
     return [sentence for sentence in found if sentence]
 
 
+def recorded_cost_words(costs: Sequence[RecordedCost], numbers: NumberFormat) -> list[str]:
+    """Return a sentence per cost that the agent recorded and that differs from the computed one."""
+    found = []
+    for each in costs:
+        if each.differs:
+            scope = ", with subagents" if each.includes_subagents else ""
+            cost = numbers.dollars(each.recorded_usd)
+            known = numbers.dollars(each.computed_usd)
+            found.append(f"the agent recorded a cost of {cost} ({each.source}{scope}); known requests cost {known}")
+    return found
+
+
 def _no_calls(session: Session) -> str:
     if session.calls:
         return ""
@@ -334,6 +362,8 @@ def _output(inputs: ReplayInputs) -> str:
     if not placeholders:
         return ""
     calls = IN_TEXT.plural(placeholders, "call")
+    if inputs.output_known:
+        return f"the output of {calls} is only a stream's placeholder: a share of the recorded total, which is exact"
     unknown = int(inputs.output_is_least.sum())
     rest = f"; {unknown:,} of them have no text to estimate from: output and cost are lower bounds" if unknown else ""
     return f"the output of {calls} is only a stream's placeholder: estimated from the recorded text and thinking{rest}"

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from inspector.session.errors import SessionError
 from inspector.session.files import Locator, is_folder
+from inspector.session.model import NO_MESSAGE
 from inspector.session.sqlite import read_database
 
 if TYPE_CHECKING:
@@ -35,10 +36,6 @@ class UsageTotals(NamedTuple):
     prompt: int = 0
     cache_read: int = 0
     output: int = 0
-
-
-NO_MESSAGE = "request without a message"
-"""Purpose of side calls that only a recorded total reports."""
 
 
 def totals_of(session: Session) -> UsageTotals:

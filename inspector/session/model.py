@@ -312,6 +312,10 @@ class RecordedTotals(Struct, frozen=True, gc=False):
     side_usages: tuple[tuple[str, Usage], ...] = ()
 
 
+NO_MESSAGE = "request without a message"
+"""Purpose of side calls that only recorded totals report."""
+
+
 class ContextCause(StrEnum):
     """Reason why a context began."""
 

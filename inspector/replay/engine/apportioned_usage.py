@@ -1,9 +1,12 @@
-"""Apportion recorded totals to calls without reported prompts.
+"""Apportion recorded totals to calls without reported prompts, or with placeholders for their output.
 
 Some agents record the usage of a stretch of calls, not of each: Copilot CLI writes one record per process. The sums are
 exact. A call's share is an estimate: its counted prompt, plus an equal part of everything that the file does not record
 (system prompt and tools, sent with every call). Cache reads go to prefixes shared with the previous prompt first, cache
 writes to the rest of the prompts.
+
+Printed runs of Claude Code report every prompt, but the size of responses only as they begin. The rest of the total
+output is shared out by the measured lengths of the responses.
 """
 
 from __future__ import annotations
@@ -35,11 +38,13 @@ class ApportionedUsage:
         usage: Per call, reported prompt tokens or its share of a total; zeros where neither exists.
         output: Per call, response tokens, int64.
         calls: Per call, True if its prompt is a share of a total, bool.
+        outputs: Per call, True if its output is a share of a total, bool.
     """
 
     usage: PromptUsage
     output: Integers
     calls: NDArray[np.bool_]
+    outputs: NDArray[np.bool_]
 
 
 def apportioned_usage(
@@ -58,36 +63,45 @@ def apportioned_usage(
         (calls.usage.cache_read, calls.usage.cache_write_5m, calls.usage.cache_write_1h, calls.usage.uncached)
     )
     output, shared = output.copy(), np.zeros(len(previous), dtype=np.bool_)
-    for mine, total, rest in _stretches(session, calls, columns):
-        columns[:, mine] = _shares(total, prompts[mine], continues=np.isin(previous[mine], mine))
-        shared[mine] = True
-        silent = mine[calls.output[mine] < 0]
-        if rest > 0:
+    shared_output = shared.copy()
+    unsized = (calls.output < 0) | calls.is_placeholder
+    for mine, total, whole_output in _stretches(session, calls, columns):
+        silent = mine[columns[:, mine].sum(axis=0) == 0]
+        if len(silent) and total.any():
+            columns[:, silent] = _shares(total, prompts[silent], continues=np.isin(previous[silent], silent))
+            shared[silent] = True
+        receivers = mine[unsized[mine]]
+        rest = whole_output - int(calls.output[mine[~unsized[mine]]].sum())
+        if rest > 0 and len(receivers):
+            # A placeholder's count had already been streamed.
+            known = np.maximum(calls.output[receivers], 0)
+            known = known if int(known.sum()) <= rest else np.zeros_like(known)
+            lengths = np.maximum(output[receivers] - known, 1).astype(np.float64)
+            output[receivers] = known + apportion(rest - int(known.sum()), lengths)
+            shared_output[receivers] = True
+        elif rest > 0 and len(silent):
             # Reasoning may be part of the total only.
-            receivers = silent if len(silent) else mine
-            known = 0 if len(silent) else output[receivers]
-            output[receivers] = known + apportion(rest, np.maximum(output[receivers], 1).astype(np.float64))
+            output[silent] += apportion(rest, np.maximum(output[silent], 1).astype(np.float64))
+            shared_output[silent] = True
     read, written, written_1h, uncached = columns
-    return ApportionedUsage(PromptUsage(uncached, read, written, written_1h), output, shared)
+    return ApportionedUsage(PromptUsage(uncached, read, written, written_1h), output, shared, shared | shared_output)
 
 
 def _stretches(session: Session, calls: RecordedCalls, columns: Integers) -> Iterator[tuple[Integers, Integers, int]]:
-    """Yield the calls of one model in a stretch that lack prompts, with their total prompt and unreported output.
+    """Yield the calls of one model in a stretch, with the part of the total prompt they do not report, and all output.
 
-    The total is in the order of `columns`. Stretches without such calls are skipped, as are totals that are smaller
-    than the reported usage.
+    The prompt is in the order of `columns`. Totals that are smaller than the reported usage are skipped, as are those
+    that include requests of other files.
     """
     numbers = {name: code for code, name in enumerate(calls.models.names)}
     for totals in session.recorded_totals:
         stretch = np.arange(totals.first_call, min(totals.end_call, len(session.calls)))
-        for model, usage in totals.usages:
+        for model, usage in totals.usages if not totals.includes_subagents else ():
             mine = stretch[calls.models.code[stretch] == numbers.get(model, -1)]
-            silent = mine[columns[:, mine].sum(axis=0) == 0]
             outside = _outside(totals, model)
             total = _columns(usage) - outside[:-1] - columns[:, mine].sum(axis=1)
-            if len(silent) and int(total.min()) >= 0 and int(total.sum()) > 0:
-                reported = np.maximum(calls.output[mine], 0).sum()
-                yield silent, total, usage.output - int(outside[-1]) - int(reported)
+            if len(mine) and int(total.min()) >= 0:
+                yield mine, total, usage.output - int(outside[-1])
 
 
 def _columns(usage: Usage) -> Integers:

@@ -62,7 +62,8 @@ class ReplayInputs:
             different prompt cache, bool.
         output: Per call, response tokens: reported, or measured if nothing or a stream's placeholder was reported,
             int64.
-        output_known: True if every output was reported and none is a streaming placeholder.
+        output_apportioned: Per call, True if `output` is a share of recorded totals: exact in sum only, bool.
+        output_known: True if the sum of all outputs is recorded, per call or as totals.
         output_is_least: Per call, True if `output` is a lower bound, bool.
         scale: Conversion of counted tokens to provider tokens.
         sizes: Size of every prompt with nothing cut; no block measures more than its part of a prompt.
@@ -91,6 +92,7 @@ class ReplayInputs:
     apportioned: NDArray[np.bool_]
     anchored: NDArray[np.bool_]
     output: NDArray[np.int64]
+    output_apportioned: NDArray[np.bool_]
     output_known: bool
     output_is_least: NDArray[np.bool_]
     scale: TokenScale
@@ -389,8 +391,8 @@ class ReplayInputs:
         anchored = measured if cache is None else np.zeros_like(reported)
         layout = layout.with_uncounted(scale.uncounted, scale.calibration.ratio)
         sums = layout.whole_tokens - recorded_removed
-        whole = _whole_prompts(layout, scale, recorded, measured, sums)
-        ratio = _ratio_within(layout, scale, whole, measured, recorded_removed)
+        whole = scale.whole_prompts(layout, recorded, measured, sums)
+        ratio = scale.ratio_within(layout, whole, measured, recorded_removed)
         cached = _cached_blocks(layout, scale.ratio, recorded, anchored, cleared)
         first_calls = [calls[int(np.argmax(models.code == number))] for number in range(len(models.names))]
         cache_models = {
@@ -411,8 +413,9 @@ class ReplayInputs:
             apportioned=shares.calls,
             anchored=anchored,
             output=shares.output,
-            output_known=bool((responses.is_reported | shares.calls).all()),
-            output_is_least=responses.is_lower_bound,
+            output_apportioned=shares.outputs,
+            output_known=bool((responses.is_reported | shares.outputs).all()),
+            output_is_least=responses.is_lower_bound & ~shares.outputs,
             scale=scale,
             sizes=PromptSizes(whole, ratio, recorded_removed, layout.envelopes),
             cached_blocks=cached,
@@ -440,47 +443,6 @@ def _same_model(models: Categorical, previous: NDArray[np.int64]) -> NDArray[np.
     same = (models.code == models.code[previous]) | is_unnamed | is_unnamed[previous]
     found: NDArray[np.bool_] = (previous >= 0) & same
     return found
-
-
-def _whole_prompts(
-    layout: PromptLayout,
-    scale: TokenScale,
-    recorded: PromptUsage,
-    reported: NDArray[np.bool_],
-    counted: NDArray[np.int64],
-) -> NDArray[np.float64]:
-    """Return every prompt's size with nothing cut: as reported, otherwise the local estimate in provider tokens."""
-    whole = scale.prompt.copy()
-    whole[:-1] = np.where(reported, recorded.prompt, whole[:-1])
-    previous = int(layout.previous_call[-1])
-    if previous >= 0 and reported[previous]:
-        # The next prompt extends the previous one, so the last report is the better baseline.
-        shown = scale.ratio[-1] * counted + layout.uncounted_in_prompts
-        whole[-1] = whole[previous] + shown[-1] - shown[previous]
-    return whole
-
-
-def _ratio_within(
-    layout: PromptLayout,
-    scale: TokenScale,
-    whole: NDArray[np.float64],
-    reported: NDArray[np.bool_],
-    removed: NDArray[np.int64],
-) -> NDArray[np.float64]:
-    """Return provider tokens per counted token for each call, reduced where blocks would exceed their prompt.
-
-    Agents omit parts of prompts without recording it, and no plan can remove more than was sent. The system prompt and
-    the tools are sent with every call: if the blocks would leave less than half of their size, an error larger than
-    that of any fit, the blocks are scaled down. A prompt without a report has the size of its blocks; their envelopes
-    are rounded to whole counted tokens, so the sum may be slightly larger.
-    """
-    counted = np.maximum(layout.with_envelopes - removed, 1)
-    overhead = np.maximum(np.rint(scale.calibration.call_overhead), 0)
-    is_squeezed = (whole - scale.ratio * counted < overhead / 2) & (whole > overhead)
-    room = np.where(is_squeezed, whole - overhead, np.maximum(whole, 0))
-    previous = int(layout.previous_call[-1])
-    is_known = np.append(reported, previous >= 0 and bool(reported[previous]))
-    return np.where(is_known, np.minimum(scale.ratio, room / counted), scale.ratio)
 
 
 def _cached_blocks(

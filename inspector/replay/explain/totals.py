@@ -183,6 +183,9 @@ def _output(inputs: ReplayInputs) -> tuple[str, tuple[Input, ...], str]:
     placeholder = calls.is_placeholder
     if inputs.sums_are_recorded and not placeholder.any():
         return "reported response tokens, summed over all calls", (), REPORTED
+    if inputs.sums_are_recorded and inputs.output_known:
+        shares = Input("responses that share the rest of a total", int(inputs.output_apportioned.sum()), "calls")
+        return "response tokens as recorded in totals of several calls, or per call", (shares,), REPORTED
     if not placeholder.any():
         return "reported response tokens; unreported responses are measured from their texts", (), scale_source(inputs)
     least = int(inputs.output_is_least.sum())

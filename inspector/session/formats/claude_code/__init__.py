@@ -31,6 +31,7 @@ IDENTIFYING_FIELDS: dict[str, tuple[str, ...]] = {
     "ai-title": ("aiTitle",),
     "attachment": ("attachment", "sessionId"),
     "bridge-session": ("sessionId",),
+    "cost-state": ("sessionId", "totalCostUSD"),
     "custom-title": ("customTitle",),
     "file-history-snapshot": ("snapshot", "messageId"),
     "frame-link": ("sessionId",),

@@ -181,6 +181,12 @@ class ClaudeCodeRecord(Struct, gc=False):
     summary: str | None = None
     custom_title: str | None = field(name="customTitle", default=None)
     ai_title: str | None = field(name="aiTitle", default=None)
+    run_cost: float | None = field(name="total_cost_usd", default=None)
+    session_cost: float | None = field(name="totalCostUSD", default=None)
+    model_usage: Raw = field(name="modelUsage", default=EMPTY)
+    usage: Raw = EMPTY
+    start_time: Raw = field(name="startTime", default=EMPTY)
+    event: Raw = EMPTY
 
     @property
     def time(self) -> float | None:
@@ -208,6 +214,7 @@ QUIET = frozenset(
         "attribution-snapshot",
         "bridge-session",
         "content-replacement",
+        "cost-state",
         "custom-title",
         "file-history-delta",
         "file-history-snapshot",

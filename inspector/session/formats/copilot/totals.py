@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from msgspec import structs
 
 from inspector.session.json.values import clean_string, count, mapping, seconds_of_any, string
-from inspector.session.model import RecordedTotals, SideCall, Usage
+from inspector.session.model import NO_MESSAGE, RecordedTotals, SideCall, Usage
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 
 SHUTDOWN = "session.shutdown"
 
-COMPACTION, NO_MESSAGE = "compaction", "request without a message"
-"""Purposes of requests that are not responses in the conversation."""
+COMPACTION = "compaction"
+"""Purpose of the requests that compact the conversation."""
 
 NANO_PER_DOLLAR = 1e11
 """Nano AI units per dollar: one unit costs a cent."""
