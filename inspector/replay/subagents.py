@@ -240,6 +240,7 @@ class SubagentReader:
             is_settled = 0 < one.modified == before[0][2] and time.time() - one.modified > SETTLED_SECONDS
             if is_settled or before[0] == state:
                 return before[1]
+        found: _ReadSubagent | str | None
         try:
             found = _read(one, pricing, cache, counter, is_cancelled)
         except (SessionError, OSError) as error:
@@ -263,13 +264,12 @@ def _read(
     """
     session = open_session(one.path)
     history = History.of(session)
-    table: TokenTable | None = TokenTable.estimated(session)
-    source = None
+    table, source = TokenTable.estimated(session), None
     if cache is not None or not is_reported_in_full(session):
         usable = counter if counter is not None and counter.is_exact_tokenizer else load_counter()
-        tables = count_session(session, usable, cancelled=is_cancelled)
-        table = next(iter(collections.deque(tables, maxlen=1)), None)
-        if table is None or is_cancelled():
+        for table in count_session(session, usable, cancelled=is_cancelled):
+            pass  # only the last table is needed
+        if is_cancelled():
             return None
         source = calibration_source_of(history, table)
     baseline = replay(ReplayInputs.of(history, table, pricing=pricing, cache=cache, calibration_source=source), Plan())
