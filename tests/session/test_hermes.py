@@ -16,9 +16,10 @@ from hypothesis import strategies as st
 from inspector.session.errors import SessionError
 from inspector.session.follow import Follower
 from inspector.session.formats.hermes import HermesFormat
-from inspector.session.model import BlockKind, ContextCause, Role, TextUnavailableError
+from inspector.session.model import BlockKind, ContextCause, LinkKind, Role, TextUnavailableError
 from inspector.session.open import open_session
 from inspector.session.registry import detect
+from inspector.session.related import subagents_of
 from tests.examples import examples
 from tests.session.databases import Statement, change_rows, row_changes, run
 from tests.session.hermes_store import SUMMARY, HermesStore, create
@@ -177,7 +178,11 @@ def test_branches_and_subagents_of_a_compressed_session_do_not_continue_it(tmp_p
     )
     assert texts(open_session(Path(f"{path}#s1")), (0, 1)) == ["one", "two"]
     assert now(open_session(Path(f"{path}#branch"))) == ["branched"]
-    assert {one.identifier for one in HermesFormat().contained_sessions(path)} == {"s1", "branch", "sub"}
+    parents = {one.identifier: one.parent for one in HermesFormat().contained_sessions(path)}
+    assert parents == {"s1": "", "branch": "", "sub": "s1"}
+    links = open_session(Path(f"{path}#s1")).links
+    assert [(link.kind, link.identifier) for link in links] == [(LinkKind.SUBAGENT, "sub")]
+    assert [one.identifier for one in subagents_of(open_session(Path(f"{path}#s1"))).found] == ["sub"]
 
 
 def test_sessions_that_name_each_other_as_parents_are_read(tmp_path: Path) -> None:
