@@ -9,6 +9,7 @@ import pytest
 
 from inspector.cli.reading import replay_inputs
 from inspector.report.session_report import report_of
+from inspector.report.session_summary import summary_of
 from inspector.session.follow import Follower
 from inspector.session.independent_usage import independent_totals, totals_of
 from inspector.session.model import Usage
@@ -248,3 +249,19 @@ def test_a_later_cost_state_replaces_the_earlier_one_while_its_session_is_follow
     assert [each.usage for each in follower.session.side_calls] == [Usage(uncached=700, output=40)]
     assert follower.session == open_session(path)
     assert independent_totals(follower.session) == totals_of(follower.session)
+
+
+# As in the first test: $0.012, of which 498 output tokens are in no line.
+def test_the_list_of_sessions_shows_the_cost_of_a_printed_run_from_its_result(tmp_path: Path) -> None:
+    run = two_calls()
+    run.result(0.012, 500, 1_400, {MODEL: per_model(1_400, 500, 1_000)}, read=1_000)
+    summary = summary_of(open_session(run.write(tmp_path / "run.jsonl")))
+    assert (summary.usd, summary.tokens, summary.is_lower_bound) == (pytest.approx(0.012), 2_400, False)
+    assert summary_of(open_session(two_calls().write(tmp_path / "other.jsonl"))).is_lower_bound
+
+
+# 1,000 x 3 + 19,000 x 0.30 + 41,000 x 3.75 + 350 x 15 per million is $0.1677.
+def test_the_list_of_sessions_shows_the_cost_of_copilot_from_its_totals(shared: Path) -> None:
+    (path,) = (shared / "cases" / "86-copilot-shutdown").iterdir()
+    summary = summary_of(open_session(path))
+    assert (summary.usd, summary.tokens, summary.is_lower_bound) == (pytest.approx(0.1677), 61_000, False)
