@@ -25,7 +25,7 @@ from inspector.session.duplicate_calls import NO_CALL, call_keys
 from inspector.session.errors import SessionError
 from inspector.session.files import FileState, Locator
 from inspector.session.open import open_session
-from inspector.session.related import Subagents, parent_of, subagents_of
+from inspector.session.related import StartedSessions, parent_of, subagents_of
 from inspector.strategies.history.history import History
 from inspector.strategies.plan import Plan
 from inspector.tokens.counter import load_counter
@@ -134,7 +134,7 @@ class _ReadSubagent:
     cache_read: NDArray[np.int64]
     output: NDArray[np.int64]
     cost: NDArray[np.float64]
-    started: Subagents
+    started: StartedSessions
 
     def counted(self, elsewhere: set[bytes]) -> SubagentCost:
         """Return the figures of the calls that are not counted elsewhere."""

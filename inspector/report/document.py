@@ -61,7 +61,7 @@ class Report(Struct, frozen=True, kw_only=True):
     ] = None
     subagents: Annotated[
         SubagentCosts | None,
-        about("Sessions that this one started: billed, but not included in any figure above; null if not looked for."),
+        about("Sessions that this one started: billed, but not included in any figure above; null if there are none."),
     ] = None
     with_subagents_usd: Annotated[
         float | None, about("Dollars of the baseline, side requests and subagents; null without a price or subagents.")

@@ -137,7 +137,7 @@ def report_of(
         altogether_usd=rounded(
             cost_with_side_requests(None if recorded is None else recorded.cost_usd.value, spent), DOLLAR_DIGITS
         ),
-        subagents=None if subagents is None else without_texts(subagents, partial(_title, redactor)),
+        subagents=without_texts(subagents, partial(_title, redactor)) if subagents else None,
         with_subagents_usd=_with_subagents(baseline, spent, subagents),
         recorded_costs=[
             replace(

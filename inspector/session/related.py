@@ -27,7 +27,7 @@ def subagent_of(session: Session, tool_call_id: str) -> SessionLink | None:
     return next((link for link in started if tool_call_id and link.tool_call_id == tool_call_id), None)
 
 
-class Subagents(NamedTuple):
+class StartedSessions(NamedTuple):
     """The sessions that a session started.
 
     Attributes:
@@ -39,7 +39,7 @@ class Subagents(NamedTuple):
     missing: tuple[SessionLink, ...] = ()
 
 
-def subagents_of(session: Session) -> Subagents:
+def subagents_of(session: Session) -> StartedSessions:
     """Find the sessions started by one: those in its location, and those that only its records name.
 
     Raises:
@@ -47,7 +47,7 @@ def subagents_of(session: Session) -> Subagents:
     """
     format_ = format_named(session.format)
     if format_ is None:
-        return Subagents()
+        return StartedSessions()
     found = {one.path: one for one in format_.subagents(session.path, session.identifier)}
     missing = []
     for link in session.links:
@@ -62,7 +62,7 @@ def subagents_of(session: Session) -> Subagents:
         # A call without a result may not have started its subagent yet.
         results = {block.tool_call_id for block in session.all_blocks if block.kind is BlockKind.TOOL_RESULT}
         missing = [link for link in missing if not link.tool_call_id or link.tool_call_id in results]
-    return Subagents(tuple(found.values()), tuple(missing))
+    return StartedSessions(tuple(found.values()), tuple(missing))
 
 
 def locate(session: Session, link: SessionLink) -> Path | None:
