@@ -186,6 +186,13 @@ class Format(ABC):
         """Return whether records counted under this name are the agent's bookkeeping, skipped on purpose."""
         return False
 
+    def knows_record(self, count_name: str) -> bool:  # noqa: ARG002  for formats with typed records
+        """Return whether this version knows the kind of records counted under this name; True without a list of kinds.
+
+        Records of an unknown kind are shown and not sent. They may change the conversation or the bill.
+        """
+        return True
+
 
 class Detection(Struct, frozen=True):
     """The format of a path and the evidence for it."""

@@ -123,5 +123,16 @@ class ClaudeCodeFormat(Format):
             return count_name.partition(":")[2] in OUTSIDE_CONVERSATION - NOTICES
         return count_name in QUIET or count_name == REPEATED or count_name.partition("system:")[2] in QUIET_SYSTEM
 
+    def knows_record(self, count_name: str) -> bool:
+        from inspector.session.formats.claude_code.attachments import OUTSIDE_CONVERSATION, SENT, TEMPLATES
+        from inspector.session.formats.claude_code.records import INTERPRETED, INTERPRETED_SYSTEM
+
+        kind, _, inner = count_name.partition(":")
+        if kind == "attachment" and inner:
+            return inner in OUTSIDE_CONVERSATION or inner in SENT or inner in TEMPLATES
+        if kind == "system" and inner in INTERPRETED_SYSTEM:
+            return True
+        return count_name in INTERPRETED or self.is_bookkeeping(count_name)
+
 
 FORMATS = (ClaudeCodeFormat(),)

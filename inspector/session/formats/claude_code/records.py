@@ -240,6 +240,17 @@ REPEATED = "(repeated)"
 QUIET_SYSTEM = frozenset({"bridge_status", "init", "stop_hook_summary", "turn_duration"})
 """Subtypes of `system` that are counted but not shown."""
 
+INTERPRETED = frozenset({"assistant", "attachment", "cost-state", "fork-context-ref", "result", "user"})
+"""Types that are not bookkeeping."""
+
+INTERPRETED_SYSTEM = frozenset(
+    {"agents_killed", "api_error", "api_metrics", "away_summary", "compact_boundary", "files_persisted", "hook_progress"}
+    | {"hook_response", "hook_started", "informational", "local_command", "memory_saved", "microcompact_boundary"}
+    | {"model_refusal_fallback", "permission_retry", "scheduled_task_fire", "status", "task_notification"}
+    | {"task_progress", "task_started", "task_updated"}
+)
+"""Subtypes of `system` that are not bookkeeping: compactions, commands and notices."""
+
 
 class RecordKind(Enum):
     """Role of a line in the conversation."""

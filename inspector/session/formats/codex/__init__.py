@@ -110,5 +110,27 @@ class CodexFormat(Format):
             return True
         return count_name in QUIET or count_name.partition("event_msg:")[2] in QUIET_EVENTS
 
+    def knows_record(self, count_name: str) -> bool:
+        from inspector.session.formats.codex.records import (
+            COMPACTED,
+            ENDS_OF_TURNS,
+            EVENT,
+            ITEM,
+            ITEMS,
+            MESSAGE_OF_AGENT,
+            META,
+            NOTICES,
+        )
+        from inspector.session.formats.responses.items import is_known_item
+
+        kind, _, inner = count_name.partition(":")
+        if kind == ITEM:
+            return is_known_item(inner)
+        if kind == EVENT:
+            return inner in NOTICES or self.is_bookkeeping(count_name)
+        if kind in ITEMS:
+            return True
+        return kind in {META, COMPACTED, MESSAGE_OF_AGENT, *ENDS_OF_TURNS} or self.is_bookkeeping(count_name)
+
 
 FORMATS = (CodexFormat(),)

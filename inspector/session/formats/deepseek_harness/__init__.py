@@ -118,5 +118,10 @@ class DeepSeekHarnessFormat(Format):
 
         return is_quiet(count_name)
 
+    def knows_record(self, count_name: str) -> bool:
+        from inspector.session.formats.deepseek_harness.events import SURFACE
+
+        return count_name in SURFACE or self.is_bookkeeping(count_name)
+
 
 FORMATS = (DeepSeekHarnessFormat(),)

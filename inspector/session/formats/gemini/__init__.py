@@ -116,5 +116,8 @@ class GeminiFormat(Format):
     def is_bookkeeping(self, count_name: str) -> bool:
         return count_name in ("$rewindTo", "$set", "metadata")
 
+    def knows_record(self, count_name: str) -> bool:
+        return count_name in KINDS or self.is_bookkeeping(count_name)
+
 
 FORMATS = (GeminiFormat(),)

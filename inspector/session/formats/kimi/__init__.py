@@ -100,6 +100,11 @@ class KimiCodeFormat(Format):
 
         return count_name in QUIET
 
+    def knows_record(self, count_name: str) -> bool:
+        from inspector.session.formats.kimi.code import INTERPRETED
+
+        return count_name in INTERPRETED or self.is_bookkeeping(count_name)
+
 
 class KimiCliFormat(Format):
     """Kimi CLI messages between agent and screen."""
@@ -146,6 +151,11 @@ class KimiCliFormat(Format):
         from inspector.session.formats.kimi.cli import QUIET
 
         return count_name in QUIET
+
+    def knows_record(self, count_name: str) -> bool:
+        from inspector.session.formats.kimi.cli import INTERPRETED
+
+        return count_name in INTERPRETED or self.is_bookkeeping(count_name)
 
 
 FORMATS = (KimiCodeFormat(), KimiCliFormat())

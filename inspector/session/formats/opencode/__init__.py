@@ -120,5 +120,11 @@ class OpenCodeFormat(Format):
 
         return count_name.partition("part:")[2] in blocks.QUIET | version_2.QUIET
 
+    def knows_record(self, count_name: str) -> bool:
+        from inspector.session.formats.opencode import blocks, version_2
+
+        kind, _, part = count_name.partition(":")
+        return kind == "message" or part in blocks.SENT | version_2.NOTES or self.is_bookkeeping(count_name)
+
 
 FORMATS = (OpenCodeFormat(),)

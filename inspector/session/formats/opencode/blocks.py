@@ -29,6 +29,9 @@ SUBTASK_PROMPT = "The following tool was executed by the user"
 ERROR, MESSAGE = "error", "message/"
 """Locators of blocks from a message instead of a part."""
 
+SENT = frozenset({"compaction", "file", "reasoning", "retry", "subtask", "text", "tool"})
+"""Part types that form prompts."""
+
 QUIET = frozenset({"agent", "patch", "snapshot", "step-finish", "step-start"})
 """Part types that are not sent."""
 

@@ -88,5 +88,12 @@ class QwenFormat(Format):
 
         return count_name.partition("system:")[2] in QUIET
 
+    def knows_record(self, count_name: str) -> bool:
+        from inspector.session.formats.qwen.reader import COMPRESSION, NOTICES
+
+        kind, _, inner = count_name.partition(":")
+        is_shown = kind in TYPES and (kind != "system" or inner == COMPRESSION or inner in NOTICES)
+        return is_shown or self.is_bookkeeping(count_name)
+
 
 FORMATS = (QwenFormat(),)
