@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from msgspec import Struct, structs
@@ -10,6 +11,7 @@ from msgspec import Struct, structs
 from inspector.session.builder import SessionBuilder, Thread
 from inspector.session.call_matching import ToolNames
 from inspector.session.formats.chat import SYSTEM, TOOLS, blocks_of_definition, blocks_of_message, role_of
+from inspector.session.formats.hermes.accounting import add_totals
 from inspector.session.formats.hermes.records import NAME, is_document, is_meta
 from inspector.session.formats.plain.reader import blocks_of_record
 from inspector.session.json.codec import json_in
@@ -232,12 +234,16 @@ class StoredSession(NamedTuple):
         started: Start in seconds since the epoch, or None.
         system: The block of its system prompt, if any.
         entries: Its messages, in order.
+        row: Its row, with totals of its usage.
+        usage: Rows of its usage by model and task.
     """
 
     model: str
     started: float | None
     system: tuple[Block, ...]
     entries: Sequence[HermesMessage]
+    row: Mapping[str, Any] = MappingProxyType({})
+    usage: Sequence[Mapping[str, Any]] = ()
 
 
 class HermesSession:
@@ -341,7 +347,11 @@ def fill(builder: SessionBuilder, sessions: Sequence[dict[str, Any]], parts: Seq
     for part in parts:
         for role, count in Counter(entry.role for entry in part.entries).items():
             builder.record_counts[f"message:{role.value}"] += count
+        first = len(builder.calls)
         conversation.add(part)
+        while first < len(builder.calls) and builder.messages[builder.calls[first].response].is_inherited:
+            first += 1
+        add_totals(builder, part.row, part.usage, first)
 
 
 def inherited(
