@@ -16,7 +16,7 @@ from inspector.session.blocks import CHAT, TextBlock, argument_text, text_block
 from inspector.session.builder import Thread
 from inspector.session.call_matching import CallMatcher
 from inspector.session.json.codec import clean_text, compact_json, json_in
-from inspector.session.json.values import objects, string
+from inspector.session.json.values import count, objects, string
 from inspector.session.media import PDF, media_of_base64, media_of_data_url
 from inspector.session.model import BlockKind, Media, Message, Origin, ReportedMiss, Role, SideCall, Usage
 from inspector.session.usage_fields import API
@@ -458,11 +458,7 @@ def _details(reported: Mapping[str, Any], *names: str) -> Mapping[str, Any]:
 
 
 def _count(counts: Mapping[str, Any], *names: str) -> int:
-    for name in names:
-        value = counts.get(name)
-        if isinstance(value, (int, float)) and not isinstance(value, bool) and 0 < value < 1 << 53:
-            return int(value)
-    return 0
+    return next((found for name in names if (found := count(counts.get(name)))), 0)
 
 
 FUNCTION_CALL = "function_call"

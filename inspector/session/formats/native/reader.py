@@ -17,7 +17,7 @@ from inspector.session.formats.native.records import (
     OwnSideCall,
     OwnUsage,
 )
-from inspector.session.json.codec import clean_text, compact_json
+from inspector.session.json.codec import clean_text, compact_json, unquoted
 from inspector.session.json.lines import object_of
 from inspector.session.json.values import mapping, seconds_of_any, string
 from inspector.session.model import Compaction, Role, SideCall, Usage
@@ -108,6 +108,9 @@ class NativeInterpreter(RecordInterpreter):
 
 def _line_of(value: Mapping[str, Any]) -> tuple[OwnLine | None, str]:
     """Parse a line; for an invalid one, return None and the problem without the line's content."""
+    usage = value.get("usage")
+    if isinstance(usage, dict):
+        value = {**value, "usage": {name: unquoted(found) for name, found in usage.items()}}
     try:
         line: OwnLine = msgspec.convert(value, OwnLine)
     except msgspec.ValidationError as error:
