@@ -120,10 +120,10 @@ class SessionBuilder:
         messages[:] = self.complete_messages()
         self.messages = messages
 
-    def diagnose(self, reason: str, line: int, offset: int, *, skipped: bool) -> None:
+    def diagnose(self, reason: str, line: int, offset: int, *, skipped: bool, loses_usage: bool = False) -> None:
         self._skipped += skipped
         if len(self._diagnostics) < KEPT_DIAGNOSTICS:
-            self._diagnostics.append(Diagnostic(reason, line, offset, skipped))
+            self._diagnostics.append(Diagnostic(reason, line, offset, skipped, loses_usage))
 
     def link(self, link: SessionLink) -> None:
         """Add a related session; a repeated link replaces the earlier one."""

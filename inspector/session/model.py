@@ -378,12 +378,14 @@ class Diagnostic(Struct, frozen=True, gc=False):
         line: 1-based line number, 0 if the file has no lines.
         offset: Byte offset of the record.
         skipped: True if the record was left out; False if it was read in part.
+        loses_usage: True if the unreadable part may report usage, so that totals are lower bounds.
     """
 
     reason: str
     line: int = 0
     offset: int = 0
     skipped: bool = True
+    loses_usage: bool = False
 
 
 class LinkKind(StrEnum):

@@ -328,8 +328,9 @@ class ReplayInputs:
 
     @property
     def lacks_usage(self) -> bool:
-        """True if the file reports usage that no count includes, so that totals are lower bounds."""
-        return bool(self.history.session.ignored_usage)
+        """True if the file reports usage that no count includes, or may do so, so that totals are lower bounds."""
+        session = self.history.session
+        return bool(session.ignored_usage) or any(one.loses_usage for one in session.diagnostics)
 
     @property
     def recorded_known(self) -> HowKnown:
