@@ -148,6 +148,7 @@ class StreamInterpreter(RecordInterpreter):
         self._characters = 0
         self._is_first_report = True
         self._total = dict.fromkeys(COUNTS, 0)
+        self._totals: set[tuple[int, ...]] = set()
 
     @staticmethod
     def blocks_of_record(record: bytes, origin: Origin, /) -> Sequence[TextBlock]:
@@ -175,6 +176,7 @@ class StreamInterpreter(RecordInterpreter):
     def _begin_thread(self, identifier: str) -> None:
         if self.builder.identifier and identifier != self.builder.identifier:
             self._total, self._is_first_report = dict.fromkeys(COUNTS, 0), True
+            self._totals.clear()
         self.builder.identifier = self.builder.identifier or identifier
 
     def _tool(self, item: Mapping[str, Any], made: Sequence[Made], *, is_ended: bool) -> None:
@@ -203,6 +205,9 @@ class StreamInterpreter(RecordInterpreter):
     def _report(self, total: Mapping[str, Any], shown: Sequence[Made]) -> None:
         """Assign the increase of a thread's running total to the current turn."""
         now = {name: count(total.get(name)) for name in COUNTS}
+        if tuple(now.values()) in self._totals:  # printed once more, possibly after newer ones
+            return
+        self._totals.add(tuple(now.values()))
         is_continued = all(now[name] >= self._total[name] for name in COUNTS)
         usage = usage_of({name: now[name] - self._total[name] for name in COUNTS} if is_continued else now)
         usage = CODEX.check(usage, total)

@@ -147,14 +147,20 @@ class Accumulated:
 
     def __init__(self) -> None:
         self._before: dict[str, int] = dict.fromkeys(FIELDS, 0)
+        self._seen: set[tuple[int, ...]] = set()
 
     def added(self, sums: Any) -> Usage | None:
         """Return the increase since the last call; None if there is none or it covers several calls.
+
+        Earlier values may be repeated, and not only the last ones: they add nothing.
 
         `per_turn_token` is the size of the latest call; if it differs from the increase, calls were missed.
         """
         tokens = mapping(sums)
         now = {name: count(tokens.get(name)) for name in FIELDS}
+        if tuple(now.values()) in self._seen:
+            return None
+        self._seen.add(tuple(now.values()))
         new = {name: now[name] - self._before[name] for name in FIELDS}
         self._before = now
         newest = count(tokens.get("per_turn_token"))
