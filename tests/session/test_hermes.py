@@ -118,7 +118,8 @@ def test_several_sessions_are_listed_and_opened_by_name(tmp_path: Path) -> None:
         open_session(Path(f"{path}#nowhere"))
 
 
-def test_a_compression_hands_a_session_on_and_copies_count_once(tmp_path: Path) -> None:
+@pytest.mark.parametrize("pause", [0, 7])
+def test_a_compression_hands_a_session_on_and_copies_count_once(tmp_path: Path, pause: int) -> None:
     store = HermesStore()
     first = [
         store.session("s1", system_prompt="You are Hermes.", title="Long work"),
@@ -133,9 +134,9 @@ def test_a_compression_hands_a_session_on_and_copies_count_once(tmp_path: Path) 
     started = store.time
     second += [
         store.user("s2", "first prompt", timestamp=started),
-        store.user("s2", f"{SUMMARY}So far.", timestamp=started),
-        store.answer("s2", "late answer", timestamp=started),
-        store.user("s2", "late prompt", timestamp=started),
+        store.user("s2", f"{SUMMARY}So far.", timestamp=started + pause),
+        store.answer("s2", "late answer", timestamp=started + 2 * pause),
+        store.user("s2", "late prompt", timestamp=started + 2 * pause),
     ]
     store.time += 20
     second.append(store.answer("s2", "new answer"))
@@ -200,7 +201,8 @@ def test_sessions_that_name_each_other_as_parents_are_read(tmp_path: Path) -> No
     HermesFormat().contained_sessions(path)
 
 
-def test_a_compaction_in_place_archives_rows_and_writes_the_kept_ones_again(tmp_path: Path) -> None:
+@pytest.mark.parametrize("pause", [0, 7])
+def test_a_compaction_in_place_archives_rows_and_writes_the_kept_ones_again(tmp_path: Path, pause: int) -> None:
     store = HermesStore()
     archived = {"active": 0, "compacted": 1}
     rows = [
@@ -215,8 +217,8 @@ def test_a_compaction_in_place_archives_rows_and_writes_the_kept_ones_again(tmp_
     rows += [
         store.user("s1", "first", timestamp=moment),
         store.message("s1", "assistant", "It was like this.", _compressed_summary=1, timestamp=moment),
-        store.user("s1", "second", timestamp=moment),
-        store.answer("s1", "answer two", timestamp=moment),
+        store.user("s1", "second", timestamp=moment + pause),
+        store.answer("s1", "answer two", timestamp=moment + 2 * pause),
     ]
     store.time += 30
     rows += [store.user("s1", "third"), store.answer("s1", "answer three")]

@@ -262,7 +262,8 @@ class HermesSession:
         for number, entries in enumerate(generations(part.entries)):
             rest = entries
             if not (is_first and number == 0):
-                count = count_carried_over(entries, part.started if number == 0 else None)
+                known = [one.key for one in map(self._entries.__getitem__, self._thread.members) if one is not None]
+                count = count_carried_over(entries, known, part.started if number == 0 else None)
                 self._hand_on(entries[:count])
                 rest = entries[count:]
             for entry in rest:
@@ -381,7 +382,7 @@ def inherited(
 
 
 CARRY_OVER_SECONDS = 1.0
-"""Time limit for carried-over messages: they are written at once, model responses later."""
+"""Time limit for texts that a compaction adds to the carried-over messages: model responses come later."""
 
 
 def generations(entries: Sequence[HermesMessage]) -> list[list[HermesMessage]]:
@@ -399,15 +400,23 @@ def generations(entries: Sequence[HermesMessage]) -> list[list[HermesMessage]]:
     return found
 
 
-def count_carried_over(entries: Sequence[HermesMessage], time: float | None) -> int:
-    """Count the leading rows of a generation that were written at its start."""
+def count_carried_over(entries: Sequence[HermesMessage], known: Sequence[tuple[Any, ...]], time: float | None) -> int:
+    """Count the leading rows of a generation that its compaction wrote.
+
+    Args:
+        entries: Its rows.
+        known: Content of the messages before it, in order: copies are recognized by it, at any time.
+        time: Start of the generation; None for the time of its summary.
+    """
     if time is None:
         time = next((entry.time for entry in entries if entry.is_summary), None)
-    if time is None:
-        return 0
+    place = 0
     for count, entry in enumerate(entries):
-        if entry.time is None or entry.time > time + CARRY_OVER_SECONDS:
+        found = next((at for at in range(place, len(known)) if known[at] == entry.key), None)
+        is_early = time is not None and entry.time is not None and entry.time <= time + CARRY_OVER_SECONDS
+        if found is None and not entry.is_summary and not is_early:
             return count
+        place = place if found is None else found + 1
     return len(entries)
 
 
