@@ -267,8 +267,7 @@ def _read(
     table, source = TokenTable.estimated(session), None
     if cache is not None or not is_reported_in_full(session):
         usable = counter if counter is not None and counter.is_exact_tokenizer else load_counter()
-        for table in count_session(session, usable, cancelled=is_cancelled):
-            pass  # only the last table is needed
+        table = collections.deque(count_session(session, usable, cancelled=is_cancelled), maxlen=1).pop()
         if is_cancelled():
             return None
         source = calibration_source_of(history, table)

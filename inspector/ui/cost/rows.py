@@ -69,7 +69,7 @@ class CostSection(StrEnum):
 FIRST_TOTALS: Final = ("cost_usd", "peak_prompt_tokens")
 """Totals that come first, followed by their parts. System prompt and tools of the newest prompt are not a part."""
 
-SUBAGENTS, WITH_SUBAGENTS = "subagents", "with subagents"
+SUBAGENTS, WITH_SUBAGENTS = ("subagents", "cost"), ("subagents", "with the session")
 
 HOOK: Final = "hook"
 """Row key of the hook's trims."""
