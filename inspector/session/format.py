@@ -138,6 +138,10 @@ class Format(ABC):
             SessionError: It cannot be opened, or does not contain the session in the path.
         """
 
+    def reader_of_copy(self, copy: Path, path: Path) -> Reader:  # noqa: ARG002  # for formats that search near the path
+        """Return a reader for the decompressed copy of the file at a path."""
+        return self.reader(copy)
+
     def homes(self) -> tuple[Path, ...]:
         """Return the folders and databases where its sessions are stored, existing or not."""
         return ()

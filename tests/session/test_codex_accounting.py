@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -13,6 +14,11 @@ from inspector.session.independent_usage import UsageTotals, independent_totals,
 from inspector.session.open import open_session
 from tests.session.codex_lines import Rollout
 from tests.session.test_codex import prompts, session_of
+
+if sys.version_info >= (3, 14):
+    from compression import zstd
+else:
+    from backports import zstd
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -29,6 +35,14 @@ def report_on(path: Path, target: Path) -> dict[str, Any]:
     assert main(["report", str(path), "--format", "json", "-o", str(target)]) == 0
     found: dict[str, Any] = json.loads(target.read_bytes())
     return found
+
+
+def packed(path: Path) -> Path:
+    """Compress a file and remove it."""
+    target = path.with_name(f"{path.name}.zst")
+    target.write_bytes(zstd.compress(path.read_bytes()))
+    path.unlink()
+    return target
 
 
 def record(rollout: Rollout, response: str, usage: tuple[int, int, int], thread: str = "own") -> dict[str, Any]:
@@ -197,15 +211,13 @@ def test_a_forks_own_calls_begin_where_the_origin_goes_on_otherwise(tmp_path: Pa
     identifier = "01990000-0000-4000-8000-000000000001"
     parent, child = parent_and_child("other")
     child.lines[0]["payload"]["forked_from_id"] = identifier
-    name = f"rollout-2026-05-28T10-00-00-{identifier}.jsonl"
-    data = b"".join(parent.encoded())
+    path = parent.write(tmp_path / f"rollout-2026-05-28T10-00-00-{identifier}.jsonl")
     if is_packed:
-        zstd = pytest.importorskip("backports.zstd")
-        (tmp_path / f"{name}.zst").write_bytes(zstd.compress(data))
-    else:
-        (tmp_path / name).write_bytes(data)
-    session = session_of(child, tmp_path)
+        packed(path)
+    own = child.write(tmp_path / "rollout.jsonl")
+    session = open_session(packed(own) if is_packed else own)
     assert prompts(session) == [300]
+    assert [message.is_inherited for message in session.messages] == [True] * 5 + [False] * 2
 
 
 def test_turn_ids_tell_copies_whose_origin_is_gone(tmp_path: Path) -> None:

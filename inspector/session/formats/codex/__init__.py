@@ -85,14 +85,18 @@ class CodexFormat(Format):
         return (home / "sessions", home / "archived_sessions", Path.home() / ".trae" / "cli" / "sessions")
 
     def reader(self, path: Path) -> Reader:
+        return self.reader_of_copy(path, path)
+
+    def reader_of_copy(self, copy: Path, path: Path) -> Reader:
         from inspector.session.formats.codex.reader import codex_reader
 
-        sample = Sample(path)
+        sample = Sample(copy)
         return codex_reader(
-            path,
+            copy,
             self.name,
             is_document=_is_whole_session(sample.only_value),
             is_stream=not any(_is_rollout_line(record) for record in sample.records) and _stream_events(sample) > 0,
+            near=path,
         )
 
     def subagents(self, path: Path, identifier: str) -> Sequence[ContainedSession]:

@@ -363,9 +363,7 @@ class CodexInterpreter(RecordInterpreter):
         thread.begin(ContextCause.REWIND, members[:cut])
 
 
-def codex_reader(
-    path: Path, name: str, *, is_document: bool = False, is_stream: bool = False, near: Path | None = None
-) -> Reader:
+def codex_reader(path: Path, name: str, *, is_document: bool = False, is_stream: bool = False, near: Path) -> Reader:
     """Return a reader for a rollout (JSON lines, or one document in early versions) or a printed stream.
 
     Args:
@@ -373,13 +371,13 @@ def codex_reader(
         name: Name of the format.
         is_document: It is one JSON document.
         is_stream: It is a printed stream.
-        near: Path near which related rollouts are searched for, if it is not the file's.
+        near: Path near which related rollouts are searched for: the file's, or that of its compressed original.
     """
     if is_stream:
         return JsonlReader(path, name, StreamInterpreter())
     if is_document:
         return JsonReader(path, name, CodexDocumentInterpreter)
-    return JsonlReader(path, name, CodexInterpreter(near or path))
+    return JsonlReader(path, name, CodexInterpreter(near))
 
 
 # Its third base class is the reader protocol itself; a rollout holds Responses API items as records.
