@@ -49,13 +49,14 @@ def subagents_of(session: Session) -> StartedSessions:
     if format_ is None:
         return StartedSessions()
     found = {one.path: one for one in format_.subagents(session.path, session.identifier)}
-    missing = []
+    names = {one.path.name for one in found.values()}
+    missing: list[SessionLink] = []
     for link in session.links:
         if link.kind is not LinkKind.SUBAGENT or link.path in found:
             continue
         path = locate(session, link)
         if path is None:
-            missing.append(link)
+            missing += [] if _file_name(link) in names else [link]
         elif path not in found:
             found[path] = ContainedSession(path, link.identifier)
     if missing:
@@ -63,6 +64,11 @@ def subagents_of(session: Session) -> StartedSessions:
         results = {block.tool_call_id for block in session.all_blocks if block.kind is BlockKind.TOOL_RESULT}
         missing = [link for link in missing if not link.tool_call_id or link.tool_call_id in results]
     return StartedSessions(tuple(found.values()), tuple(missing))
+
+
+def _file_name(link: SessionLink) -> str:
+    """Return the file name that contains a subagent's id: the file may be in another folder."""
+    return link.path.name if link.path is not None and link.identifier in link.path.name else ""
 
 
 def locate(session: Session, link: SessionLink) -> Path | None:
