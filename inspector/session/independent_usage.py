@@ -176,8 +176,11 @@ def _pi(path: Path) -> Iterable[UsageTotals]:
     for record in _lines(path):
         usage = (record.get("message") or {}).get("usage") if record.get("type") == "message" else None
         if usage:
-            read = usage.get("cacheRead", 0)
-            yield UsageTotals(usage.get("input", 0) + read + usage.get("cacheWrite", 0), read, usage.get("output", 0))
+            read, output = usage.get("cacheRead", 0), usage.get("output", 0)
+            prompt = usage.get("input", 0) + read + usage.get("cacheWrite", 0)
+            reasoning = usage.get("reasoning") or usage.get("reasoningTokens") or 0
+            is_apart = usage.get("totalTokens") == prompt + output + reasoning
+            yield UsageTotals(prompt, read, output + reasoning if is_apart else output)
 
 
 def _gemini(path: Path) -> Iterable[UsageTotals]:
@@ -377,6 +380,9 @@ def _reported(usage: Any) -> UsageTotals | None:
         return None
     details = usage.get("prompt_tokens_details") or usage.get("input_tokens_details") or {}
     output = usage.get("completion_tokens") or usage.get("output_tokens") or 0
+    reasoning = (usage.get("completion_tokens_details") or {}).get("reasoning_tokens") or 0
+    if usage.get("total_tokens") == (usage.get("prompt_tokens") or 0) + output + reasoning:
+        output += reasoning
     if "prompt_tokens" in usage or "input_tokens_details" in usage:
         prompt = usage.get("prompt_tokens") or usage.get("input_tokens") or 0
         return UsageTotals(prompt, details.get("cached_tokens") or 0, output)

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec import DecodeError, json, structs
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
     from inspector.session.model import Usage
 
@@ -24,6 +24,23 @@ LONGEST_FIELD = 60
 """Maximum characters of a field's name in a diagnostic."""
 
 _NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9_.:-]+")
+
+
+def is_reasoning_apart(total: int, prompts: Iterable[int], output: int, reasoning: int) -> bool:
+    """Return True if a report's output excludes its reasoning tokens: the sum with them equals the reported total.
+
+    Args:
+        total: The reported total, 0 for none.
+        prompts: Sizes of the prompt that the total may include, most likely first.
+        output: The reported output.
+        reasoning: The reported reasoning tokens.
+    """
+    if not total or not reasoning:
+        return False
+    for prompt in prompts:
+        if total in (prompt + output, prompt + output + reasoning):
+            return total != prompt + output
+    return False
 
 
 @dataclass(frozen=True)
@@ -60,7 +77,7 @@ class UsageFields:
 
     def _ignored(self, fields: Mapping[str, Any], outer: str) -> Iterator[str]:
         for name, value in fields.items():
-            path = f"{outer}{name}" if isinstance(name, str) else ""
+            path = f"{outer}{name}"
             if path in self._known or (self.about is not None and not outer and not self.about.search(path)):
                 continue
             if isinstance(value, dict):

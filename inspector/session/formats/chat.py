@@ -19,7 +19,7 @@ from inspector.session.json.codec import clean_text, compact_json, json_in
 from inspector.session.json.values import count, objects, string
 from inspector.session.media import PDF, media_of_base64, media_of_data_url
 from inspector.session.model import BlockKind, Media, Message, Origin, ReportedMiss, Role, SideCall, Usage
-from inspector.session.usage_fields import API
+from inspector.session.usage_fields import API, is_reasoning_apart
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -387,6 +387,7 @@ def usage_of(reported: object) -> Usage | None:
 
     Anthropic's `input_tokens` excludes cache reads and writes. OpenAI's `prompt_tokens`, and `input_tokens` together
     with `input_tokens_details`, include cache reads; proxies that respond in OpenAI form also include cache writes.
+    `completion_tokens` includes reasoning, except for providers with a `total_tokens` that adds it (xAI).
     """
     if not isinstance(reported, dict):
         return None
@@ -402,6 +403,10 @@ def usage_of(reported: object) -> Usage | None:
     )
     written = max(written, hour + _count(creation, "ephemeral_5m_input_tokens"))
     prompt = _count(reported, "prompt_tokens", "input_tokens")
+    output = _count(reported, "completion_tokens", "output_tokens")
+    reasoning = _count(output_details, "reasoning_tokens")
+    if is_reasoning_apart(_count(reported, "total_tokens"), [prompt], output, reasoning):
+        output += reasoning
     if "prompt_tokens" in reported or "input_tokens_details" in reported:
         prompt = max(prompt - read - written, 0)
     usage = Usage(
@@ -409,8 +414,8 @@ def usage_of(reported: object) -> Usage | None:
         cache_read=read,
         cache_write_5m=written - hour,
         cache_write_1h=hour,
-        output=_count(reported, "completion_tokens", "output_tokens"),
-        reasoning=_count(output_details, "reasoning_tokens"),
+        output=output,
+        reasoning=reasoning,
     )
     return API.check(usage.unless_zero(), reported)
 

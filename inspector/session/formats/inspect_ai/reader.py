@@ -41,7 +41,7 @@ from inspector.session.model import (
 from inspector.session.reader import DocumentInterpreter, FileChange, ReadingProgress
 from inspector.session.sniff import Sample
 from inspector.session.texts import CachedTexts
-from inspector.session.usage_fields import INSPECT
+from inspector.session.usage_fields import INSPECT, is_reasoning_apart
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -134,11 +134,13 @@ def _content(content: Any) -> Any:
 
 
 def usage_of(reported: Any) -> Usage | None:
-    """Convert a call's usage. The total shows if the input includes cache reads and writes."""
+    """Convert a call's usage. The total shows what it includes: cache reads and writes in the input, reasoning."""
     tokens = mapping(reported)
     prompt, output = count(tokens.get("input_tokens")), count(tokens.get("output_tokens"))
     read, written = count(tokens.get("input_tokens_cache_read")), count(tokens.get("input_tokens_cache_write"))
-    total = count(tokens.get("total_tokens"))
+    total, reasoning = count(tokens.get("total_tokens")), count(tokens.get("reasoning_tokens"))
+    if is_reasoning_apart(total, [prompt, prompt + read + written], output, reasoning):
+        output += reasoning
     is_beside = total == prompt + output + read + written or prompt < read + written
     is_inside = total == prompt + output and prompt >= read + written
     uncached = prompt if is_beside and not is_inside else max(prompt - read - written, 0)
@@ -147,7 +149,7 @@ def usage_of(reported: Any) -> Usage | None:
         cache_read=read,
         cache_write_5m=written,
         output=output,
-        reasoning=min(count(tokens.get("reasoning_tokens")), output),
+        reasoning=min(reasoning, output),
     )
     return INSPECT.check(usage.unless_zero(), tokens)
 

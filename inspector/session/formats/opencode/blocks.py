@@ -221,27 +221,15 @@ NO_USAGE = RecordedUsage()
 
 
 def usage_of(tokens: object) -> Usage | None:
-    """Convert stored token counts; None if there are none, as for an aborted response."""
-    recorded = RecordedUsage.of(tokens, 0)
-    usage = recorded.usage(is_apart=_is_reasoning_apart(recorded, count(mapping(tokens).get("total"))))
-    return OPENCODE.check(usage, tokens)
+    """Convert stored token counts; None if there are none, as for an aborted response.
 
-
-def _is_reasoning_apart(recorded: RecordedUsage, total: int) -> bool:
-    """Return whether `output` excludes reasoning.
-
-    Versions 1.2.20 to 1.2.26 include it, versions from 1.4.3 exclude it; `total` shows which. Older records have no
-    total and include it. Some providers' totals leave out cached tokens.
+    `output` includes reasoning in versions 1.2.20 to 1.2.26 and excludes it from 1.4.3 on; `total` shows which, also
+    where it leaves out cached tokens. Older records have no total and include it.
     """
-    if not total:
-        return False
+    recorded, total = RecordedUsage.of(tokens, 0), count(mapping(tokens).get("total"))
     whole = recorded.input + recorded.read + recorded.write
-    for prompt in (whole, recorded.input):
-        if total == prompt + recorded.output:
-            return False
-        if total == prompt + recorded.output + recorded.reasoning:
-            return True
-    return True
+    is_apart = total > 0 and total not in (whole + recorded.output, recorded.input + recorded.output)
+    return OPENCODE.check(recorded.usage(is_apart=is_apart), tokens)
 
 
 STEP_START, STEP_FINISH, COMPACTION = "step-start", "step-finish", "compaction"
