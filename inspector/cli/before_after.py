@@ -23,7 +23,7 @@ from inspector.report.numbers import IN_TEXT
 from inspector.report.path_redaction import shown_name, shown_path
 from inspector.report.set_session import SetSession, began, set_session
 from inspector.session.discovery import describe_folder, found_in
-from inspector.session.duplicate_calls import call_keys, calls_counted_elsewhere, without_calls, without_copied_calls
+from inspector.session.duplicate_calls import billed_keys, calls_counted_elsewhere, without_calls, without_copied_calls
 from inspector.session.files import Locator
 from inspector.strategies.plan import Plan
 
@@ -212,7 +212,7 @@ def _read(task: SessionTask) -> _Read:
         copied=len(every.calls) - len(session.calls),
         began=began(baseline, whole),
         ended=max(_times(call.time for call in session.calls), default=0.0),
-        keys=call_keys(session),
+        keys=billed_keys(session),
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
@@ -23,7 +24,7 @@ from inspector.report.options import ReportOptions
 from inspector.report.path_redaction import shown_name, shown_path
 from inspector.report.session_report import report_of
 from inspector.session.discovery import describe_folder, found_in
-from inspector.session.duplicate_calls import call_keys, calls_counted_elsewhere, without_calls, without_copied_calls
+from inspector.session.duplicate_calls import billed_keys, calls_counted_elsewhere, without_calls, without_copied_calls
 from inspector.strategies.plan import Plan
 
 if TYPE_CHECKING:
@@ -47,7 +48,8 @@ class ReplayedSession:
     Attributes:
         row: Its row in the report, as JSON; empty if it could not be read.
         problem: The reason if it could not be read.
-        ended: Time of its last call, seconds since the epoch.
+        ended: Time of its last call, seconds since the epoch; infinity for a subagent, so that its parent counts calls
+            that are in both.
         keys: Identifiers of its calls.
         source: The inputs of the result; None if it must not be cached.
     """
@@ -90,7 +92,7 @@ def report_on_folder(options: Namespace) -> tuple[FolderReport, bool]:
     terms = replace(SessionTerms.of(options), is_kept=results.is_on)
     known = results.sniffed_files(options.path)
     before = len(known)
-    found = list(found_in(options.path, known))
+    found = list(found_in(options.path, known, with_subagents=True))
     results.store_sniffed_files(options.path, known, before)
     if all(header.problem for header in found):
         raise CommandError(describe_folder(options.path))
@@ -183,6 +185,7 @@ def replayed(task: SessionTask) -> ReplayedSession:
         row = session_row(report, baseline, {call.response for call in session.calls})
     except CommandError as error:
         return ReplayedSession(problem=shown_name(error.message))
-    ended = max((call.time for call in session.calls if call.time is not None), default=0.0)
+    times = (call.time for call in session.calls if call.time is not None)
+    ended = math.inf if row.parent is not None else max(times, default=0.0)
     source = source_of(whole, began, task.terms.pricing.today) if task.terms.is_kept else None
-    return ReplayedSession(msgspec.json.encode(row), "", ended, call_keys(session), source)
+    return ReplayedSession(msgspec.json.encode(row), "", ended, billed_keys(session), source)

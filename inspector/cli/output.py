@@ -27,6 +27,7 @@ ASCII_REPLACEMENTS: Final = {
     "\N{GREATER-THAN OR EQUAL TO}": ">=",
     "\N{HORIZONTAL ELLIPSIS}": "...",
     "\N{MIDDLE DOT}": "|",
+    "\N{DOWNWARDS ARROW WITH TIP RIGHTWARDS}": ">",
 }
 """Replacements for special characters that an encoding lacks."""
 

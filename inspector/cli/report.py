@@ -24,7 +24,7 @@ from inspector.cli.output import (
     text_of,
 )
 from inspector.cli.plans import add_plan_arguments, plan_of
-from inspector.cli.reading import priced_inputs, read_session
+from inspector.cli.reading import priced_inputs, read_session, shared_counter
 from inspector.cli.resolve_paths import is_list, newest
 from inspector.replay.projection_terms import ASSUMED_RUNS
 from inspector.report.forms import FORMS, folder_written, written
@@ -33,6 +33,7 @@ from inspector.session.files import is_folder
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
 
+    from inspector.replay.subagents import SubagentReader
     from inspector.report.document import Report
     from inspector.report.options import ReportOptions
     from inspector.session.model import Session
@@ -107,6 +108,7 @@ def _text_on_session(options: Namespace) -> str:
     # Help does not need these slow imports.
     from inspector.cli.result_cache import source_of, version_of
     from inspector.cli.session_tasks import SessionTask, SessionTerms
+    from inspector.replay.subagents import SubagentReader
 
     results, wanted = kept_results(options), _report_options(options)
     task = SessionTask(options.path, SessionTerms.of(options))
@@ -116,24 +118,27 @@ def _text_on_session(options: Namespace) -> str:
         return kept.decode("utf-8", "surrogatepass")
     began = time.time_ns()
     session = read_session(options.path, keeps_texts=True)
-    report = _worked_out(session, options, wanted)
+    subagents = SubagentReader()
+    report = _worked_out(session, options, wanted, subagents)
     as_text = partial(written, form=options.format, rows=options.rows, is_interactive=not options.no_script)
     text = text_of(report, options, as_text)
     # Session texts are not cached, nor results that more time would have improved.
     if results.is_on and not wanted.texts and (report.best_plan is None or report.best_plan.is_complete):
-        source = source_of(session, began, task.terms.pricing.today)
+        source = source_of(session, began, task.terms.pricing.today, subagents.files())
         results.keep(options.path, key, text.encode("utf-8", "surrogatepass"), source)
         results.close()
     return text
 
 
-def _worked_out(session: Session, options: Namespace, wanted: ReportOptions) -> Report:
+def _worked_out(session: Session, options: Namespace, wanted: ReportOptions, subagents: SubagentReader) -> Report:
     from inspector.report.session_report import report_of
 
     plans = [plan_of(request, session) for request in options.plans]
     inputs = priced_inputs(session, options)
+    costs = subagents.read(session, inputs.pricing, cache=inputs.cache, counter=shared_counter())
+    wanted = replace(wanted, switch_at=switch_call(inputs, options))
     with ProgressLine("comparing strategies") as progress:
-        return report_of(inputs, plans, replace(wanted, switch_at=switch_call(inputs, options)), progress)
+        return report_of(inputs, plans, wanted, progress, subagents=costs)
 
 
 def _report_on_folder(options: Namespace) -> int:

@@ -25,8 +25,8 @@ import msgspec
 import inspector
 from inspector.atomic_files import cache_folder, evict, replacing
 from inspector.session.discovery import Header, ListedFile  # noqa: TC001  needed at run time for decoding
+from inspector.session.duplicate_calls import ORIGINS
 from inspector.session.files import CLOCK_SECONDS, Locator, exists
-from inspector.session.model import LinkKind
 from inspector.session.related import locate
 
 if TYPE_CHECKING:
@@ -103,27 +103,28 @@ class _Looked(msgspec.Struct, array_like=True, frozen=True):
     found: list[tuple[ListedFile, list[Header]]]
 
 
-def source_of(session: Session, began: int, today: float) -> ResultInputs | None:
+def source_of(session: Session, began: int, today: float, more: Iterable[Path] = ()) -> ResultInputs | None:
     """Return the inputs of a session; None if its result must not be cached.
 
     Args:
         session: The session.
         began: When reading began, in nanoseconds since the epoch.
         today: Time of the prices of calls without one, seconds since the epoch.
+        more: Other files and folders that the result depends on: those of subagents.
     """
     from inspector.replay.calibration_source import calibration_files
 
     needs = []
     if any(session.messages[call.response].is_inherited for call in session.calls):
         # The calls to count depend on whether the session it was copied from still exists.
-        origins = [locate(session, link) for link in session.links if link.kind is LinkKind.CONTINUED]
+        origins = [locate(session, link) for link in session.links if link.kind in ORIGINS]
         if None in origins:
             return None
         needs = [os.fsencode(Locator.of(path).file) for path in origins if path is not None]
     try:
         files, side_files = (
             tuple(_seen(session.files)),
-            _file_states((*session.side_files, *calibration_files(session))),
+            _file_states((*session.side_files, *calibration_files(session), *more)),
         )
         if not files or any(file.changed >= began - CLOCK_SECONDS * _NANOSECONDS for file in (*files, *side_files)):
             return None

@@ -23,7 +23,7 @@ from inspector.replay.tuning.compaction_costs import compacted_session, threshol
 from inspector.replay.tuning.fleet import FleetSession
 from inspector.replay.tuning.trial import PreparedSession, Trial
 from inspector.report.numbers import IN_TEXT
-from inspector.session.duplicate_calls import call_keys, calls_counted_elsewhere, without_calls, without_copied_calls
+from inspector.session.duplicate_calls import billed_keys, calls_counted_elsewhere, without_calls, without_copied_calls
 from inspector.strategies.plan import Plan, PlanError
 
 if TYPE_CHECKING:
@@ -141,7 +141,7 @@ def _read(task: SessionTask) -> ReadSession:
         return ReadSession(None, problem=error.message)
     session = prepared.inputs.history.session
     ended = max((call.time for call in session.calls if call.time is not None), default=0.0)
-    return ReadSession(FleetSession.of(task.path, prepared), "", ended, tuple(call_keys(session)), source)
+    return ReadSession(FleetSession.of(task.path, prepared), "", ended, tuple(billed_keys(session)), source)
 
 
 def _bases(task: SessionTask) -> tuple[tuple[Plan, ...], ResultInputs | None]:

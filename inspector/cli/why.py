@@ -9,7 +9,7 @@ from inspector.cli.arguments import FORMATS, add_price_arguments
 from inspector.cli.exit_codes import CommandError, ExitCode
 from inspector.cli.model_switches import add_switch_arguments, check_switch, switch_call
 from inspector.cli.output import ProgressLine, check_output, narrate, print_or_save_report
-from inspector.cli.reading import priced_inputs, read_session
+from inspector.cli.reading import priced_inputs, read_session, shared_counter
 from inspector.cli.resolve_paths import newest
 
 if TYPE_CHECKING:
@@ -29,6 +29,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def run(options: Namespace) -> int:
+    from inspector.replay.subagents import SubagentReader
     from inspector.report.options import ReportOptions
     from inspector.report.session_report import report_of
     from inspector.report.why import why_text
@@ -36,7 +37,9 @@ def run(options: Namespace) -> int:
     options.path = _session(options)
     check_output(options)
     check_switch(options)
-    inputs = priced_inputs(read_session(options.path), options)
+    session = read_session(options.path)
+    inputs = priced_inputs(session, options)
+    subagents = SubagentReader().read(session, inputs.pricing, cache=inputs.cache, counter=shared_counter())
     at = switch_call(inputs, options)
     wanted = ReportOptions(
         best_plan=True,
@@ -45,7 +48,7 @@ def run(options: Namespace) -> int:
         breakpoint_prices=options.format == "json",
     )
     with ProgressLine("trying plans") as progress:
-        report = report_of(inputs, (), wanted, progress)
+        report = report_of(inputs, (), wanted, progress, subagents=subagents)
     return print_or_save_report(report, options, why_text)
 
 

@@ -270,23 +270,25 @@ def recorded_figures(inputs: ReplayInputs) -> Figures | None:
     if not mine.any():
         return None
     usage, responses = inputs.recorded, recorded_calls(inputs.history)
-    cost = inputs.rates.cost(usage, responses.output)[mine]
+    shares = inputs.output_apportioned
+    answered = np.where(shares, inputs.output, responses.output)
+    cost = inputs.rates.cost(usage, answered)[mine]
     # A stream's initial output count is a placeholder: the response was longer.
-    is_lower_bound = bool(responses.is_placeholder[mine].any())
+    is_lower_bound = inputs.lacks_usage or bool((responses.is_placeholder & ~shares)[mine].any())
     output = HowKnown.ESTIMATED if is_lower_bound else HowKnown.EXACT
 
-    def exact(value: float | None) -> Figure:
-        return Figure(value, HowKnown.EXACT)
+    def recorded(value: float | None) -> Figure:
+        return Figure(value, inputs.recorded_known)
 
     return Figures(
-        calls=exact(int(mine.sum())),
-        prompt_tokens=exact(int(usage.prompt[mine].sum())),
-        peak_prompt_tokens=exact(int(usage.prompt[mine].max())),
-        cache_read_tokens=exact(int(usage.cache_read[mine].sum())),
-        cache_write_tokens=exact(int(usage.cache_write[mine].sum())),
-        uncached_tokens=exact(int(usage.uncached[mine].sum())),
-        output_tokens=Figure(int(responses.output[mine].sum()), output, is_lower_bound),
-        cache_breaks=exact(None),
+        calls=Figure(int(mine.sum()), HowKnown.EXACT),
+        prompt_tokens=Figure(int(usage.prompt[mine].sum()), inputs.recorded_known, inputs.lacks_usage),
+        peak_prompt_tokens=recorded(int(usage.prompt[mine].max())),
+        cache_read_tokens=recorded(int(usage.cache_read[mine].sum())),
+        cache_write_tokens=recorded(int(usage.cache_write[mine].sum())),
+        uncached_tokens=recorded(int(usage.uncached[mine].sum())),
+        output_tokens=Figure(int(answered[mine].sum()), output, is_lower_bound),
+        cache_breaks=recorded(None),
         cost_usd=Figure(None if np.isnan(cost).any() else float(cost.sum()), output, is_lower_bound),
     )
 

@@ -240,6 +240,15 @@ class NextCallCostFacts(Struct, frozen=True, kw_only=True):
     compact_pays_after: Annotated[
         int | None, figure("pays off after", Unit.CALLS, "Calls after which compacting first has cost less.")
     ]
+    idle_at: Annotated[
+        str, about("Time at which the agent compacts the idle session, ISO 8601 in UTC; empty if it does not.")
+    ] = ""
+    idle_request_usd: Annotated[
+        float | None, figure("idle compaction", Unit.DOLLARS, "Cost of that summary request; null if there is none.")
+    ] = None
+    idle_next_usd: Annotated[
+        float | None, figure("after idle compaction", Unit.DOLLARS, "Cost of the next prompt after it.")
+    ] = None
     known: Annotated[dict[str, How], about("Certainty of every non-null number above.")] = field(default_factory=dict)
 
 

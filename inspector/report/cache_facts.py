@@ -143,6 +143,9 @@ def _next_call_facts(following: NextCallCost) -> NextCallCostFacts:
         lifetime_seconds=following.lifetime,
         warm_chance=Figure(following.warm_chance, HowKnown.PROJECTED),
         expires=utc_time(following.expires_at),
+        idle_at="" if following.idle is None else utc_time(following.idle.at),
+        idle_request_usd=None if following.idle is None else following.idle.request_usd,
+        idle_next_usd=None if following.idle is None else following.idle.next_usd,
     )
 
 

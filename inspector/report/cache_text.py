@@ -8,6 +8,7 @@ from __future__ import annotations
 from datetime import datetime
 from typing import TYPE_CHECKING
 
+from inspector.replay.analysis.idle_compaction import SETTING
 from inspector.replay.cache.miss_causes import MissCause
 from inspector.replay.explain.miss_wording import duration
 from inspector.report.cache_document import CacheMissesFacts, MissCauseFacts
@@ -192,7 +193,12 @@ def next_call_text(found: NextCallCostFacts) -> str:
     if found.cold_usd is None:
         return f"{IN_TEXT.short(found.prompt_tokens)} tokens, without a price"
     often = "" if found.warm_chance is None else f" (hit rate {100 * found.warm_chance:.0f} %)"
-    return f"{cold} once the cache is cold{when}, {warm} before{often}"
+    if found.idle_next_usd is None:
+        return f"{cold} once the cache is cold{when}, {warm} before{often}"
+    request, then = (dollars(getattr(found, name), found.known, name) for name in ("idle_request_usd", "idle_next_usd"))
+    at = f" at {found.idle_at.replace('T', ' ')[:16]} UTC" if found.idle_at else ""
+    idle = f"an idle session is compacted{at} for {request}, then {then} instead of {cold} with a cold cache"
+    return f"{warm} while the cache is warm{often}; {idle} ({SETTING} turns that off)"
 
 
 def accounting_text(found: CacheMissesFacts) -> str:

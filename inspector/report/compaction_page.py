@@ -83,6 +83,8 @@ def _sections(report: TuneReport, figures: FigureCells, at: int) -> list[Section
     if group.compaction is not None:
         names = ("kept", "cached", "summary", "rereads")
         parts.append(_facts(figures, (*steps, "compaction"), CompactionTermsFacts, names, "Effect of a compaction"))
+    if group.idle is not None:
+        parts.append(Line((Cell(f"{capitalized(group.idle.answer)}."),)))
     parts.append(Line((Cell(PROJECTION),)))
     if group.curve:
         rows = tuple(
@@ -179,6 +181,8 @@ def _pairs(report: TuneReport, group: CompactionGroup, figures: FigureCells, at:
         pairs.append(("each", f"{leaves}; a summary of {found.summary:,}; {found.rereads:g} files read again"))
     if group.curve:
         pairs.append(("costs", _curve(group)))
+    if group.idle is not None:
+        pairs.append(("when idle", group.idle.answer))
     return pairs
 
 

@@ -7,6 +7,13 @@ from typing import TYPE_CHECKING, Annotated, Final, Literal, cast
 import numpy as np
 from msgspec import Struct
 
+from inspector.replay.analysis.idle_compaction import (
+    AFTER_SECONDS,
+    FIRST_VERSION,
+    MIN_TOKENS,
+    MIN_TOKENS_VARIABLE,
+    SETTING,
+)
 from inspector.replay.analysis.model_uncertainty import widened
 from inspector.replay.figure import HowKnown
 from inspector.replay.tuning.choice import LEAST_CALLS, LEAST_SESSIONS, Verdict
@@ -21,7 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from inspector.replay.tuning.compaction_choice import ThresholdChoice, ThresholdTable
-    from inspector.replay.tuning.compaction_costs import CompactedSession
+    from inspector.replay.tuning.compaction_costs import CompactedSession, IdleOutcome
     from inspector.replay.tuning.fleet import FleetGroup
     from inspector.report.export.target import Exported
 
@@ -73,6 +80,22 @@ class CompactionGroup(Struct, frozen=True, kw_only=True):
     threshold: Annotated[ThresholdFacts | None, about("The best threshold; null with too little data.")]
     curve: Annotated[list[ThresholdPoint], about("Every threshold that was tried, ascending.")]
     rows: Annotated[list[CompactedRow], about("The sessions, by path.")]
+    known: Known
+    idle: Annotated[
+        IdleFacts | None, about("Effect of compacting idle sessions; null if the agent cannot, or it never would.")
+    ] = None
+
+
+class IdleFacts(Struct, frozen=True, kw_only=True):
+    """Projected effect of the agent's idle compaction, compared with never compacting an idle session."""
+
+    compactions: Annotated[Count, figure("idle compactions", Unit.COUNT, "Projected number of idle compactions.")]
+    unused: Annotated[Count, figure("unused", Unit.COUNT, "Those that no call followed.")]
+    saved_usd: Annotated[float, figure("saved", Unit.DOLLARS, "Dollars saved against no idle compaction.", saves=True)]
+    sessions_on: Annotated[
+        Count, figure("sessions with it", Unit.COUNT, "Sessions of a version that compacts by default when idle.")
+    ]
+    answer: Annotated[str, about("The effect and the setting in a sentence.")]
     known: Known
 
 
@@ -219,6 +242,29 @@ def compaction_group(
         curve=[] if table is None else [_point(table, at) for at in range(len(table.thresholds))],
         rows=[_row(group, at, sessions[at], table, configured) for at in range(len(group.sessions))],
         known={"cost_usd": group.known.value},
+        idle=_idle([session.idle for session in sessions if session.idle is not None]),
+    )
+
+
+def _idle(found: Sequence[IdleOutcome]) -> IdleFacts | None:
+    if not found:
+        return None
+    compactions, unused = sum(each.compactions for each in found), sum(each.unused for each in found)
+    saved = sum(each.saved_usd for each in found)
+    times = IN_TEXT.plural(compactions, "time")
+    verb, amount = ("saves", saved) if saved >= 0 else ("costs", -saved)
+    advice = f"{SETTING} in ~/.claude/settings.json turns it off, {MIN_TOKENS_VARIABLE} changes the size"
+    return IdleFacts(
+        compactions=compactions,
+        unused=unused,
+        saved_usd=round(saved, DOLLAR_DIGITS),
+        sessions_on=sum(each.is_on for each in found),
+        answer=(
+            f"idle compaction (since Claude Code {'.'.join(map(str, FIRST_VERSION))}, {AFTER_SECONDS / 60:.0f} minutes "
+            f"after a reply, at {MIN_TOKENS:,} tokens or more) would fire {times}, {unused:,} of them unused, and "
+            f"{verb} {IN_TEXT.qualified(IN_TEXT.dollars(amount), PROJECTED)}; {advice}"
+        ),
+        known=dict.fromkeys(("compactions", "unused", "saved_usd"), PROJECTED),
     )
 
 

@@ -11,6 +11,8 @@ from typing import Annotated, Literal
 
 from msgspec import Struct, field
 
+from inspector.replay.analysis.recorded_costs import RecordedCost  # noqa: TC001  needed at run time for the schema
+from inspector.replay.subagents import SubagentCosts  # noqa: TC001  needed at run time for the schema
 from inspector.report.cache_document import (  # noqa: TC001  needed at run time for the schema
     CacheMissesFacts,
     HourFacts,
@@ -56,6 +58,16 @@ class Report(Struct, frozen=True, kw_only=True):
     altogether_usd: Annotated[
         float | None, about("Recorded dollars including those requests; null without a price or without usage.")
     ] = None
+    subagents: Annotated[
+        SubagentCosts | None,
+        about("Sessions that this one started: billed, but not included in any figure above; null if there are none."),
+    ] = None
+    with_subagents_usd: Annotated[
+        float | None, about("Dollars of the baseline, side requests and subagents; null without a price or subagents.")
+    ] = None
+    recorded_costs: Annotated[
+        list[RecordedCost], about("Costs that the agent recorded, next to the same requests at these prices.")
+    ] = field(default_factory=list)
     belief: Annotated[str, about("Uncertainty of savings, in a sentence.")] = REPLAY_CAVEAT
     prices: Annotated[PriceFacts | None, about("Prices of the calls.")] = None
     carried: Annotated[list[CarriedFacts], about("Content of the prompts without a plan, largest first.")] = field(

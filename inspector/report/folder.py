@@ -36,7 +36,9 @@ from inspector.report.folder_compactions import (
 )
 from inspector.report.folder_misses import FolderMissesFacts, SessionMissFacts, folder_misses, session_misses
 from inspector.report.numbers import DOLLAR_DIGITS, IN_TEXT, PERCENT_DIGITS
+from inspector.report.path_redaction import shown_name
 from inspector.report.uncertainty import REPLAY_CAVEAT, uncertain_saving
+from inspector.session.related import parent_of
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
@@ -64,6 +66,7 @@ class FolderReport(Struct, frozen=True, kw_only=True):
     ]
     unread: Annotated[list[UnreadSession], about("Unreadable files, by path; not part of any figure.")]
     warnings: Annotated[list[str], about("Caveats on the figures, one sentence each.")]
+    subagents: Annotated[Count, about("Sessions that other sessions started; their calls are part of the sums.")] = 0
     belief: Annotated[str, about("Uncertainty of savings, in a sentence.")] = REPLAY_CAVEAT
     beside: Annotated[
         list[SideCallFacts],
@@ -127,6 +130,9 @@ class SessionRow(Struct, frozen=True, kw_only=True):
         list[AftermathFacts], about("Calls after the compactions that are counted for this session.")
     ]
     beside: Annotated[list[SideCallFacts], about("Requests outside the conversation, not included in any figure.")] = []
+    parent: Annotated[
+        str | None, about("Id of the session that started it; null for a session started by the user.")
+    ] = None
 
 
 class SessionUnderPlan(Struct, frozen=True, kw_only=True):
@@ -155,6 +161,7 @@ def session_row(report: Report, whole: Replay, counted: Collection[int]) -> Sess
         counted: The responses of the counted calls, as message indices.
     """
     misses, lifetime = session_misses(whole, counted)
+    parent = parent_of(whole.history.session)
     return SessionRow(
         path=report.session.path,
         format=report.session.format,
@@ -178,6 +185,7 @@ def session_row(report: Report, whole: Replay, counted: Collection[int]) -> Sess
         lifetime=lifetime,
         compactions=session_aftermaths(whole, counted),
         beside=report.beside,
+        parent=None if parent is None else shown_name(parent.identifier),
     )
 
 
@@ -215,6 +223,7 @@ def folder_report(
         cache_misses=folder_misses([row.misses for row in rows], [row.lifetime for row in rows], baseline.cost_usd),
         compactions=folder_compactions(row.compactions for row in rows),
         unread=sorted(unread, key=lambda each: each.path),
+        subagents=sum(row.parent is not None for row in rows),
         warnings=[*notes, *_warnings(rows, unread)],
         beside=_side_requests(rows),
     )

@@ -36,7 +36,7 @@ from inspector.safe_text import clip_cells
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from inspector.report.folder import FolderReport
+    from inspector.report.folder import FolderReport, SessionRow
     from inspector.report.folder_misses import FolderLifetimeFacts
     from inspector.report.pages.model import Part
 
@@ -50,6 +50,9 @@ TEXT_NAME_WIDTH = 26
 
 GROUP_COLUMNS = ("calls", "tokens", "extra_usd")
 """Table columns of misses with a common property: figures of `MissGroupFacts`."""
+
+SUBAGENT_MARK = "↳"
+"""Precedes the file of a session that another one started."""
 
 SESSION = "session"
 """Title of columns with session names."""
@@ -70,7 +73,7 @@ def folder_content(report: FolderReport) -> PageContent:
     figures = FigureCells(report)
     plans = [section for index in range(len(report.plans)) for section in _plan_sections(report, figures, index)]
     return PageContent(
-        title=plain(f"{IN_TEXT.plural(len(report.sessions), 'session')} in {report.path}"),
+        title=plain(f"{sessions_counted(report)} in {report.path}"),
         about=ABOUT,
         lead=_lead(report, figures),
         tiles=_tiles(report, figures),
@@ -84,6 +87,12 @@ def folder_content(report: FolderReport) -> PageContent:
             *_notes(report),
         ),
     )
+
+
+def sessions_counted(report: FolderReport) -> str:
+    """Return the number of sessions, and of subagents that they started."""
+    own = IN_TEXT.plural(len(report.sessions) - report.subagents, "session")
+    return f"{own} and {IN_TEXT.plural(report.subagents, 'subagent')}" if report.subagents else own
 
 
 def _lead(report: FolderReport, figures: FigureCells) -> tuple[Line, ...]:
@@ -131,7 +140,7 @@ def _needed(plan: FolderPlan) -> tuple[Cell, ...]:
 
 
 def _tiles(report: FolderReport, figures: FigureCells) -> tuple[Tile, ...]:
-    sessions = IN_TEXT.plural(len(report.sessions), "session")
+    sessions = sessions_counted(report)
     of_all = (Cell(f"of {sessions}, at list price"),)
     found = [Tile("cost without a plan", figures.cell("baseline", "cost_usd"), note=of_all)]
     if report.plans:
@@ -258,7 +267,7 @@ def _dearest_misses(report: FolderReport, figures: FigureCells) -> Table:
         miss = row.misses[each.miss]
         steps = ("sessions", each.session, "misses", each.miss)
         cells = (figures.cell(*steps, name) for name in ("extra_usd", "tokens"))
-        rows.append((_name(report, row.path), Cell(f"{miss.call:,}"), *cells, Cell(MissCause(miss.cause).short)))
+        rows.append((_name(report, row), Cell(f"{miss.call:,}"), *cells, Cell(MissCause(miss.cause).short)))
     extra = quantity(SessionMissFacts, "extra_usd").label
     head = (SESSION, "call", extra, "tokens", "cause")
     return Table("The costliest cache misses", head, tuple(rows), numbers=3)
@@ -352,22 +361,26 @@ def _listed(figures: FigureCells, report: FolderReport, index: int, order: list[
         ("risks", ("plans", index, "hazards")),
     )
     rows = (
-        (_name(report, report.sessions[at].path), *(figures.cell("sessions", at, *steps) for _, steps in paths))
+        (_name(report, report.sessions[at]), *(figures.cell("sessions", at, *steps) for _, steps in paths))
         for at in order
     )
     return Table(caption, (SESSION, *(title for title, _ in paths)), tuple(rows))
 
 
-def _name(report: FolderReport, path: str) -> Cell:
-    """Return a session's file relative to the folder."""
-    return name_cell(path.removeprefix(report.path).lstrip("/") or path)
+def _name(report: FolderReport, row: SessionRow) -> Cell:
+    """Return a session's file relative to the folder; for a subagent in its parent's folder, relative to that."""
+    path = row.path.removeprefix(report.path).lstrip("/") or row.path
+    if row.parent is None:
+        return name_cell(path)
+    _, found, rest = path.rpartition(f"{row.parent}/")
+    return name_cell(f"{SUBAGENT_MARK} {rest if found else path}")
 
 
 def _sessions(report: FolderReport, figures: FigureCells) -> Section:
     plans = range(len(report.plans))
     rows = tuple(
         (
-            _name(report, row.path),
+            _name(report, row),
             word(row.format),
             word(row.model or "-"),
             figures.cell("sessions", at, "calls"),
@@ -402,7 +415,8 @@ def _notes(report: FolderReport) -> list[Section]:
                 Cell(
                     (
                         "Every figure of a session matches its own report (inspector report FILE). Calls in several "
-                        "sessions, copied by a resume or a fork, are counted once, in the session that ended first. "
+                        "sessions, copied by a resume or a fork, are counted once, in the session that ended first, "
+                        "those of a subagent in the session that started it. "
                         f"A total has the weakest certainty of its parts. Written by inspector {report.inspector}, "
                         f"schema {report.schema}."
                     )

@@ -139,7 +139,7 @@ def _figures(replay: Replay, known: Sequence[HowKnown]) -> list[CallFigures]:
 
 def _baseline(replay: Replay, misses: CacheMisses) -> list[BaselineCall]:
     inputs = replay.inputs
-    known = [HowKnown.EXACT if each else inputs.scale.known for each in inputs.reported.tolist()]
+    known = [inputs.prompt_known(call) for call in range(len(inputs.reported))]
     dollars = call_dollars(replay)
     columns = (dollars[name].tolist() for name in ("cache_read_usd", "cache_write_usd", "uncached_usd", "output_usd"))
     missed = {miss.call: miss for miss in misses.all}

@@ -7,6 +7,8 @@ from collections import Counter
 from functools import partial
 from typing import TYPE_CHECKING
 
+from msgspec.structs import replace
+
 import inspector
 from inspector.replay.analysis.best_plan import BestPlanSearch
 from inspector.replay.analysis.breakdown import Breakdown
@@ -14,6 +16,7 @@ from inspector.replay.analysis.cache_misses import cache_misses
 from inspector.replay.analysis.compaction_totals import compaction_totals
 from inspector.replay.analysis.comparison import plans_to_compare
 from inspector.replay.analysis.model_switch import model_switch
+from inspector.replay.analysis.recorded_costs import recorded_costs
 from inspector.replay.analysis.reuse import ReuseScan, find_reuse
 from inspector.replay.analysis.side_requests import cost_with_side_requests, side_spending
 from inspector.replay.engine.replay import replay
@@ -40,6 +43,7 @@ from inspector.report.numbers import DOLLAR_DIGITS, IN_TEXT, rounded
 from inspector.report.options import ReportOptions
 from inspector.report.path_redaction import shown_name, shown_path
 from inspector.report.secret_redaction import SecretRedactor, excerpt
+from inspector.report.subagent_words import without_texts
 from inspector.session.model import BlockKind
 from inspector.session.session_name import session_name
 from inspector.strategies.plan import Plan
@@ -48,11 +52,15 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from inspector.replay.analysis.best_plan import BestPlan
+    from inspector.replay.analysis.recorded_costs import RecordedCost
     from inspector.replay.analysis.reuse import ReuseEvidence
+    from inspector.replay.analysis.side_requests import SideSpending
     from inspector.replay.engine.inputs import ReplayInputs
     from inspector.replay.engine.replay import Replay
+    from inspector.replay.subagents import SubagentCosts
     from inspector.report.catalogue import ExplanationFacts, PlanFacts
     from inspector.report.document import BestPlanFacts
+    from inspector.report.numbers import NumberFormat
     from inspector.session.model import Session
 
 HEAVIEST = 5
@@ -71,6 +79,7 @@ def report_of(
     options: ReportOptions | None = None,
     progress: Callable[[int, int], None] = lambda done, total: None,  # noqa: ARG005  no-op default
     best: BestPlan | None = None,
+    subagents: SubagentCosts | None = None,
 ) -> Report:
     """Replay a session under an empty plan and every given one, and report the result.
 
@@ -80,6 +89,7 @@ def report_of(
         options: Contents in addition to the totals; defaults to every detail and no projection.
         progress: Called with the number of strategies compared, or of plans tried, and their total.
         best: Result of trying all plans, if it exists already.
+        subagents: Costs of the sessions that this one started; None if they were not read.
 
     Raises:
         DetectorMissingError: Texts are included, and the secret detector is not installed.
@@ -96,6 +106,7 @@ def report_of(
     wanted = options.details or options.ledger or options.switch_to
     misses = cache_misses(baseline) if wanted else None
     spent = side_spending(inputs.history.session, inputs.pricing)
+    agent_costs = recorded_costs(baseline, None if subagents is None else subagents.cost_usd)
     others = [
         SideCallFacts(
             purpose=shown_name(each.purpose),
@@ -116,11 +127,23 @@ def report_of(
         recorded=None if recorded is None else to_report(FigureSet, recorded),
         baseline=to_report(FigureSet, baseline.figures),
         plans=[plan_facts(each, baseline, uses, options) for each in planned],
-        warnings=[*caveats(inputs), *([] if redactor is None else [_about_masks(redactor)])],
+        warnings=[
+            *caveats(inputs),
+            *recorded_cost_words(agent_costs, IN_TEXT),
+            *([] if redactor is None else [_about_masks(redactor)]),
+        ],
         beside=others,
         altogether_usd=rounded(
             cost_with_side_requests(None if recorded is None else recorded.cost_usd.value, spent), DOLLAR_DIGITS
         ),
+        subagents=without_texts(subagents, partial(_title, redactor)) if subagents else None,
+        with_subagents_usd=_with_subagents(baseline, spent, subagents),
+        recorded_costs=[
+            replace(
+                each, recorded_usd=round(each.recorded_usd, 6), computed_usd=rounded(each.computed_usd, DOLLAR_DIGITS)
+            )
+            for each in agent_costs
+        ],
         prices=price_facts(inputs),
         carried=[] if carried is None else carried_facts(carried),
         heaviest=heaviest,
@@ -138,6 +161,18 @@ def report_of(
     )
 
 
+def _with_subagents(baseline: Replay, spent: Sequence[SideSpending], subagents: SubagentCosts | None) -> float | None:
+    """Return dollars of the session, its side requests and its subagents; None without subagents or a price."""
+    own = cost_with_side_requests(baseline.figures.cost_usd.value, spent)
+    if subagents is None or subagents.cost_usd is None or own is None:
+        return None
+    return rounded(own + subagents.cost_usd, DOLLAR_DIGITS)
+
+
+def _title(redactor: SecretRedactor | None, title: str) -> str:
+    return "" if redactor is None else _shortened(redactor(title))
+
+
 def _session_facts(inputs: ReplayInputs, redactor: SecretRedactor | None) -> SessionFacts:
     session, window = inputs.history.session, inputs.window
     models = list(session.models)
@@ -146,7 +181,7 @@ def _session_facts(inputs: ReplayInputs, redactor: SecretRedactor | None) -> Ses
         path=shown_path(session.path),
         format=session.format,
         id=shown_name(session.identifier),
-        title="" if redactor is None else _shortened(redactor(session_name(session))),
+        title=_title(redactor, session_name(session)),
         agent=session.agent,
         model=next((call.model for call in reversed(session.calls) if call.model), None),
         models=models,
@@ -247,6 +282,18 @@ def caveats(inputs: ReplayInputs) -> list[str]:
     return [sentence for sentence in found if sentence]
 
 
+def recorded_cost_words(costs: Sequence[RecordedCost], numbers: NumberFormat) -> list[str]:
+    """Return a sentence per cost that the agent recorded and that differs from the computed one."""
+    found = []
+    for each in costs:
+        if each.differs:
+            scope = ", with subagents" if each.includes_subagents else ""
+            cost = numbers.dollars(each.recorded_usd)
+            known = numbers.dollars(each.computed_usd)
+            found.append(f"the agent recorded a cost of {cost} ({each.source}{scope}); known requests cost {known}")
+    return found
+
+
 def _no_calls(session: Session) -> str:
     if session.calls:
         return ""
@@ -272,9 +319,14 @@ def _skipped(session: Session) -> str:
 
 
 def _usage_caveat(inputs: ReplayInputs) -> str:
-    missing = int((~inputs.reported).sum())
+    missing, shares = int((~inputs.reported).sum()), int(inputs.apportioned.sum())
     if not missing:
         return ""
+    if shares == missing:
+        return (
+            "usage is recorded as totals of several calls: sums are exact; prompts and cache reads of "
+            f"{IN_TEXT.plural(shares, 'call')} are shares of them"
+        )
     if missing == len(inputs.reported):
         return (
             "the file reports no usage: prompts are local estimates of its content, without tools and hidden system "
@@ -308,6 +360,8 @@ def _output(inputs: ReplayInputs) -> str:
     if not placeholders:
         return ""
     calls = IN_TEXT.plural(placeholders, "call")
+    if inputs.output_known:
+        return f"the output of {calls} is only a stream's placeholder: a share of the recorded total, which is exact"
     unknown = int(inputs.output_is_least.sum())
     rest = f"; {unknown:,} of them have no text to estimate from: output and cost are lower bounds" if unknown else ""
     return f"the output of {calls} is only a stream's placeholder: estimated from the recorded text and thinking{rest}"

@@ -26,13 +26,13 @@ from inspector.replay.cache.prompt_usage import PromptUsage
 from inspector.replay.pricing.prices import Pricing
 from inspector.session.duplicate_calls import without_copied_calls
 from inspector.session.errors import SessionError, UnreadableFileError
-from inspector.session.model import BlockKind, Role
+from inspector.session.model import BlockKind, Role, SideCall, Usage
 from inspector.session.open import open_reader
 from inspector.session.related import locate, parent_of
 from inspector.session.session_name import first_prompt
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Sequence
 
     from inspector.session.model import Call, Session
 
@@ -74,8 +74,9 @@ class SessionSummary:
         calls: Number of calls, without those copied from other sessions.
         tokens: Tokens of all reported prompts; None without reports.
         context: Tokens of the last reported prompt and its response; None without reports.
-        usd: Cost of the reported tokens; None without reports, or if a model has no price.
-        is_lower_bound: The cost is a lower bound: some call reported nothing, or only a placeholder response.
+        usd: Cost of the reported tokens, side requests included; None without reports, or if a model has no price.
+        is_lower_bound: The cost is a lower bound: some call reported nothing, only a placeholder response, or a number
+            that no count includes.
         prompt: The first user prompt, as recorded.
         last: The last assistant text, as recorded.
         parent: Path that opens the session that started it; None if the user started it.
@@ -144,6 +145,8 @@ def summary_of(session: Session, pricing: Pricing | None = None, *, is_whole: bo
     own = session.own_calls or without_copied_calls(session).calls
     reported = [call for call in own if call.usage is not None and call.usage.prompt]
     usages = [call.usage for call in reported if call.usage is not None]
+    rests = [] if len(own) < len(session.calls) else _rests_of_totals(session)
+    paid: list[Call | SideCall] = [*reported, *_own_side_calls(session), *rests]
     parent = parent_of(session)
     return SessionSummary(
         path=session.path,
@@ -156,10 +159,10 @@ def summary_of(session: Session, pricing: Pricing | None = None, *, is_whole: bo
         model=next((call.model for call in reversed(session.calls) if call.model), ""),
         messages=len(session.messages),
         calls=len(own),
-        tokens=sum(usage.prompt for usage in usages) if usages else None,
+        tokens=sum(usage.prompt for usage in (*usages, *(each.usage for each in rests)) if usage) if paid else None,
         context=usages[-1].prompt + usages[-1].output if usages else None,
-        usd=_cost(reported, pricing or Pricing.load()) if reported else None,
-        is_lower_bound=len(reported) < len(own) or any(usage.output_is_placeholder for usage in usages),
+        usd=_cost(paid, pricing or Pricing.load()) if paid else None,
+        is_lower_bound=any(usage.ignored for usage in usages) or not _is_complete(session),
         prompt=first_prompt(session),
         last=_last_answer(session),
         parent=locate(session, parent) if parent is not None else None,
@@ -167,7 +170,44 @@ def summary_of(session: Session, pricing: Pricing | None = None, *, is_whole: bo
     )
 
 
-def _cost(calls: list[Call], pricing: Pricing) -> float | None:
+def _own_side_calls(session: Session) -> list[SideCall]:
+    """Return the side requests with usage, without those copied from other sessions with a call."""
+    return [
+        each
+        for each in session.side_calls
+        if each.usage is not None and (each.response < 0 or not session.messages[each.response].is_inherited)
+    ]
+
+
+def _rests_of_totals(session: Session) -> list[SideCall]:
+    """Return the usage in recorded totals that no call with a prompt and no side request reports, by model."""
+    found = []
+    for totals in session.recorded_totals:
+        calls = session.calls[totals.first_call : totals.end_call]
+        for model, usage in totals.usages if calls and not totals.includes_subagents else ():
+            known = [call.usage for call in calls if call.model == model and call.usage and call.usage.prompt]
+            known += [side for name, side in totals.side_usages if name == model]
+            rest = {name: getattr(usage, name) - sum(getattr(one, name) for one in known) for name in _COUNTS}
+            if any(rest.values()) and min(rest.values()) >= 0:
+                found.append(SideCall("", model, calls[-1].time, Usage(**rest)))
+    return found
+
+
+def _is_complete(session: Session) -> bool:
+    """Return True if the usage of every call is reported, or part of a recorded total."""
+    totals = [each for each in session.recorded_totals if each.usages and not each.includes_subagents]
+    summed = {index for each in totals for index in range(each.first_call, each.end_call)}
+    return all(
+        index in summed or (call.usage is not None and call.usage.prompt and not call.usage.output_is_placeholder)
+        for index, call in enumerate(session.calls)
+        if not session.messages[call.response].is_inherited
+    )
+
+
+_COUNTS = ("uncached", "cache_read", "cache_write_5m", "cache_write_1h", "output")
+
+
+def _cost(calls: Sequence[Call | SideCall], pricing: Pricing) -> float | None:
     usages = [call.usage for call in calls if call.usage is not None]
     output = np.array([usage.output for usage in usages], dtype=np.int64)
     times = np.array([call.time if call.time is not None else np.nan for call in calls])

@@ -54,6 +54,7 @@ from inspector.report.layout import (
 from inspector.report.monthly_saving import about, between, saving_row
 from inspector.report.numbers import IN_TEXT, INEXACT
 from inspector.report.recovery_words import breakpoint_words, net_of, recovery_words, refetches_of
+from inspector.report.subagent_words import costliest_first, subagents_text
 from inspector.report.tables import FigureCells
 from inspector.report.totals import (
     carried_title,
@@ -117,6 +118,7 @@ def report_text(report: Report, width: int = WIDTH, *, color: bool = False) -> s
     _totals(page, report)
     model_costs_table(page, report)
     side_requests_table(page, report.beside, None if report.recorded is None else report.recorded.cost_usd)
+    subagents_table(page, report)
     marks = legend(marks_used(report))
     page.line()
     page.line(REPLAY_CAVEAT, LABEL, indent=2)
@@ -221,6 +223,27 @@ def side_requests_table(page: Page, requests: Sequence[SideCallFacts], recorded:
     together = IN_TEXT.sum_of_dollars([recorded, *(each.cost_usd for each in requests)])
     text = "" if together is None else f"; with the recorded calls, {IN_TEXT.dollars(together)}"
     page.line(f"Not included in any other figure{text}.", LABEL, indent=2)
+
+
+def subagents_table(page: Page, report: Report) -> None:
+    """Write the sessions that this one started, the costliest first, and the cost with them."""
+    found = report.subagents
+    if not found:
+        return
+    page.line()
+    if found.sessions:
+        rows = [
+            (
+                clip_cells(plain(each.title or each.id), NAME_WIDTH),
+                IN_TEXT.whole(each.calls),
+                IN_TEXT.qualified(IN_TEXT.whole(each.prompt_tokens), each.known),
+                IN_TEXT.qualified(IN_TEXT.whole(each.output_tokens), each.known),
+                IN_TEXT.qualified(IN_TEXT.dollars(each.cost_usd), each.known, is_lower_bound=each.is_lower_bound),
+            )
+            for each in costliest_first(found)[:MOST_ROWS]
+        ]
+        page.table(["Subagents", "calls", "prompt tokens", "output", "cost"], rows, LEFT + RIGHT * 4)
+    page.line(f"{subagents_text(found, IN_TEXT, report.with_subagents_usd)}.", LABEL, indent=2)
 
 
 def _totals_line(row: TotalsRow) -> list[str | Text]:

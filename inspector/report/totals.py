@@ -192,7 +192,8 @@ def pays_off(report: Report, figures: FigureCells, index: int) -> Cell:
 def marks_used(report: Report) -> set[str]:
     """Return the certainties of the figures shown, and `LEAST` if some are lower bounds."""
     listed = (*report.plans, *report.carried, *report.heaviest, *report.comparison)
-    return marks_in(report.recorded, report.baseline, report.cost, report.cache_misses, report.compacted, *listed)
+    totals = (report.recorded, report.baseline, report.subagents, report.cost, report.cache_misses, report.compacted)
+    return marks_in(*totals, *listed)
 
 
 def marks_in(*facts: Struct | None) -> set[str]:
@@ -206,7 +207,7 @@ def _breakpoints_in(facts: Struct) -> set[str]:
         value = getattr(facts, name)
         if name == "known":
             used |= set(value.values()) if isinstance(value, dict) else {value}
-        elif name == "at_least":
+        elif name in ("at_least", "is_lower_bound"):
             used |= {LOWER_BOUND} if value else set()
         elif name != "explain":
             parts = value if isinstance(value, list) else [value]

@@ -29,6 +29,7 @@ from inspector.report.export import NONE_THAT_SAVES_NET, answer_for
 from inspector.report.layout import HEADING, LABEL, LEFT, RIGHT, WIDTH, WRAPPED, Page, plain
 from inspector.report.numbers import IN_TEXT, UNKNOWN
 from inspector.report.recovery_words import NOTHING_WORTHWHILE, amount_words, net_after_words, net_of, refetches_of
+from inspector.report.subagent_words import NOT_INCLUDED, cost_words, count_words, subagents_text, unread_words
 from inspector.report.text import models_named, write_caveats
 from inspector.report.totals import marks_in
 from inspector.report.uncertainty import REPLAY_CAVEAT
@@ -65,14 +66,15 @@ def why_text(report: Report, width: int = WIDTH, *, color: bool = False) -> str:
     written = quantity(FigureSet, "cost_usd").written(cost.cost_usd)
     amount = IN_TEXT.qualified(written, cost.known.get("cost_usd", ""), is_lower_bound="cost_usd" in cost.at_least)
     name = session.title or session.id
-    page.line(f"Why {name} cost {amount}" if cost.cost_usd is not None else f"Cost of {name}", HEADING)
-    calls, when = f"{IN_TEXT.plural(session.calls, 'call')} of {models_named(report)}", when_text(session)
+    has_cost = bool(session.calls) and cost.cost_usd is not None
+    page.line(f"Why {name} cost {amount}" if has_cost else f"Cost of {name}", HEADING)
+    calls, when = _calls(report), when_text(session)
     both = f"{calls} · {when}"
-    for line in [both] if when and cell_len(both) + 2 <= width else filter(None, [calls, when]):
+    for line in [both] if calls and when and cell_len(both) + 2 <= width else filter(None, [calls, when]):
         page.line(line, LABEL, indent=2)
     if session.calls:
-        rows = [*_bill(report), *_by_model(report), *_hour(report), *_misses(report), *_compacted(report)]
-        rows += _carried(report.heaviest)
+        rows = [*_bill(report), *_by_model(report), *_subagents(report), *_hour(report), *_misses(report)]
+        rows += [*_compacted(report), *_carried(report.heaviest)]
         page.table(
             None, [(Text(label, LABEL), amount, reported) for label, amount, reported in rows], LEFT + RIGHT + WRAPPED
         )
@@ -83,15 +85,25 @@ def why_text(report: Report, width: int = WIDTH, *, color: bool = False) -> str:
         page.line(MORE, LABEL, indent=2)
         marks = legend(
             marks_in(
-                *(report.cost, report.cache_misses, report.compacted, report.best_plan),
+                *(report.cost, report.subagents, report.cache_misses, report.compacted, report.best_plan),
                 *report.heaviest[:CARRIED],
                 *report.model_switches,
             )
         )
         if marks:
             page.line(marks, LABEL, indent=2)
+    elif report.subagents:
+        page.line(f"{subagents_text(report.subagents, IN_TEXT)}.", indent=2)
     write_caveats(page, report)
     return page.text()
+
+
+def _calls(report: Report) -> str:
+    """Return the number of calls and their models; empty without calls."""
+    calls = IN_TEXT.plural(report.session.calls, "call")
+    if not report.session.calls:
+        return ""
+    return f"{calls} of {models_named(report)}" if report.session.models else f"{calls}, model not recorded"
 
 
 def _bill(report: Report) -> list[Row]:
@@ -134,6 +146,17 @@ def _by_model(report: Report) -> list[Row]:
         phrase = f"{share}{'' if rows else ' of the bill'}: {name}, {IN_TEXT.plural(each.calls, 'call')}"
         rows.append(("" if rows else "by model", marked, phrase))
     return rows
+
+
+def _subagents(report: Report) -> list[Row]:
+    found = report.subagents
+    if not found:
+        return []
+    if not found.sessions:
+        return [("subagents", UNKNOWN, unread_words(found, IN_TEXT))]
+    more = "" if found.cost_usd is None else cost_words(found, IN_TEXT)
+    words = [f"more for {count_words(found, IN_TEXT)}, {NOT_INCLUDED}", unread_words(found, IN_TEXT)]
+    return [("subagents", more or UNKNOWN, "; ".join(filter(None, words)))]
 
 
 def _hour(report: Report) -> list[Row]:

@@ -10,6 +10,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
+from inspector.session.json.values import count
+
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from typing import Any
@@ -157,7 +159,8 @@ def _tokens_of(details: object, kind: str) -> int:
 
 
 def _tokens(value: object) -> int:
-    return value if isinstance(value, int) and not isinstance(value, bool) and 0 < value <= _MOST_TOKENS else 0
+    found = count(value)
+    return found if found <= _MOST_TOKENS else 0
 
 
 def normalized_value(value: object) -> str:
@@ -168,4 +171,5 @@ def normalized_value(value: object) -> str:
 
 def use_count(value: object) -> int:
     """Return the number of uses of a provider's tool, or 0 if the value is implausible."""
-    return value if isinstance(value, int) and not isinstance(value, bool) and 0 < value <= MOST_USES else 0
+    found = count(value)
+    return found if found <= MOST_USES else 0

@@ -12,14 +12,23 @@ from typing import TYPE_CHECKING
 
 from msgspec import structs
 
-from inspector.session.model import Call, Compaction, Context, ContextCause, Diagnostic, Message, Session
+from inspector.session.model import (
+    Call,
+    Compaction,
+    Context,
+    ContextCause,
+    Diagnostic,
+    Message,
+    Session,
+    ignored_usage,
+)
 from inspector.session.snapshot_list import SnapshotList
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
     from pathlib import Path
 
-    from inspector.session.model import Block, ReportedMiss, SessionLink, SideCall, TextSource, Usage
+    from inspector.session.model import Block, RecordedTotals, ReportedMiss, SessionLink, SideCall, TextSource, Usage
 
 
 KEPT_DIAGNOSTICS = 100
@@ -38,6 +47,7 @@ class SessionBuilder:
         links: Related sessions, unique by kind, call and id.
         side_calls: Requests outside the conversation, by unique key.
         side_files: As in `Session`, without duplicates.
+        recorded_totals: As in `Session`.
         current_diagnostics: Diagnostics of the current state, recomputed for every snapshot.
     """
 
@@ -55,6 +65,7 @@ class SessionBuilder:
         self.links: dict[tuple[str, str, str], SessionLink] = {}
         self.side_calls: dict[str, SideCall] = {}
         self.side_files: dict[Path, None] = {}
+        self.recorded_totals: list[RecordedTotals] = []
         self.current_diagnostics: tuple[Diagnostic, ...] = ()
         self._diagnostics: list[Diagnostic] = []
         self._skipped = 0
@@ -109,10 +120,10 @@ class SessionBuilder:
         messages[:] = self.complete_messages()
         self.messages = messages
 
-    def diagnose(self, reason: str, line: int, offset: int, *, skipped: bool) -> None:
+    def diagnose(self, reason: str, line: int, offset: int, *, skipped: bool, loses_usage: bool = False) -> None:
         self._skipped += skipped
         if len(self._diagnostics) < KEPT_DIAGNOSTICS:
-            self._diagnostics.append(Diagnostic(reason, line, offset, skipped))
+            self._diagnostics.append(Diagnostic(reason, line, offset, skipped, loses_usage))
 
     def link(self, link: SessionLink) -> None:
         """Add a related session; a repeated link replaces the earlier one."""
@@ -136,13 +147,20 @@ class SessionBuilder:
             unfinished: Diagnostic for an incomplete last record, which may still be completed.
         """
         self._flush()
-        diagnostics = [*self._diagnostics, *self.current_diagnostics, *([unfinished] if unfinished is not None else [])]
+        calls, side_calls = self.calls.snapshot(), tuple(self.side_calls.values())
+        ignored = ignored_usage(calls, side_calls)
+        diagnostics = [
+            *(_ignored_field(name, count) for name, count in ignored.items()),
+            *self._diagnostics,
+            *self.current_diagnostics,
+            *([unfinished] if unfinished is not None else []),
+        ]
         session = Session(
             format=format_name,
             path=path,
             identifier=self.identifier or path.stem,
             messages=self.messages.snapshot(),
-            calls=self.calls.snapshot(),
+            calls=calls,
             contexts=tuple(context.frozen() for context in self.contexts),
             texts=texts,
             compactions=tuple(self.compactions),
@@ -157,11 +175,13 @@ class SessionBuilder:
             window=self.window,
             files=files,
             links=tuple(self.links.values()),
-            side_calls=tuple(self.side_calls.values()),
+            side_calls=side_calls,
             side_files=tuple(self.side_files),
+            recorded_totals=tuple(self.recorded_totals),
         )
         # Reuse the previous snapshot's blocks: `Session` would recompute them from all messages.
         vars(session)["all_blocks"] = self._blocks.snapshot()
+        vars(session)["ignored_usage"] = ignored
         return session
 
     def _flush(self) -> None:
@@ -176,6 +196,11 @@ class SessionBuilder:
             tail.extend(message.blocks)
             self._first_blocks.append(kept + len(tail))
         self._blocks[kept:] = tail
+
+
+def _ignored_field(name: str, count: int) -> Diagnostic:
+    reports = "1 usage report" if count == 1 else f"{count:,} usage reports"
+    return Diagnostic(f"unknown field {name} in {reports}: totals are lower bounds", skipped=False)
 
 
 @dataclass
@@ -267,6 +292,13 @@ class Thread:
             )
         )
         return index
+
+    def add_call(self, index: int, prompt_messages: int, *, model: str = "", terms: str = "") -> None:
+        """Add the call of a message in the current context that was added without one."""
+        message = self._builder.messages[index]
+        context = self.open_context().index
+        call = Call(index, context, prompt_messages, model, message.time, identifier=message.identifier, terms=terms)
+        self._builder.calls.append(call)
 
     def begin(self, cause: ContextCause, members: Iterable[int] = (), carried: int | None = None) -> OpenContext:
         """Begin a new context.

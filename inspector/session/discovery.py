@@ -86,6 +86,7 @@ class Header:
         working_directory: The agent's working directory, if the file holds several sessions.
         inode: Inode number of the file.
         problem: Why a file with a session's name cannot be read; empty for all others.
+        is_subagent: True if its location or its database shows that another session started it.
     """
 
     path: Path
@@ -99,6 +100,7 @@ class Header:
     working_directory: str = ""
     inode: int = 0
     problem: str = ""
+    is_subagent: bool = False
 
 
 SniffedFiles = dict[ListedFile, list[Header]]
@@ -113,19 +115,27 @@ def sessions_in(folder: Path, sniffed: SniffedFiles | None = None) -> Iterator[H
     return (header for header in found_in(folder, sniffed) if not header.problem)
 
 
-def found_in(folder: Path, sniffed: SniffedFiles | None = None) -> Iterator[Header]:
+def found_in(folder: Path, sniffed: SniffedFiles | None = None, *, with_subagents: bool = False) -> Iterator[Header]:
     """Yield the sessions below a folder, and files with a session's name that are not text, with the problem.
 
     Args:
         folder: Folder or file to search.
         sniffed: Cache of inspected files; pass it again to inspect only changed ones.
+        with_subagents: Include the sessions that others started, for sums over all calls.
     """
     sniffed = {} if sniffed is None else sniffed
-    files = sorted(_files_at(folder, FOLDER_DEPTH, SUBAGENT_FOLDERS), key=lambda file: (-file.modified, file.path))
+    passed_over = RESULT_FOLDERS if with_subagents else SUBAGENT_FOLDERS
+    files = sorted(_files_at(folder, FOLDER_DEPTH, passed_over), key=lambda file: (-file.modified, file.path))
     for file in files[:MOST_FILES]:
         if file not in sniffed:
-            sniffed[file] = list(_sniffed(file, with_subagents=False))
-        yield from sniffed[file]
+            sniffed[file] = list(_sniffed(file))
+        yield from (header for header in sniffed[file] if with_subagents or not _is_started_in(folder, header))
+
+
+def _is_started_in(folder: Path, header: Header) -> bool:
+    """Return True for a subagent of a session in the same database, or in a file below the folder."""
+    is_below = header.parent is not None and header.parent.is_relative_to(folder)
+    return header.is_subagent and (bool(header.identifier) or is_below)
 
 
 def describe_folder(folder: Path) -> str:
@@ -190,7 +200,7 @@ def list_sessions(
     unnamed.sort(key=lambda file: -file.modified)
     for file in unnamed:
         if file not in sniffed:
-            sniffed[file] = list(_sniffed(file, with_subagents=True))
+            sniffed[file] = list(_sniffed(file))
         if found := sniffed[file]:
             yield found
 
@@ -225,13 +235,8 @@ def read_header(path: Path) -> Header | None:
     )
 
 
-def _sniffed(file: ListedFile, *, with_subagents: bool) -> Iterator[Header]:
-    """Yield the sessions in a file, detected by content.
-
-    Args:
-        file: The file.
-        with_subagents: Include subagents' sessions of a file with several sessions.
-    """
+def _sniffed(file: ListedFile) -> Iterator[Header]:
+    """Yield the sessions in a file, detected by content."""
     path = Path(file.path)
     if any(format_.is_sidecar(path) for format_ in all_formats()):
         return
@@ -247,11 +252,18 @@ def _sniffed(file: ListedFile, *, with_subagents: bool) -> Iterator[Header]:
         return
     if not contained and not format_.is_copy(path):
         parent = format_.parent_file(path)
-        yield Header(path, format_.name, file.size, file.modified, is_sniffed=True, parent=parent, inode=file.inode)
+        yield Header(
+            path,
+            format_.name,
+            file.size,
+            file.modified,
+            is_sniffed=True,
+            parent=parent,
+            inode=file.inode,
+            is_subagent=parent is not None,
+        )
     path_of = {one.identifier: one.path for one in contained}
     for one in contained:
-        if one.parent and not with_subagents:
-            continue
         yield Header(
             path=one.path,
             format=format_.name,
@@ -263,6 +275,7 @@ def _sniffed(file: ListedFile, *, with_subagents: bool) -> Iterator[Header]:
             title=one.title,
             working_directory=one.working_directory,
             inode=file.inode,
+            is_subagent=bool(one.parent),
         )
 
 

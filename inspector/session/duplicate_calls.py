@@ -3,7 +3,7 @@
 Newer programs give the copied lines the new session's id, so a copy can only be recognized by comparing it with the
 original. A call is identified by its provider id, time and usage. If an agent stores it in two files with different
 times, it is identified by `Call.copied_as`; if none of this was recorded, by the full text and times of all messages up
-to it.
+to it. Side requests that a call's record reports are copied with it.
 """
 
 from __future__ import annotations
@@ -19,23 +19,36 @@ from inspector.session.related import locate
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
-    from inspector.session.model import Call, Message, Session
+    from inspector.session.model import Call, Message, Session, SideCall
 
 NO_CALL = b""
 
 KEY_BYTES = 16
 
+ORIGINS = (LinkKind.CONTINUED, LinkKind.PARENT)
+"""Links to sessions that calls may be copied from."""
+
 
 def without_copied_calls(session: Session) -> Session:
     """Return a session without the calls copied from another session, if that one still exists.
 
-    For sums over many sessions: a resume or fork begins with calls that were billed to the earlier session.
+    For sums over many sessions: a resume, a fork or a forked subagent begins with calls billed to the earlier session.
     """
     own = session.own_calls
     if len(own) == len(session.calls):
         return session
-    origins = [link for link in session.links if link.kind is LinkKind.CONTINUED]
-    return replace(session, calls=own) if any(locate(session, link) for link in origins) else session
+    origins = [link for link in session.links if link.kind in ORIGINS]
+    if not any(locate(session, link) for link in origins):
+        return session
+    side_calls = tuple(
+        each for each in session.side_calls if each.response < 0 or not session.messages[each.response].is_inherited
+    )
+    return replace(session, calls=own, side_calls=side_calls)
+
+
+def billed_keys(session: Session) -> list[bytes]:
+    """Return the keys of all calls, followed by those of side requests."""
+    return [*call_keys(session), *map(_side_key, session.side_calls)]
 
 
 def call_keys(session: Session) -> list[bytes]:
@@ -51,14 +64,17 @@ def without_calls(session: Session, keys: Collection[bytes]) -> Session:
     if not keys:
         return session
     own = tuple(call for call, key in zip(session.calls, call_keys(session), strict=True) if key not in keys)
-    return session if len(own) == len(session.calls) else replace(session, calls=own)
+    side_calls = tuple(each for each in session.side_calls if _side_key(each) not in keys)
+    if len(own) == len(session.calls) and len(side_calls) == len(session.side_calls):
+        return session
+    return replace(session, calls=own, side_calls=side_calls)
 
 
 def calls_counted_elsewhere(keys_of_sessions: Sequence[tuple[float, Sequence[bytes]]]) -> list[frozenset[bytes]]:
     """Return the calls of each session that are counted in another one: the one that ended first.
 
     Args:
-        keys_of_sessions: The time of each session's last call, and the keys of its calls.
+        keys_of_sessions: The time of each session's last call, and its `billed_keys`.
     """
     holders = Counter(key for _, keys in keys_of_sessions for key in set(keys) if key != NO_CALL)
     shared = {key for key, count in holders.items() if count > 1}
@@ -78,6 +94,13 @@ def _key(call: Call) -> bytes:
     if not call.identifier or call.time is None or call.usage is None:
         return NO_CALL
     return _digest(call.identifier, call.time, call.model, call.usage)
+
+
+def _side_key(call: SideCall) -> bytes:
+    """Return the key of a side request, or `NO_CALL` if it has no id or time."""
+    if not call.identifier or call.time is None or call.usage is None:
+        return NO_CALL
+    return _digest(call.purpose, call.identifier, call.time, call.model, call.usage)
 
 
 def _content_keys(session: Session, places: Sequence[int]) -> list[bytes]:

@@ -25,7 +25,10 @@ MOST_BYTES = 1 << 26
 MOST_STEPS = 200
 """Maximum number of steps in which a folder of events grows."""
 
-COMPARED = ("messages", "calls", "contexts", "compactions", "side_calls", "diagnostics", "record_counts", "links")
+COMPARED = (
+    *("messages", "calls", "contexts", "compactions", "side_calls"),
+    *("recorded_totals", "diagnostics", "record_counts", "links"),
+)
 
 LONG_AGO = 1_000_000_000
 """Modification time of a file that has not changed for a long time."""

@@ -95,6 +95,11 @@ def named_sessions(path: Path, titles: Iterable[tuple[str, str]]) -> Sequence[Co
     return found[::-1] if len(found) > 1 else ()
 
 
+def sessions_at(files: Iterable[Path]) -> Sequence[ContainedSession]:
+    """Return files with one session each as contained sessions without metadata."""
+    return [ContainedSession(file, file.stem) for file in files]
+
+
 class Format(ABC):
     """A readable format. Its module lists it in `FORMATS`.
 
@@ -133,6 +138,10 @@ class Format(ABC):
             SessionError: It cannot be opened, or does not contain the session in the path.
         """
 
+    def reader_of_copy(self, copy: Path, path: Path) -> Reader:  # noqa: ARG002  # for formats that search near the path
+        """Return a reader for the decompressed copy of the file at a path."""
+        return self.reader(copy)
+
     def homes(self) -> tuple[Path, ...]:
         """Return the folders and databases where its sessions are stored, existing or not."""
         return ()
@@ -157,6 +166,18 @@ class Format(ABC):
         """Return the session that started this one according to the file's location, or None."""
         return None
 
+    def subagents(self, path: Path, identifier: str) -> Sequence[ContainedSession]:
+        """Return the sessions started by the one at a path, as far as their location or their beginning shows it.
+
+        Args:
+            path: Path that opens the session.
+            identifier: Its id.
+
+        Raises:
+            SessionError: Its file cannot be read.
+        """
+        return [one for one in self.contained_sessions(Locator.of(path).file) if one.parent == identifier]
+
     def locate(self, path: Path, identifier: str) -> Path | None:  # noqa: ARG002  # for formats with related sessions
         """Return the path of a related session by its id, or None if it is not found."""
         return None
@@ -168,6 +189,13 @@ class Format(ABC):
     def is_bookkeeping(self, count_name: str) -> bool:  # noqa: ARG002  # for formats that leave records out
         """Return whether records counted under this name are the agent's bookkeeping, skipped on purpose."""
         return False
+
+    def knows_record(self, count_name: str) -> bool:  # noqa: ARG002  for formats with typed records
+        """Return whether this version knows the kind of records counted under this name; True without a list of kinds.
+
+        Records of an unknown kind are shown and not sent. They may change the conversation or the bill.
+        """
+        return True
 
 
 class Detection(Struct, frozen=True):

@@ -7,11 +7,17 @@ the one key that the format documents. Only totals are computed, not the usage o
 from __future__ import annotations
 
 import json
+from collections import Counter
+from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from inspector.session.errors import SessionError
 from inspector.session.files import Locator, is_folder
+from inspector.session.model import NO_MESSAGE
+from inspector.session.sqlite import read_database
 
 if TYPE_CHECKING:
+    import sqlite3
     from collections.abc import Callable, Iterable, Iterator
     from pathlib import Path
 
@@ -33,8 +39,9 @@ class UsageTotals(NamedTuple):
 
 
 def totals_of(session: Session) -> UsageTotals:
-    """Return the totals of a session as read, including side calls."""
-    every = [call.usage for call in session.calls] + [call.usage for call in session.side_calls]
+    """Return the totals of a session as read, including side calls with a record of their own."""
+    sides = [call for call in session.side_calls if call.purpose != NO_MESSAGE]
+    every = [call.usage for call in session.calls] + [call.usage for call in sides]
     reported = [usage for usage in every if usage is not None]
     return UsageTotals(
         sum(usage.prompt for usage in reported),
@@ -50,14 +57,28 @@ def independent_totals(session: Session) -> UsageTotals | None:
         OSError: It cannot be read.
     """
     counts = _COUNTS.get(session.format)
-    if counts is None or Locator.of(session.path).session:
+    file = Locator.of(session.path).file
+    is_row = session.format in _ROWS and _is_database(file)
+    if counts is None or (Locator.of(session.path).session and not is_row):
         return None
     try:
-        reports = list(counts(session.path))
+        if is_row:
+            reports = list(read_database(file, partial(_ROWS[session.format], session.identifier)))
+        else:
+            reports = list(counts(session.path))
+    except SessionError:
+        return None  # busy
     except (ValueError, TypeError, AttributeError, KeyError, RecursionError):
         return None  # damaged file; its reader reports that
     # An empty result means another variant of the format.
     return UsageTotals(*(sum(column) for column in zip(*reports, strict=True))) if reports else None
+
+
+def _is_database(path: Path) -> bool:
+    if is_folder(path):
+        return False
+    with path.open("rb") as file:
+        return file.read(16) == b"SQLite format 3\0"
 
 
 def _lines(path: Path) -> Iterator[dict[str, Any]]:
@@ -68,32 +89,85 @@ def _lines(path: Path) -> Iterator[dict[str, Any]]:
 
 
 def _claude_code(path: Path) -> Iterable[UsageTotals]:
-    """Yield the last non-empty report per response id, without synthetic notices and summed-up iterations."""
-    of_response: dict[str, UsageTotals] = {}
+    """Return the last non-empty report per response, and the iterations that its totals exclude.
+
+    Gateways repeat ids. Lines of one response have equal prompt counts and no user's line of the same conversation
+    between them; with a request id, one of the two is enough. Synthetic notices are left out.
+    """
+    reports: list[list[UsageTotals]] = []
+    last: dict[Any, tuple[int, int, Any]] = {}
+    asked: dict[Any, int] = {}
+    streaming: dict[Any, str] = {}
     for record in _lines(path):
+        conversation = record.get("agentId") or record.get("parent_tool_use_id")
+        event = record.get("event") or {}
+        if event.get("type") == "message_start":
+            streaming[conversation] = event["message"]["id"]
+        elif (
+            event.get("type") == "message_delta" and (key := (streaming.get(conversation), None, conversation)) in last
+        ):
+            report = reports[last[key][0]]
+            report[0] = report[0]._replace(output=event["usage"]["output_tokens"])
+        turn = asked[conversation] = asked.get(conversation, 0) + (record.get("type") == "user")
         message = record.get("message") or {}
         usage = message.get("usage") or {}
         if record.get("type") != "assistant" or message.get("model") == "<synthetic>" or not usage:
             continue
-        read, written = usage.get("cache_read_input_tokens") or 0, usage.get("cache_creation_input_tokens") or 0
-        prompt = (usage.get("input_tokens") or 0) + read + written
-        found = UsageTotals(prompt, read, usage.get("output_tokens") or 0)
-        if any(found):
-            of_response[message.get("id") or record["uuid"]] = found
-    return of_response.values()
+        found = _anthropic_totals(usage)
+        if not any(found):
+            continue
+        request, prompt = record.get("requestId"), found[:2]
+        key = message.get("id") or record["uuid"], request, conversation
+        place, last_turn, last_prompt = last.get(key, (len(reports), turn, prompt))
+        equal = (turn == last_turn, prompt == last_prompt)
+        if not (any(equal) if request else all(equal)):
+            place = len(reports)
+        last[key] = place, turn, prompt
+        apart = [one for one in usage.get("iterations") or () if one.get("type") in _APART]
+        reports[place : place + 1] = [[found, *map(_anthropic_totals, apart)]]
+    return [one for report in reports for one in report]
+
+
+def _anthropic_totals(usage: dict[str, Any]) -> UsageTotals:
+    read, written = usage.get("cache_read_input_tokens") or 0, usage.get("cache_creation_input_tokens") or 0
+    return UsageTotals((usage.get("input_tokens") or 0) + read + written, read, usage.get("output_tokens") or 0)
 
 
 def _codex(path: Path) -> Iterable[UsageTotals]:
-    """Yield the last report of every distinct total."""
-    before: Any = None
-    found = []
-    for record in _lines(path):
+    """Yield the record of every response id, and the last report of every distinct total that has no record."""
+    records = list(_lines(path))
+    header = next(record["payload"] for record in records if record["type"] == "session_meta")
+    others = {record["payload"].get("id") for record in records if record["type"] == "session_meta"} - {header["id"]}
+    origins = others | ({header.get("forked_from_id")} - {None})
+    first_own = header.get("subagent_history_start_ordinal") or 0
+    if not first_own and origins:
+        root = next((folder for folder in path.parents if folder.name == "sessions"), path.parent)
+        files = [file for origin in origins for file in root.rglob(f"rollout-*{origin}.jsonl")]
+        known = {key for file in files for key in _codex_reports(_lines(file))}
+        if not files:  # copies have the time of the fork
+            copied = {record.get("timestamp") for record in records[:2]}
+            known = set(_codex_reports(one for one in records if one.get("timestamp") in copied))
+    else:
+        known = set(_codex_reports(record for record in records if record.get("ordinal", first_own) < first_own))
+    found = {key: usage for key, usage in _codex_reports(records).items() if key not in known}
+    recorded = Counter(usage for (kind, _), usage in found.items() if kind == "record")
+    counted = Counter(usage for (kind, _), usage in found.items() if kind == "event")
+    return [*recorded.elements(), *(counted - recorded).elements()]
+
+
+def _codex_reports(records: Iterable[dict[str, Any]]) -> dict[tuple[str, str], UsageTotals]:
+    """Return the usage of every response id and of every total, in the first line that reports it."""
+    found: dict[tuple[str, str], UsageTotals] = {}
+    for record in records:
         payload = record.get("payload") or {}
-        info = payload.get("info") or {}
-        if payload.get("type") != "token_count" or not info or info.get("total_token_usage") == before:
+        key, usage = ("record", str(payload.get("response_id"))), payload.get("usage") or {}
+        if payload.get("type") == "token_count" and payload.get("info"):
+            info = payload["info"]
+            key, usage = ("event", str(info.get("total_token_usage"))), info["last_token_usage"]
+        elif record.get("type") != "token_usage_record":
             continue
-        before, last = info.get("total_token_usage"), info["last_token_usage"]
-        found.append(UsageTotals(last["input_tokens"], last.get("cached_input_tokens", 0), last["output_tokens"]))
+        counts = (int(usage.get(name) or 0) for name in ("input_tokens", "cached_input_tokens", "output_tokens"))
+        found.setdefault(key, UsageTotals(*counts))
     return found
 
 
@@ -102,8 +176,11 @@ def _pi(path: Path) -> Iterable[UsageTotals]:
     for record in _lines(path):
         usage = (record.get("message") or {}).get("usage") if record.get("type") == "message" else None
         if usage:
-            read = usage.get("cacheRead", 0)
-            yield UsageTotals(usage.get("input", 0) + read + usage.get("cacheWrite", 0), read, usage.get("output", 0))
+            read, output = usage.get("cacheRead", 0), usage.get("output", 0)
+            prompt = usage.get("input", 0) + read + usage.get("cacheWrite", 0)
+            reasoning = usage.get("reasoning") or usage.get("reasoningTokens") or 0
+            is_apart = usage.get("totalTokens") == prompt + output + reasoning
+            yield UsageTotals(prompt, read, output + reasoning if is_apart else output)
 
 
 def _gemini(path: Path) -> Iterable[UsageTotals]:
@@ -123,16 +200,50 @@ def _gemini(path: Path) -> Iterable[UsageTotals]:
 
 
 def _opencode(path: Path) -> Iterable[UsageTotals]:
-    """Yield the usage of an export's messages; reasoning is added to the output unless already included."""
+    """Yield the usage of an export's messages."""
     for message in json.loads(path.read_bytes())["messages"]:
-        tokens = message["info"].get("tokens")
-        if tokens:
+        if message["info"].get("tokens"):
+            yield _opencode_totals(message["info"]["tokens"])
+
+
+def _opencode_totals(tokens: dict[str, Any], *, is_apart: bool = False) -> UsageTotals:
+    """Parse token counts: the total shows whether the output includes reasoning; OpenCode 2 always excludes it."""
+    cache = tokens.get("cache") or {}
+    read, output, reasoning = cache.get("read", 0), tokens.get("output", 0), tokens.get("reasoning", 0)
+    prompt, total = tokens.get("input", 0) + read + cache.get("write", 0), tokens.get("total")
+    if not is_apart:
+        is_apart = bool(total) and total not in (prompt + output, tokens.get("input", 0) + output)
+    return UsageTotals(prompt, read, output + reasoning if is_apart else max(output, reasoning))
+
+
+def _opencode_rows(identifier: str, connection: sqlite3.Connection) -> Iterable[UsageTotals]:
+    """Return the usage of a session's rows, each id once, and the part of its totals that no row reports."""
+    tables = {name for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
+    session = None
+    if "session_v2" in tables:
+        names = "time_created, fork_session_id, tokens_input, tokens_output, tokens_reasoning, tokens_cache_read,"
+        query = f"SELECT {names} tokens_cache_write FROM session_v2 WHERE id = ?"  # noqa: S608  # constants
+        session = connection.execute(query, (identifier,)).fetchone()
+    rows: dict[str, tuple[dict[str, Any], bool]] = {}
+    for table in ("message", "session_message"):
+        if table in tables and (session or not rows):
+            query = f"SELECT id, data FROM {table} WHERE session_id = ?"  # noqa: S608  # one of two names
+            for name, text in connection.execute(query, (identifier,)).fetchall():
+                rows.setdefault(name, (json.loads(text), table != "message"))
+    found = [_opencode_totals(data["tokens"], is_apart=later) for data, later in rows.values() if data.get("tokens")]
+    if session is not None:
+        began = session[0] if session[1] else 0
+        listed, copied = [0] * 5, [0] * 5
+        for data, _ in rows.values():
+            tokens = data.get("tokens") or {}
             cache = tokens.get("cache") or {}
-            read = cache.get("read", 0)
-            output, reasoning = tokens.get("output", 0), tokens.get("reasoning", 0)
-            prompt = tokens.get("input", 0) + read + cache.get("write", 0)
-            total = tokens.get("total")
-            yield UsageTotals(prompt, read, output if total == prompt + output else output + reasoning)
+            counts = [tokens.get(name, 0) for name in ("input", "output", "reasoning")]
+            sums = listed if data["time"]["created"] >= began else copied
+            sums[:] = map(int.__add__, sums, [*counts, cache.get("read", 0), cache.get("write", 0)])
+        left = [total - known for total, known in zip(session[2:], listed, strict=True)]
+        if min(left) >= 0 and list(session[2:]) != copied:
+            found.append(UsageTotals(left[0] + left[3] + left[4], left[3], left[1] + left[2]))
+    return found
 
 
 def _openhands(path: Path) -> Iterable[UsageTotals]:
@@ -269,6 +380,9 @@ def _reported(usage: Any) -> UsageTotals | None:
         return None
     details = usage.get("prompt_tokens_details") or usage.get("input_tokens_details") or {}
     output = usage.get("completion_tokens") or usage.get("output_tokens") or 0
+    reasoning = (usage.get("completion_tokens_details") or {}).get("reasoning_tokens") or 0
+    if usage.get("total_tokens") == (usage.get("prompt_tokens") or 0) + output + reasoning:
+        output += reasoning
     if "prompt_tokens" in usage or "input_tokens_details" in usage:
         prompt = usage.get("prompt_tokens") or usage.get("input_tokens") or 0
         return UsageTotals(prompt, details.get("cached_tokens") or 0, output)
@@ -276,10 +390,17 @@ def _reported(usage: Any) -> UsageTotals | None:
     return UsageTotals((usage.get("input_tokens") or 0) + read + written, read, output)
 
 
-def _answered(text: str) -> UsageTotals | None:
+def _requests(usage: Any) -> list[UsageTotals]:
+    """Return the usage of a response, and the iterations that it excludes."""
+    iterations = (usage.get("iterations") or ()) if isinstance(usage, dict) else ()
+    apart = [_reported(one) for one in iterations if one.get("type") in _APART]
+    return [one for one in (_reported(usage), *apart) if one is not None]
+
+
+def _answered(text: str) -> list[UsageTotals]:
     """Parse the usage in a response body: JSON, or stream events, where later events add fields."""
     if text.lstrip().startswith("{"):
-        return _reported(json.loads(text).get("usage"))
+        return _requests(json.loads(text).get("usage"))
     usage: dict[str, Any] = {}
     for line in text.splitlines():
         data = line.removeprefix("data:").strip()
@@ -289,8 +410,11 @@ def _answered(text: str) -> UsageTotals | None:
         for holder in (event, event.get("message"), event.get("response")):
             found = holder.get("usage") if isinstance(holder, dict) else None
             usage |= {name: value for name, value in (found or {}).items() if value}
-    return _reported(usage) if usage else None
+    return _requests(usage)
 
+
+_APART = ("advisor_message", "compaction")
+"""Iterations that the totals of an Anthropic response exclude."""
 
 _ASKED = ("/messages", "/chat/completions", "/responses", "/invoke", "/invoke-with-response-stream")
 
@@ -306,9 +430,7 @@ def _har(path: Path) -> Iterable[UsageTotals]:
             continue
         if content.get("encoding") or content["text"].startswith("["):
             raise ValueError
-        found = _answered(content["text"])
-        if found is not None:
-            yield found
+        yield from _answered(content["text"])
 
 
 def _claude_tap(path: Path) -> Iterable[UsageTotals]:
@@ -326,9 +448,8 @@ def _claude_tap(path: Path) -> Iterable[UsageTotals]:
         if address.endswith("enerateContent"):
             raise ValueError
         body = record["response"].get("body")
-        found = _reported(body.get("usage")) if isinstance(body, dict) and address.endswith(_ASKED) else None
-        if found is not None:
-            yield found
+        if isinstance(body, dict) and address.endswith(_ASKED):
+            yield from _requests(body.get("usage"))
 
 
 def _grok(path: Path) -> Iterable[UsageTotals]:
@@ -344,7 +465,8 @@ def _grok(path: Path) -> Iterable[UsageTotals]:
         update = (record.get("params") or {}).get("update") or {}
         found = _reported(update.get("usage")) if update.get("sessionUpdate") == "response_completed" else None
         if found is not None:
-            of_response[update.get("message_id") or number] = found
+            # Gateways repeat ids.
+            of_response[update.get("message_id") or number, found[:2]] = found
     logged = list(_grok_log(folder))
     if of_response and not set(logged) - set(of_response.values()):
         return of_response.values()
@@ -410,5 +532,7 @@ _COUNTS: dict[str, Callable[[Path], Iterable[UsageTotals]]] = {
     "qwen-code": _qwen,
     "vscode-chat": _vscode,
 }
+
+_ROWS: dict[str, Callable[[str, sqlite3.Connection], Iterable[UsageTotals]]] = {"opencode": _opencode_rows}
 
 COUNTED = tuple(_COUNTS)

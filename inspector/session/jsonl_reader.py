@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from inspector.session.files import FileState, Locator, open_for_reading
 from inspector.session.json.codec import is_whole_json
+from inspector.session.json.lines import RecordShapes
 from inspector.session.model import Diagnostic
 from inspector.session.reader import FileChange, ReadingProgress, Record
 from inspector.session.texts import FileTexts
@@ -217,15 +218,30 @@ class JsonlReader:
         take, diagnose = self._interpreter.take, self._interpreter.builder.diagnose
         first_offset, first_line = self._offset, self._lines + 1
         number = end = 0
+        shapes: RecordShapes | None = None
         for value, start, end, number, problem in self._interpreter.decoder.lines(data):
+            is_lost = value is None
+            is_torn = is_lost and data[start:end].lstrip().startswith(b"{")
             if problem:
-                diagnose(problem, first_line + number, first_offset + start, skipped=value is None)
+                diagnose(problem, first_line + number, first_offset + start, skipped=is_lost, loses_usage=is_torn)
             if value is not None:
                 take(Record(value, data[start:end], first_offset + start, first_line + number))
+            elif is_torn:
+                shapes = shapes or RecordShapes(data, os.pread(self._file.fileno(), HEAD_BYTES, 0))
+                for record in self._glued(shapes, data, start, end):
+                    take(record._replace(offset=first_offset + record.offset, line=first_line + number))
         self._offset += len(data)
         self._lines += number + data.count(b"\n", end)
         self._tail_taken = not data.endswith(b"\n")
         self._lines += self._tail_taken
+
+    def _glued(self, shapes: RecordShapes, data: bytes, start: int, end: int) -> Iterator[Record]:
+        """Yield the whole records in an invalid line: a crash tears a record, and the next one follows in its line."""
+        for first, last in shapes.records_in(data[start:end]):
+            piece = data[start + first : start + last]
+            for decoded in self._interpreter.decoder.lines(piece):
+                if decoded.value is not None:
+                    yield Record(decoded.value, piece, start + first)
 
     def _settle(self, status: os.stat_result) -> FileChange:
         """Accept a last line without a line end once the file has not changed for a while."""
@@ -247,7 +263,9 @@ class JsonlReader:
             self._unfinished = None
             self._take(tail)
         else:
-            self._unfinished = Diagnostic("the last line is incomplete", self._lines + 1, self._offset)
+            self._unfinished = Diagnostic(
+                "the last line is incomplete", self._lines + 1, self._offset, loses_usage=True
+            )
         return True
 
     def _line_end_follows(self) -> bool:

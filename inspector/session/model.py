@@ -10,6 +10,7 @@ index* count `Session.messages` and `Session.calls`. Other packages refer to the
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass, field
 from enum import IntEnum, StrEnum
 from functools import cached_property
@@ -184,6 +185,7 @@ class Usage(Struct, frozen=True, gc=False):
         output: Response tokens, reasoning included.
         reasoning: Reasoning tokens within `output`, if reported.
         output_is_placeholder: True if `output` is a streaming placeholder, not the size of the response.
+        ignored: Fields of the report with a number that none of these counts include.
     """
 
     uncached: int = 0
@@ -193,6 +195,7 @@ class Usage(Struct, frozen=True, gc=False):
     output: int = 0
     reasoning: int = 0
     output_is_placeholder: bool = False
+    ignored: tuple[str, ...] = ()
 
     @property
     def prompt(self) -> int:
@@ -273,6 +276,7 @@ class SideCall(Struct, frozen=True, gc=False):
         usage: Usage reported by the provider, or None.
         identifier: Request or response id; may be empty.
         terms: As in `Call`.
+        response: Index of the message with the record that reports it; -1 if it has its own record.
     """
 
     purpose: str
@@ -281,6 +285,35 @@ class SideCall(Struct, frozen=True, gc=False):
     usage: Usage | None = None
     identifier: str = ""
     terms: str = ""
+    response: int = -1
+
+
+class RecordedTotals(Struct, frozen=True, gc=False):
+    """Totals that the agent recorded for a session or for a stretch of its calls.
+
+    Attributes:
+        source: The record: `result`, `cost-state`, `session.shutdown`, `message cost`.
+        usages: Model names and their summed usage; empty if only the cost is recorded.
+        cost_usd: Cost as computed by the agent, or None.
+        requests: Number of requests, or None.
+        first_call: Index of the first call of the stretch.
+        end_call: Index after its last call.
+        includes_subagents: True if requests in the files of subagents are included.
+        side_usages: Model names and usage of the included requests that are in `Session.side_calls`.
+    """
+
+    source: str
+    usages: tuple[tuple[str, Usage], ...] = ()
+    cost_usd: float | None = None
+    requests: int | None = None
+    first_call: int = 0
+    end_call: int = 0
+    includes_subagents: bool = False
+    side_usages: tuple[tuple[str, Usage], ...] = ()
+
+
+NO_MESSAGE = "request without a message"
+"""Purpose of side calls that only recorded totals report."""
 
 
 class ContextCause(StrEnum):
@@ -345,12 +378,14 @@ class Diagnostic(Struct, frozen=True, gc=False):
         line: 1-based line number, 0 if the file has no lines.
         offset: Byte offset of the record.
         skipped: True if the record was left out; False if it was read in part.
+        loses_usage: True if the unreadable part may report usage, so that totals are lower bounds.
     """
 
     reason: str
     line: int = 0
     offset: int = 0
     skipped: bool = True
+    loses_usage: bool = False
 
 
 class LinkKind(StrEnum):
@@ -423,6 +458,7 @@ class Session:
         links: Related sessions: its parent, its subagents, the one it continues.
         side_calls: Billed requests outside the conversation, each once: included in the totals, not in any prompt.
         side_files: Files and folders, existing or not, checked for such requests or for billing data.
+        recorded_totals: Totals recorded by the agent, of stretches that do not overlap, in order.
         texts: Reads texts again.
     """
 
@@ -445,6 +481,7 @@ class Session:
     links: tuple[SessionLink, ...] = ()
     side_calls: tuple[SideCall, ...] = ()
     side_files: tuple[Path, ...] = ()
+    recorded_totals: tuple[RecordedTotals, ...] = ()
 
     @cached_property
     def all_blocks(self) -> Sequence[Block]:
@@ -490,6 +527,11 @@ class Session:
         """All models that answered a call, in order of first use."""
         return tuple(dict.fromkeys(chain.from_iterable(map_chunks(self.calls, "models", _models_of))))
 
+    @cached_property
+    def ignored_usage(self) -> Mapping[str, int]:
+        """Number of usage reports with each field that no count includes; empty if the whole bill is counted."""
+        return ignored_usage(self.calls, self.side_calls)
+
     @property
     def last_recorded(self) -> float | None:
         """Time of the newest record with a time, seconds since the epoch, or None."""
@@ -502,6 +544,16 @@ class Session:
             TextUnavailableError: The text is no longer in the file.
         """
         return self.texts.text(block)
+
+
+def ignored_usage(calls: Sequence[Call], side_calls: Sequence[SideCall]) -> Mapping[str, int]:
+    """Count the usage reports with each ignored field, in order of first use."""
+    names = chain(chain.from_iterable(map_chunks(calls, "ignored", _ignored_by)), _ignored_by(side_calls))
+    return Counter(names)
+
+
+def _ignored_by(calls: Sequence[Call] | Sequence[SideCall]) -> tuple[str, ...]:
+    return tuple(chain.from_iterable(call.usage.ignored for call in calls if call.usage is not None))
 
 
 def _models_of(calls: Sequence[Call]) -> tuple[str, ...]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -39,7 +40,7 @@ def open_reader(path: Path | str, known: str = "") -> Reader:
             raise SessionError(describe_folder(path)) from None
         raise
     if _is_compressed(Locator.of(path).file):
-        return ZstdReader(path, format_.reader, grows=format_.grows_compressed)
+        return ZstdReader(path, partial(format_.reader_of_copy, path=path), grows=format_.grows_compressed)
     return format_.reader(path)
 
 

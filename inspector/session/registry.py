@@ -35,6 +35,7 @@ MODULES = (
     "vscode",
     "grok",
     "gemini",
+    "antigravity",
     "hermes",
     "goose",
     "opencode",

@@ -29,7 +29,7 @@ from inspector.session.errors import SessionError
 from inspector.session.files import FileState, temporary_folder
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Container, Iterable, Iterator, Sequence
     from pathlib import Path
 
 
@@ -157,6 +157,36 @@ def columns_of_tables(connection: sqlite3.Connection) -> dict[str, frozenset[str
     tables = connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'").fetchall()
     columns = "SELECT name FROM pragma_table_info(?)"
     return {name: frozenset(row[0] for row in connection.execute(columns, (name,))) for (name,) in tables}
+
+
+OWNER_COLUMNS = frozenset({"chat_id", "conversation_id", "session_id", "sessionid", "thread_id"})
+"""Columns that assign a row to a conversation."""
+
+CONTENT_COLUMNS = frozenset(
+    {
+        *("body", "content", "content_json", "data", "message", "message_data", "messages", "parts", "payload"),
+        *("payload_json", "response", "text", "usage", "usage_json"),
+        *("input_tokens", "output_tokens", "prompt_tokens", "tokens", "total_tokens"),
+    }
+)
+"""Columns that hold texts or token counts of a conversation."""
+
+
+def unread_tables(connection: sqlite3.Connection, known: Container[str]) -> list[str]:
+    """Return the tables with rows of conversations that are not in `known`, without search indexes."""
+    kinds = connection.execute("SELECT name, sql FROM sqlite_master WHERE type = 'table'").fetchall()
+    indexes = [name for name, sql in kinds if str(sql).upper().startswith("CREATE VIRTUAL")]
+    found = []
+    for name, columns in columns_of_tables(connection).items():
+        if name in known or any(name == index or name.startswith(f"{index}_") for index in indexes):
+            continue
+        lower = {column.lower() for column in columns}
+        if lower & OWNER_COLUMNS and lower & CONTENT_COLUMNS:
+            quoted = name.replace('"', '""')
+            query = f'SELECT EXISTS (SELECT 1 FROM "{quoted}")'  # noqa: S608  # an existing table, quoted
+            with suppress(sqlite3.DatabaseError):  # a damaged table
+                found += [name] if connection.execute(query).fetchone()[0] else []
+    return sorted(found)
 
 
 class LingeringConnection:

@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import time
 from abc import abstractmethod
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 from inspector.errors import InspectorError
 from inspector.session.errors import SessionError
 from inspector.session.files import Locator
-from inspector.session.model import TextUnavailableError
+from inspector.session.json.codec import clean_text
+from inspector.session.model import Diagnostic, TextUnavailableError
 from inspector.session.reader import FileChange, Interpreter, ReadingProgress
 from inspector.session.sqlite import (
     Database,
     DatabaseState,
     DatabaseUnreadableError,
     LingeringConnection,
+    unread_tables,
     unreadable_error,
 )
 from inspector.session.texts import NamedTexts
@@ -41,7 +43,14 @@ class RowsGoneError(InspectorError):
 
 
 class RowInterpreter(Interpreter):
-    """Builds a session from its database rows."""
+    """Builds a session from its database rows.
+
+    Attributes:
+        known_tables: The tables that are read, and others with columns of conversations that are left out on purpose.
+            Empty to look for no others.
+    """
+
+    known_tables: ClassVar[frozenset[str]] = frozenset()
 
     @abstractmethod
     def read(self, connection: sqlite3.Connection) -> None:
@@ -147,9 +156,15 @@ class SqliteReader:
         self._held.give_up()
         with self._database.reading() as connection:
             self._interpreter.read(connection)
+            known = self._interpreter.known_tables
+            unread = unread_tables(connection, known) if known else []
         # A commit between the state check and the read is read twice, rather than never.
         self._state, self._unreadable_since = state, None
         self._interpreter.settle()
+        self._interpreter.builder.current_diagnostics = tuple(
+            Diagnostic(f"table {clean_text(name)[:80]} is not read; figures may be incomplete", skipped=False)
+            for name in unread
+        )
         self._session = None
 
     def _wait(self) -> FileChange:

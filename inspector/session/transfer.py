@@ -22,6 +22,7 @@ from inspector.session.model import (
     Diagnostic,
     LinkKind,
     Message,
+    RecordedTotals,
     Session,
     SessionLink,
     SideCall,
@@ -70,6 +71,7 @@ class EncodedSession(Struct, array_like=True):
     links: tuple[tuple[LinkKind, str, EncodedPath | None, str, str], ...]
     side_calls: tuple[SideCall, ...]
     side_files: tuple[EncodedPath, ...]
+    recorded_totals: tuple[RecordedTotals, ...]
 
     @classmethod
     def of(cls, session: Session) -> EncodedSession:
@@ -101,6 +103,7 @@ class EncodedSession(Struct, array_like=True):
             ),
             side_calls=session.side_calls,
             side_files=tuple(map(os.fsencode, session.side_files)),
+            recorded_totals=session.recorded_totals,
         )
 
     def session(self, texts: TextSource) -> Session:
@@ -131,6 +134,7 @@ class EncodedSession(Struct, array_like=True):
             ),
             side_calls=self.side_calls,
             side_files=tuple(map(_path, self.side_files)),
+            recorded_totals=self.recorded_totals,
         )
         vars(made)["all_blocks"] = ListSnapshot(chain.from_iterable(message.blocks for message in self.messages))
         return made

@@ -22,6 +22,9 @@ if TYPE_CHECKING:
 
 _BRACKETS = re.compile(r"\s*\[[^\]]*\]\s*$")
 _EFFORT = re.compile(r"[-:](thinking|minimal|low|medium|high|xhigh)$")
+_VARIANT = re.compile(r":(free|batch|nitro|floor|exacto|online|extended|beta|reasoning-exclude|none|max)$")
+"""Endings of OpenRouter and like gateways, which select a route, a price or an effort for the same model."""
+
 _DATE = re.compile(r"(?:[-@](?:20\d{6}|20\d\d-\d\d-\d\d)|-latest|@latest)$")
 _BEDROCK = re.compile(
     r"^(?:(?:us|us-gov|eu|apac|jp|au|ca|sa|global)\.)?(?:anthropic|amazon|meta|mistral|deepseek|openai|qwen|zai)\."
@@ -34,7 +37,7 @@ class ModelName(NamedTuple):
 
     Attributes:
         route: Prefixes, outermost first: `("openrouter", "anthropic")`. May be empty.
-        name: The name in lower case, without route, context-window suffix, region, effort or date.
+        name: The name in lower case, without route, context-window suffix, region, variant, effort or date.
         as_served: The name without route and context-window suffix: the serving provider's name for the model.
         on_bedrock: True if the name has the form of Amazon Bedrock.
     """
@@ -53,7 +56,7 @@ def parse_model_name(model: str) -> ModelName:
     name = _BEDROCK_VERSION.sub("", _BEDROCK.sub("", served)) if on_bedrock else served
     # A date may follow an effort and vice versa.
     for _ in range(2):
-        name = _DATE.sub("", _EFFORT.sub("", name))
+        name = _DATE.sub("", _EFFORT.sub("", _VARIANT.sub("", name)))
     return ModelName(tuple(part for part in route if part), name, served, on_bedrock)
 
 

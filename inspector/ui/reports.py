@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
     from inspector.replay.analysis.best_plan import BestPlan, BestPlanSearch
     from inspector.replay.projection_terms import RunsPerDay
+    from inspector.replay.subagents import SubagentCosts
     from inspector.strategies.plan import Plan
     from inspector.ui.controller.host_protocols import IsCancelled, Post
     from inspector.ui.controller.session import SessionController
@@ -130,6 +131,7 @@ def write_report(
     search: BestPlanSearch,
     form: ReportForm,
     runs_per_day: RunsPerDay,
+    subagents: SubagentCosts | None,
     post: Post[ReportProgress | ReportWritten],
     is_cancelled: IsCancelled,
 ) -> None:
@@ -141,6 +143,7 @@ def write_report(
         search: Search for the best plan.
         form: Format of the report.
         runs_per_day: Number of such sessions per day.
+        subagents: Costs of the sessions that this one started; None if not read yet.
         post: Receives progress and the report.
         is_cancelled: True if the result is no longer needed.
     """
@@ -175,7 +178,8 @@ def write_report(
                 return
         if not plans:
             plans, options = _recommended(best), replace(options, suggests=True)
-        report = report_of(outcome.inputs, plans, options, partial(progress, SHARE_OF_SEARCH, SHARE_OF_REPLAYS), best)
+        replaying = partial(progress, SHARE_OF_SEARCH, SHARE_OF_REPLAYS)
+        report = report_of(outcome.inputs, plans, options, replaying, best, subagents)
         post(ReportWritten(written(report, form.name, progress=partial(progress, SHARE_OF_REPLAYS, 1))))
     except ReplayCancelledError:
         return
@@ -256,9 +260,9 @@ class ReportWriter:
         counted = await self._counted()
         if counted is None:
             return
-        search = controller.answers.search_on(counted)
+        search, subagents = controller.answers.search_on(counted), controller.subagent_costs.costs
         controller.host.run(
-            partial(write_report, counted, plans, search, form, controller.runs_per_day),
+            partial(write_report, counted, plans, search, form, controller.runs_per_day, subagents),
             partial(self._take, form, path),
             group=GROUP,
             description="write the report",

@@ -181,7 +181,7 @@ def heading_of(controller: SessionController) -> Heading:
         changed=controller.changed,
         cold_at=None if next_call is None else next_call.expires_at,
         warm_call="" if next_call is None else _written(next_call.warm_usd),
-        cold_call="" if next_call is None else _written(next_call.cold_usd),
+        cold_call="" if next_call is None else _written(next_call.after_pause_usd),
     )
 
 

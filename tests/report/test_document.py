@@ -41,7 +41,7 @@ def test_every_field_says_what_it_means():
     silent = [
         f"{name}.{field}"
         for name, definition in definitions.items()
-        for field, content in definition["properties"].items()
+        for field, content in definition.get("properties", {}).items()
         if "description" not in content and "$ref" not in content
     ]
 

@@ -13,6 +13,7 @@ from typing import Any
 
 from tests.session import (
     agents_store,
+    antigravity_store,
     databases,
     goose_store,
     grok_lines,
@@ -339,6 +340,7 @@ GROWING: dict[str, Growing] = {
     "claude-tap bundle": Growing("claude-tap", "bundle.json", "document", _document(tap_store.bundle), 60),
     "claude-tap": Growing("claude-tap", "traces.sqlite3", "database", tap_store.write, 60),
     "har": Growing("har", "requests.har", "document", _document(tap_store.archive_of, 2), 60),
+    "antigravity": Growing("antigravity", "conversation.db", "database", antigravity_store.write),
     "openai-agents": Growing("openai-agents", "agents.db", "database", agents_store.write),
     "copilot-traces": Growing("copilot-traces", "agent-traces.db", "database", trace_store.write, 60),
     "opencode": Growing("opencode", "opencode.db", "database", _opencode_database, 2_000),

@@ -198,3 +198,24 @@ def test_whatever_a_stream_holds_it_is_read_or_refused(
     path = tmp_path_factory.mktemp("fuzz") / "stream.jsonl"
     path.write_bytes(data.draw(mutated(lines(STREAM))))
     assert_reads(codex.CodexFormat(), path)
+
+
+def test_an_older_total_printed_once_more_and_then_the_newest_count_nothing(tmp_path: Path) -> None:
+    events: list[dict[str, Any]] = [{"type": "thread.started", "thread_id": "t"}]
+    for number, totals in enumerate(
+        ((1_000, 0, 10), (3_000, 500, 30), (1_000, 0, 10), (3_000, 500, 30), (6_000, 900, 60))
+    ):
+        events += [
+            {"type": "turn.started"},
+            item("completed", f"item_{number}", "agent_message", text="Done."),
+            ended(*totals),
+        ]
+    path = tmp_path / "stream.jsonl"
+    path.write_bytes(b"".join(lines(events)))
+    assert [call.usage for call in open_session(path).calls] == [
+        Usage(uncached=1_000, output=10),
+        Usage(uncached=1_500, cache_read=500, output=20),
+        None,
+        None,
+        Usage(uncached=2_600, cache_read=400, output=30),
+    ]

@@ -29,6 +29,7 @@ NOBODY = 65534
 
 TABLE_OF = {
     "opencode": "part",
+    "antigravity": "steps",
     "openai-agents": "agent_messages",
     "claude-tap": "records",
     "copilot-traces": "spans",

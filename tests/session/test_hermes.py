@@ -16,9 +16,10 @@ from hypothesis import strategies as st
 from inspector.session.errors import SessionError
 from inspector.session.follow import Follower
 from inspector.session.formats.hermes import HermesFormat
-from inspector.session.model import BlockKind, ContextCause, Role, TextUnavailableError
+from inspector.session.model import BlockKind, ContextCause, LinkKind, Role, TextUnavailableError
 from inspector.session.open import open_session
 from inspector.session.registry import detect
+from inspector.session.related import subagents_of
 from tests.examples import examples
 from tests.session.databases import Statement, change_rows, row_changes, run
 from tests.session.hermes_store import SUMMARY, HermesStore, create
@@ -117,7 +118,8 @@ def test_several_sessions_are_listed_and_opened_by_name(tmp_path: Path) -> None:
         open_session(Path(f"{path}#nowhere"))
 
 
-def test_a_compression_hands_a_session_on_and_copies_count_once(tmp_path: Path) -> None:
+@pytest.mark.parametrize("pause", [0, 7])
+def test_a_compression_hands_a_session_on_and_copies_count_once(tmp_path: Path, pause: int) -> None:
     store = HermesStore()
     first = [
         store.session("s1", system_prompt="You are Hermes.", title="Long work"),
@@ -132,9 +134,9 @@ def test_a_compression_hands_a_session_on_and_copies_count_once(tmp_path: Path) 
     started = store.time
     second += [
         store.user("s2", "first prompt", timestamp=started),
-        store.user("s2", f"{SUMMARY}So far.", timestamp=started),
-        store.answer("s2", "late answer", timestamp=started),
-        store.user("s2", "late prompt", timestamp=started),
+        store.user("s2", f"{SUMMARY}So far.", timestamp=started + pause),
+        store.answer("s2", "late answer", timestamp=started + 2 * pause),
+        store.user("s2", "late prompt", timestamp=started + 2 * pause),
     ]
     store.time += 20
     second.append(store.answer("s2", "new answer"))
@@ -177,7 +179,11 @@ def test_branches_and_subagents_of_a_compressed_session_do_not_continue_it(tmp_p
     )
     assert texts(open_session(Path(f"{path}#s1")), (0, 1)) == ["one", "two"]
     assert now(open_session(Path(f"{path}#branch"))) == ["branched"]
-    assert {one.identifier for one in HermesFormat().contained_sessions(path)} == {"s1", "branch", "sub"}
+    parents = {one.identifier: one.parent for one in HermesFormat().contained_sessions(path)}
+    assert parents == {"s1": "", "branch": "", "sub": "s1"}
+    links = open_session(Path(f"{path}#s1")).links
+    assert [(link.kind, link.identifier) for link in links] == [(LinkKind.SUBAGENT, "sub")]
+    assert [one.identifier for one in subagents_of(open_session(Path(f"{path}#s1"))).found] == ["sub"]
 
 
 def test_sessions_that_name_each_other_as_parents_are_read(tmp_path: Path) -> None:
@@ -195,7 +201,8 @@ def test_sessions_that_name_each_other_as_parents_are_read(tmp_path: Path) -> No
     HermesFormat().contained_sessions(path)
 
 
-def test_a_compaction_in_place_archives_rows_and_writes_the_kept_ones_again(tmp_path: Path) -> None:
+@pytest.mark.parametrize("pause", [0, 7])
+def test_a_compaction_in_place_archives_rows_and_writes_the_kept_ones_again(tmp_path: Path, pause: int) -> None:
     store = HermesStore()
     archived = {"active": 0, "compacted": 1}
     rows = [
@@ -210,8 +217,8 @@ def test_a_compaction_in_place_archives_rows_and_writes_the_kept_ones_again(tmp_
     rows += [
         store.user("s1", "first", timestamp=moment),
         store.message("s1", "assistant", "It was like this.", _compressed_summary=1, timestamp=moment),
-        store.user("s1", "second", timestamp=moment),
-        store.answer("s1", "answer two", timestamp=moment),
+        store.user("s1", "second", timestamp=moment + pause),
+        store.answer("s1", "answer two", timestamp=moment + 2 * pause),
     ]
     store.time += 30
     rows += [store.user("s1", "third"), store.answer("s1", "answer three")]

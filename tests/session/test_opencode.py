@@ -16,6 +16,7 @@ from inspector.session.duplicate_calls import call_keys, calls_counted_elsewhere
 from inspector.session.errors import SessionError
 from inspector.session.follow import Follower
 from inspector.session.formats import opencode
+from inspector.session.independent_usage import totals_of
 from inspector.session.model import BlockKind, ContextCause, Role, TextUnavailableError, Usage
 from inspector.session.open import open_session
 from inspector.session.registry import detect
@@ -217,12 +218,65 @@ def test_a_summary_begins_a_context_with_what_asked_for_it(read: Callable[[Store
     summary = session.messages[compaction.message]
     assert summary.is_summary
     assert summary.role is Role.ASSISTANT
-    assert [call.context for call in session.calls] == [0, 0, 0, 1]
-    assert session.calls[2].response == compaction.message
-    assert session.calls[2].prompt_messages == len(session.contexts[0].members)
+    assert [call.context for call in session.calls] == [0, 0, 1]
     assert session.contexts[1].cause is ContextCause.COMPACTION
     assert session.contexts[1].carried == 1
     assert [message.is_meta for message in session.messages if message.role is Role.USER] == [False, False, True, True]
+
+
+def test_the_request_for_a_summary_is_billed_outside_the_conversation(read: Callable[[Store], Session]) -> None:
+    session = read(compacted())
+    (side,) = session.side_calls
+    assert (side.purpose, side.model, side.usage) == ("compaction", "claude-sonnet-4.6", Usage(9600, output=70))
+    assert side.response == session.compactions[0].message
+    assert totals_of(session).prompt == sum(call.usage.prompt for call in session.calls if call.usage) + 9600
+    # The thinking behind the summary is shown next to it, and sent with no later call.
+    summary = session.messages[side.response]
+    assert [block.kind for block in summary.blocks] == [BlockKind.ASSISTANT_TEXT]
+    assert [block.kind for block in session.messages[side.response - 1].blocks] == [BlockKind.THINKING]
+    assert side.response - 1 not in session.contexts[1].members
+
+
+def test_the_request_for_a_title_is_billed_and_never_sent(read: Callable[[Store], Session]) -> None:
+    store = Store()
+    store.prompt("go")
+    store.response(text="A short title", usage=tokens(300, 6), mode="title", modelID="claude-haiku-4.5")
+    store.response(text="one", usage=tokens(9000, 50))
+    session = read(store)
+    assert [(side.purpose, side.model) for side in session.side_calls] == [("title", "claude-haiku-4.5")]
+    assert spoken(session) == ["go", "one"]
+    assert len(session.calls) == 1
+
+
+def test_the_recorded_cost_of_all_requests_is_kept(read: Callable[[Store], Session]) -> None:
+    store = Store()
+    store.prompt("go")
+    for cost in (0.05, 0.02):
+        store.response(text="one", cost=cost)
+    assert [total.cost_usd for total in read(store).recorded_totals] == [pytest.approx(0.07)]
+    assert [(total.first_call, total.end_call, total.requests) for total in read(store).recorded_totals] == [(0, 2, 2)]
+
+
+@pytest.mark.parametrize(
+    ("reported", "output"),
+    [
+        # 100 + 40 + 20 + 30: prompt 160, reasoning 25 of 30 output or next to it.
+        ({"total": 190}, 30),
+        ({"total": 215}, 55),
+        # A total without cached tokens: 100 + 30, 100 + 30 + 25.
+        ({"total": 130}, 30),
+        ({"total": 155}, 55),
+        ({}, 30),
+    ],
+)
+def test_the_total_shows_whether_output_includes_reasoning(
+    read: Callable[[Store], Session], reported: dict[str, int], output: int
+) -> None:
+    usage = {"input": 100, "output": 30, "reasoning": 25, "cache": {"read": 40, "write": 20}, **reported}
+    store = Store()
+    store.prompt("go")
+    store.response(text="one", usage=usage)
+    assert read(store).calls[0].usage == Usage(100, 40, 20, 0, output, 25)
 
 
 def test_a_summary_may_keep_the_newest_messages_behind_it(read: Callable[[Store], Session]) -> None:

@@ -17,7 +17,7 @@ from tests.session.soundness import assert_sound
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from inspector.session.model import Session
+    from inspector.session.model import Call, Session, SideCall
 
 FILES = {
     "ses_2200dec98ffeAAGsw94tLFVYT6.json": ("1.14.30", "gpt-5.4"),
@@ -100,7 +100,9 @@ def test_tool_calls_and_results_are_all_there(session: Session, document: dict[s
 def test_usage_is_that_of_every_step(session: Session, document: dict[str, Any]) -> None:
     reported = [part["tokens"] for part in parts(document, "step-finish")]
     steps = [step for step in reported if step.get("total")]  # a response that was broken off reports zeros
-    usages = [call.usage for call in session.calls if call.usage is not None]
+    # The requests of summaries come from the conversation's records, but are billed outside of it.
+    made: list[Call | SideCall] = sorted([*session.calls, *session.side_calls], key=lambda call: call.response)
+    usages = [call.usage for call in made if call.usage is not None]
     assert [usage.uncached for usage in usages] == [step["input"] for step in steps]
     assert [usage.cache_read for usage in usages] == [step["cache"]["read"] for step in steps]
     assert [usage.cache_write_5m for usage in usages] == [step["cache"]["write"] for step in steps]
@@ -112,8 +114,9 @@ def test_usage_is_that_of_every_step(session: Session, document: dict[str, Any])
 
 def test_every_response_is_a_call(session: Session, document: dict[str, Any]) -> None:
     answers = [message for message in document["messages"] if message["info"]["role"] == "assistant"]
-    assert len(session.calls) == len(answers)
-    assert [session.messages[call.response].identifier for call in session.calls] == [
+    assert len(session.calls) + len(session.side_calls) == len(answers)
+    made: list[Call | SideCall] = sorted([*session.calls, *session.side_calls], key=lambda call: call.response)
+    assert [session.messages[call.response].identifier for call in made] == [
         message["info"]["id"] for message in answers
     ]
 

@@ -10,9 +10,12 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from inspector.replay.engine.plan_edits import recorded_clearing
+from inspector.replay.sessions import replay_session
 from inspector.session.model import BlockKind
 from inspector.session.open import open_session
 from inspector.strategies.history.history import History
+from inspector.strategies.plan import Plan
+from tests.session.opencode_store import Store, tokens
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -185,6 +188,27 @@ def test_the_text_behind_a_pruned_result_is_still_there(session: Session) -> Non
     blocks = [b for b in session.blocks if b.kind is BlockKind.TOOL_RESULT and b.tool_call_id in cleared]
     assert len(blocks) == len(cleared) > 5
     assert all(session.text(block).startswith("text ") for block in blocks)
+
+
+def test_a_pruned_session_costs_what_its_steps_recorded(tmp_path: Path) -> None:
+    """The recorded reads count, also where the sizes of texts place the end of one behind the cleared result."""
+    store = Store()
+    recorded = 0.0
+    for turn, (read, write) in enumerate([(0, 20_000), (20_000, 20_000), (23_000, 1_000), (24_000, 500)]):
+        store.prompt(f"prompt {turn} " * 40)
+        # Dollars per million tokens: 3 uncached, 0.30 read, 3.75 written, 15 of output.
+        cost = (5 * 3 + read * 0.3 + write * 3.75 + 100 * 15) / 1e6
+        recorded += cost
+        usage = tokens(5, 100, 0, read, write)
+        store.response(f"c{turn}", text="one", usage=usage, cost=cost, modelID="claude-sonnet-4-5")
+        state = store.messages[-1]["parts"][-2]["state"]
+        state["output"] = f"line {turn} of the result\n" * 3_000
+        if turn == 1:
+            store.messages[1]["parts"][-2]["state"]["time"]["compacted"] = store.clock + 1
+    session = open_session(store.database(tmp_path / "opencode.db"))
+    assert [one.is_partial for one in session.compactions] == [True]
+    assert [total.cost_usd for total in session.recorded_totals] == [pytest.approx(recorded)]
+    assert replay_session(session, Plan()).figures.cost_usd.value == pytest.approx(recorded)
 
 
 DAMAGE = """

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from inspector.session.discovery import sessions_in
 from inspector.session.errors import SessionError
 from inspector.session.follow import Follower
+from inspector.session.formats.openhands.reader import Accumulated
 from inspector.session.model import BlockKind, ContextCause, Role, Usage
 from inspector.session.open import open_session
 from inspector.session.registry import all_formats, detect
@@ -651,3 +652,16 @@ def test_nothing_that_is_shown_makes_reading_a_task_fail(
     folder = task_of_cline(tmp_path_factory.mktemp("task") / "1", 3)
     (folder / "ui_messages.json").write_bytes(b"[" + b",".join(line for line in made.split(b"\n") if line) + b"]")
     assert_reads(next(one for one in all_formats() if one.name == "cline"), folder)
+
+
+def test_older_sums_of_openhands_written_once_more_and_then_the_newest_add_nothing() -> None:
+    sums, added = Accumulated(), []
+    for prompt, output in ((1_000, 10), (3_000, 30), (1_000, 10), (3_000, 30), (6_000, 60)):
+        added.append(sums.added({"prompt_tokens": prompt, "completion_tokens": output}))
+    assert added == [
+        Usage(uncached=1_000, output=10),
+        Usage(uncached=2_000, output=20),
+        None,
+        None,
+        Usage(uncached=3_000, output=30),
+    ]

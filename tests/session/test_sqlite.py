@@ -13,9 +13,13 @@ from typing import TYPE_CHECKING
 import pytest
 
 from inspector.session.files import Locator
+from inspector.session.follow import Follower
+from inspector.session.open import open_session
 from inspector.session.sqlite import Database, DatabaseUnreadableError, LingeringConnection, columns_of_tables
+from tests.session import agents_store, goose_store, hermes_store, opencode_store, tap_store, trace_store
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
 ROWS = "SELECT name FROM thing ORDER BY rowid"
@@ -225,3 +229,49 @@ def test_a_connection_nobody_reads_from_is_closed_by_itself(tmp_path: Path) -> N
             return
         time.sleep(0.05)
     raise AssertionError("it is still open")
+
+
+OTHER_TABLES = """
+CREATE TABLE message_v3 (id TEXT, session_id TEXT, data TEXT);
+CREATE TABLE empty_v3 (id TEXT, session_id TEXT, data TEXT);
+CREATE TABLE settings (id TEXT, data TEXT);
+CREATE TABLE locks (session_id TEXT, holder TEXT);
+CREATE VIRTUAL TABLE found USING fts5(session_id, content);
+INSERT INTO message_v3 VALUES ('1', 's', '{}');
+INSERT INTO settings VALUES ('1', '{}');
+INSERT INTO locks VALUES ('s', 'h');
+INSERT INTO found VALUES ('s', 'text');
+"""
+
+
+def hermes(path: Path) -> object:
+    store = hermes_store.HermesStore()
+    return hermes_store.create(path, store.session("s1"), store.user("s1", "go"))
+
+
+WRITTEN: dict[str, Callable[[Path], object]] = {
+    "claude-tap": lambda path: tap_store.write(path, 1),
+    "goose": lambda path: goose_store.create(path, goose_store.session("s1")),
+    "hermes": hermes,
+    "openai-agents": lambda path: agents_store.write(path, 2),
+    "opencode": lambda path: opencode_store.Store().database(path),
+    "spans": lambda path: trace_store.create(path, *trace_store.conversation(1)),
+}
+
+
+@pytest.mark.parametrize("name", sorted(WRITTEN))
+def test_a_table_of_conversations_that_is_not_read_is_named(tmp_path: Path, name: str) -> None:
+    path = tmp_path / "agent.db"
+    WRITTEN[name](path)
+    known = open_session(path)
+    assert known.diagnostics == ()
+    follower = Follower(path)
+    with closing(sqlite3.connect(path)) as connection:
+        connection.executescript(OTHER_TABLES)
+    session = open_session(path)
+    assert [(each.reason, each.skipped) for each in session.diagnostics] == [
+        ("table message_v3 is not read; figures may be incomplete", False)
+    ]
+    assert session.skipped_records == 0
+    follower.poll()
+    assert follower.session.diagnostics == session.diagnostics

@@ -14,6 +14,7 @@ from inspector.session.formats.spans import CopilotTraceFormat
 from inspector.session.formats.spans.records import whole_items
 from inspector.session.model import LinkKind, Role
 from inspector.session.open import open_session
+from inspector.session.related import subagents_of
 from tests.session import trace_store
 from tests.session.soundness import assert_sound
 from tests.session.trace_store import called, conversation, create, found, request, said, tool
@@ -77,7 +78,9 @@ def test_a_subagent_is_a_session_that_leads_to_the_one_that_started_it(tmp_path:
     (link,) = open_session(newest.path).links
     assert (link.kind, link.identifier) == (LinkKind.PARENT, "chat-1")
     assert CopilotTraceFormat().locate(newest.path, "chat-1") == other.path
-    assert not open_session(other.path).links
+    parent = open_session(other.path)
+    assert [(link.kind, link.identifier) for link in parent.links] == [(LinkKind.SUBAGENT, "sub")]
+    assert [one.path for one in subagents_of(parent).found] == [newest.path]
 
 
 def test_spans_that_were_deleted_are_gone_for_whoever_follows(tmp_path: Path) -> None:

@@ -10,6 +10,7 @@ import pytest
 from inspector.cli.reading import replay_inputs
 from inspector.replay.analysis import best_plan, comparison
 from inspector.replay.analysis.prompt_overhead import AROUND_TEXTS, NOT_RECORDED
+from inspector.replay.explain.cost_sheet import WITH_SIDE_REQUESTS
 from inspector.replay.projection_terms import ASSUMED_RUNS
 from inspector.report.numbers import MINUS
 from inspector.report.options import ReportOptions
@@ -217,8 +218,8 @@ async def misses(figures: Figures, run: Running) -> None:
 async def costs(figures: Figures, run: Running) -> None:
     screen = await Costs.opened(run)
     totals = screen.table.row_of
-    named = [row for row in totals.values() if isinstance(row.key, str)]
-    models = [row.cells["before"].order for row in totals.values() if row not in named]
+    named = [row for key, row in totals.items() if isinstance(key, str) and key != WITH_SIDE_REQUESTS]
+    models = [row.cells["before"].order for key, row in totals.items() if key[0] == "model"]
     assert not models or sum(models) == pytest.approx(totals["cost_usd"].cells["before"].order)
     for row in named:
         name = label(str(row.key)) if str(row.key) != "overhead" else "system prompt and tools"

@@ -201,6 +201,8 @@ def cache_misses(replay: Replay, missed_without_plan: NDArray[np.bool_] | None =
     evidence = MissEvidence(replay, _missed_anyway(replay) if missed_without_plan is None else missed_without_plan)
     read_rate, other_rate = replay.inputs.rates.read_and_other(replay.ledger)
     known = replay.figures.cache_read_tokens.known
+    if replay.inputs.apportioned.any():
+        known = lowest_confidence(known, HowKnown.ESTIMATED)  # sums are recorded, reads of single calls are not
 
     def miss_at(call: int) -> CacheMiss:
         shown = evidence.of(call, int(read[call]))

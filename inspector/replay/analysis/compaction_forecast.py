@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from inspector.replay.analysis.idle_compaction import AFTER_SECONDS, IdleRule, idle_rule, is_idle_compaction
 from inspector.replay.analysis.without_compaction import MANUAL, first_call_after, without_compaction
 from inspector.replay.engine.inputs import ReplayInputs
 from inspector.replay.engine.prompt_layout import PromptLayout
@@ -108,6 +109,14 @@ def compaction_forecasts(planned: Replay, *, asked_for: bool = False) -> Iterato
 
 
 def _trigger(planned: Replay, index: int, call: int) -> Figure:
+    """Return the size that a prompt needs for a compaction; for an idle one, the agent's minimum."""
+    if is_idle_compaction(planned.history.session, index):
+        rule = idle_rule(planned) or IdleRule()
+        return Figure(rule.min_tokens, HowKnown.EXACT)
+    return _size_before(planned, index, call)
+
+
+def _size_before(planned: Replay, index: int, call: int) -> Figure:
     reported = planned.history.session.compactions[index].tokens_before
     if reported:
         return Figure(reported, HowKnown.EXACT)
@@ -115,8 +124,7 @@ def _trigger(planned: Replay, index: int, call: int) -> Figure:
     before = int(inputs.previous_call[call])
     if before < 0:
         return Figure(None, HowKnown.EXACT)
-    known = HowKnown.EXACT if inputs.reported[before] else inputs.scale.known
-    return Figure(round(float(inputs.sizes.whole[before])), known)
+    return Figure(round(float(inputs.sizes.whole[before])), inputs.prompt_known(before))
 
 
 def _forecast(
@@ -126,7 +134,12 @@ def _forecast(
     inputs = _inputs_without(planned, without, calls)
     hypothetical = replay_plan(inputs, planned.plan).ledger
     prompts = hypothetical.prompt_tokens[calls]
-    reached = np.flatnonzero(prompts >= (trigger.value or 0))
+    fires = prompts >= (trigger.value or 0)
+    if is_idle_compaction(planned.history.session, index):
+        # It needs a pause as well; the largest recorded size is the lower bound of the usual trigger.
+        largest = int(planned.inputs.recorded.prompt.max(initial=0))
+        fires = (fires & (inputs.gap_seconds[calls] >= AFTER_SECONDS)) | (prompts > largest)
+    reached = np.flatnonzero(fires)
     end = int(reached[0]) if len(reached) else len(calls)
     spared = calls[:end]
     avoided = max(without.ends_with[:end], default=0)
@@ -198,7 +211,7 @@ def _request_cost(planned: Replay, first: int, count: int) -> float:
         blocks = slice(*inputs.history.message_first_block[message : message + 2].tolist())
         is_summary = session.messages[message].is_summary
         summary = float(inputs.table.tokens[blocks].sum()) * inputs.sizes.ratio[call] if is_summary else 0.0
-        read = _trigger(planned, at, call).value or 0
+        read = _size_before(planned, at, call).value or 0
         dollars += read * rate[RateColumn.CACHE_READ] + summary * rate[RateColumn.OUTPUT]
     return float(dollars)
 

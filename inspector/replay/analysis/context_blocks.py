@@ -97,8 +97,8 @@ def _prompt(replay: Replay, call: int, counted: int) -> Figure:
     # Sum counted tokens first and scale once, as the ledger does, to get the same rounding.
     removed = round(float(inputs.sizes.ratio[call]) * (counted - int(inputs.recorded_removed[call])))
     tokens = max(round(float(inputs.sizes.whole[call])) - removed, 0)
-    is_reported = call < replay.history.call_count and bool(inputs.reported[call]) and removed == 0
-    return Figure(tokens, HowKnown.EXACT if is_reported else inputs.scale.known)
+    is_whole = call < replay.history.call_count and removed == 0
+    return Figure(tokens, inputs.prompt_known(call) if is_whole else inputs.scale.known)
 
 
 def _within(most: float, tokens: NDArray[np.float64]) -> NDArray[np.float64]:

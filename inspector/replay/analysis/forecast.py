@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from inspector.replay.analysis.bootstrap import CostComparison, band, resampled_calls, resampled_totals
 from inspector.replay.analysis.cache_spread import CacheSpread
+from inspector.replay.analysis.idle_compaction import idle_rule
+from inspector.replay.analysis.model_switch import main_calls
+from inspector.replay.analysis.next_call import SUMMARY_TOKENS, compacted_tokens
 from inspector.replay.cache.prompt_usage import PromptUsage
 from inspector.replay.figure import Band
 from inspector.replay.pricing.rates import CallRates
@@ -19,6 +22,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from inspector.replay.analysis.idle_compaction import IdleRule
     from inspector.replay.engine.ledger import Ledger
     from inspector.replay.engine.replay import Replay
     from inspector.replay.pricing.rates import Rates
@@ -115,9 +119,11 @@ class NextCallsProjection:
 
     Each future call takes three values from a resampled call of this session: the growth of its prompt, the shares
     read, written and uncached, and the response length. The same calls are drawn with and without the plan, so the
-    savings are a paired comparison. The band covers the 5th to the 95th percentile of two hundred continuations, and
-    the projection is their median; the cost with the plan is the cost without it minus the savings. As in
-    `RunProjection`, the middle and the lower bound of the savings include all recoveries that the drawn calls needed.
+    savings are a paired comparison. Pauses are drawn as well: if the agent compacts idle sessions, a long pause shrinks
+    a large prompt, for the price of a summary request. The band covers the 5th to the 95th percentile of two hundred
+    continuations, and the projection is their median; the cost with the plan is the cost without it minus the savings.
+    As in `RunProjection`, the middle and the lower bound of the savings include all recoveries that the drawn calls
+    needed.
 
     Attributes:
         calls: Number of future calls.
@@ -160,7 +166,35 @@ def project_session(
         window=inputs.window.size,
         recovery_cost=recovery_cost,
         spread=CacheSpread.between(baseline, planned),
+        idle=IdlePauses.of(baseline),
     )
+
+
+class IdlePauses(NamedTuple):
+    """Idle compaction in a continuation.
+
+    Attributes:
+        rule: When it happens.
+        gap_seconds: Pause before each call of the session, NaN where unknown, float64.
+        left: Tokens of the prompt after it.
+        summary: Tokens of the summary.
+    """
+
+    rule: IdleRule
+    gap_seconds: NDArray[np.float64]
+    left: int
+    summary: int
+
+    @classmethod
+    def of(cls, baseline: Replay) -> IdlePauses | None:
+        """Return the pauses of a session that its agent compacts when idle; None for any other."""
+        rule = idle_rule(baseline)
+        main = main_calls(baseline)
+        if rule is None or not len(main):
+            return None
+        fresh = int(baseline.ledger.prompt_tokens[int(main[0])])
+        left = compacted_tokens(baseline, fresh)
+        return cls(rule, baseline.inputs.gap_seconds, left, max(left - fresh, 0) or SUMMARY_TOKENS)
 
 
 def project_next_calls(
@@ -174,6 +208,7 @@ def project_next_calls(
     window: int | None = None,
     recovery_cost: Mapping[int, float] | None = None,
     spread: CacheSpread | None = None,
+    idle: IdlePauses | None = None,
 ) -> NextCallsProjection | None:
     """Project the next calls of this session, from its last call on.
 
@@ -187,6 +222,7 @@ def project_next_calls(
         window: The model's context window in tokens, which caps every prompt; None if unknown.
         recovery_cost: As for `project_runs`.
         spread: As for `project_runs`.
+        idle: Idle compaction by the agent; none by default.
 
     Returns:
         None if no call grew from another.
@@ -195,8 +231,8 @@ def project_next_calls(
     if not len(steps):
         return None
     draws = steps[resampled_calls(len(steps), calls, _DRAWS)]
-    without, without_prompt = _continued(baseline, previous_call, draws, rates, factor, window)
-    with_plan, plan_prompt = _continued(plan, previous_call, draws, rates, factor, window)
+    without, without_prompt = _continued(baseline, previous_call, draws, rates, factor, window, idle)
+    with_plan, plan_prompt = _continued(plan, previous_call, draws, rates, factor, window, idle)
     recovered = with_plan + _at_calls(recovery_cost, len(plan.prompt_tokens))[draws].sum(axis=1)
     before = _around_median(without)
     saving = replace(_around_median(without - recovered), high=_around_median(without - with_plan).high)
@@ -220,6 +256,7 @@ def _continued(
     rates: Rates,
     factor: float,
     window: int | None,
+    idle: IdlePauses | None,
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return the dollars of all calls, and the last prompt, of each draw (a row of `draws`, a column per call)."""
     prompt = figures.prompt_tokens
@@ -227,7 +264,13 @@ def _continued(
     largest = np.inf if window is None else float(window)
     prompts = np.empty(draws.shape, dtype=np.float64)
     size = np.full(len(draws), float(prompt[-1]))
+    requested = np.zeros(draws.shape, dtype=np.float64)
     for call in range(draws.shape[1]):
+        if idle is not None:
+            waits = idle.gap_seconds[draws[:, call]] >= idle.rule.after_seconds
+            compacts = waits & (size >= max(idle.rule.min_tokens, idle.left))
+            requested[:, call] = np.where(compacts, size, 0)
+            size = np.where(compacts, idle.left, size)
         size = np.clip(size + growth[:, call], 0, largest)
         prompts[:, call] = size
     scale = prompts / np.maximum(prompt[draws], 1)
@@ -238,7 +281,14 @@ def _continued(
     uncached = np.maximum(np.rint(prompts).astype(np.int64).ravel() - read - write_5m - write_1h, 0)
     priced = CallRates.of((rates,), np.zeros(draws.size, dtype=np.int32), factor)
     cost = priced.cost(PromptUsage(uncached, read, write_5m, write_1h), figures.output[draws].ravel())
-    return cost.reshape(draws.shape).sum(axis=1), prompts[:, -1]
+    total = cost.reshape(draws.shape).sum(axis=1)
+    if idle is not None and requested.any():
+        # The cache is still warm.
+        sent = np.rint(requested).astype(np.int64).ravel()
+        nothing = np.zeros_like(sent)
+        requests = priced.cost(PromptUsage(nothing, sent, nothing, nothing), np.where(sent > 0, idle.summary, 0))
+        total += np.where(sent > 0, requests, 0.0).reshape(draws.shape).sum(axis=1)
+    return total, prompts[:, -1]
 
 
 def _at_calls(recovery_cost: Mapping[int, float] | None, calls: int) -> NDArray[np.float64]:

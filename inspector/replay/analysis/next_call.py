@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from inspector.replay.analysis.idle_compaction import idle_rule
 from inspector.replay.analysis.miss_evidence import FIVE_MINUTES, lifetimes
 from inspector.replay.analysis.model_switch import main_calls
 from inspector.replay.figure import Figure, HowKnown
@@ -24,6 +25,21 @@ if TYPE_CHECKING:
 
 SUMMARY_TOKENS = 2_000
 """Assumed length of a summary if the session has no compaction."""
+
+
+@dataclass(frozen=True, slots=True)
+class IdleCost:
+    """Cost of leaving the session alone until its agent compacts it; all projected.
+
+    Attributes:
+        at: Time of the compaction, seconds since the epoch; None if the last call has no time.
+        request_usd: The summary request: the prompt with a cache hit, and the summary.
+        next_usd: The next call's prompt after it, nothing cached.
+    """
+
+    at: float | None
+    request_usd: Figure
+    next_usd: Figure
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +59,7 @@ class NextCallCost:
         compacted_tokens: Size of the prompt after a compaction.
         compact_first_usd: A cold prompt that requests a summary, the summary, and the prompt after it.
         compact_pays_after: Calls after which that is expected to be cheaper than continuing; None if it never is.
+        idle: Cost after an idle compaction, which replaces `cold_usd`; None if the agent will make none.
     """
 
     prompt_tokens: int
@@ -57,6 +74,12 @@ class NextCallCost:
     compacted_tokens: int
     compact_first_usd: Figure
     compact_pays_after: int | None
+    idle: IdleCost | None = None
+
+    @property
+    def after_pause_usd(self) -> Figure:
+        """The next prompt after a pause longer than the cache's lifetime."""
+        return self.cold_usd if self.idle is None else self.idle.next_usd
 
     def seconds_left(self, now: float) -> float | None:
         """Return the seconds until the cache goes cold, 0 if it is; None if unknown."""
@@ -78,7 +101,7 @@ def next_call_cost(replay: Replay) -> NextCallCost | None:
     prompt = max(round(float(inputs.sizes.whole[-1])) - removed, 0)
     cached = min(held, prompt)
     fresh = int(ledger.prompt_tokens[first])
-    compacted = _compacted_tokens(replay, fresh)
+    compacted = compacted_tokens(replay, fresh)
     read, other, output = _rates_at(replay, last, prompt)
     summary = max(compacted - fresh, 0) or SUMMARY_TOKENS
     odds = inputs.odds_of(inputs.cache_models[session.calls[last].model])
@@ -91,6 +114,12 @@ def next_call_cost(replay: Replay) -> NextCallCost | None:
     more, less_each = compact_first - cold, (prompt - compacted) * each
     pays = ceil(more / less_each) if less_each > 0 and not np.isnan(more) else None
     time = session.calls[last].time
+    rule = idle_rule(replay)
+    idle = None
+    if rule is not None and prompt >= rule.min_tokens:
+        request = cached * read + (prompt - cached) * other + summary * output
+        at = None if time is None else time + rule.after_seconds
+        idle = IdleCost(at, _projected(request), _projected(compacted * other))
     return NextCallCost(
         prompt_tokens=prompt,
         cached_tokens=cached,
@@ -104,10 +133,11 @@ def next_call_cost(replay: Replay) -> NextCallCost | None:
         compacted_tokens=compacted,
         compact_first_usd=_projected(compact_first),
         compact_pays_after=pays,
+        idle=idle,
     )
 
 
-def _compacted_tokens(replay: Replay, fresh: int) -> int:
+def compacted_tokens(replay: Replay, fresh: int) -> int:
     """Return the prompt size after a compaction: the median of recorded ones, otherwise a new start and a summary."""
     session, layout = replay.history.session, replay.inputs.layout
     count = replay.history.call_count

@@ -311,7 +311,9 @@ def _hidden(inputs: ReplayInputs, hidden: NDArray[np.bool_], cache: str | None =
     session = inputs.history.session
     calls = zip(session.calls, hidden.tolist(), strict=True)
     without = replace(
-        session, calls=tuple(structs.replace(call, usage=None) if hides else call for call, hides in calls)
+        session,
+        calls=tuple(structs.replace(call, usage=None) if hides else call for call, hides in calls),
+        recorded_totals=(),
     )
     made = ReplayInputs.of(
         History.of(without),

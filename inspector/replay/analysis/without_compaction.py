@@ -83,7 +83,7 @@ def without_compaction(session: Session, compaction: int) -> WithoutCompaction |
     begun = {session.compactions[at].message for at in _full_of(session, set(chain[1:]))}
     kept = tuple(each for each in session.compactions if each.message not in begun)
     return WithoutCompaction(
-        replace(session, calls=calls, contexts=joined, compactions=kept),
+        replace(session, calls=calls, contexts=joined, compactions=kept, recorded_totals=()),
         tuple(changed),
         tuple(place[session.calls[at].context] for at in changed),
         _next_call(session, changed[-1]),

@@ -12,6 +12,7 @@ from inspector.replay.cache.agent_breakpoints import LEAST, agent_rule
 from inspector.replay.cache.cache_models import CacheColumns, cache_model_for, recorded_cache
 from inspector.replay.cache.cache_odds import CacheObservations, CacheOdds, CallFeatures, ReadOdds
 from inspector.replay.cache.miss_causes import setting_changed
+from inspector.replay.engine.apportioned_usage import apportioned_usage
 from inspector.replay.engine.breakpoint_prefix import Breakpoints
 from inspector.replay.engine.plan_edits import plan_edits
 from inspector.replay.engine.prompt_edits import PromptEdits
@@ -21,6 +22,7 @@ from inspector.replay.engine.renderer import Renderer
 from inspector.replay.engine.response_tokens import ResponseTokens
 from inspector.replay.engine.simulation import PromptSizes
 from inspector.replay.engine.token_scale import TokenScale
+from inspector.replay.figure import HowKnown
 from inspector.replay.pricing.context_window import context_window
 from inspector.replay.pricing.prices import Pricing
 from inspector.session.model import BlockKind
@@ -55,19 +57,22 @@ class ReplayInputs:
         history: The session's columns.
         table: Its token counts.
         layout: Place of every block in every prompt.
-        recorded: Prompt tokens the provider reported, in call order; zeros where it reported nothing.
+        recorded: Prompt tokens the provider reported, or a share of recorded totals, in call order; zeros where neither
+            exists.
         reported: Per call, True if usage was reported, bool.
-        anchored: Per call, True if cache reads and writes are taken from that report; False if the user named a
+        apportioned: Per call, True if its prompt is a share of recorded totals: exact in sum only, bool.
+        anchored: Per call, True if cache reads and writes are taken from `recorded`; False if the user named a
             different prompt cache, bool.
         output: Per call, response tokens: reported, or measured if nothing or a stream's placeholder was reported,
             int64.
-        output_known: True if every output was reported and none is a streaming placeholder.
+        output_apportioned: Per call, True if `output` is a share of recorded totals: exact in sum only, bool.
+        output_known: True if the sum of all outputs is recorded, per call or as totals.
         output_is_least: Per call, True if `output` is a lower bound, bool.
         scale: Conversion of counted tokens to provider tokens.
         sizes: Size of every prompt with nothing cut; no block measures more than its part of a prompt.
         cached_blocks: Per call, number of leading blocks in the recorded (or simulated) cache, int64.
         recorded_removed: Per call including the next one, counted tokens the agent itself had cleared by then, int64.
-        recorded_reusable_removed: Of these, the tokens in a cacheable position, int64.
+        recorded_reusable: The cacheable prefixes with nothing but the agent's own clearing.
         previous_call: Per call, the previous call in its thread, -1 for the first, int64.
         restarts: Per call, True if its prompt does not grow from the previous one: after a compaction or a rewind,
             bool.
@@ -88,15 +93,17 @@ class ReplayInputs:
     layout: PromptLayout
     recorded: PromptUsage
     reported: NDArray[np.bool_]
+    apportioned: NDArray[np.bool_]
     anchored: NDArray[np.bool_]
     output: NDArray[np.int64]
+    output_apportioned: NDArray[np.bool_]
     output_known: bool
     output_is_least: NDArray[np.bool_]
     scale: TokenScale
     sizes: PromptSizes
     cached_blocks: NDArray[np.int64]
     recorded_removed: NDArray[np.int64]
-    recorded_reusable_removed: NDArray[np.int64]
+    recorded_reusable: ReusablePrefix
     previous_call: NDArray[np.int64]
     restarts: NDArray[np.bool_]
     gap_seconds: NDArray[np.float64]
@@ -156,7 +163,8 @@ class ReplayInputs:
         shared = self._shared_tokens
         names = np.array([cache.name for cache in self._caches_of_calls])
         found: dict[str, CacheOdds] = {}
-        known = self.anchored & ((self.previous_call < 0) | self.same_model) & ~self._is_changed
+        known = self.anchored & self.reported
+        known &= ((self.previous_call < 0) | self.same_model) & ~self._is_changed
         start, siblings = self.start_tokens, self._has_sibling
         for cache in self._caches_of_calls:
             if cache.name not in found:
@@ -352,6 +360,29 @@ class ReplayInputs:
         expired = self.gap_seconds > self.caches.lifetime
         return Breakpoints.of(self.layout, self.breakpoint_rule, self.uses_breakpoints, follows, expired, recorded)
 
+    def prompt_known(self, call: int) -> HowKnown:
+        """Return the confidence of the size of a recorded call's prompt with nothing cut."""
+        if self.reported[call]:
+            usage = self.history.session.calls[call].usage
+            return HowKnown.ESTIMATED if usage is not None and usage.ignored else HowKnown.EXACT
+        return HowKnown.CALIBRATED if self.apportioned[call] else self.scale.known
+
+    @property
+    def lacks_usage(self) -> bool:
+        """True if the file reports usage that no count includes, or may do so, so that totals are lower bounds."""
+        session = self.history.session
+        return bool(session.ignored_usage) or any(one.loses_usage for one in session.diagnostics)
+
+    @property
+    def recorded_known(self) -> HowKnown:
+        """Confidence of sums of recorded usage: exact only if the whole record is counted."""
+        return HowKnown.ESTIMATED if self.lacks_usage else HowKnown.EXACT
+
+    @property
+    def sums_are_recorded(self) -> bool:
+        """True if the sums over all calls are recorded: per call, or as totals."""
+        return bool((self.reported | self.apportioned).all())
+
     @property
     def has_lookback(self) -> bool:
         """True if a prompt cache of the session has a limited lookback."""
@@ -391,16 +422,19 @@ class ReplayInputs:
         facts = recorded_calls(history)
         models, recorded = facts.models, facts.usage
         reported = recorded.prompt > 0
-        anchored = reported if cache is None else np.zeros_like(reported)
         nothing = np.zeros(history.call_count + 1)
         cleared = plan_edits(history, renderer, Plan(), PromptSizes(nothing, nothing))
         recorded_removed = PromptEdits.of(layout, cleared).removed
         scale = scale or TokenScale.of(history, table, recorded_removed, calibration_source)
         responses = ResponseTokens.of(history, facts, table, scale)
+        previous = layout.previous_in_thread()
+        shares = apportioned_usage(history.session, facts, scale.prompt[:-1], responses.tokens, previous)
+        recorded, measured = shares.usage, reported | shares.calls
+        anchored = measured if cache is None else np.zeros_like(reported)
         layout = layout.with_uncounted(scale.uncounted, scale.calibration.ratio)
         sums = layout.whole_tokens - recorded_removed
-        whole = _whole_prompts(layout, scale, recorded, reported, sums)
-        ratio = _ratio_within(layout, scale, whole, reported, recorded_removed)
+        whole = scale.whole_prompts(layout, recorded, measured, sums)
+        ratio = scale.ratio_within(layout, whole, measured, recorded_removed)
         cached = _cached_blocks(layout, scale.ratio, recorded, anchored, cleared)
         first_calls = [calls[int(np.argmax(models.code == number))] for number in range(len(models.names))]
         cache_models = {
@@ -411,7 +445,6 @@ class ReplayInputs:
             for number, model in enumerate(cache_models):
                 mine = models.code == number
                 cache_models[model] = recorded_cache(cache_models[model], recorded.rows(np.flatnonzero(mine)))
-        previous = layout.previous_in_thread()
         time = history.call_time[:-1]
         return cls(
             history=history,
@@ -419,15 +452,17 @@ class ReplayInputs:
             layout=layout,
             recorded=recorded,
             reported=reported,
+            apportioned=shares.calls,
             anchored=anchored,
-            output=responses.tokens,
-            output_known=bool(responses.is_reported.all()),
-            output_is_least=responses.is_lower_bound,
+            output=shares.output,
+            output_apportioned=shares.outputs,
+            output_known=bool((responses.is_reported | shares.outputs).all()),
+            output_is_least=responses.is_lower_bound & ~shares.outputs,
             scale=scale,
             sizes=PromptSizes(whole, ratio, recorded_removed, layout.envelopes),
             cached_blocks=cached,
             recorded_removed=recorded_removed,
-            recorded_reusable_removed=PromptEdits.of(layout, cleared).reusable(cached).removed,
+            recorded_reusable=PromptEdits.of(layout, cleared).reusable(cached),
             previous_call=previous,
             restarts=(previous >= 0) & (layout.previous_call[:-1] < 0),
             gap_seconds=np.where(previous >= 0, time - time[previous], np.nan) if len(calls) else time,
@@ -450,47 +485,6 @@ def _same_model(models: Categorical, previous: NDArray[np.int64]) -> NDArray[np.
     same = (models.code == models.code[previous]) | is_unnamed | is_unnamed[previous]
     found: NDArray[np.bool_] = (previous >= 0) & same
     return found
-
-
-def _whole_prompts(
-    layout: PromptLayout,
-    scale: TokenScale,
-    recorded: PromptUsage,
-    reported: NDArray[np.bool_],
-    counted: NDArray[np.int64],
-) -> NDArray[np.float64]:
-    """Return every prompt's size with nothing cut: as reported, otherwise the local estimate in provider tokens."""
-    whole = scale.prompt.copy()
-    whole[:-1] = np.where(reported, recorded.prompt, whole[:-1])
-    previous = int(layout.previous_call[-1])
-    if previous >= 0 and reported[previous]:
-        # The next prompt extends the previous one, so the last report is the better baseline.
-        shown = scale.ratio[-1] * counted + layout.uncounted_in_prompts
-        whole[-1] = whole[previous] + shown[-1] - shown[previous]
-    return whole
-
-
-def _ratio_within(
-    layout: PromptLayout,
-    scale: TokenScale,
-    whole: NDArray[np.float64],
-    reported: NDArray[np.bool_],
-    removed: NDArray[np.int64],
-) -> NDArray[np.float64]:
-    """Return provider tokens per counted token for each call, reduced where blocks would exceed their prompt.
-
-    Agents omit parts of prompts without recording it, and no plan can remove more than was sent. The system prompt and
-    the tools are sent with every call: if the blocks would leave less than half of their size, an error larger than
-    that of any fit, the blocks are scaled down. A prompt without a report has the size of its blocks; their envelopes
-    are rounded to whole counted tokens, so the sum may be slightly larger.
-    """
-    counted = np.maximum(layout.with_envelopes - removed, 1)
-    overhead = np.maximum(np.rint(scale.calibration.call_overhead), 0)
-    is_squeezed = (whole - scale.ratio * counted < overhead / 2) & (whole > overhead)
-    room = np.where(is_squeezed, whole - overhead, np.maximum(whole, 0))
-    previous = int(layout.previous_call[-1])
-    is_known = np.append(reported, previous >= 0 and bool(reported[previous]))
-    return np.where(is_known, np.minimum(scale.ratio, room / counted), scale.ratio)
 
 
 def _cached_blocks(

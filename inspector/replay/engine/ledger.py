@@ -136,9 +136,10 @@ def served_usage(
     reusable_removed = ratio * prefix.removed[asked]
     reusable = np.rint(before_blocks + ratio * prefix.whole[asked] + prefix.uncounted[asked] - reusable_removed)
     read = recorded.cache_read
-    shortened = prefix.shortened[asked]
+    # The recorded read shows where the agent's own clearing broke the cache, to the token.
+    shortened = prefix.shortened[asked] & (prefix.blocks[asked] != inputs.recorded_reusable.blocks[asked])
     lengthened = prefix.lengthened[asked] & inputs.may_read_all[asked]
-    removed_before_read = np.rint(reusable_removed - ratio * inputs.recorded_reusable_removed[asked])
+    removed_before_read = np.rint(reusable_removed - ratio * inputs.recorded_reusable.removed[asked])
     # If the provider read none of the blocks, no removed tokens precede the end of the recorded read.
     removed_before_read = np.where(prefix.lengthened[asked], 0, removed_before_read)
     reusable = np.where(prefix.unread[asked], 0, np.maximum(reusable, 0)).astype(np.int64)
@@ -203,44 +204,49 @@ def figures_of(
     tokens: HowKnown,
     output: HowKnown,
     served: HowKnown,
+    single: HowKnown,
     *,
     lacks_output: bool = False,
     lacks_prices: bool = False,
+    lacks_usage: bool = False,
 ) -> Figures:
     """Sum up a ledger.
 
     Args:
         ledger: The rows.
-        tokens: Confidence of the prompt sizes.
+        tokens: Confidence of the sum of the prompt sizes.
         output: Confidence of the output column.
         served: Confidence of the cache columns.
+        single: Confidence of a single prompt.
         lacks_output: Some response was longer than its row shows.
         lacks_prices: Some call was billed for an item without a known price.
+        lacks_usage: Some report of usage has a number that no column includes.
     """
     costs = ledger.cost
+    is_least = lacks_output or lacks_prices or lacks_usage
     cost = None if len(costs) and bool(np.isnan(costs).any()) else float(costs.sum())
     return Figures(
         calls=Figure(len(costs), HowKnown.EXACT),
-        prompt_tokens=Figure(int(ledger.prompt_tokens.sum()), tokens),
-        peak_prompt_tokens=Figure(int(ledger.prompt_tokens.max(initial=0)), tokens),
+        prompt_tokens=Figure(int(ledger.prompt_tokens.sum()), tokens, lacks_usage),
+        peak_prompt_tokens=Figure(int(ledger.prompt_tokens.max(initial=0)), single),
         cache_read_tokens=Figure(int(ledger.cache_read.sum()), served),
         cache_write_tokens=Figure(int(ledger.cache_write.sum()), served),
         uncached_tokens=Figure(int(ledger.uncached.sum()), served),
-        output_tokens=Figure(int(ledger.output.sum()), output, lacks_output),
-        cache_breaks=Figure(int(ledger.is_break.sum()), tokens),
-        cost_usd=Figure(cost, lowest_confidence(tokens, output, served), lacks_output or lacks_prices),
+        output_tokens=Figure(int(ledger.output.sum()), output, lacks_output or lacks_usage),
+        cache_breaks=Figure(int(ledger.is_break.sum()), single),
+        cost_usd=Figure(cost, lowest_confidence(tokens, output, served), is_least),
     )
 
 
-def how_known(inputs: ReplayInputs, *, untouched: bool) -> tuple[HowKnown, HowKnown, HowKnown]:
-    """Return the confidence of prompt sizes, responses and cache usage.
+def how_known(inputs: ReplayInputs, *, untouched: bool) -> tuple[HowKnown, HowKnown, HowKnown, HowKnown]:
+    """Return the confidence of the sums of prompts, responses and cache usage, and of a single prompt.
 
     Args:
         inputs: Inputs of the replay.
         untouched: The plan changed nothing, so recorded figures apply unchanged.
     """
-    all_reported = bool(inputs.reported.all())
-    tokens = HowKnown.EXACT if all_reported and untouched else inputs.scale.known
-    output = HowKnown.EXACT if all_reported and inputs.output_known else HowKnown.ESTIMATED
-    elsewhere = bool((inputs.reported & ~inputs.anchored).any())
-    return tokens, output, HowKnown.PROJECTED if elsewhere else tokens
+    tokens = inputs.recorded_known if inputs.sums_are_recorded and untouched else inputs.scale.known
+    output = inputs.recorded_known if inputs.sums_are_recorded and inputs.output_known else HowKnown.ESTIMATED
+    elsewhere = bool(((inputs.reported | inputs.apportioned) & ~inputs.anchored).any())
+    single = lowest_confidence(tokens, HowKnown.CALIBRATED) if inputs.apportioned.any() else tokens
+    return tokens, output, HowKnown.PROJECTED if elsewhere else tokens, single

@@ -231,5 +231,11 @@ def replay(inputs: ReplayInputs, plan: Plan, next_call: NextCall | None = None) 
     ledger = ledger_of(inputs, prompt_edits, reusable, edits.model_calls)
     untouched = not any(entry.enabled for entry in plan.entries) or not edits.by_plan.any()
     known = how_known(inputs, untouched=untouched)
-    figures = figures_of(ledger, *known, lacks_output=inputs.lacks_output, lacks_prices=inputs.lacks_prices)
+    figures = figures_of(
+        ledger,
+        *known,
+        lacks_output=inputs.lacks_output,
+        lacks_prices=inputs.lacks_prices,
+        lacks_usage=inputs.lacks_usage,
+    )
     return Replay(inputs, plan, edits, prompt_edits, ledger, figures, reusable.blocks)

@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from inspector.replay.cache.prompt_usage import PromptUsage
+    from inspector.replay.engine.prompt_layout import PromptLayout
     from inspector.strategies.history.history import History
     from inspector.tokens.media_tokens import ImageRule
     from inspector.tokens.token_table import TokenTable
@@ -83,6 +85,45 @@ class TokenScale:
             return ""
         whose = "the session that started this one" if lender.is_parent else "the session that this one continues"
         return f"fitted to {fit.calls:,} calls of {fit.model} in {whose}, {lender.identifier}"
+
+    def whole_prompts(
+        self,
+        layout: PromptLayout,
+        recorded: PromptUsage,
+        reported: NDArray[np.bool_],
+        counted: NDArray[np.int64],
+    ) -> NDArray[np.float64]:
+        """Return every prompt's size with nothing cut: as reported, otherwise the local estimate in provider tokens."""
+        whole = self.prompt.copy()
+        whole[:-1] = np.where(reported, recorded.prompt, whole[:-1])
+        previous = int(layout.previous_call[-1])
+        if previous >= 0 and reported[previous]:
+            # The next prompt extends the previous one, so the last report is the better baseline.
+            shown = self.ratio[-1] * counted + layout.uncounted_in_prompts
+            whole[-1] = whole[previous] + shown[-1] - shown[previous]
+        return whole
+
+    def ratio_within(
+        self,
+        layout: PromptLayout,
+        whole: NDArray[np.float64],
+        reported: NDArray[np.bool_],
+        removed: NDArray[np.int64],
+    ) -> NDArray[np.float64]:
+        """Return provider tokens per counted token for each call, reduced where blocks would exceed their prompt.
+
+        Agents omit parts of prompts without recording it, and no plan can remove more than was sent. The system prompt
+        and the tools are sent with every call: if the blocks would leave less than half of their size, an error larger
+        than that of any fit, the blocks are scaled down. A prompt without a report has the size of its blocks; their
+        envelopes are rounded to whole counted tokens, so the sum may be slightly larger.
+        """
+        counted = np.maximum(layout.with_envelopes - removed, 1)
+        overhead = np.maximum(np.rint(self.calibration.call_overhead), 0)
+        is_squeezed = (whole - self.ratio * counted < overhead / 2) & (whole > overhead)
+        room = np.where(is_squeezed, whole - overhead, np.maximum(whole, 0))
+        previous = int(layout.previous_call[-1])
+        is_known = np.append(reported, previous >= 0 and bool(reported[previous]))
+        return np.where(is_known, np.minimum(self.ratio, room / counted), self.ratio)
 
     @classmethod
     def of(

@@ -165,9 +165,12 @@ def prompt_explanation(planned: Replay, call: int) -> Explanation:
     if call >= count:
         return _next_prompt(planned)
     ledger = planned.ledger
-    reported = bool(inputs.reported[call])
+    reported, is_share = bool(inputs.reported[call]), bool(inputs.apportioned[call])
     removed = int(ledger.removed_tokens[call])
-    known = HowKnown.EXACT if reported and not removed else inputs.scale.known
+    known = inputs.scale.known if removed else inputs.prompt_known(call)
+    formula = "reported for this call" if reported else "the prompt's texts on the provider's scale, plus framing"
+    if is_share:
+        formula = "a share of the total recorded for several calls, by the texts of their prompts"
     whole = float(inputs.sizes.whole[call])
     served = (
         Input("cache reads", int(ledger.cache_read[call]), "tokens"),
@@ -179,9 +182,7 @@ def prompt_explanation(planned: Replay, call: int) -> Explanation:
         int(ledger.prompt_tokens[call]),
         "tokens",
         known,
-        "reported for this call" + (", minus tokens removed by the plan" if removed else "")
-        if reported
-        else "the prompt's texts on the provider's scale, plus framing",
+        f"{formula}, minus tokens removed by the plan" if removed and (reported or is_share) else formula,
         (
             Input("call", call + 1),
             Input("reported" if reported else "with nothing cut", round(whole), "tokens"),
@@ -191,7 +192,7 @@ def prompt_explanation(planned: Replay, call: int) -> Explanation:
             Input("output", int(ledger.output[call]), "tokens"),
             Input("cost of the call", None if np.isnan(cost) else cost, "$"),
         ),
-        REPORTED if known is HowKnown.EXACT else scale_source(inputs),
+        REPORTED if reported or is_share else scale_source(inputs),
     )
 
 

@@ -122,9 +122,11 @@ def scale_source(inputs: ReplayInputs) -> str:
 
 
 def _size_formula(inputs: ReplayInputs, known: HowKnown) -> str:
+    if known is HowKnown.EXACT and inputs.apportioned.any():
+        return "prompt tokens as recorded in totals of several calls, and as reported for the others"
     if known is HowKnown.EXACT:
         return "reported prompt tokens, summed over all calls"
-    if bool(inputs.reported.all()):
+    if inputs.sums_are_recorded:
         return (
             "reported prompt tokens minus tokens removed by the plan (on the provider's scale), summed over all calls"
         )
@@ -179,8 +181,11 @@ def _output(inputs: ReplayInputs) -> tuple[str, tuple[Input, ...], str]:
     """Return formula, inputs and source of the response tokens."""
     calls = recorded_calls(inputs.history)
     placeholder = calls.is_placeholder
-    if bool(inputs.reported.all()) and not placeholder.any():
+    if inputs.sums_are_recorded and not placeholder.any():
         return "reported response tokens, summed over all calls", (), REPORTED
+    if inputs.sums_are_recorded and inputs.output_known:
+        shares = Input("responses that share the rest of a total", int(inputs.output_apportioned.sum()), "calls")
+        return "response tokens as recorded in totals of several calls, or per call", (shares,), REPORTED
     if not placeholder.any():
         return "reported response tokens; unreported responses are measured from their texts", (), scale_source(inputs)
     least = int(inputs.output_is_least.sum())

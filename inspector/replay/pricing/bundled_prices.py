@@ -1,4 +1,4 @@
-"""Price lookup in the bundled genai-prices table, by model and date; always offline.
+"""Price lookup in the bundled genai-prices table with the package's overlay, by model and date; always offline.
 
 The package takes 0.2 s to import, so it is imported at the first lookup. Its rules apply: `LookupError` means no price,
 a token kind without a rate costs the next more general kind's rate (a cache write costs input), and a tier applies to
@@ -13,6 +13,7 @@ from datetime import UTC, date, datetime
 from functools import cache
 from typing import TYPE_CHECKING
 
+from inspector.replay.pricing.price_overlay import with_overlay
 from inspector.replay.pricing.rates import MediaRate, RateRow, Rates
 from inspector.session.billing_terms import CACHE_READ, INPUT, MEDIA, OUTPUT
 from inspector.tokens.model_names import parse_model_name
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from decimal import Decimal
 
+    from genai_prices.data_snapshot import DataSnapshot
     from genai_prices.types import ModelInfo, ModelPrice, Provider, TieredPrices
 
 _ROUTES = {
@@ -40,6 +42,9 @@ _ROUTES = {
     "z-ai": "zai",
 }
 """Route prefixes before a model's name that differ from the provider ids of the price table."""
+
+FAST = "fast"
+"""The speed that gateways append to a model's name: `anthropic/claude-opus-4.8-fast`, `gpt-5.5-fast`."""
 
 
 @dataclass(frozen=True)
@@ -94,10 +99,9 @@ class ListedModel:
 @cache
 def listed_model(model: str) -> ListedModel | None:
     """Find the model of a recorded name, ignoring provider, region, date and context window in the name."""
-    from genai_prices.data_snapshot import get_snapshot
     from genai_prices.types import TimeOfDateConstraint
 
-    snapshot = get_snapshot()
+    snapshot = _snapshot()
     for provider_id, reference in _candidates(model):
         try:
             provider, info = snapshot.find_provider_model(reference, None, provider_id, None)
@@ -151,6 +155,8 @@ def _candidates(model: str) -> Iterator[tuple[str | None, str]]:
         yield "aws", parts.as_served
     yield None, parts.as_served
     yield None, parts.name
+    if parts.name.startswith(("claude-", "gpt-")):
+        yield None, parts.name.removesuffix(f"-{FAST}")
 
 
 def _rows(price: ModelPrice) -> Iterator[RateRow]:
@@ -225,6 +231,11 @@ def _change_dates() -> frozenset[date]:
 
 
 def _providers() -> list[Provider]:
-    from genai_prices.data_snapshot import get_snapshot
+    return _snapshot().providers
 
-    return get_snapshot().providers
+
+@cache
+def _snapshot() -> DataSnapshot:
+    from genai_prices.data_snapshot import DataSnapshot, get_snapshot
+
+    return DataSnapshot(with_overlay(get_snapshot().providers), from_auto_update=False)

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 
-from inspector.replay.pricing.bundled_prices import listed_model, nearest_name, table_source
+from inspector.replay.pricing.bundled_prices import FAST, listed_model, nearest_name, table_source
 from inspector.replay.pricing.price_file import PriceFile, default_price_file, read_price_file
-from inspector.replay.pricing.rates import TOKENS_PER_PRICE, CallRates, DatedRates, Rates
+from inspector.replay.pricing.rates import TOKENS_PER_PRICE, CallRates, DatedRates, RateRow, Rates
 from inspector.replay.pricing.surcharges import (
     CODE_EXECUTION,
     CODE_RUNS,
@@ -37,8 +37,11 @@ if TYPE_CHECKING:
 SPEED, TIER, PROCESSING, BATCH = "speed", "service_tier", "processing", "batch"
 """Keys of a price's context in the bundled table, and the tier that the table lists under processing."""
 
-FAST = "fast"
-"""The speed that gateways append to a model's name: `anthropic/claude-opus-4.8-fast`."""
+FREE, ENDINGS = ":free", {":batch": BATCH, ":online": "online"}
+"""Endings that gateways append to a model's name: no price, and the billing terms that the others request.
+
+OpenRouter, model variants (2026-11-28). `:online` searches the web for each request, at a price that no usage reports.
+"""
 
 UNNAMED: Final = "no price: the session does not name its model"
 
@@ -114,8 +117,8 @@ class Pricing:
         key = (name, moment, terms)
         if key not in self._known:
             reported = BillingTerms.of_code("" if self.given is not None else terms)
-            if not reported.speed and listed is not None and _is_called_fast(name, listed):
-                reported = reported._replace(speed=FAST)
+            if listed is not None:
+                reported = _with_terms_of_name(reported, name, listed)
             self._known[key] = self._under(reported, own and own.at(moment), listed, moment)
         return self._known[key]
 
@@ -129,10 +132,12 @@ class Pricing:
         for key, word in asked:
             if not word:
                 continue
-            wanted = (PROCESSING, word) if word == BATCH else (key, word)
-            is_listed = own is None and listed is not None and listed.has_price_for(*wanted, moment)
-            if word not in self.own.terms and is_listed:
-                context[wanted[0]] = word
+            keys = (PROCESSING,) if word == BATCH else (key, TIER) if word == FAST else (key,)
+            priced = None
+            if own is None and listed is not None and word not in self.own.terms:
+                priced = next((each for each in keys if listed.has_price_for(each, word, moment)), None)
+            if priced is not None:
+                context[priced] = word
                 continue
             more = self.own.terms.get(word, surcharge(usual.provider, usual.model, word))
             if more is None:
@@ -291,16 +296,24 @@ class Pricing:
             if alias is None:
                 break
             name = alias
-        return _Found(name, None, listed_model(name) if name else None)
+        listed = listed_model(name) if name else None
+        if parse_model_name(name).as_served.endswith(FREE):
+            provider = listed.provider if listed else "openrouter"
+            return _Found(name, DatedRates(Rates(name, provider, (RateRow(0, 0, 0, 0, 0, 0),))), None)
+        return _Found(name, None, listed)
 
     def _changes_within_day(self, model: str) -> bool:
         _, _, listed = self._found(model)
         return listed is not None and listed.changes_within_day
 
 
-def _is_called_fast(name: str, listed: ListedModel) -> bool:
-    """Return True if a name requests fast mode and the model found for it is listed without."""
-    return parse_model_name(name).name.endswith(f"-{FAST}") and FAST not in listed.model
+def _with_terms_of_name(terms: BillingTerms, name: str, listed: ListedModel) -> BillingTerms:
+    """Add the billing terms that a name requests, unless the model found for it is listed under them."""
+    parts = parse_model_name(name)
+    if not terms.speed and parts.name.endswith(f"-{FAST}") and FAST not in listed.model:
+        terms = terms._replace(speed=FAST)
+    ending = next((each for each in ENDINGS if parts.as_served.endswith(each) and each not in listed.model), None)
+    return terms if ending is None or terms.tier else terms._replace(tier=ENDINGS[ending])
 
 
 def _ways_to_write(name: str) -> tuple[str, ...]:

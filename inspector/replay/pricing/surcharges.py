@@ -1,4 +1,6 @@
-"""Surcharges and discounts missing from the bundled table, each with its source and date.
+"""Surcharges and discounts missing from the bundled table, each with its source and the date it was read.
+
+The table's own price for a term takes precedence, so an entry is ignored as soon as the installed table has one.
 
 The user's price file overrides all of them: its `[terms]` has factors by term, and `web_search` and `code_execution` in
 dollars.
@@ -52,6 +54,10 @@ def _is_from_4_6_on(model: str) -> bool:
     return any(version is not None and version >= (4, 6) for version in versions)
 
 
+def _is_one_of(*models: str) -> Callable[[str], bool]:
+    return lambda model: parse_model_name(model).name.replace(".", "-") in models
+
+
 def _is_any(model: str) -> bool:  # noqa: ARG001  the batch price does not depend on it
     return True
 
@@ -65,6 +71,20 @@ SURCHARGES = (
         1.1,
         _is_from_4_6_on,
         "Anthropic, pricing, data residency: US-only inference, from Claude 4.6 on (2026-09-04)",
+    ),
+    Surcharge(
+        "anthropic",
+        "fast",
+        6.0,
+        _is_one_of("claude-opus-4-6", "claude-opus-4-7"),
+        "Octavus and OpenRouter on Anthropic's fast mode: $30 and $150 for Opus 4.6 and 4.7 (2026-11-28)",
+    ),
+    Surcharge(
+        "openai",
+        "ultrafast",
+        6.0,
+        _is_one_of("gpt-6-astra", "gpt-6-1-sol"),
+        "OpenAI, Ultrafast: 6 times the standard price of GPT-6 Astra and GPT-6.1 Sol (2026-11-28)",
     ),
 )
 

@@ -42,7 +42,7 @@ STEP: Final = 1_000
 
 @dataclass(frozen=True, slots=True)
 class EffectiveThreshold:
-    """Prompt sizes at which recorded automatic compactions fired.
+    """Prompt sizes at which recorded automatic compactions fired, without those of idle sessions.
 
     Attributes:
         count: Number of compactions.
@@ -59,7 +59,9 @@ class EffectiveThreshold:
     @classmethod
     def of(cls, sessions: Sequence[CompactedSession]) -> EffectiveThreshold | None:
         """Compute it from some sessions; None if they have no automatic compaction."""
-        before = [each.before for session in sessions for each in session.compactions if not each.asked_for]
+        before = [
+            each.before for session in sessions for each in session.compactions if not (each.asked_for or each.is_idle)
+        ]
         return cls(len(before), float(np.median(before)), min(before), max(before)) if before else None
 
 

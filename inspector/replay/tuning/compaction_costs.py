@@ -5,7 +5,7 @@ Only the places of compactions change. A compaction fires before the prompt woul
 same tokens as recorded compactions and costs a request that reads the prompt and writes a summary. The prompt after it
 is cold except for the part that recorded ones found in the cache. Recovery work is charged for each additional
 compaction and credited for each avoided one, because the recorded calls already include it. Compactions requested by
-the user stay in place.
+the user stay in place, and so does Claude Code's idle compaction, which depends on pauses.
 """
 
 from __future__ import annotations
@@ -16,6 +16,10 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 import numpy as np
 
 from inspector.replay.analysis.compaction_aftermath import compaction_aftermaths
+from inspector.replay.analysis.idle_compaction import AGENT, IdleRule, has_hour_cache, idle_rule, is_idle_compaction
+from inspector.replay.analysis.miss_evidence import HOUR
+from inspector.replay.analysis.model_switch import main_calls
+from inspector.replay.analysis.next_call import SUMMARY_TOKENS
 from inspector.replay.analysis.refetches import usual_output
 from inspector.replay.analysis.without_compaction import MANUAL, first_call_after
 from inspector.replay.pricing.rates import RateColumn
@@ -45,6 +49,7 @@ class RecordedCompaction(NamedTuple):
         cached: The part read from the cache.
         summary: Tokens of the summary; 0.0 if it is not recorded.
         asked_for: True if the user requested it.
+        is_idle: True if the agent made it because the session was idle.
     """
 
     call: int
@@ -54,6 +59,7 @@ class RecordedCompaction(NamedTuple):
     cached: float
     summary: float
     asked_for: bool
+    is_idle: bool = False
 
 
 class CompactedSession(NamedTuple):
@@ -67,6 +73,7 @@ class CompactedSession(NamedTuple):
         peak: Tokens of its largest prompt.
         window: The model's context window, None if unknown.
         window_is_recorded: True if the file contains the window.
+        idle: Effect of idle compaction; None if the agent has none, or it would never have fired.
     """
 
     compactions: tuple[RecordedCompaction, ...]
@@ -75,6 +82,23 @@ class CompactedSession(NamedTuple):
     peak: float
     window: int | None
     window_is_recorded: bool
+    idle: IdleOutcome | None = None
+
+
+class IdleOutcome(NamedTuple):
+    """Projected effect of compacting a session whenever it is idle, compared with never doing so.
+
+    Attributes:
+        compactions: Number of compactions.
+        unused: Those at the end of the session, which it was not continued after.
+        saved_usd: Dollars saved; negative if it costs more.
+        is_on: True if the recorded version does it by default, and nothing shows that it was turned off.
+    """
+
+    compactions: int
+    unused: int
+    saved_usd: float
+    is_on: bool
 
 
 class CompactionTerms(NamedTuple):
@@ -126,6 +150,7 @@ def compacted_session(baseline: Replay) -> CompactedSession:
         float(prompt.max(initial=0)),
         baseline.inputs.window.size,
         baseline.history.session.window is not None,
+        idle_outcome(baseline),
     )
 
 
@@ -153,6 +178,7 @@ def _recorded(baseline: Replay) -> list[RecordedCompaction]:
                 float(ledger.cache_read[call]),
                 float(inputs.table.tokens[blocks].sum() * inputs.sizes.ratio[call]) if is_summary else 0.0,
                 compaction.trigger == MANUAL,
+                is_idle_compaction(session, index),
             )
         )
     return found
@@ -190,14 +216,51 @@ def threshold_costs(baseline: Replay, thresholds: Sequence[float], terms: Compac
             terms.rereads,
         )
     calls = _Calls.of(baseline, {each.call: each for each in recorded})
+    rule = idle_rule(baseline)
     fits = max(float(baseline.inputs.window.size or 0), float(calls.prompt.max(initial=0)))
-    paths = calls.paths(np.minimum(np.array(thresholds, dtype=np.float64), fits), terms)
+    paths = calls.paths(np.minimum(np.array(thresholds, dtype=np.float64), fits), terms, rule)
     reread = _reread_usd(baseline, calls, terms)
     priced = [_priced(baseline, calls, paths, at, terms, reread) for at in range(len(thresholds))]
     usd, summaries_usd, recovery = (np.array([each[part] for each in priced]) for part in range(3))
     return ThresholdCosts(
         np.where(paths.has_room, usd, np.nan), summaries_usd, recovery, paths.fires.sum(axis=1).astype(np.int64)
     )
+
+
+def idle_outcome(baseline: Replay) -> IdleOutcome | None:
+    """Project idle compaction on a session of Claude Code with a one-hour cache; None if it would never fire."""
+    if baseline.history.session.format != AGENT or not has_hour_cache(baseline):
+        return None
+    recorded = _recorded(baseline)
+    found = [each.summary for each in recorded if each.summary]
+    terms = CompactionTerms(
+        float(np.median([each.kept for each in recorded])) if recorded else SUMMARY_TOKENS,
+        float(np.median([each.cached for each in recorded])) if recorded else 0.0,
+        float(np.median(found)) if found else SUMMARY_TOKENS,
+        0.0,
+    )
+    calls = _Calls.of(baseline, {each.call: each for each in recorded})
+    rule = idle_rule(baseline)
+    costs, fired = [], []
+    for chosen in (None, rule or IdleRule()):
+        paths = calls.paths(np.array([AS_RECORDED]), terms, chosen, keeps_idle=False)
+        costs.append(_priced(baseline, calls, paths, 0, terms, 0.0)[0])
+        fired.append(int(paths.fires.sum()))
+    last = float(paths.prompt[0, int(main_calls(baseline)[-1])])
+    unused = int(last >= (rule or IdleRule()).min_tokens)
+    compactions = fired[1] - fired[0] + unused
+    if not compactions:
+        return None
+    saved = costs[0] - costs[1] - unused * _request_usd(baseline, calls, last, terms)
+    return IdleOutcome(compactions, unused, saved, rule is not None)
+
+
+def _request_usd(baseline: Replay, calls: _Calls, prompt: float, terms: CompactionTerms) -> float:
+    """Return dollars of a summary request after the last call."""
+    rate = baseline.inputs.rates.of_prompts(np.full(len(calls.prompt), round(prompt), dtype=np.int64))
+    share = calls.usual_share
+    again = share * rate[:, RateColumn.CACHE_READ] + (1 - share) * _written_rates(baseline, rate)
+    return float((prompt * again + terms.summary * rate[:, RateColumn.OUTPUT] + rate[:, RateColumn.PER_CALL])[-1])
 
 
 @dataclass(frozen=True, eq=False)
@@ -230,6 +293,7 @@ class _Calls:
         grows: Growth from the previous call in its conversation, float64.
         served: Share of the common prefix read from the cache, float64.
         previous: The previous call, -1 for the first of a conversation, int64.
+        gap: Seconds since the previous call, NaN where unknown, float64.
         is_request: True if it wrote a summary, so its dollars belong to the compaction, bool.
         usual_share: The median of `served`.
         usual_growth: The median growth.
@@ -241,6 +305,7 @@ class _Calls:
     grows: NDArray[np.float64]
     served: NDArray[np.float64]
     previous: NDArray[np.int64]
+    gap: NDArray[np.float64]
     is_request: NDArray[np.bool_]
     usual_share: float
     usual_growth: float
@@ -262,13 +327,29 @@ class _Calls:
         for call, each in recorded.items():
             answer = float(ledger.output[previous[call]])
             grows[call] = max(each.before - before[call], answer, 0.0)
-            served[call] = usual_share
+            # Without an idle compaction, the next call would have found a cold cache.
+            served[call] = 0.0 if each.is_idle and inputs.gap_seconds[call] > HOUR else usual_share
         is_request = _requests(baseline)
         grows[is_request] = 0.0
-        return cls(recorded, prompt, cached, grows, served, previous, is_request, usual_share, usual_growth)
+        gap = inputs.gap_seconds
+        return cls(recorded, prompt, cached, grows, served, previous, gap, is_request, usual_share, usual_growth)
 
-    def paths(self, thresholds: NDArray[np.float64], terms: CompactionTerms) -> _Paths:
-        """Simulate all thresholds in one pass over the calls."""
+    def paths(
+        self,
+        thresholds: NDArray[np.float64],
+        terms: CompactionTerms,
+        idle: IdleRule | None = None,
+        *,
+        keeps_idle: bool = True,
+    ) -> _Paths:
+        """Simulate all thresholds in one pass over the calls.
+
+        Args:
+            thresholds: Prompt sizes.
+            terms: Effect of a compaction.
+            idle: When idle compaction fires, for all thresholds other than `AS_RECORDED`; None for never.
+            keeps_idle: Keep recorded idle compactions for `AS_RECORDED`; otherwise apply `idle` there too.
+        """
         shape = (len(thresholds), len(self.prompt))
         prompt, cached, before = np.zeros(shape), np.zeros(shape), np.zeros(shape)
         fires = np.zeros(shape, dtype=np.bool_)
@@ -282,10 +363,17 @@ class _Calls:
             firsts[call] = first = firsts[last]
             own = self.recorded.get(call)
             size = np.maximum(prompt[:, last] + self.grows[call], 1.0)
-            fires_automatically = np.where(np.isnan(thresholds), own is not None, size >= thresholds)
+            is_kept = own is not None and (keeps_idle or not own.is_idle)
+            fires_automatically = np.where(np.isnan(thresholds), is_kept, size >= thresholds)
+            if idle is not None and self.gap[call] >= idle.after_seconds:
+                large = prompt[:, last] >= idle.min_tokens
+                fires_automatically |= large & ~(np.isnan(thresholds) & keeps_idle)
             is_asked_for = own is not None and own.asked_for
             fired = (fires_automatically | is_asked_for) & ~self.is_request[call]
-            left, found = (first + terms.kept, terms.cached) if own is None else (own.after, own.cached)
+            is_cold = self.gap[call] > HOUR
+            left, found = (first + terms.kept, 0.0 if is_cold else terms.cached)
+            if own is not None:
+                left, found = own.after, own.cached
             has_room &= ~fired | ~(thresholds < ROOM * left) | is_asked_for
             fires[:, call], before[:, call] = fired, np.where(fired, size, 0.0)
             prompt[:, call] = np.where(fired, left, size)

@@ -31,7 +31,7 @@ def _history_processors(chosen: Mapping[str, Strategy]) -> str:
 
 CODING_AGENTS = (
     # Truncation of long output is always on in OpenCode.
-    Target("opencode", "OpenCode", "json", "In opencode.json.", json_settings),
+    Target("opencode", "OpenCode", "json", "In opencode.json; OpenCode 2 does not prune.", json_settings),
     Target("gemini-cli", "Gemini CLI", "json", "In settings.json.", json_settings),
     Target("codex", "Codex", "toml", "In config.toml.", _assignments),
     Target("swe-agent", "SWE-agent", "yaml", "In the agent's configuration.", _history_processors),

@@ -89,6 +89,7 @@ def _opencode(threshold: int, window: int | None) -> Exported:
     notes = (
         "for models that list an input limit, counted from that limit",
         "others compact at the window minus the longest answer, regardless of the setting",
+        "in OpenCode 2 the setting is compaction.buffer, for all models",
     )
     return Exported(_json({"compaction": {"reserved": max(reserved, 0)}}), "json", "In opencode.json.", notes)
 

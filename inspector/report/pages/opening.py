@@ -29,6 +29,7 @@ from inspector.report.numbers import ABOUT, IN_TEXT, MINUS, window_size
 from inspector.report.pages.model import Line, Tile
 from inspector.report.pages.session_sections import plan_name, strategies_of
 from inspector.report.recovery_words import amount_words, net_of, net_words, recovery_words, refetch_words, refetches_of
+from inspector.report.subagent_words import subagents_text
 from inspector.report.tables import Cell
 from inspector.report.text import models_named
 from inspector.report.totals import cost_parts, plan_letter
@@ -67,7 +68,8 @@ def identity(report: Report) -> str:
     """Identify the session: id, agent, models, and time."""
     session = report.session
     recorded_by = f"recorded by {session.agent}" if session.agent else f"format {session.format}"
-    parts = (f"Session {session.id}", recorded_by, models_named(report), when_text(session))
+    models = models_named(report) if session.models else ""
+    parts = (f"Session {session.id}", recorded_by, models, when_text(session))
     return plain(" · ".join(filter(None, parts)))
 
 
@@ -76,7 +78,7 @@ def lead(report: Report, figures: FigureCells) -> tuple[Line, ...]:
 
     A plan chosen by the user comes first; otherwise the best plan found comes last.
     """
-    spent = (_spent(report, figures), *_costliest_part(report, figures))
+    spent = (_spent(report, figures), *_subagents(report), *_costliest_part(report, figures))
     plans = [line for index in range(len(report.plans)) for line in _plan_lines(report, figures, index)]
     if plans and not is_suggested(report):
         return (*plans, *spent)
@@ -108,6 +110,14 @@ def _spent(report: Report, figures: FigureCells) -> Line:
     if made_of := _most_of_the_cost(report):
         cells.append(Cell(f"{made_of}. "))
     return Line((*cells, *sent, *_missed(report, figures)))
+
+
+def _subagents(report: Report) -> tuple[Line, ...]:
+    """Describe the calls of subagents, which the cost does not include."""
+    if not report.subagents:
+        return ()
+    text = subagents_text(report.subagents, IN_TEXT, report.with_subagents_usd)
+    return (Line((Cell(f"{plain(text)}."),)),)
 
 
 def _of_window(report: Report) -> str:

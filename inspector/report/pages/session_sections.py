@@ -25,6 +25,7 @@ from inspector.report.monthly_saving import (
 )
 from inspector.report.numbers import IN_TEXT
 from inspector.report.pages.model import Chart, Code, Line, Section
+from inspector.report.subagent_words import costliest_first
 from inspector.report.tables import Cell, FigureCells, Table, name_cell, word
 from inspector.report.text import models_named
 from inspector.report.totals import RECORDED, carried_title, columns_of, plan_letter, series_names, totals_rows
@@ -33,6 +34,7 @@ from inspector.safe_text import safe_text
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from inspector.replay.subagents import SubagentCosts
     from inspector.report.catalogue import PlanFacts
     from inspector.report.document import Ledger, Report, SavingPlanFacts
     from inspector.report.pages.model import Part
@@ -70,7 +72,25 @@ def totals_section(report: Report, figures: FigureCells) -> Section:
     if columns[0].title == RECORDED:
         compared = " Plans are compared with the baseline." if report.plans else ""
         parts.insert(0, Line((Cell(f"{RECORDED_AND_BASELINE}{compared}"),)))
+    if report.subagents is not None and report.subagents.sessions:
+        parts.append(_subagents_table(report.subagents))
     return Section("totals", "Totals", tuple(parts))
+
+
+def _subagents_table(found: SubagentCosts) -> Table:
+    head = ("subagent", "model", "calls", "prompt tokens", "output", "cost")
+    rows = tuple(
+        (
+            name_cell(each.title or each.id),
+            word(each.model or "-"),
+            Cell(IN_TEXT.whole(each.calls), value=each.calls),
+            Cell(IN_TEXT.whole(each.prompt_tokens), value=each.prompt_tokens, known=each.known),
+            Cell(IN_TEXT.whole(each.output_tokens), value=each.output_tokens, known=each.known),
+            Cell(IN_TEXT.dollars(each.cost_usd), value=each.cost_usd, known=each.known),
+        )
+        for each in costliest_first(found)[:MOST_ROWS]
+    )
+    return Table("Subagents, not included in any other figure", head, rows, words=2)
 
 
 def facts_table(report: Report, figures: FigureCells) -> Table:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeGuard
 from inspector.session.json.codec import compact_json, json_in
 from inspector.session.json.nodes import ComputedNode
 from inspector.session.json.values import count, mapping, objects, sequence, string
+from inspector.session.usage_fields import CONVERSE
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -176,6 +177,8 @@ def usage_of_converse(reported: Any) -> dict[str, Any]:
         or count(fields.get("cacheReadInputTokenCount")),
         "cache_creation_input_tokens": written,
         "cache_creation": {"ephemeral_1h_input_tokens": min(hour, written)},
+        # Numbers that this conversion leaves out, to be named.
+        **dict.fromkeys(CONVERSE.ignored(fields), 1),
     }
 
 

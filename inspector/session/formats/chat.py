@@ -11,13 +11,15 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import structs
 
+from inspector.session.billing_terms import parse_billing_terms
 from inspector.session.blocks import CHAT, TextBlock, argument_text, text_block
 from inspector.session.builder import Thread
 from inspector.session.call_matching import CallMatcher
 from inspector.session.json.codec import clean_text, compact_json, json_in
-from inspector.session.json.values import objects, string
+from inspector.session.json.values import count, objects, string
 from inspector.session.media import PDF, media_of_base64, media_of_data_url
-from inspector.session.model import BlockKind, Media, Message, Origin, ReportedMiss, Role, Usage
+from inspector.session.model import BlockKind, Media, Message, Origin, ReportedMiss, Role, SideCall, Usage
+from inspector.session.usage_fields import API, is_reasoning_apart
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -385,6 +387,7 @@ def usage_of(reported: object) -> Usage | None:
 
     Anthropic's `input_tokens` excludes cache reads and writes. OpenAI's `prompt_tokens`, and `input_tokens` together
     with `input_tokens_details`, include cache reads; proxies that respond in OpenAI form also include cache writes.
+    `completion_tokens` includes reasoning, except for providers with a `total_tokens` that adds it (xAI).
     """
     if not isinstance(reported, dict):
         return None
@@ -400,16 +403,51 @@ def usage_of(reported: object) -> Usage | None:
     )
     written = max(written, hour + _count(creation, "ephemeral_5m_input_tokens"))
     prompt = _count(reported, "prompt_tokens", "input_tokens")
+    output = _count(reported, "completion_tokens", "output_tokens")
+    reasoning = _count(output_details, "reasoning_tokens")
+    if is_reasoning_apart(_count(reported, "total_tokens"), [prompt], output, reasoning):
+        output += reasoning
     if "prompt_tokens" in reported or "input_tokens_details" in reported:
         prompt = max(prompt - read - written, 0)
-    return Usage(
+    usage = Usage(
         uncached=prompt,
         cache_read=read,
         cache_write_5m=written - hour,
         cache_write_1h=hour,
-        output=_count(reported, "completion_tokens", "output_tokens"),
-        reasoning=_count(output_details, "reasoning_tokens"),
-    ).unless_zero()
+        output=output,
+        reasoning=reasoning,
+    )
+    return API.check(usage.unless_zero(), reported)
+
+
+SEPARATE_ITERATIONS = {"advisor_message": "advisor", "compaction": "compaction"}
+"""Types in Anthropic's `usage.iterations` that are billed but not included in the totals, with their purpose.
+
+The totals sum up the `message` entries. With a `fallback_message`, they repeat that entry, which is the attempt that
+answered, and exclude the declined attempts, which are not billed.
+Source: anthropic-sdk-python, `types/beta/beta_iterations_usage.py`.
+"""
+
+
+def separate_requests(
+    reported: object, model: str, time: float | None, identifier: str, response: int
+) -> list[SideCall]:
+    """Return the requests that Anthropic's `usage.iterations` reports and its totals exclude.
+
+    Args:
+        reported: The usage of a response.
+        model: The model of the response, for entries without one.
+        time: The time of the response.
+        identifier: The id of its call.
+        response: The index of its message.
+    """
+    usage = reported if isinstance(reported, dict) else {}
+    terms = parse_billing_terms({name: usage.get(name) for name in ("service_tier", "inference_geo")}).code
+    return [
+        SideCall(purpose, string(one.get("model")) or model, time, counts, identifier, terms, response)
+        for one in objects(usage.get("iterations"))
+        if (purpose := SEPARATE_ITERATIONS.get(string(one.get("type")))) and (counts := usage_of(one)) is not None
+    ]
 
 
 def miss_of(diagnostics: object) -> ReportedMiss | None:
@@ -425,11 +463,7 @@ def _details(reported: Mapping[str, Any], *names: str) -> Mapping[str, Any]:
 
 
 def _count(counts: Mapping[str, Any], *names: str) -> int:
-    for name in names:
-        value = counts.get(name)
-        if isinstance(value, (int, float)) and not isinstance(value, bool) and 0 < value < 1 << 53:
-            return int(value)
-    return 0
+    return next((found for name in names if (found := count(counts.get(name)))), 0)
 
 
 FUNCTION_CALL = "function_call"

@@ -7,6 +7,7 @@ file, which delays the first paint, does not need them.
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import msgspec
@@ -21,6 +22,16 @@ TOO_DEEP = '"nested too deeply"'
 """Replacement for a value that cannot be encoded because it is circular or a thousand levels deep."""
 
 SURROGATES = range(0xD800, 0xE000)
+
+
+QUOTED_NUMBER = re.compile(r"\s*[0-9]{1,16}(?:\.[0-9]{1,16})?\s*")
+
+
+def unquoted(value: object) -> object:
+    """Return the number in a string, as some gateways and databases write counts; other values unchanged."""
+    if not isinstance(value, str) or not QUOTED_NUMBER.fullmatch(value):
+        return value
+    return int(value) if "." not in value else float(value)
 
 
 def decode_json(data: bytes | memoryview | msgspec.Raw) -> tuple[Any, str]:
@@ -142,14 +153,17 @@ SCALARS: dict[type, tuple[type, ...]] = {
 def _convert(value: object, info: Any, wanted: Any) -> Any:
     import json
 
-    for candidate in info.types if isinstance(info, msgspec.inspect.UnionType) else (info,):
+    candidates = info.types if isinstance(info, msgspec.inspect.UnionType) else (info,)
+    is_text = isinstance(value, str) and any(isinstance(one, msgspec.inspect.StrType) for one in candidates)
+    for candidate in candidates:
         if isinstance(candidate, msgspec.inspect.RawType):
             return msgspec.Raw(json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode())
         if isinstance(candidate, msgspec.inspect.IntType):
-            if isinstance(value, int) and not isinstance(value, bool):
-                return value
-            if isinstance(value, float) and value.is_integer():
-                return int(value)
+            number = value if is_text else unquoted(value)
+            if isinstance(number, int) and not isinstance(number, bool):
+                return number
+            if isinstance(number, float) and number.is_integer():
+                return int(number)
         elif isinstance(value, SCALARS.get(type(candidate), ())):
             return value
     raise msgspec.ValidationError(f"not a {wanted or info}")

@@ -42,6 +42,54 @@ def object_of(data: bytes) -> tuple[dict[str, Any] | None, str]:
     return (value, problem) if isinstance(value, dict) else (None, problem or "not a JSON object")
 
 
+MOST_GLUED = 50
+"""Limit on the places in an invalid line where a record may begin."""
+
+MOST_SHAPES = 500
+
+
+class RecordShapes:
+    """Forms of the records in a file, to find whole records in a line that a crash left torn."""
+
+    def __init__(self, *pieces: bytes) -> None:
+        """Note the field names of the valid lines in some pieces of the file."""
+        self._shapes: set[frozenset[str]] = set()
+        self._beginnings: set[bytes] = set()
+        for piece in pieces:
+            for start, end, _ in line_bounds(piece)[:MOST_SHAPES]:
+                value, problem = decode_json(piece[start:end])
+                if isinstance(value, dict) and value and not problem:
+                    self._shapes.add(frozenset(value))
+                    self._beginnings.add(piece[start : piece.index(b'"', piece.index(b'"', start) + 1) + 1])
+
+    def records_in(self, line: bytes) -> Iterator[tuple[int, int]]:
+        """Yield start and end of the whole records in an invalid line, in order."""
+        starts = sorted(start for beginning in self._beginnings for start in _places(line, beginning))[:MOST_GLUED]
+        free = 0
+        for number, start in enumerate(starts):
+            if start < free:
+                continue
+            for end in (*starts[number + 1 :], len(line)):
+                piece = line[start:end].rstrip()
+                if self._is_record(piece):
+                    free = end
+                    yield start, start + len(piece)
+                    break
+
+    def _is_record(self, piece: bytes) -> bool:
+        if not piece.endswith(b"}"):
+            return False
+        value, problem = decode_json(piece)
+        return isinstance(value, dict) and not problem and frozenset(value) in self._shapes
+
+
+def _places(line: bytes, part: bytes) -> Iterator[int]:
+    place = line.find(part)
+    while place >= 0:
+        yield place
+        place = line.find(part, place + 1)
+
+
 class JsonLine(NamedTuple, Generic[Value]):
     """One line of a slice.
 

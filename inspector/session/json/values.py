@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
-from inspector.session.json.codec import clean_text
+from inspector.session.json.codec import clean_text, unquoted
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -41,7 +41,8 @@ def objects(value: object) -> list[dict[str, Any]]:
 
 
 def count(value: object) -> int:
-    """Return a count of tokens or items; 0 for anything else, including negative and infinite numbers."""
+    """Return a count of tokens or items, also one in quotes; 0 for anything else, as negative and infinite numbers."""
+    value = unquoted(value)
     if isinstance(value, (int, float)) and not isinstance(value, bool) and 0 < value < MOST:
         return int(value)
     return 0

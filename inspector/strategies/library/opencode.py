@@ -38,11 +38,15 @@ PLACEHOLDER = "[Old tool result content cleared]"
 class OpenCodePrune(Batching):
     """Clear old tool output in batches, at the end of a user turn.
 
-    Source: `SessionCompaction.prune` of OpenCode (anomalyco/opencode `packages/opencode/src/session/compaction.ts`; off
-    by default since 1.18). It runs when the agent has finished a user's request, so its effect first appears in the
-    call that answers the next question. Output of the last two user turns is spared. Of the older output, the newest
-    40,000 tokens are spared, estimated as a quarter of the characters, rounded. Everything beyond is cleared at once,
-    but only if it exceeds 20,000 tokens. Cleared output stays cleared, and nothing before it is examined again. Errors
+    Source: `SessionCompaction.prune` of OpenCode 1 (anomalyco/opencode `packages/opencode/src/session/compaction.ts`;
+    off by default since 1.18). OpenCode 2 does not prune: its `packages/core/src/session/compaction.ts` only
+    summarizes, `packages/schema/src/config/compaction.ts` accepts no `prune`, and results that version 1 cleared stay
+    cleared.
+
+    The rule runs when the agent has finished a user's request, so its effect first appears in the call that answers the
+    next question. Output of the last two user turns is spared. Of the older output, the newest 40,000 tokens are
+    spared, estimated as a quarter of the characters, rounded. Everything beyond is cleared at once, but only if it
+    exceeds 20,000 tokens. Cleared output stays cleared, and nothing before it is examined again. Errors
     stay, and so does the output of skills. In a session with one user message it never acts.
     """
 
@@ -51,7 +55,7 @@ class OpenCodePrune(Batching):
     summary = (
         "After a user turn, clear tool output older than two turns and a protected amount, if there is enough of it."
     )
-    source = "OpenCode packages/opencode/src/session/compaction.ts"
+    source = "OpenCode 1 packages/opencode/src/session/compaction.ts; OpenCode 2 does not prune"
     counterpart = Counterpart(
         always={"compaction.prune": True}, constants=("protect", "minimum", "turns", "protected-tools", "placeholder")
     )

@@ -42,7 +42,7 @@ class Change(Enum):
     RIVAL = auto()
     """`rival`: result of the other plan."""
     ANSWERS = auto()
-    """`answers`: spending, cache misses or the best plan."""
+    """`answers` or `subagent_costs`: spending, cache misses, the best plan, or the costs of subagents."""
     SUBAGENTS = auto()
     """`subagents`: one was folded or unfolded, or more was read."""
     SHOWN = auto()

@@ -25,6 +25,7 @@ from inspector.ui.controller.jobs import (
     SessionReady,
 )
 from inspector.ui.controller.replaying import Replaying
+from inspector.ui.controller.subagent_costs import SubagentAnswers
 from inspector.ui.controller.subagents import Subagents
 from inspector.ui.plan.saved_plans import PlanNames
 from inspector.ui.plan.undo import Plans
@@ -73,6 +74,7 @@ class SessionController:
         rival: Result of the other plan; None if there is none or while unknown.
         answers: Spending and the best plan, while no strategy is on.
         subagents: Unfolded subagents with their own files.
+        subagent_costs: Costs of all subagents, next to the session's own.
         runs_per_day: Number of such sessions per day.
         saves_state: Save the screen state.
         given_terms: Assumptions on prices and cache; None for the recorded ones.
@@ -125,6 +127,7 @@ class SessionController:
         self._settling: Stoppable | None = None
         self.changes = ChangeListeners()
         self.subagents = Subagents(host, self.changes)
+        self.subagent_costs = SubagentAnswers(host, self.changes, lambda: self.is_being_written)
         self.answers = SpendingAnswers(host, self.changes, self.search_for_uses)
         self.replays = Replaying(self, self._take_outcome, self._assess)
         self.counting = Counting(self, self.replays)
@@ -167,6 +170,7 @@ class SessionController:
         for group in ("open", "count", "replay", "follow", "assess", "measure", "explain", "report"):
             self.host.stop(group)
         self.subagents.forget()
+        self.subagent_costs.forget()
         self.answers.forget()
         self._given_plan = None
         self._know_nothing(path)
@@ -359,7 +363,10 @@ class SessionController:
 
     def _answer(self) -> None:
         if self.outcome is not None:
-            self.answers.take(self.outcome, is_counted=not self.counting.is_under_way)
+            is_counted = not self.counting.is_under_way
+            self.answers.take(self.outcome, is_counted=is_counted)
+            if is_counted:
+                self.subagent_costs.take(self.outcome.baseline)
 
     def look_at(self, call: int | None) -> None:
         """Select a call; None, or a call beyond the end of the session, selects the next prompt."""

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Final
 from inspector.replay.analysis.breakdown import part_label
 from inspector.replay.explain.cost_sheet import NET, OVERHEAD, WITH_SIDE_REQUESTS
 from inspector.replay.explain.totals import COST_PARTS
-from inspector.replay.figure import Figure, HowKnown
+from inspector.replay.figure import Figure, HowKnown, lowest_confidence
 from inspector.report.catalogue import (
     CarriedBlockFacts,
     CarriedFacts,
@@ -33,6 +33,7 @@ from inspector.report.catalogue import (
 )
 from inspector.report.monthly_saving import about, adding_up, between
 from inspector.report.numbers import ON_SCREEN
+from inspector.report.subagent_words import count_words, unread_words
 from inspector.safe_text import one_line
 from inspector.ui.cost.compactions import compaction_rows
 from inspector.ui.figure_table.table import Cell, Column, FigureRow, Sorting, Table, figure_cell, number_cell
@@ -47,6 +48,7 @@ if TYPE_CHECKING:
     from inspector.replay.explain.cost_sheet import CostSheet
     from inspector.replay.explain.explanation import Explanation
     from inspector.replay.figure import Band
+    from inspector.replay.subagents import SubagentCosts
     from inspector.report.catalogue import Quantity
     from inspector.report.hook_trims import SessionTrims
     from inspector.ui.timeline.rows import Rows
@@ -66,6 +68,8 @@ class CostSection(StrEnum):
 
 FIRST_TOTALS: Final = ("cost_usd", "peak_prompt_tokens")
 """Totals that come first, followed by their parts. System prompt and tools of the newest prompt are not a part."""
+
+SUBAGENTS, WITH_SUBAGENTS = ("subagents", "cost"), ("subagents", "with the session")
 
 HOOK: Final = "hook"
 """Row key of the hook's trims."""
@@ -244,6 +248,22 @@ def term_table(terms: tuple[tuple[Hashable, str, str, str], ...]) -> Table:
 def hook_row(trims: SessionTrims) -> FigureRow:
     """Build the row of the hook's trims, which are not part of the totals above it."""
     return FigureRow(HOOK, {}, words=trims.in_words, style="table--saved")
+
+
+def subagent_rows(found: SubagentCosts, sheet: CostSheet) -> Iterator[FigureRow]:
+    """Yield the row of subagents, which no plan changes, and of the cost including them and side requests."""
+    words = ", ".join(filter(None, (count_words(found, ON_SCREEN), unread_words(found, ON_SCREEN))))
+    price = Figure(found.cost_usd, found.known, found.is_lower_bound)
+    cells = {"name": Cell(f"subagents: {one_line(words)}", "subagents", style="table--name")}
+    yield FigureRow(SUBAGENTS, {**cells, "before": _cell(price, "$"), "after": _cell(price, "$")})
+    if price.value is not None:
+        cells = {"name": Cell("cost with subagents", style="table--name")}
+        for side, cost in (("before", sheet.baseline.figures.cost_usd), ("after", sheet.planned.figures.cost_usd)):
+            parts = [cost.value, *(each.cost for each in sheet.side_requests), price.value]
+            known = lowest_confidence(cost.known, price.known)
+            is_least = cost.is_lower_bound or price.is_lower_bound
+            cells[side] = _cell(Figure(ON_SCREEN.sum_of_dollars(parts), known, is_least), "$")
+        yield FigureRow(WITH_SUBAGENTS, cells)
 
 
 def _totals(sheet: CostSheet) -> list[FigureRow]:

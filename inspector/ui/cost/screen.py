@@ -28,6 +28,7 @@ from inspector.ui.cost.rows import (
     hook_row,
     section_table,
     section_title,
+    subagent_rows,
     term_table,
 )
 from inspector.ui.dialogs.dialog import ValueDialog
@@ -179,8 +180,10 @@ class CostsScreen(AnalysisScreen):
             return
         terms = term_table(term_lines(self.controller.terms, self.controller.runs_per_day, sheet.planned.inputs))
         table = section_table(self.section, sheet, rows, terms)
-        if self.section is CostSection.TOTALS and self._trims.found is not None:
-            table = replace(table, rows=(*table.rows, hook_row(self._trims.found)))
+        if self.section is CostSection.TOTALS:
+            subagents, trims = self.controller.subagent_costs.costs, self._trims.found
+            more = [*(subagent_rows(subagents, sheet) if subagents else ()), *([hook_row(trims)] if trims else [])]
+            table = replace(table, rows=(*table.rows, *more))
         pane = self.query_one("#figures-pane", Pane)
         scale = scale_words(sheet.planned.inputs.scale) if self.section in _OF_PROMPTS else ""
         pane.border_title = Content(section_title(self.section, sheet))

@@ -8,6 +8,7 @@ from inspector.replay.analysis.prompt_overhead import NOT_RECORDED_SHORT, SYSTEM
 from inspector.report.export import NONE_THAT_SAVES, answer_for
 from inspector.report.numbers import ON_SCREEN
 from inspector.report.recovery_words import NOTHING_WORTHWHILE, net_after_words, net_words
+from inspector.report.subagent_words import cost_words, unread_words
 from inspector.safe_text import one_line
 from inspector.ui.cost.summary import billed_before
 from inspector.ui.miss_glyphs import dollars, no_misses_text
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from inspector.replay.analysis.cache_misses import CacheMisses, CauseTotal
     from inspector.replay.explain.spending import Spending
     from inspector.replay.figure import Figure
+    from inspector.replay.subagents import SubagentCosts
 
 KEY_OF_CARRIED: Final = "v e"
 """Key that lists the resend cost of every kind of block."""
@@ -96,6 +98,7 @@ def answer_lines(
     is_searching: bool,
     advice: str = "",
     is_behind: bool = False,
+    subagents: SubagentCosts | None = None,
 ) -> tuple[Line, ...]:
     """Build the lines, the most important first.
 
@@ -107,10 +110,12 @@ def answer_lines(
         is_searching: True while plans are tried.
         advice: Advice about a model without a price; may hold session text.
         is_behind: True if the session has grown since `spending` was computed.
+        subagents: Costs of the sessions that this one started; None until they are read.
     """
     lines, width = room
+    started = _subagents(subagents)
     money = (
-        *_money(spending, width, is_behind=is_behind),
+        *_money(spending, width, started, is_behind=is_behind),
         Said((("$ ", _FIGURE), ("all figures", _TEXT)), 9, right=True),
     )
     lost, carried = _missed(misses), _carried(spending)
@@ -118,7 +123,7 @@ def answer_lines(
     both = (*plan[:2], *_later(_causes_of(lost), 1))
     if advice:
         # Without a price there are no costs, so show the resent tokens instead.
-        money = (Said((("cost ", _TEXT), ("unknown", _FIGURE)), 1), *carried)
+        money = (Said((("cost ", _TEXT), ("unknown", _FIGURE)), 1), *started, *carried)
         found: tuple[Line, ...] = (money, (Said(((one_line(advice), _ATTENTION),)),), plan)
     elif lines >= 4:
         found = (money, plan, lost, carried)
@@ -139,12 +144,12 @@ def _brief(line: Line) -> Line:
     return tuple(each if each.shorter is None else each._replace(said=each.shorter, shorter=None) for each in line)
 
 
-def _money(spending: Spending, width: int, *, is_behind: bool) -> Iterator[Said]:
+def _money(spending: Spending, width: int, started: Line, *, is_behind: bool) -> Iterator[Said]:
     """Yield the cost and its parts by kind of token, the largest first. If space is short, no part has a share."""
     calls = ON_SCREEN.plural(spending.replay.history.call_count, "call")
     behind = ((f" after {calls}", _TEXT),) if is_behind else ()
     total = Said((("cost ", _TEXT), (_dollars(spending.total), _FIGURE), *behind, *_copied(spending)))
-    parts = [*_money_parts(spending), *_beside(spending)]
+    parts = [*_money_parts(spending), *_beside(spending), *started]
     has_room = _cells(total, *parts) <= width
     yield total
     for each in parts:
@@ -163,6 +168,19 @@ def _beside(spending: Spending) -> Iterator[Said]:
     if extra is not None and ON_SCREEN.dollars(extra).strip("$0.,"):
         cost = (f"+{ON_SCREEN.dollars(extra)}", _FIGURE)
         yield Said((cost, (" for side requests", _TEXT)), RANK_OF_BESIDE, (cost, (" side requests", _TEXT)))
+
+
+def _subagents(found: SubagentCosts | None) -> Line:
+    """Describe the cost of subagents, which the total does not include; empty if there are none."""
+    if not found:
+        return ()
+    if not found.sessions:
+        return (Said(((unread_words(found, ON_SCREEN), _ATTENTION),), RANK_OF_BESIDE),)
+    cost = (f"+{cost_words(found, ON_SCREEN)}", _FIGURE)
+    sessions, calls = ON_SCREEN.plural(len(found.sessions), "subagent"), ON_SCREEN.plural(found.calls, "call")
+    unread = ((f", {len(found.unread)} not read", _ATTENTION),) if found.unread else ()
+    longer = (cost, (f" for {sessions}, {calls}", _TEXT), *unread)
+    return (Said(longer, RANK_OF_BESIDE, (cost, (f" {sessions}", _TEXT))),)
 
 
 def _cells(*line: Said) -> int:

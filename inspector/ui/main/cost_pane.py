@@ -97,6 +97,7 @@ class CostPane(CostBar, FailSafePane):
             (max(room - len(until), 1), self.content_size.width),
             is_searching=answers.is_searching,
             advice=summary.advice,
+            subagents=self.controller.subagent_costs.costs,
             is_behind=outcome is not None and spending.replay.history.call_count < outcome.replay.history.call_count,
         )
         first, *others = [self._pieces(line) for line in parts]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from inspector.replay.analysis.idle_compaction import SETTING
 from inspector.replay.explain.miss_wording import describe_evidence, duration
 from inspector.replay.figure import Figure, lowest_confidence
 from inspector.report.numbers import ON_SCREEN
@@ -179,7 +180,7 @@ def what_ifs(cache: CacheAnswers, width: int) -> tuple[str, ...]:
     if cache.lifetime is not None:
         lines.append(_other_lifetime(cache.lifetime))
     if cache.next_call is not None and cache.next_call.cold_usd.value is not None:
-        lines += [_next_call(cache.next_call), _instead(cache.next_call)]
+        lines += [_next_call(cache.next_call), *_idle(cache.next_call), _instead(cache.next_call)]
     return tuple(next((each for each in line if len(each) <= width), line[-1]) for line in lines)
 
 
@@ -207,6 +208,14 @@ def _next_call(cost: NextCallCost) -> tuple[str, ...]:
     lived = f"cached for {duration(cost.lifetime)}"
     short = f"next call: {dollars(cost.warm_usd)} while the cache is warm, {dollars(cost.cold_usd)} once it is cold"
     return f"{short} ({ON_SCREEN.whole(cost.prompt_tokens)} tokens, {lived} after the last call)", short
+
+
+def _idle(cost: NextCallCost) -> list[tuple[str, ...]]:
+    """Describe the idle compaction that comes before the cache goes cold; empty if there is none."""
+    if cost.idle is None:
+        return []
+    short = f"left alone: compacted for {dollars(cost.idle.request_usd)}, then {dollars(cost.idle.next_usd)} a call"
+    return [(f"{short}, before the cache goes cold ({SETTING} turns that off)", short)]
 
 
 def _instead(cost: NextCallCost) -> tuple[str, ...]:

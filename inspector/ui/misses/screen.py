@@ -14,6 +14,8 @@ from inspector.replay.analysis.model_switch import model_switch
 from inspector.replay.cache.miss_causes import MissCause
 from inspector.replay.explain.spending import largest_part
 from inspector.report.numbers import ON_SCREEN
+from inspector.report.subagent_words import subagents_text
+from inspector.safe_text import one_line
 from inspector.ui.actions.action import bindings
 from inspector.ui.actions.screens import MISSES, MISSES_CALLS, MISSES_CAUSES
 from inspector.ui.analysis_screen import AnalysisScreen, CloseResult
@@ -185,7 +187,9 @@ class MissesScreen(AnalysisScreen):
             # Rounded as everywhere, so that cost and saving add up.
             total = replace(part.total, value=ON_SCREEN.cost_with_plan(before, part.total.value))
             part = replace(part, total=total)
-        lines = (spent_on(part), avoided)
+        subagents = self.controller.subagent_costs.costs
+        started = subagents_text(subagents, ON_SCREEN) if subagents else ""
+        lines = (spent_on(part), avoided, one_line(started))
         reported.update(Content("\n".join(filter(None, lines))))
 
     def _show_causes(self, found: CacheAnswers) -> None:

@@ -56,6 +56,8 @@ class StoredItem(NamedTuple):
 class AgentRows(RowInterpreter):
     """Interpreter for the rows of one session."""
 
+    known_tables = frozenset(("agent_messages", "agent_sessions"))
+
     def __init__(self, session: str) -> None:
         """Initialize for a session id, empty for the session last written."""
         super().__init__()

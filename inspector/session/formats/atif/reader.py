@@ -11,6 +11,7 @@ from inspector.session.json.nodes import object_nodes
 from inspector.session.json.values import count, mapping, objects, seconds_of_any, string
 from inspector.session.model import Compaction, ContextCause, LinkKind, Origin, Role, SessionLink, Usage
 from inspector.session.reader import DocumentInterpreter
+from inspector.session.usage_fields import ATIF
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -111,14 +112,15 @@ def usage_of(step: Mapping[str, Any]) -> Usage | None:
     written = count(extra.get("cache_creation_input_tokens")) or count(extra.get("cache_write_tokens"))
     hour = count(mapping(extra.get("cache_creation")).get("ephemeral_1h_input_tokens"))
     written = min(max(written, hour), max(prompt - read, 0))
-    return Usage(
+    usage = Usage(
         uncached=max(prompt - read - written, 0),
         cache_read=read,
         cache_write_5m=max(written - hour, 0),
         cache_write_1h=min(hour, written),
         output=count(metrics.get("completion_tokens")),
         reasoning=count(extra.get("reasoning_tokens")) or count(extra.get("reasoning_output_tokens")),
-    ).unless_zero()
+    )
+    return ATIF.check(usage.unless_zero(), metrics)
 
 
 def is_aggregate(step: Mapping[str, Any]) -> bool:

@@ -6,11 +6,20 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from inspector.session.format import Format
-from inspector.session.formats.claude_code.related import UUID, full_output, is_copy, locate, parent_file
+from inspector.session.format import Format, sessions_at
+from inspector.session.formats.claude_code.related import (
+    UUID,
+    full_output,
+    is_copy,
+    locate,
+    parent_file,
+    subagent_files,
+)
 
 if TYPE_CHECKING:
-    from inspector.session.format import FullOutput
+    from collections.abc import Sequence
+
+    from inspector.session.format import ContainedSession, FullOutput
     from inspector.session.reader import Reader
     from inspector.session.sniff import Sample
 
@@ -22,6 +31,7 @@ IDENTIFYING_FIELDS: dict[str, tuple[str, ...]] = {
     "ai-title": ("aiTitle",),
     "attachment": ("attachment", "sessionId"),
     "bridge-session": ("sessionId",),
+    "cost-state": ("sessionId", "totalCostUSD"),
     "custom-title": ("customTitle",),
     "file-history-snapshot": ("snapshot", "messageId"),
     "frame-link": ("sessionId",),
@@ -96,6 +106,9 @@ class ClaudeCodeFormat(Format):
     def parent_file(self, path: Path) -> Path | None:
         return parent_file(path)
 
+    def subagents(self, path: Path, identifier: str) -> Sequence[ContainedSession]:  # noqa: ARG002  the path has the id
+        return sessions_at(subagent_files(path)) if parent_file(path) is None else ()
+
     def locate(self, path: Path, identifier: str) -> Path | None:
         return locate(path, identifier)
 
@@ -109,6 +122,17 @@ class ClaudeCodeFormat(Format):
         if count_name.startswith("attachment:"):
             return count_name.partition(":")[2] in OUTSIDE_CONVERSATION - NOTICES
         return count_name in QUIET or count_name == REPEATED or count_name.partition("system:")[2] in QUIET_SYSTEM
+
+    def knows_record(self, count_name: str) -> bool:
+        from inspector.session.formats.claude_code.attachments import OUTSIDE_CONVERSATION, SENT, TEMPLATES
+        from inspector.session.formats.claude_code.records import INTERPRETED, INTERPRETED_SYSTEM
+
+        kind, _, inner = count_name.partition(":")
+        if kind == "attachment" and inner:
+            return inner in OUTSIDE_CONVERSATION or inner in SENT or inner in TEMPLATES
+        if kind == "system" and inner in INTERPRETED_SYSTEM:
+            return True
+        return count_name in INTERPRETED or self.is_bookkeeping(count_name)
 
 
 FORMATS = (ClaudeCodeFormat(),)

@@ -34,6 +34,16 @@ OUTSIDE_CONVERSATION = frozenset(
 )
 """Types for the program or its screen only."""
 
+SENT = frozenset(
+    {"agent_mention", "async_hook_response", "budget_usd", "companion_intro", "compaction_reminder"}
+    | {"context_efficiency", "critical_system_reminder", "current_session_memory", "directory", "goal_status"}
+    | {"invoked_skills", "lsp_diagnostics", "mcp_resource", "max_turns_reached", "memory", "output_style"}
+    | {"output_token_usage", "pdf_reference", "plan_file_reference", "plan_mode", "plan_mode_exit", "plan_mode_reentry"}
+    | {"relevant_memories", "skill_discovery", "task_status", "team_context", "teammate_mailbox", "todo"}
+    | {"token_usage", "ultramemory", "ultrathink_effort", "verify_plan_reminder"}
+)
+"""Known types that are sent with their fields listed, in addition to those with a text below."""
+
 NOTICES = frozenset({"hook_error_during_execution", "hook_non_blocking_error", "hook_system_message"})
 """Types never sent that are still worth showing to the user."""
 

@@ -21,13 +21,19 @@ from inspector.session.formats.claude_code.lineage import (
 from inspector.session.formats.claude_code.records import DECODER, REPEATED, RecordKind, count_name, kind_of
 from inspector.session.formats.claude_code.related import UUID, is_copy
 from inspector.session.formats.claude_code.side_runs import SideRuns
+from inspector.session.formats.claude_code.totals import TotalsReader
 from inspector.session.formats.claude_code.usage import (
+    LINE_CHECK,
+    are_of_one_response,
     later,
     mark_placeholder_output,
     miss_of,
     parse_billing_terms,
+    separate_requests,
     usage_of,
 )
+from inspector.session.json.codec import decode_json
+from inspector.session.json.values import count, mapping, string
 from inspector.session.jsonl_reader import JsonlReader
 from inspector.session.model import BlockKind, Compaction, ContextCause, Message, Origin, Role
 from inspector.session.reader import Record, RecordInterpreter
@@ -39,7 +45,7 @@ if TYPE_CHECKING:
     from inspector.session.blocks import TextBlock
     from inspector.session.builder import OpenContext, SessionBuilder
     from inspector.session.formats.claude_code.records import ClaudeCodeRecord
-    from inspector.session.model import Block, Session
+    from inspector.session.model import Block, Session, Usage
 
 NONE = -1
 
@@ -83,12 +89,14 @@ class ClaudeCodeThread(Thread):
 
 @dataclass(slots=True)
 class ClaudeCodeResponse:
-    """Message and call of a response, and the length of its visible text."""
+    """A response: its message, call and usage as first reported, the length of its text, and if its size is known."""
 
     message: int
     call: int
     request: str
+    usage: Usage | None = None
     characters: int = 0
+    is_complete: bool = False
 
 
 class ClaudeCodeInterpreter(RecordInterpreter):
@@ -102,11 +110,13 @@ class ClaudeCodeInterpreter(RecordInterpreter):
         self._lineage = ClaudeCodeLineage(path.stem if UUID.fullmatch(path.stem) else "")
         self._family = SessionFamily(path, self.builder)
         self._side_runs = SideRuns(path, _read_run)
+        self._totals = TotalsReader(self.builder)
         self._is_copy = is_copy(path)
         self._copied = 0
         self._branches = Branches()
         self._threads: dict[int, ClaudeCodeThread] = {}
         self._responses: dict[str, ClaudeCodeResponse] = {}
+        self._streaming: dict[str, str] = {}
         self._tool_names: dict[str, str] = {}
         self._message_of_node = array("i")
         self._session_of_message: list[str] = []
@@ -131,10 +141,13 @@ class ClaudeCodeInterpreter(RecordInterpreter):
         if is_repeated:
             return
         kind = kind_of(line)
+        if line.message is not None and line.message.usage is not None:
+            line.message.usage.ignored = LINE_CHECK.ignored(record.data)
         made = blocks_of_line(line, kind, record.data, record.offset, self._tool_names)
         if made and self.takes_texts is not None:
             self.takes_texts(record.origin, made)
         self._note_family(line, made)
+        self._note_totals(line)
         blocks = [block for block, _ in made]
         thread = self._thread(line, kind)
         self._note_copies(line, thread, is_confirmed=is_confirmed)
@@ -158,6 +171,7 @@ class ClaudeCodeInterpreter(RecordInterpreter):
 
     def settle(self) -> None:
         self._side_runs.note(self.builder)
+        self._totals.settle()
 
     def _note_family(self, record: ClaudeCodeRecord, made: Sequence[TextBlock]) -> None:
         for block, text in made:
@@ -273,15 +287,20 @@ class ClaudeCodeInterpreter(RecordInterpreter):
     def _continues(self, record: ClaudeCodeRecord, thread: ClaudeCodeThread, response: ClaudeCodeResponse) -> bool:
         """Return True if a line continues a known response with its id.
 
-        Non-Anthropic servers may repeat an id, so only the thread's last response, or one with the same request id, is
-        continued.
+        Gateways may repeat ids, so only the thread's last response, or one with the same request id, is continued.
+        Lines of one response report the same prompt, and nothing of the user's is between them. Each has an exception
+        with the same request id: tools run while a response streams, and server-side tools add to its prompt.
         """
         request = record.request or ""
         if response.request and request and response.request != request:
             return False
-        is_last = response.message == thread.response
-        is_same_request = bool(request) and self.builder.messages[response.message].thread == thread.number
-        return is_last or is_same_request
+        reported = usage_of(record.message.usage if record.message is not None else None)
+        is_same_prompt = are_of_one_response(response.usage, reported)
+        is_next = response.message == thread.response and thread.user == NONE
+        if request and response.request:
+            is_same_thread = self.builder.messages[response.message].thread == thread.number
+            return is_same_thread and (is_same_prompt or is_next)
+        return is_same_prompt and is_next
 
     def _begin_response(
         self, record: ClaudeCodeRecord, identifier: str, thread: ClaudeCodeThread, turn: int
@@ -301,14 +320,37 @@ class ClaudeCodeInterpreter(RecordInterpreter):
 
     def _report_usage(self, record: ClaudeCodeRecord, response: ClaudeCodeResponse) -> None:
         call = self.builder.calls[response.call]
-        usage = later(call.usage, usage_of(record.message.usage if record.message is not None else None))
-        if usage is not None:
+        reported = usage_of(record.message.usage if record.message is not None else None)
+        response.usage = response.usage or reported
+        usage = later(call.usage, reported)
+        if usage is not None and not response.is_complete:
             usage = mark_placeholder_output(
                 usage, response.characters, record.version or "", is_printed=record.is_printed
             )
         miss, terms = miss_of(record) or call.miss, parse_billing_terms(record) or call.terms
         if usage is not call.usage or miss != call.miss or terms != call.terms:
             self.builder.calls[response.call] = structs.replace(call, usage=usage, miss=miss, terms=terms)
+        for number, made in enumerate(separate_requests(record, call)):
+            self.builder.side_calls[f"{response.message} {number}"] = made
+
+    def _note_totals(self, record: ClaudeCodeRecord) -> None:
+        """Take totals, and the size of a response from the last event of its stream: printed lines report its start."""
+        self._totals.note(record)
+        is_event = record.type == "stream_event" and b"message_" in bytes(record.event)
+        event = mapping(decode_json(record.event)[0]) if is_event else {}
+        conversation = record.parent_tool or ""
+        if event.get("type") == "message_start":
+            self._streaming[conversation] = string(mapping(event.get("message")).get("id"))
+        elif event.get("type") == "message_delta":
+            response = self._responses.get(self._streaming.get(conversation, ""))
+            output = count(mapping(event.get("usage")).get("output_tokens"))
+            if response is None or not output:
+                return
+            call = self.builder.calls[response.call]
+            if call.usage is not None:
+                usage = structs.replace(call.usage, output=output, output_is_placeholder=False)
+                self.builder.calls[response.call] = structs.replace(call, usage=usage)
+                response.is_complete = True
 
     def _summarize(self, record: ClaudeCodeRecord, blocks: list[Block], thread: ClaudeCodeThread, turn: int) -> int:
         if not thread.awaits_summary and thread.context is not None and thread.context.members:

@@ -72,6 +72,15 @@ class ReportedUsage(Struct, gc=False):
     service_tier: str | None = None
     inference_geo: str | None = None
     server_tool_use: ServerToolUse | None = None
+    ignored: tuple[str, ...] = field(name="(not in the file)", default=())
+    iterations: list[ReportedIteration] | None = None
+
+
+class ReportedIteration(ReportedUsage, gc=False):
+    """A request within a response, in `usage.iterations`."""
+
+    type: str | None = None
+    model: str | None = None
 
 
 class MissReason(Struct, gc=False):
@@ -172,6 +181,12 @@ class ClaudeCodeRecord(Struct, gc=False):
     summary: str | None = None
     custom_title: str | None = field(name="customTitle", default=None)
     ai_title: str | None = field(name="aiTitle", default=None)
+    run_cost: float | None = field(name="total_cost_usd", default=None)
+    session_cost: float | None = field(name="totalCostUSD", default=None)
+    model_usage: Raw = field(name="modelUsage", default=EMPTY)
+    usage: Raw = EMPTY
+    start_time: Raw = field(name="startTime", default=EMPTY)
+    event: Raw = EMPTY
 
     @property
     def time(self) -> float | None:
@@ -199,6 +214,7 @@ QUIET = frozenset(
         "attribution-snapshot",
         "bridge-session",
         "content-replacement",
+        "cost-state",
         "custom-title",
         "file-history-delta",
         "file-history-snapshot",
@@ -223,6 +239,17 @@ REPEATED = "(repeated)"
 
 QUIET_SYSTEM = frozenset({"bridge_status", "init", "stop_hook_summary", "turn_duration"})
 """Subtypes of `system` that are counted but not shown."""
+
+INTERPRETED = frozenset({"assistant", "attachment", "cost-state", "fork-context-ref", "result", "user"})
+"""Types that are not bookkeeping."""
+
+INTERPRETED_SYSTEM = frozenset(
+    {"agents_killed", "api_error", "api_metrics", "away_summary", "compact_boundary", "files_persisted", "hook_progress"}
+    | {"hook_response", "hook_started", "informational", "local_command", "memory_saved", "microcompact_boundary"}
+    | {"model_refusal_fallback", "permission_retry", "scheduled_task_fire", "status", "task_notification"}
+    | {"task_progress", "task_started", "task_updated"}
+)
+"""Subtypes of `system` that are not bookkeeping: compactions, commands and notices."""
 
 
 class RecordKind(Enum):

@@ -11,7 +11,7 @@ import re
 from typing import TYPE_CHECKING
 
 from inspector.session.errors import SessionError
-from inspector.session.files import exists, open_for_reading
+from inspector.session.files import exists, glob_sorted, open_for_reading
 from inspector.session.format import FullOutput
 from inspector.session.json.codec import lenient_json
 from inspector.session.json.values import mapping, objects, string
@@ -40,6 +40,12 @@ def parent_file(path: Path) -> Path | None:
             session = folder.parent
             return session.with_name(f"{session.name}.jsonl")
     return None
+
+
+def subagent_files(path: Path) -> list[Path]:
+    """Return the files in a session's subagent folder, without copies of the conversation."""
+    folder = path.with_suffix("") / SUBAGENTS
+    return [file for file in glob_sorted(folder, "**/agent-*.jsonl") if not is_copy(file)]
 
 
 RUNNING = "started with "

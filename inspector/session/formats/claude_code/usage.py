@@ -9,10 +9,16 @@ from typing import TYPE_CHECKING
 from msgspec import structs
 
 from inspector.session.billing_terms import BillingTerms, normalized_value, use_count
-from inspector.session.model import ReportedMiss, Usage
+from inspector.session.formats.chat import SEPARATE_ITERATIONS
+from inspector.session.model import ReportedMiss, SideCall, Usage
+from inspector.session.usage_fields import ANTHROPIC, LineCheck
 
 if TYPE_CHECKING:
     from inspector.session.formats.claude_code.records import ClaudeCodeRecord, ReportedUsage
+    from inspector.session.model import Call
+
+LINE_CHECK = LineCheck(ANTHROPIC, "message", "usage")
+"""Finds fields of the usage that `ReportedUsage` does not declare."""
 
 PLACEHOLDER_VERSIONS = ((2, 1, 12), (2, 1, 29))
 """First and last version that record `output_tokens` as reported when a response begins (1 to 8)."""
@@ -42,7 +48,33 @@ def usage_of(reported: ReportedUsage | None) -> Usage | None:
         cache_write_5m=max(written - hour, minutes),
         cache_write_1h=hour,
         output=_count(reported.output_tokens),
+        ignored=reported.ignored,
     ).unless_zero()
+
+
+def separate_requests(record: ClaudeCodeRecord, call: Call) -> list[SideCall]:
+    """Return the requests that a line's iterations report and the usage of its call excludes."""
+    message = record.message
+    usage = message.usage if message is not None else None
+    if message is None or usage is None or not usage.iterations:
+        return []
+    terms = _code(None, usage.service_tier, usage.inference_geo, 0, 0)
+    return [
+        SideCall(purpose, one.model or message.model or "", call.time, counts, call.identifier, terms, call.response)
+        for one in usage.iterations
+        if (purpose := SEPARATE_ITERATIONS.get(one.type or "")) and (counts := usage_of(one)) is not None
+    ]
+
+
+def are_of_one_response(before: Usage | None, now: Usage | None) -> bool:
+    """Return True unless two lines report different prompts; lines without counts may belong to any response."""
+    if before is None or now is None or not before.prompt or not now.prompt:
+        return True
+    return _prompt_counts(before) == _prompt_counts(now)
+
+
+def _prompt_counts(usage: Usage) -> tuple[int, int, int]:
+    return usage.uncached, usage.cache_read, usage.cache_write_5m + usage.cache_write_1h
 
 
 def later(before: Usage | None, now: Usage | None) -> Usage | None:

@@ -73,6 +73,8 @@ class RowTexts:
 class TapRows(RowInterpreter):
     """Interpreter for the rows of one session."""
 
+    known_tables = frozenset(("record_blobs", "records", "sessions"))
+
     def __init__(self, session: str) -> None:
         """Initialize for a session id, empty for the session last written."""
         super().__init__()

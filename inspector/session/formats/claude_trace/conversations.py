@@ -79,8 +79,10 @@ class TraceLog(RequestLog):
             blocks = tuple(made.block for made in answer.blocks)
             self._builder.add_message(Message(Role.OTHER, blocks, answer.time, string(answer.about.get("id"))))
             usage = answer.about.get("usage")
-            identifier = string(request.reply.get("id")) or f"{purpose} {len(self._builder.side_calls)}"
-            self._builder.side_calls[identifier] = SideCall(
+            # Gateways repeat ids: a response is logged twice only if its content and usage are equal.
+            content = " ".join(block.digest.hex() for block in blocks)
+            key = string(request.reply.get("id")) or f"{purpose} {len(self._builder.side_calls)}"
+            self._builder.side_calls[f"{key} {content} {usage_of(usage)}"] = SideCall(
                 purpose,
                 clean_string(answer.about.get("model")),
                 answer.time,

@@ -24,7 +24,7 @@ from inspector.session.json.codec import lenient_json
 from inspector.session.json.nodes import parse_inner_json, unescaped
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from inspector.session.blocks import TextBlock
     from inspector.session.builder import SessionBuilder
@@ -36,6 +36,7 @@ STEP = re.compile(r"/cursor/transcript/(.+)/turn/(\d+)/step/\d+$")
 
 REQUEST, UNANSWERED, OTHER = "request", "request without a response", "other request"
 LOGGED_STEP = "step of a transcript"
+FROM_CACHE = "request answered from a gateway's cache"
 """Count names of exchanges."""
 
 
@@ -50,6 +51,7 @@ class HttpExchange:
         headers: Request headers by name, only the ones with request options.
         time: Time of the request in any form.
         events: WebSocket events in place of a response body.
+        is_billed: False if a gateway answered from its own cache.
     """
 
     address: str
@@ -58,6 +60,20 @@ class HttpExchange:
     headers: Mapping[str, Any] = field(default_factory=dict)
     time: Any = None
     events: Sequence[Node] = ()
+    is_billed: bool = True
+
+
+CACHE_HEADERS = {
+    "cf-aig-cache-status": ("hit",),  # Cloudflare AI Gateway
+    "helicone-cache": ("hit",),
+    "x-portkey-cache-status": ("hit", "semantic hit", "simple hit"),
+}
+"""Response headers of gateways, with the values of an answer from their own cache."""
+
+
+def is_from_cache(headers: Iterable[tuple[str, object]]) -> bool:
+    """Return True if a gateway answered from its own cache, by its response headers."""
+    return any(str(value).strip().lower() in CACHE_HEADERS.get(name.strip().lower(), ()) for name, value in headers)
 
 
 class ExchangeLog:
@@ -80,26 +96,32 @@ class ExchangeLog:
         elif path.endswith(converse_requests.ENDINGS) and (
             converse := converse_request(body, exchange.response, path, _about(exchange))
         ):
-            counts[REQUEST if converse.response is not None else UNANSWERED] += 1
-            self._messages.add_request(converse)
+            self._add_request(converse, exchange)
         elif path.endswith("/responses"):
             reported = exchange_of(body, exchange.response, exchange.events)
             reported.about.setdefault("timestamp", exchange.time)
-            counts[REQUEST if reported.is_answered else UNANSWERED] += 1
+            reported.is_billed = exchange.is_billed
+            self._count(exchange, is_answered=reported.is_answered)
             self._items = self._items or ResponsesInterpreter(self._builder, self._messages.numbers)
             self._items.add_exchange(reported)
         elif (step := STEP.match(path)) is not None:
             counts[LOGGED_STEP] += 1
             self._add_step(exchange, body.fields(), step[1], step[2])
         elif path.endswith(ENDINGS) and (google := google_request(body, exchange.response, path, exchange.time)):
-            counts[REQUEST if google.response is not None else UNANSWERED] += 1
-            self._messages.add_request(google)
+            self._add_request(google, exchange)
         elif "messages" in (fields := body.fields()) and "count_tokens" not in path:
-            request = conversation_of(fields, exchange.response, _about(exchange))
-            counts[REQUEST if request.response is not None else UNANSWERED] += 1
-            self._messages.add_request(request)
+            self._add_request(conversation_of(fields, exchange.response, _about(exchange)), exchange)
         else:
             counts[OTHER] += 1
+
+    def _add_request(self, request: PlainConversation, exchange: HttpExchange) -> None:
+        self._count(exchange, is_answered=request.response is not None)
+        request.is_billed = exchange.is_billed
+        self._messages.add_request(request)
+
+    def _count(self, exchange: HttpExchange, *, is_answered: bool) -> None:
+        name = REQUEST if exchange.is_billed else FROM_CACHE
+        self._builder.record_counts[name if is_answered else UNANSWERED] += 1
 
     def _add_step(self, exchange: HttpExchange, fields: Fields, conversation: str, turn: str) -> None:
         """Add a step logged after the fact, with a record that contains only the messages of its turn.

@@ -4,7 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from inspector.session.formats.claude_trace.exchanges import ExchangeLog, HttpExchange, blocks_of_record
+from inspector.session.formats.claude_trace.exchanges import (
+    ExchangeLog,
+    HttpExchange,
+    blocks_of_record,
+    is_from_cache,
+)
 from inspector.session.formats.claude_trace.records import is_exchange
 from inspector.session.json.nodes import FileNode
 from inspector.session.json.values import mapping, string
@@ -43,6 +48,7 @@ class TraceInterpreter(RecordInterpreter):
                 _answer(outer.fields_of("response")),
                 mapping(request.value_of("headers")),
                 time,
+                is_billed=not is_from_cache(mapping(outer.fields_of("response").value_of("headers")).items()),
             )
         )
 

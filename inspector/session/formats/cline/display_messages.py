@@ -12,6 +12,7 @@ from inspector.session.formats.cline.messages import blocks_of_parts, chat_messa
 from inspector.session.json.codec import json_in
 from inspector.session.json.values import count, count_or_none, mapping, objects, sequence, string
 from inspector.session.model import Origin, Usage
+from inspector.session.usage_fields import CLINE_SHOWN
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -109,12 +110,13 @@ def _usage(about: Mapping[str, Any]) -> Usage | None:
     """
     prompt, read, written = (count(about.get(name)) for name in ("tokensIn", "cacheReads", "cacheWrites"))
     is_whole = "apiProtocol" in about and prompt >= read + written
-    return Usage(
+    usage = Usage(
         uncached=prompt - read - written if is_whole else prompt,
         cache_read=read,
         cache_write_5m=written,
         output=count(about.get("tokensOut")),
-    ).unless_zero()
+    )
+    return CLINE_SHOWN.check(usage.unless_zero(), about)
 
 
 def _range(value: Any) -> tuple[int, int] | None:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from inspector.session.formats.chat import ChatMessage
 from inspector.session.json.values import count, mapping, objects, seconds_of_any, string
 from inspector.session.model import Usage
+from inspector.session.usage_fields import CLINE
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -206,4 +207,5 @@ def usage_of(metrics: Mapping[str, Any]) -> Usage | None:
     # Some versions recorded only uncached input, detectable only if it is less than the cached part.
     uncached = prompt - read - written if prompt >= read + written else prompt
     output = count(metrics.get("outputTokens")) or count(tokens.get("completion"))
-    return Usage(uncached=uncached, cache_read=read, cache_write_5m=written, output=output).unless_zero()
+    usage = Usage(uncached=uncached, cache_read=read, cache_write_5m=written, output=output)
+    return CLINE.check(usage.unless_zero(), metrics)

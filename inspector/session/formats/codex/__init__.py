@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from inspector.session.format import Format, home_of
+from inspector.session.format import Format, home_of, sessions_at
 from inspector.session.formats.codex.records import (
     KINDS,
     ONLY_MARKERS,
@@ -19,6 +19,9 @@ from inspector.session.formats.responses.records import is_item, is_list_of_item
 from inspector.session.sniff import Sample
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from inspector.session.format import ContainedSession
     from inspector.session.reader import Reader
 
 
@@ -82,15 +85,24 @@ class CodexFormat(Format):
         return (home / "sessions", home / "archived_sessions", Path.home() / ".trae" / "cli" / "sessions")
 
     def reader(self, path: Path) -> Reader:
+        return self.reader_of_copy(path, path)
+
+    def reader_of_copy(self, copy: Path, path: Path) -> Reader:
         from inspector.session.formats.codex.reader import codex_reader
 
-        sample = Sample(path)
+        sample = Sample(copy)
         return codex_reader(
-            path,
+            copy,
             self.name,
             is_document=_is_whole_session(sample.only_value),
             is_stream=not any(_is_rollout_line(record) for record in sample.records) and _stream_events(sample) > 0,
+            near=path,
         )
+
+    def subagents(self, path: Path, identifier: str) -> Sequence[ContainedSession]:
+        from inspector.session.formats.codex.related import subagent_files
+
+        return sessions_at(subagent_files(path, identifier))
 
     def locate(self, path: Path, identifier: str) -> Path | None:
         from inspector.session.formats.codex.related import locate
@@ -101,6 +113,28 @@ class CodexFormat(Format):
         if count_name in (*ONLY_MARKERS, TURN_ENDS):
             return True
         return count_name in QUIET or count_name.partition("event_msg:")[2] in QUIET_EVENTS
+
+    def knows_record(self, count_name: str) -> bool:
+        from inspector.session.formats.codex.records import (
+            COMPACTED,
+            ENDS_OF_TURNS,
+            EVENT,
+            ITEM,
+            ITEMS,
+            MESSAGE_OF_AGENT,
+            META,
+            NOTICES,
+        )
+        from inspector.session.formats.responses.items import is_known_item
+
+        kind, _, inner = count_name.partition(":")
+        if kind == ITEM:
+            return is_known_item(inner)
+        if kind == EVENT:
+            return inner in NOTICES or self.is_bookkeeping(count_name)
+        if kind in ITEMS:
+            return True
+        return kind in {META, COMPACTED, MESSAGE_OF_AGENT, *ENDS_OF_TURNS} or self.is_bookkeeping(count_name)
 
 
 FORMATS = (CodexFormat(),)

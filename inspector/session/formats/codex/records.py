@@ -10,16 +10,17 @@ from inspector.session.json.values import mapping, seconds_of_any, string
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-META, ITEM, EVENT, TURN, COMPACTED, MESSAGE_OF_AGENT = (
+META, ITEM, EVENT, TURN, COMPACTED, MESSAGE_OF_AGENT, USAGE = (
     "session_meta",
     "response_item",
     "event_msg",
     "turn_context",
     "compacted",
     "inter_agent_communication",
+    "token_usage_record",
 )
 
-KINDS = frozenset({META, ITEM, EVENT, TURN, COMPACTED, MESSAGE_OF_AGENT, "world_state", "rollout_reference"})
+KINDS = frozenset({META, ITEM, EVENT, TURN, COMPACTED, MESSAGE_OF_AGENT, USAGE, "world_state", "rollout_reference"})
 """Values of `type` in the envelope."""
 
 THREAD, TURN_BEGINS, TURN_ENDS, TURN_FAILS = "thread.started", "turn.started", "turn.completed", "turn.failed"
@@ -32,6 +33,10 @@ ENDS_OF_TURNS = frozenset({THREAD, TURN_BEGINS, TURN_ENDS, TURN_FAILS})
 
 ONLY_MARKERS = frozenset({THREAD, TURN_BEGINS})
 """Stream events that only mark a beginning."""
+
+
+TURN_STARTS = ("task_started", "turn_started")
+"""Events at the start of a turn, in newer and older versions."""
 
 
 def is_event(record: Mapping[str, Any]) -> bool:
@@ -47,7 +52,9 @@ def is_header(value: Mapping[str, Any]) -> bool:
     return "type" not in value and all(isinstance(value.get(name), str) for name in ("id", "timestamp"))
 
 
-QUIET = frozenset({TURN, "inter_agent_communication_metadata", "rollout_reference", "state", "world_state"})
+QUIET = frozenset(
+    {TURN, USAGE, "inter_agent_communication_metadata", "retained_context", "rollout_reference", "state", "world_state"}
+)
 """Line kinds for the program only."""
 
 NOTICES = frozenset(
@@ -78,11 +85,18 @@ class RolloutLine(NamedTuple):
         kind: Kind from the envelope.
         payload: Its content.
         time: Seconds since the epoch, None if the line has no time.
+        ordinal: Position in the rollout, recorded since 0.144; None without one.
     """
 
     kind: str
     payload: Mapping[str, Any]
     time: float | None
+    ordinal: int | None = None
+
+    @property
+    def is_usage(self) -> bool:
+        """True if the line reports usage."""
+        return self.kind == USAGE or (self.kind == EVENT and self.payload.get("type") == "token_count")
 
     @property
     def count_name(self) -> str:
@@ -95,7 +109,8 @@ def unwrapped(value: Mapping[str, Any]) -> RolloutLine:
     """Unwrap a line with either envelope."""
     kind, time = string(value.get("type")), seconds_of_any(value.get("timestamp"))
     if isinstance(value.get("payload"), dict):
-        return RolloutLine(kind or "(no type)", value["payload"], time)
+        ordinal = value.get("ordinal")
+        return RolloutLine(kind or "(no type)", value["payload"], time, ordinal if isinstance(ordinal, int) else None)
     if "record_type" in value:
         return RolloutLine(string(value["record_type"]) or "state", {}, time)
     if is_header(value):

@@ -6,20 +6,23 @@ A subagent has its own rollout with a header that names its parent; the parent's
 from __future__ import annotations
 
 import re
+from contextlib import suppress
 from datetime import UTC, datetime, timedelta
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
+from inspector.session.errors import SessionError
 from inspector.session.files import glob_sorted
-from inspector.session.formats.codex.records import EVENT, META
+from inspector.session.formats.codex.records import META, unwrapped
 from inspector.session.json.values import mapping, string
 from inspector.session.model import LinkKind, SessionLink
+from inspector.session.sniff import Sample
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from pathlib import Path
 
     from inspector.session.builder import SessionBuilder
-    from inspector.session.formats.codex.records import RolloutLine
 
 
 UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
@@ -72,6 +75,29 @@ def locate(path: Path, identifier: str) -> Path | None:
     return None
 
 
+MOST_ROLLOUTS = 500
+"""Limit on the rollouts of a folder searched for subagents."""
+
+
+def subagent_files(path: Path, identifier: str) -> list[Path]:
+    """Return the later rollouts in the same folder whose header names a session as their parent."""
+    if not UUID.search(path.name) or not identifier:
+        return []
+    later = [file for file in glob_sorted(path.parent, "rollout-*.jsonl*") if file.name > path.name]
+    found = []
+    for file in later[:MOST_ROLLOUTS]:
+        with suppress(SessionError, OSError):
+            found += [file] if _parent_in(file) == identifier else []
+    return found
+
+
+@lru_cache(maxsize=4 * MOST_ROLLOUTS)
+def _parent_in(file: Path) -> str:
+    """Return the parent named in a rollout's header, which never changes; empty for none."""
+    header = next((line.payload for line in map(unwrapped, Sample(file).records[:1]) if line.kind == META), {})
+    return (parent_of(header) or string(header.get("forked_from_id"))) if is_subagent(header) else ""
+
+
 def _folders_of(path: Path, identifier: str) -> Iterator[Path]:
     """Yield the folders for the time in an id: its first 48 bits, in milliseconds (RFC 9562, 5.7)."""
     root = next((folder for folder in path.parents if folder.name in ("sessions", "archived_sessions")), None)
@@ -84,54 +110,3 @@ def _folders_of(path: Path, identifier: str) -> Iterator[Path]:
     for days in DAYS_AROUND:
         yield root.with_name("sessions") / (began + timedelta(days=days)).strftime("%Y/%m/%d")
     yield root.with_name("archived_sessions")
-
-
-PAUSE_SECONDS = 0.05
-"""Pause between two lines that ends the copied part; copies are written at once."""
-
-START_SECONDS = 2.0
-"""A turn that began at most this long before the fork belongs to the fork itself."""
-
-
-class CodexLineage:
-    """Separates copied lines from a rollout's own.
-
-    Attributes:
-        identifier: The rollout's own id, from its first header.
-    """
-
-    def __init__(self) -> None:
-        self.identifier = ""
-        self._has_header = False
-        self._only_headers = True
-        self._instant: float | None = None
-        self._before: float | None = None
-        self._forked: float | None = None
-
-    def is_inherited(self, line: RolloutLine) -> bool:
-        """Return True if the next line of the file was copied."""
-        if line.kind == META:
-            identifier = string(line.payload.get("id"))
-            if not self._has_header:
-                self._has_header, self.identifier = True, identifier
-                self._forked = line.time if string(line.payload.get("forked_from_id")) else None
-                return False
-            if self._only_headers and identifier != self.identifier and self._instant is None:
-                self._instant = self._before = line.time if line.time is not None else 0.0
-        elif self._only_headers and self._forked is not None and line.time == self._forked:
-            self._instant = self._before = line.time
-        self._only_headers = self._only_headers and line.kind == META
-        if self._instant is not None and self._is_own(line):
-            self._instant = None
-        self._before = line.time if line.time is not None else self._before
-        return self._instant is not None
-
-    def _is_own(self, line: RolloutLine) -> bool:
-        if line.time is not None and self._before is not None and line.time - self._before > PAUSE_SECONDS:
-            return True
-        if line.kind != EVENT or line.payload.get("type") not in ("task_started", "turn_started"):
-            return False
-        started = line.payload.get("started_at")
-        if not isinstance(started, (int, float)) or self._instant is None:
-            return False
-        return bool(started >= self._instant - START_SECONDS)

@@ -24,6 +24,7 @@ from inspector.session.json.lines import ObjectDecoder, object_of
 from inspector.session.json.values import clean_string, count, mapping, sequence, string
 from inspector.session.model import BlockKind, LinkKind, Origin, SessionLink
 from inspector.session.reader import Record, RecordInterpreter
+from inspector.session.usage_fields import CODEX
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -147,6 +148,7 @@ class StreamInterpreter(RecordInterpreter):
         self._characters = 0
         self._is_first_report = True
         self._total = dict.fromkeys(COUNTS, 0)
+        self._totals: set[tuple[int, ...]] = set()
 
     @staticmethod
     def blocks_of_record(record: bytes, origin: Origin, /) -> Sequence[TextBlock]:
@@ -174,6 +176,7 @@ class StreamInterpreter(RecordInterpreter):
     def _begin_thread(self, identifier: str) -> None:
         if self.builder.identifier and identifier != self.builder.identifier:
             self._total, self._is_first_report = dict.fromkeys(COUNTS, 0), True
+            self._totals.clear()
         self.builder.identifier = self.builder.identifier or identifier
 
     def _tool(self, item: Mapping[str, Any], made: Sequence[Made], *, is_ended: bool) -> None:
@@ -202,8 +205,12 @@ class StreamInterpreter(RecordInterpreter):
     def _report(self, total: Mapping[str, Any], shown: Sequence[Made]) -> None:
         """Assign the increase of a thread's running total to the current turn."""
         now = {name: count(total.get(name)) for name in COUNTS}
+        if tuple(now.values()) in self._totals:  # printed once more, possibly after newer ones
+            return
+        self._totals.add(tuple(now.values()))
         is_continued = all(now[name] >= self._total[name] for name in COUNTS)
         usage = usage_of({name: now[name] - self._total[name] for name in COUNTS} if is_continued else now)
+        usage = CODEX.check(usage, total)
         self._total = now
         calls = self.builder.calls
         is_of_turn = not (self._is_first_report and self._holds_more(total, now))

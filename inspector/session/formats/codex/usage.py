@@ -1,16 +1,19 @@
-"""Assign usage to calls: Codex reports it in `token_count` events, separate from the responses.
+"""Assign usage to calls: Codex reports it in separate lines, and most of it twice.
 
-An event repeats the last report whenever anything else in it changes, so only events with a new total count. Their
-position depends on the version: early versions wrote them before the items of the response, later ones after them,
-possibly after the tool outputs.
+`token_count` events repeat a report whenever anything else in them changes, and may repeat older ones, so only events
+with a new total count. Their position depends on the version: early versions wrote them before the items of the
+response, later ones after them, possibly after the tool outputs. Since 0.151, a `token_usage_record` reports every
+response by its id; only compaction requests have no event as well.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from inspector.session.json.values import count, mapping
+from inspector.session.billing_terms import BillingTerms, normalized_value
+from inspector.session.json.values import count, mapping, string
 from inspector.session.model import Usage
+from inspector.session.usage_fields import CODEX
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -24,6 +27,9 @@ ALL_COUNTS = (*COUNTS, "reasoning_output_tokens")
 
 Total = tuple[int, ...]
 
+Counted = tuple[int, int, int]
+"""Prompt, cache reads and output of a response."""
+
 
 def usage_of(reported: Mapping[str, Any]) -> Usage | None:
     """Convert reported usage; None if it belongs to no call. The counts include cached and reasoning tokens."""
@@ -33,41 +39,116 @@ def usage_of(reported: Mapping[str, Any]) -> Usage | None:
     output = count(reported.get("output_tokens"))
     if not prompt and not output:
         return None
-    return Usage(
+    usage = Usage(
         uncached=prompt - read - written,
         cache_read=read,
         cache_write_5m=written,
         output=output,
         reasoning=min(count(reported.get("reasoning_output_tokens")), output),
     )
+    return CODEX.check(usage, reported)
+
+
+def total_of(info: Mapping[str, Any]) -> Total | None:
+    """Return the running total of an event, None without one."""
+    total = mapping(info.get("total_token_usage"))
+    return tuple(count(total.get(name)) for name in COUNTS) if total else None
 
 
 class TokenCounts:
-    """Selects the `token_count` events that report a new call."""
+    """Selects the reports of new calls: each response once, whichever lines report it."""
 
     def __init__(self) -> None:
-        self._total: Total | None = None
+        self._totals_seen: set[Total] = set()
         self._totals: Mapping[str, Any] = {}
         self._last: Mapping[str, Any] = {}
+        self._responses: set[str] = set()
+        self._recorded: list[Counted] = []
+        self._counted: list[Counted] = []
 
-    def add(self, info: Mapping[str, Any]) -> Usage | None:
-        """Return the usage of a call, None for a repeated event."""
+    def add_event(self, info: Mapping[str, Any]) -> Usage | None:
+        """Return the usage of a new call in a `token_count` event, None for a repetition."""
         total, last = mapping(info.get("total_token_usage")), mapping(info.get("last_token_usage"))
-        now = tuple(count(total.get(name)) for name in COUNTS) if total else None
+        now = total_of(info)
         # Without a total, an event equal to the last one is a repetition.
-        is_repeated = now == self._total if now is not None else last == self._last
-        before = self._totals
-        self._total, self._last = now if now is not None else self._total, last
-        self._totals = total or before
+        is_repeated = now in self._totals_seen if now is not None else last == self._last
+        self._last = last
         if is_repeated:
             return None
-        return usage_of(last) if last else _added(total, before)
+        before = self._totals
+        if now is not None:
+            self._totals_seen.add(now)
+            self._totals = total
+        usage = usage_of(last) if last else _added(total, before)
+        return usage if usage is None or self._is_new(usage, self._counted, self._recorded) else None
+
+    def add_record(self, record: Mapping[str, Any]) -> Usage | None:
+        """Return the usage of a new call in a `token_usage_record`, None if an event or a record reported it."""
+        identifier = string(record.get("response_id"))
+        usage = usage_of(mapping(record.get("usage")))
+        if usage is None or identifier in self._responses:
+            return None
+        if identifier:
+            self._responses.add(identifier)
+        return usage if self._is_new(usage, self._recorded, self._counted) else None
+
+    def is_current(self, info: Mapping[str, Any]) -> bool:
+        """Return True if an event has the newest total, or none."""
+        total = mapping(info.get("total_token_usage"))
+        return not total or total == self._totals
+
+    def begin_response(self) -> None:
+        """Begin a response: later reports are not repetitions of those before it."""
+        self._recorded.clear()
+        self._counted.clear()
+
+    @staticmethod
+    def _is_new(usage: Usage, reported: list[Counted], otherwise: list[Counted]) -> bool:
+        """Return True unless the other kind of line has reported the response of this usage; note the report."""
+        counted = (usage.prompt, usage.cache_read, usage.output)
+        if counted in otherwise:
+            otherwise.remove(counted)
+            return False
+        reported.append(counted)
+        return True
 
 
 def _added(total: Mapping[str, Any], before: Mapping[str, Any]) -> Usage | None:
     """Return the increase of a total, or all of it if it was reset."""
     added = {name: count(total.get(name)) - count(before.get(name)) for name in ALL_COUNTS}
     return usage_of(added) if min(added.values()) >= 0 else usage_of(total)
+
+
+TIERS = {"fast": "priority"}
+"""Service tiers by Codex's name for them."""
+
+
+class TurnSettings:
+    """Model and billing terms of the current turn; a change applies to the turns that follow it.
+
+    Attributes:
+        model: Name of the model.
+        terms: Billing terms as in `BillingTerms.code`.
+    """
+
+    def __init__(self) -> None:
+        self.model = ""
+        self.terms = ""
+        self._turn = ""
+        self._next = ("", "")
+
+    def apply(self, settings: Mapping[str, Any]) -> None:
+        """Note the settings in an event; without a service tier, it is the default one."""
+        tier = normalized_value(settings.get("service_tier"))
+        self._next = string(settings.get("model")), BillingTerms(tier=TIERS.get(tier, tier)).code
+
+    def begin_turn(self, payload: Mapping[str, Any], *, is_start: bool = False) -> None:
+        """Begin a turn, by its event or by its context, which names the model and may be repeated within the turn."""
+        turn = string(payload.get("turn_id"))
+        if is_start or not turn or turn != self._turn:
+            model, self.terms = self._next
+            self.model, self._turn = model or self.model, turn
+        self.model = string(payload.get("model")) or self.model
 
 
 NONE = -1
@@ -82,12 +163,14 @@ class CodexUsage(NamedTuple):
     Attributes:
         usage: The reported usage.
         time: Time of the report.
-        block: Block of the event itself.
+        block: Block of the line itself.
+        identifier: Id of the response; empty in an event.
     """
 
     usage: Usage
     time: float | None
     block: Block
+    identifier: str = ""
 
 
 class Attribution:
@@ -105,11 +188,16 @@ class Attribution:
         self._waiting: CodexUsage | None = None
         self._stands_first: bool | None = None
 
-    def begin(self, call: int) -> Usage | None:
+    @property
+    def waiting(self) -> CodexUsage | None:
+        """The pending report."""
+        return self._waiting
+
+    def begin(self, call: int) -> CodexUsage | None:
         """Begin the response of a call. Return its usage if already reported."""
         waiting, self._waiting = self._waiting, None
         self._call, self._lacks, self._is_passed = call, waiting is None, False
-        return waiting.usage if waiting is not None else None
+        return waiting
 
     def pass_by(self) -> None:
         """Mark the start of a turn or prompt; later reports do not belong to earlier responses."""

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from inspector.session.errors import SessionError
 from inspector.session.files import is_file, is_folder
 from inspector.session.format import Format, home_of
-from inspector.session.formats.copilot.records import EventKind, is_document, kind_of
+from inspector.session.formats.copilot.records import NOTICES, ROLES, SPOKEN, EventKind, is_document, kind_of
 from inspector.session.json.values import string
 from inspector.session.sniff import Sample
 
@@ -33,7 +33,7 @@ class CopilotFormat(Format):
     name = "copilot-cli"
     title = "GitHub Copilot CLI"
     where = "~/.copilot/session-state and history-session-state, or the same folders in $COPILOT_HOME"
-    exact = "output tokens of every call; prompt sizes only before and after Copilot's compactions"
+    exact = "output tokens of every call; prompt tokens and cache reads in sum, since versions that record them on exit"
     file_names = r"events\.jsonl"
 
     def recognize(self, sample: Sample) -> str:
@@ -69,6 +69,10 @@ class CopilotFormat(Format):
 
     def is_bookkeeping(self, count_name: str) -> bool:
         return kind_of(count_name) is EventKind.QUIET or count_name.startswith("timeline:")
+
+    def knows_record(self, count_name: str) -> bool:
+        is_shown = count_name in NOTICES or count_name in ROLES or count_name in SPOKEN
+        return is_shown or self.is_bookkeeping(count_name)
 
 
 FORMATS = (CopilotFormat(),)

@@ -10,11 +10,13 @@ from msgspec import structs
 from inspector.session.blocks import TextBlock, argument_text, text_block
 from inspector.session.builder import Thread
 from inspector.session.formats.copilot.records import EventKind, kind_of
+from inspector.session.formats.copilot.totals import ShutdownTotals
 from inspector.session.json.lines import ObjectDecoder, object_of
 from inspector.session.json.values import clean_string, count, count_or_none, mapping, objects, seconds_of_any, string
 from inspector.session.media import media_of_base64
 from inspector.session.model import BlockKind, Compaction, ContextCause, Media, Message, Origin, Role, Usage
 from inspector.session.reader import Record, RecordInterpreter
+from inspector.session.usage_fields import COPILOT
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -188,6 +190,7 @@ class CopilotInterpreter(RecordInterpreter):
         self._agent_of_call: dict[str, Agent] = {}
         self._by_person: set[str] = set()
         self._threads = 0
+        self._totals = ShutdownTotals(self.builder)
         self._agent("")
 
     @staticmethod
@@ -205,7 +208,7 @@ class CopilotInterpreter(RecordInterpreter):
         if event_type == "subagent.started":
             self._begin_agent(event, data)
         agent = self._agent(string(event.get("agentId")) or string(data.get("parentToolCallId")))
-        self._note(event_type, data, agent)
+        self._note(event, data, agent)
         kind = kind_of(event_type)
         blocks = [made.block for made in blocks_of_event(event, kind, line.data, line.offset, self._names)]
         match kind:
@@ -251,9 +254,9 @@ class CopilotInterpreter(RecordInterpreter):
         for name in names:
             self._agents[name] = agent
 
-    def _note(self, event_type: str, data: Mapping[str, Any], agent: Agent) -> None:
+    def _note(self, event: Mapping[str, Any], data: Mapping[str, Any], agent: Agent) -> None:
         """Record an event's data about the session, its agents and their tools."""
-        builder = self.builder
+        builder, event_type = self.builder, string(event.get("type"))
         match event_type:
             case "session.start" | "session.resume":
                 context = mapping(data.get("context"))
@@ -262,6 +265,7 @@ class CopilotInterpreter(RecordInterpreter):
                 version = string(data.get("copilotVersion"))
                 builder.agent = f"Copilot CLI {version}" if version else builder.agent or "Copilot CLI"
                 agent.model = string(data.get("selectedModel")) or agent.model
+                self._totals.begin()
             case "session.model_change":
                 agent.model = string(data.get("newModel")) or agent.model
             case "session.title_changed":
@@ -271,6 +275,10 @@ class CopilotInterpreter(RecordInterpreter):
                 self._names.setdefault(call, string(data.get("toolName")))
                 if event_type == "tool.user_requested":
                     self._by_person.add(call)
+            case EventKind.COMPACTION.value:
+                self._totals.compact(event, data, agent.model)
+            case "session.shutdown":
+                self._totals.close(event, data)
         if limit := count(data.get("tokenLimit")):
             builder.window = limit
 
@@ -295,7 +303,7 @@ class CopilotInterpreter(RecordInterpreter):
         request = string(data.get("apiCallId"))
         # Only output tokens are reported. A usage without prompt tokens marks an unknown prompt size.
         output = count(data.get("outputTokens"))
-        usage = Usage(output=output) if output else None
+        usage = COPILOT.check(Usage(output=output) if output else None, data)
         before = agent.response
         if before is not None and request and request == before.request:
             # The parts of a response repeat its usage, or only the last one has it.

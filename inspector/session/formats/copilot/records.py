@@ -96,6 +96,12 @@ class EventKind(Enum):
     """Counted only."""
 
 
+NOTICES = frozenset(
+    {"abort", "session.error", "session.handoff", "session.info", "session.truncation", "session.warning"}
+    | {"assistant.message_end", "subagent.failed"}
+)
+"""Types that are shown and not sent."""
+
 SPOKEN = {kind.value: kind for kind in EventKind if kind not in (EventKind.NOTICE, EventKind.QUIET)}
 
 

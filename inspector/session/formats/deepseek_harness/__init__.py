@@ -10,15 +10,18 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
-from inspector.session.files import is_file
-from inspector.session.format import Format, can_name_file, home_of
+from inspector.session.errors import SessionError
+from inspector.session.files import glob_sorted, is_file
+from inspector.session.format import Format, can_name_file, home_of, sessions_at
 from inspector.session.json.values import string
+from inspector.session.sniff import Sample
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from pathlib import Path
 
+    from inspector.session.format import ContainedSession
     from inspector.session.reader import Reader
-    from inspector.session.sniff import Sample
 
 GENERATION = re.compile(r"session(?:\.v(?P<version>\d+))?\.jsonl(?:\.zstd)?")
 """Log file names: a newer version of the harness continues a session in its own file next to the old one."""
@@ -34,6 +37,19 @@ def _is_event(record: dict[str, Any]) -> bool:
         return string(record.get("type")).endswith("-chunks")
     is_placed = isinstance(record.get("seq"), int) and isinstance(record.get("data"), dict)
     return is_placed and "/" in string(record.get("type"))
+
+
+MOST_SIBLINGS = 500
+"""Limit on the logs searched for subagents."""
+
+
+def _parent_in(file: Path) -> str:
+    """Return the session that started the one in a log as its subagent; empty for none."""
+    try:
+        header = next(iter(Sample(file).records), {})
+    except (SessionError, OSError):
+        return ""
+    return string(header.get("parentSession")) if header.get("origin") == "subagent" else ""
 
 
 def _version_of(path: Path) -> int:
@@ -78,6 +94,14 @@ class DeepSeekHarnessFormat(Format):
         except OSError:
             return False
 
+    def subagents(self, path: Path, identifier: str) -> Sequence[ContainedSession]:
+        """Return the logs in sibling folders whose header names a session as their parent."""
+        if _version_of(path) < 0 or not identifier:
+            return ()
+        files = glob_sorted(path.parent.parent, "*/session*.jsonl*")[:MOST_SIBLINGS]
+        logs = [file for file in files if _version_of(file) >= 0 and file.parent != path.parent]
+        return sessions_at(file for file in logs if not self.is_copy(file) and _parent_in(file) == identifier)
+
     def locate(self, path: Path, identifier: str) -> Path | None:
         """Find the origin or parent of a session in a sibling folder."""
         if not can_name_file(identifier):
@@ -93,6 +117,11 @@ class DeepSeekHarnessFormat(Format):
         from inspector.session.formats.deepseek_harness.events import is_quiet
 
         return is_quiet(count_name)
+
+    def knows_record(self, count_name: str) -> bool:
+        from inspector.session.formats.deepseek_harness.events import SURFACE
+
+        return count_name in SURFACE or self.is_bookkeeping(count_name)
 
 
 FORMATS = (DeepSeekHarnessFormat(),)

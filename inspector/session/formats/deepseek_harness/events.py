@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from inspector.session.json.codec import compact_json
 from inspector.session.json.values import clean_string, count, mapping, objects, string
 from inspector.session.model import Usage
+from inspector.session.usage_fields import HARNESS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -86,7 +87,7 @@ def usage_of(reported: Any) -> Usage | None:
     names = ("inputTokens", "cacheReadTokens", "cacheWriteTokens", "outputTokens")
     uncached, read, written, output = (count(fields.get(name)) for name in names)
     reasoning = min(count(fields.get("reasoningTokens")), output)
-    return Usage(uncached, read, written, output=output, reasoning=reasoning).unless_zero()
+    return HARNESS.check(Usage(uncached, read, written, output=output, reasoning=reasoning).unless_zero(), reported)
 
 
 def streamed_usage(data: Mapping[str, Any]) -> Usage | None:

@@ -9,13 +9,15 @@ import glob
 from typing import TYPE_CHECKING, Any
 
 from inspector.session.files import glob_sorted, is_file
-from inspector.session.format import Format, can_name_file, home_of
+from inspector.session.format import Format, can_name_file, home_of, sessions_at
 from inspector.session.formats.gemini.records import CHATS, KINDS, MESSAGES
 from inspector.session.json.values import objects, string
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from pathlib import Path
 
+    from inspector.session.format import ContainedSession
     from inspector.session.reader import Reader
     from inspector.session.sniff import Sample
 
@@ -92,6 +94,13 @@ class GeminiFormat(Format):
         is_old = path.suffix == ".json" and CHATS in (path.parent.name, path.parent.parent.name)
         return is_old and is_file(path.with_suffix(".jsonl"))
 
+    def subagents(self, path: Path, identifier: str) -> Sequence[ContainedSession]:
+        """Return the logs in the folder named after a session."""
+        if path.parent.name != CHATS or not can_name_file(identifier):
+            return ()
+        found = glob_sorted(path.parent / identifier, "*.json*")
+        return sessions_at(file for file in found if not self.is_sidecar(file))
+
     def locate(self, path: Path, identifier: str) -> Path | None:
         """Find a subagent of the session at `path`, with its log in `chats/<parent>/`, or its parent."""
         if not can_name_file(identifier):
@@ -106,6 +115,9 @@ class GeminiFormat(Format):
 
     def is_bookkeeping(self, count_name: str) -> bool:
         return count_name in ("$rewindTo", "$set", "metadata")
+
+    def knows_record(self, count_name: str) -> bool:
+        return count_name in KINDS or self.is_bookkeeping(count_name)
 
 
 FORMATS = (GeminiFormat(),)

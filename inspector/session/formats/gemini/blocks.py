@@ -12,6 +12,7 @@ from inspector.session.json.lines import object_of
 from inspector.session.json.values import clean_string, count, mapping, objects, sequence, string
 from inspector.session.media import media_of_base64
 from inspector.session.model import BlockKind, Media, Origin, Usage
+from inspector.session.usage_fields import GEMINI
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -200,9 +201,10 @@ def usage_of(record: Mapping[str, Any]) -> Usage | None:
     """
     reported = mapping(record.get("tokens"))
     cached, thoughts = count(reported.get("cached")), count(reported.get("thoughts"))
-    return Usage(
+    usage = Usage(
         uncached=max(count(reported.get("input")) - cached, 0) + count(reported.get("tool")),
         cache_read=cached,
         output=count(reported.get("output")) + thoughts,
         reasoning=thoughts,
-    ).unless_zero()
+    )
+    return GEMINI.check(usage.unless_zero(), reported)

@@ -40,6 +40,8 @@ MESSAGE = "message "
 class GooseRows(RowInterpreter):
     """Interpreter for the rows of one session."""
 
+    known_tables = frozenset(("messages", "sessions", LEDGER))
+
     def __init__(self, session: str) -> None:
         """Initialize for a session id, empty for the newest session started by the user."""
         super().__init__()

@@ -15,6 +15,7 @@ from msgspec import Struct, structs
 
 from inspector.session.json.values import clean_string, count, mapping, seconds_of_any, string
 from inspector.session.model import SideCall, Usage
+from inspector.session.usage_fields import GOOSE
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -55,7 +56,7 @@ def in_metadata(value: object) -> Usage | None:
     if fields.get("isCompaction"):
         return None
     names = ("inputTokens", "cacheReadTokens", "cacheWriteTokens", "outputTokens")
-    return usage_of(*map(fields.get, names))
+    return GOOSE.check(usage_of(*map(fields.get, names)), fields)
 
 
 class LedgerRow(Struct, frozen=True, gc=False):
@@ -127,9 +128,9 @@ def _by_usage(calls: Sequence[Call], rows: Sequence[LedgerRow]) -> dict[int, Led
         if row.usage is not None and not row.is_compaction:
             free.setdefault(row.usage, deque()).append(row)
     return {
-        place: free[call.usage].popleft()
+        place: free[counts].popleft()
         for place, call in enumerate(calls)
-        if call.usage is not None and free.get(call.usage)
+        if call.usage is not None and free.get(counts := structs.replace(call.usage, ignored=()))
     }
 
 

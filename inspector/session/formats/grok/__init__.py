@@ -64,6 +64,9 @@ class GrokFormat(Format):
     exact = "tokens of every call reported in updates.jsonl or logs/unified.jsonl"
     session_folders = (frozenset({HISTORY, SUMMARY}), frozenset({HISTORY, UPDATES}))
 
+    def knows_record(self, count_name: str) -> bool:
+        return count_name in TYPES
+
     def recognize(self, sample: Sample) -> str:
         if sample.is_directory:
             return self._recognize_folder(sample.path)

@@ -17,6 +17,7 @@ from inspector.session.formats.grok.updates import ResponseReport
 from inspector.session.json.lines import object_of
 from inspector.session.json.values import count, mapping, seconds_of_any, string
 from inspector.session.model import Diagnostic, Usage
+from inspector.session.usage_fields import GROK_LOG
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -182,7 +183,8 @@ def _usage_of(about: Mapping[str, Any]) -> Usage | None:
         return None
     prompt, read, output, reasoning = (count(about.get(name)) for name in COUNTS)
     read = min(read, prompt)
-    return Usage(prompt - read, read, output=output, reasoning=min(reasoning, output)).unless_zero()
+    usage = Usage(prompt - read, read, output=output, reasoning=min(reasoning, output))
+    return GROK_LOG.check(usage.unless_zero(), about)
 
 
 class MatchedResponses(NamedTuple):

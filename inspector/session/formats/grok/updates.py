@@ -9,6 +9,7 @@ from inspector.session.builder import SessionBuilder
 from inspector.session.json.values import clean_string, count, count_or_none, mapping, seconds_of_any, string
 from inspector.session.model import Compaction, Usage
 from inspector.session.reader import Record, RecordInterpreter
+from inspector.session.usage_fields import GROK
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -96,12 +97,17 @@ class UpdatesInterpreter(RecordInterpreter):
         )
         self._text.clear()
         place = self._places.get(identifier) if identifier else None
-        if place is not None:  # reported again
+        if place is not None and _prompt(made) == _prompt(self.reports[place]):  # reported again; gateways repeat ids
             self.reports[place] = replace(made, text=made.text or self.reports[place].text)
             return
         if identifier:
             self._places[identifier] = len(self.reports)
         self.reports.append(made)
+
+
+def _prompt(report: ResponseReport) -> tuple[int, int, int] | None:
+    usage = report.usage
+    return None if usage is None else (usage.uncached, usage.cache_read, usage.cache_write_5m)
 
 
 def usage_of(reported: Any) -> Usage | None:
@@ -110,7 +116,7 @@ def usage_of(reported: Any) -> Usage | None:
     names = ("input_tokens", "cache_read_input_tokens", "cache_creation_input_tokens", "output_tokens")
     uncached, read, written, output = (count(fields.get(name)) for name in names)
     reasoning = min(count(fields.get("reasoning_tokens")), output)
-    return Usage(uncached, read, written, output=output, reasoning=reasoning).unless_zero()
+    return GROK.check(Usage(uncached, read, written, output=output, reasoning=reasoning).unless_zero(), reported)
 
 
 def reports_of(texts: Sequence[str], reports: Sequence[ResponseReport]) -> list[ResponseReport | None]:

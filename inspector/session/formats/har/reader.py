@@ -12,6 +12,7 @@ from inspector.session.formats.claude_trace.exchanges import (
     ExchangeLog,
     HttpExchange,
     blocks_of_record,
+    is_from_cache,
 )
 from inspector.session.formats.plain.records import BETA_HEADER
 from inspector.session.formats.streamed_responses import data_of
@@ -71,6 +72,10 @@ def path_of(url: str) -> str:
         return ""
 
 
+def _headers(headers: object) -> list[tuple[str, str]]:
+    return [(string(header.get("name")), string(header.get("value"))) for header in objects(headers)]
+
+
 class HarInterpreter(DocumentInterpreter):
     """Builds a session from the entries of an archive."""
 
@@ -97,11 +102,7 @@ class HarInterpreter(DocumentInterpreter):
         fields = item.fields()
         request, response = fields.fields_of("request"), fields.fields_of("response")
         content = response.fields_of("content")
-        betas = [
-            string(header.get("value"))
-            for header in objects(request.value_of("headers"))
-            if string(header.get("name")).lower() == BETA_HEADER
-        ]
+        betas = [value for name, value in _headers(request.value_of("headers")) if name.lower() == BETA_HEADER]
         answer = (
             data_of(string(content.value_of("text")))
             if address.endswith((STREAMED, converse_requests.STREAM))
@@ -116,6 +117,7 @@ class HarInterpreter(DocumentInterpreter):
                 content.get("text"),
                 {BETA_HEADER: ",".join(betas)},
                 fields.value_of("startedDateTime"),
+                is_billed=not is_from_cache(_headers(response.value_of("headers"))),
             )
         )
 

@@ -26,7 +26,7 @@ class HermesFormat(Format):
     name = "hermes"
     title = "Hermes"
     where = "~/.hermes, or $HERMES_HOME: state.db, profiles/*/state.db, and sessions in older versions"
-    exact = "nothing: only session totals are recorded"
+    exact = "prompt tokens, cache reads and output in sum: only session totals are recorded"
 
     def recognize(self, sample: Sample) -> str:
         if sample.is_directory:
@@ -50,7 +50,7 @@ class HermesFormat(Format):
             from inspector.session.formats.hermes.database import HermesRows
             from inspector.session.sqlite_reader import SqliteReader
 
-            return SqliteReader(path, self.name, HermesRows(locator.session))
+            return SqliteReader(path, self.name, HermesRows(locator.session, locator.file.parent))
         from inspector.session.formats.hermes.reader import file_reader
 
         return file_reader(path)

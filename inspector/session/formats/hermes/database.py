@@ -7,6 +7,14 @@ from typing import TYPE_CHECKING, Any
 from inspector.session.builder import SessionBuilder
 from inspector.session.files import Locator
 from inspector.session.format import ContainedSession
+from inspector.session.formats.hermes.accounting import (
+    MODEL_COLUMNS,
+    USAGE_COLUMNS,
+    USAGE_TABLE,
+    CompactionEvents,
+    CompactionRecord,
+    add_compactions,
+)
 from inspector.session.formats.hermes.reader import (
     MESSAGE,
     SESSION,
@@ -69,6 +77,8 @@ def subagent_parent(sessions: Mapping[str, Row], row: Row) -> str:
     parent = string(row.get("parent_session_id"))
     marks = _marks(row)
     is_branch = any(mark in marks for mark in ("_branched_from", "_reset_from"))
+    if not is_branch and (string(row.get("source")) == "tool" or marks.get("_delegate_from") == parent):
+        return parent  # also of a parent that was compressed later
     ended = string(sessions.get(parent, {}).get("end_reason"))
     return "" if is_branch or ended in ("branched", "compression", "session_reset", "session_switch") else parent
 
@@ -115,7 +125,7 @@ def _number(value: object) -> float:
 
 SESSION_COLUMNS = (
     *("id", "source", "model", "model_config", "parent_session_id", "started_at", "ended_at", "end_reason"),
-    *("title", "cwd", "last_activity_at"),
+    *("title", "cwd", "last_activity_at", *USAGE_COLUMNS),
 )
 
 MESSAGE_COLUMNS = (
@@ -144,6 +154,10 @@ class Tables:
         rows = self._selector.rows("messages", MESSAGE_COLUMNS, "WHERE id = ?", identifier)
         return rows[0] if rows else None
 
+    def usage(self, session: str) -> list[Row]:
+        """Return a session's usage by model and task; empty in older versions."""
+        return self._selector.rows(USAGE_TABLE, MODEL_COLUMNS, "WHERE session_id = ? ORDER BY rowid", session)
+
     def system_text(self, session: str) -> str:
         """Return a session's system prompt, which may be stored in the shared table."""
         own = self._selector.rows("sessions", ("system_prompt", "system_prompt_hash"), "WHERE id = ?", session)
@@ -164,12 +178,22 @@ class Tables:
 class HermesRows(RowInterpreter):
     """Interpreter for the rows of one conversation."""
 
-    def __init__(self, session: str) -> None:
-        """Initialize for any session id of a conversation, empty for the one with the last activity."""
+    known_tables = frozenset(("messages", "sessions", "system_prompts", USAGE_TABLE))
+
+    def __init__(self, session: str, home: Path) -> None:
+        """Initialize for any session id of a conversation, empty for the one with the last activity.
+
+        Args:
+            session: The id.
+            home: Folder of the database.
+        """
         super().__init__()
+        self._events = CompactionEvents(home)
+        self._records: list[CompactionRecord] = []
         self._session = session
         self._chain: list[Row] = []
         self._parent = ""
+        self._children: list[str] = []
         self._origin = ""
         self._parts: list[StoredSession] = []
         self._known = RowCache(_entry)
@@ -189,8 +213,12 @@ class HermesRows(RowInterpreter):
             raise RowsGoneError(f"no session {self._session}".strip())
         self._chain = chain_of(sessions, self._session)
         self._parent = subagent_parent(sessions, self._chain[0])
+        mine = {string(row["id"]) for row in self._chain}
+        started = [string(row["id"]) for row in heads(sessions) if subagent_parent(sessions, row) in mine]
+        self._children = [child for child in started if child not in mine]
         self._known.begin()
         self._parts = [self._part(row, tables) for row in self._chain]
+        self._records = self._events.of({string(row["id"]) for row in self._chain})
         self._origin = branched_from(sessions, self._chain[0])
         if self._origin:
             first = self._parts[0]
@@ -200,10 +228,14 @@ class HermesRows(RowInterpreter):
     def settle(self) -> None:
         builder = self.builder = SessionBuilder()
         fill(builder, self._chain, self._parts)
+        add_compactions(builder, self._records)
+        builder.side_files |= dict.fromkeys(self._events.files)
         if self._parent:
             builder.link(SessionLink(LinkKind.PARENT, self._parent))
         if self._origin:
             builder.link(SessionLink(LinkKind.CONTINUED, self._origin))
+        for child in self._children:
+            builder.link(SessionLink(LinkKind.SUBAGENT, child))
 
     @staticmethod
     def blocks_of_record(record: bytes, origin: Origin, /) -> list[TextBlock]:
@@ -225,6 +257,8 @@ class HermesRows(RowInterpreter):
             started=seconds_of_any(session.get("started_at")),
             system=tuple(made.block for made in system),
             entries=self._entries(identifier, tables),
+            row=session,
+            usage=tables.usage(identifier),
         )
 
     def _entries(self, session: str, tables: Tables) -> list[HermesMessage]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from msgspec import Struct, structs
@@ -10,6 +11,7 @@ from msgspec import Struct, structs
 from inspector.session.builder import SessionBuilder, Thread
 from inspector.session.call_matching import ToolNames
 from inspector.session.formats.chat import SYSTEM, TOOLS, blocks_of_definition, blocks_of_message, role_of
+from inspector.session.formats.hermes.accounting import add_totals
 from inspector.session.formats.hermes.records import NAME, is_document, is_meta
 from inspector.session.formats.plain.reader import blocks_of_record
 from inspector.session.json.codec import json_in
@@ -232,12 +234,16 @@ class StoredSession(NamedTuple):
         started: Start in seconds since the epoch, or None.
         system: The block of its system prompt, if any.
         entries: Its messages, in order.
+        row: Its row, with totals of its usage.
+        usage: Rows of its usage by model and task.
     """
 
     model: str
     started: float | None
     system: tuple[Block, ...]
     entries: Sequence[HermesMessage]
+    row: Mapping[str, Any] = MappingProxyType({})
+    usage: Sequence[Mapping[str, Any]] = ()
 
 
 class HermesSession:
@@ -256,7 +262,8 @@ class HermesSession:
         for number, entries in enumerate(generations(part.entries)):
             rest = entries
             if not (is_first and number == 0):
-                count = count_carried_over(entries, part.started if number == 0 else None)
+                known = [one.key for one in map(self._entries.__getitem__, self._thread.members) if one is not None]
+                count = count_carried_over(entries, known, part.started if number == 0 else None)
                 self._hand_on(entries[:count])
                 rest = entries[count:]
             for entry in rest:
@@ -341,7 +348,11 @@ def fill(builder: SessionBuilder, sessions: Sequence[dict[str, Any]], parts: Seq
     for part in parts:
         for role, count in Counter(entry.role for entry in part.entries).items():
             builder.record_counts[f"message:{role.value}"] += count
+        first = len(builder.calls)
         conversation.add(part)
+        while first < len(builder.calls) and builder.messages[builder.calls[first].response].is_inherited:
+            first += 1
+        add_totals(builder, part.row, part.usage, first)
 
 
 def inherited(
@@ -371,7 +382,7 @@ def inherited(
 
 
 CARRY_OVER_SECONDS = 1.0
-"""Time limit for carried-over messages: they are written at once, model responses later."""
+"""Time limit for texts that a compaction adds to the carried-over messages: model responses come later."""
 
 
 def generations(entries: Sequence[HermesMessage]) -> list[list[HermesMessage]]:
@@ -389,15 +400,23 @@ def generations(entries: Sequence[HermesMessage]) -> list[list[HermesMessage]]:
     return found
 
 
-def count_carried_over(entries: Sequence[HermesMessage], time: float | None) -> int:
-    """Count the leading rows of a generation that were written at its start."""
+def count_carried_over(entries: Sequence[HermesMessage], known: Sequence[tuple[Any, ...]], time: float | None) -> int:
+    """Count the leading rows of a generation that its compaction wrote.
+
+    Args:
+        entries: Its rows.
+        known: Content of the messages before it, in order: copies are recognized by it, at any time.
+        time: Start of the generation; None for the time of its summary.
+    """
     if time is None:
         time = next((entry.time for entry in entries if entry.is_summary), None)
-    if time is None:
-        return 0
+    place = 0
     for count, entry in enumerate(entries):
-        if entry.time is None or entry.time > time + CARRY_OVER_SECONDS:
+        found = next((at for at in range(place, len(known)) if known[at] == entry.key), None)
+        is_early = time is not None and entry.time is not None and entry.time <= time + CARRY_OVER_SECONDS
+        if found is None and not entry.is_summary and not is_early:
             return count
+        place = place if found is None else found + 1
     return len(entries)
 
 

@@ -41,6 +41,7 @@ from inspector.session.model import (
 from inspector.session.reader import DocumentInterpreter, FileChange, ReadingProgress
 from inspector.session.sniff import Sample
 from inspector.session.texts import CachedTexts
+from inspector.session.usage_fields import INSPECT, is_reasoning_apart
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -60,6 +61,9 @@ ATTACHMENTS = ("attachment://", "tc://")
 MOST_DEPTH = 40
 
 DATA_PARTS = ("audio", "video", "document")
+
+FROM_CACHE = "event:model, answered from Inspect's cache"
+"""Count name of events without a request."""
 
 
 class Attachments:
@@ -130,21 +134,24 @@ def _content(content: Any) -> Any:
 
 
 def usage_of(reported: Any) -> Usage | None:
-    """Convert a call's usage. The total shows if the input includes cache reads and writes."""
+    """Convert a call's usage. The total shows what it includes: cache reads and writes in the input, reasoning."""
     tokens = mapping(reported)
     prompt, output = count(tokens.get("input_tokens")), count(tokens.get("output_tokens"))
     read, written = count(tokens.get("input_tokens_cache_read")), count(tokens.get("input_tokens_cache_write"))
-    total = count(tokens.get("total_tokens"))
+    total, reasoning = count(tokens.get("total_tokens")), count(tokens.get("reasoning_tokens"))
+    if is_reasoning_apart(total, [prompt, prompt + read + written], output, reasoning):
+        output += reasoning
     is_beside = total == prompt + output + read + written or prompt < read + written
     is_inside = total == prompt + output and prompt >= read + written
     uncached = prompt if is_beside and not is_inside else max(prompt - read - written, 0)
-    return Usage(
+    usage = Usage(
         uncached=uncached,
         cache_read=read,
         cache_write_5m=written,
         output=output,
-        reasoning=min(count(tokens.get("reasoning_tokens")), output),
-    ).unless_zero()
+        reasoning=min(reasoning, output),
+    )
+    return INSPECT.check(usage.unless_zero(), tokens)
 
 
 class SampleLog(RequestLog):
@@ -190,15 +197,14 @@ class SampleLog(RequestLog):
 
     def add_rest(self, messages: Sequence[Node]) -> None:
         """Add the messages after the last response: results not sent in any request yet."""
-        if not self._builder.calls:
+        last = next((each for each in reversed(self._builder.messages) if each.role is Role.ASSISTANT), None)
+        if last is None:
             return
-        call = self._builder.calls[-1]
-        answer = self._builder.messages[call.response].identifier
+        answer = last.identifier
         ids = [string(node.fields()["id"].value()) if "id" in node.fields() else "" for node in messages]
         if not answer or answer not in ids:
             return
-        number = self._builder.contexts[call.context].thread
-        thread = next(one for one in self.threads if one.number == number)
+        thread = next(one for one in self.threads if one.number == last.thread)
         for node in messages[ids.index(answer) + 1 :]:
             for sent in self.read(node, {}, thread.tool_names):
                 if sent.role is not Role.ASSISTANT:
@@ -241,7 +247,10 @@ def interpret_sample(
             compacted = mapping(item.value())
         if kind == "model":
             contexts, first = len(builder.contexts), len(builder.messages)
-            conversation.add_event(_request(event, pool), event.fields_of("call"))
+            request = _request(event, pool)
+            if not request.is_billed:
+                builder.record_counts[FROM_CACHE] += 1
+            conversation.add_event(request, event.fields_of("call"))
             if compacted is not None and len(builder.contexts) > contexts:
                 _note_compaction(builder, compacted, first)
                 compacted = None
@@ -249,7 +258,7 @@ def interpret_sample(
     if messages:
         builder.record_counts["message"] += len(messages)
     conversation.add_rest(messages)
-    if not builder.calls and messages:
+    if not builder.calls and not builder.record_counts[FROM_CACHE] and messages:
         builder.replace_all((), (), (), ())
         SampleLog(builder, attachments).add_request(PlainConversation(messages, about={"model": about.get("model")}))
     attachments.release()
@@ -276,7 +285,9 @@ def _request(event: Fields, pool: list[Node]) -> PlainConversation:
         "timestamp": event.value_of("timestamp"),
         "usage": _plain_usage(output.value_of("usage")),
     }
-    return PlainConversation(messages, None, event.get("tools"), response, reply, {})
+    # Inspect keeps answers on disk and uses them again; the event repeats the usage of the original request.
+    is_billed = event.value_of("cache") != "read"
+    return PlainConversation(messages, None, event.get("tools"), response, reply, {}, is_billed=is_billed)
 
 
 def _plain_usage(reported: Any) -> dict[str, Any] | None:
@@ -289,6 +300,8 @@ def _plain_usage(reported: Any) -> dict[str, Any] | None:
         "cache_creation_input_tokens": usage.cache_write_5m,
         "output_tokens": usage.output,
         "output_tokens_details": {"reasoning_tokens": usage.reasoning},
+        # Numbers that this conversion leaves out, to be named.
+        **dict.fromkeys(usage.ignored, 1),
     }
 
 

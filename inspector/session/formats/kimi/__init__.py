@@ -12,13 +12,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from inspector.session.files import is_file
-from inspector.session.format import Format, can_name_file, home_of
+from inspector.session.files import glob_sorted, is_file
+from inspector.session.format import Format, can_name_file, home_of, sessions_at
 from inspector.session.json.values import mapping, string
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from pathlib import Path
 
+    from inspector.session.format import ContainedSession
     from inspector.session.reader import Reader
     from inspector.session.sniff import Sample
 
@@ -81,6 +83,10 @@ class KimiCodeFormat(Format):
         is_agent = path.name == WIRE and path.parent.parent.name == AGENTS and path.parent.name != MAIN
         return main if is_agent and is_file(main) else None
 
+    def subagents(self, path: Path, identifier: str) -> Sequence[ContainedSession]:  # noqa: ARG002  the path has the id
+        files = glob_sorted(path.parent.parent, f"*/{WIRE}")
+        return sessions_at(file for file in files if self.parent_file(file) == path)
+
     def locate(self, path: Path, identifier: str) -> Path | None:
         """Find the session that this one was forked from, in a sibling folder of the same workspace."""
         agents = path.parent.parent
@@ -93,6 +99,11 @@ class KimiCodeFormat(Format):
         from inspector.session.formats.kimi.code import QUIET
 
         return count_name in QUIET
+
+    def knows_record(self, count_name: str) -> bool:
+        from inspector.session.formats.kimi.code import INTERPRETED
+
+        return count_name in INTERPRETED or self.is_bookkeeping(count_name)
 
 
 class KimiCliFormat(Format):
@@ -129,6 +140,9 @@ class KimiCliFormat(Format):
         is_agent = path.name == WIRE and path.parent.parent.name == SUBAGENTS
         return main if is_agent and is_file(main) else None
 
+    def subagents(self, path: Path, identifier: str) -> Sequence[ContainedSession]:  # noqa: ARG002  the path has the id
+        return sessions_at(glob_sorted(path.parent / SUBAGENTS, f"*/{WIRE}") if path.name == WIRE else ())
+
     def is_sidecar(self, path: Path) -> bool:
         """Return True for the file of sent messages; the wire file next to it has more information."""
         return path.name.startswith("context") and path.suffix == ".jsonl" and is_file(path.with_name(WIRE))
@@ -137,6 +151,11 @@ class KimiCliFormat(Format):
         from inspector.session.formats.kimi.cli import QUIET
 
         return count_name in QUIET
+
+    def knows_record(self, count_name: str) -> bool:
+        from inspector.session.formats.kimi.cli import INTERPRETED
+
+        return count_name in INTERPRETED or self.is_bookkeeping(count_name)
 
 
 FORMATS = (KimiCodeFormat(), KimiCliFormat())

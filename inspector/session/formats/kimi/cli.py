@@ -44,6 +44,11 @@ QUIET = frozenset(
 )
 """Message types that are not sent to the model and not shown."""
 
+INTERPRETED = frozenset(
+    {"CompactionEnd", "ContentPart", "SteerInput", "ToolCall", "ToolCallPart", "ToolResult", "TurnBegin"}
+)
+"""Message types that change the context."""
+
 USAGE_NAMES = ("input_other", "input_cache_read", "input_cache_creation")
 
 COMPACTED = "The compaction summary is recorded only in context.jsonl."

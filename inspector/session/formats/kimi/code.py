@@ -48,6 +48,12 @@ QUIET = frozenset(
 )
 """Types of records and events that do not change the context and are not shown."""
 
+INTERPRETED = frozenset(
+    {"agent.message.appended", "config.update", "content.part", "context.append_message", "context.apply_compaction"}
+    | {"context.clear", "context.undo", "forked", "llm.tools_snapshot", "profile.bind", "tool.call", "tool.result"}
+)
+"""Types of records and events that change the context."""
+
 USAGE_NAMES = ("inputOther", "inputCacheRead", "inputCacheCreation")
 
 FAILED = "<system>ERROR: Tool execution failed.</system>"

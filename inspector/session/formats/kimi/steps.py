@@ -9,6 +9,7 @@ from msgspec import structs
 from inspector.session.formats.chat import ChatMessage, ChatThread
 from inspector.session.json.values import count, mapping, string
 from inspector.session.model import Role, Usage
+from inspector.session.usage_fields import KIMI_CLI, KIMI_CODE
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -138,4 +139,5 @@ def usage_of(reported: Any, names: tuple[str, str, str]) -> Usage | None:
     """Convert reported usage. `names` are the fields for uncached input, cache reads and cache writes."""
     fields = mapping(reported)
     plain, read, written = (count(fields.get(name)) for name in names)
-    return Usage(plain, read, written, output=count(fields.get("output"))).unless_zero()
+    usage = Usage(plain, read, written, output=count(fields.get("output"))).unless_zero()
+    return (KIMI_CODE if "inputOther" in names else KIMI_CLI).check(usage, fields)

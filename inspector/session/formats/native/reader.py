@@ -17,11 +17,12 @@ from inspector.session.formats.native.records import (
     OwnSideCall,
     OwnUsage,
 )
-from inspector.session.json.codec import clean_text, compact_json
+from inspector.session.json.codec import clean_text, compact_json, unquoted
 from inspector.session.json.lines import object_of
 from inspector.session.json.values import mapping, seconds_of_any, string
 from inspector.session.model import Compaction, Role, SideCall, Usage
 from inspector.session.reader import Record, RecordInterpreter
+from inspector.session.usage_fields import NATIVE
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -53,7 +54,7 @@ class NativeInterpreter(RecordInterpreter):
         if isinstance(line, OwnSession):
             self._note(line)
         elif isinstance(line, OwnSideCall):
-            self._add_side_call(line)
+            self._add_side_call(line, value)
         elif isinstance(line, OwnCompaction):
             self._compact(line, record)
         else:
@@ -70,13 +71,13 @@ class NativeInterpreter(RecordInterpreter):
         builder.working_directory = clean_text(line.working_directory) or builder.working_directory
         builder.window = line.window or builder.window
 
-    def _add_side_call(self, line: OwnSideCall) -> None:
+    def _add_side_call(self, line: OwnSideCall, value: Mapping[str, Any]) -> None:
         known = self.builder.side_calls
         known[line.id or f"line {len(known)}"] = SideCall(
             clean_text(line.purpose),
             clean_text(line.model),
             seconds_of_any(line.time),
-            _usage(line.usage),
+            NATIVE.check(_usage(line.usage), value.get("usage")),
             clean_text(line.id),
         )
 
@@ -107,6 +108,9 @@ class NativeInterpreter(RecordInterpreter):
 
 def _line_of(value: Mapping[str, Any]) -> tuple[OwnLine | None, str]:
     """Parse a line; for an invalid one, return None and the problem without the line's content."""
+    usage = value.get("usage")
+    if isinstance(usage, dict):
+        value = {**value, "usage": {name: unquoted(found) for name, found in usage.items()}}
     try:
         line: OwnLine = msgspec.convert(value, OwnLine)
     except msgspec.ValidationError as error:
@@ -133,7 +137,7 @@ def _chat_messages(value: Mapping[str, Any]) -> list[ChatMessage]:
             clean_text(line.id),
             is_call=is_call,
             model=clean_text(line.model) if is_call else "",
-            usage=_usage(line.usage) if is_call else None,
+            usage=NATIVE.check(_usage(line.usage), value.get("usage")) if is_call else None,
             is_meta=line.injected,
             is_inherited=line.inherited,
         )

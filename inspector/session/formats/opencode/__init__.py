@@ -1,4 +1,7 @@
-"""Read OpenCode: a database of all sessions, the older tree of small files, and exports of one session."""
+"""Read OpenCode: a database of all sessions, the older tree of small files, and exports of one session.
+
+Version 2 writes other tables, usually into the database of version 1, and leaves the old tables as they are.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +25,16 @@ TABLES: Mapping[str, frozenset[str]] = {
     "message": frozenset({"id", "session_id", "time_created", "time_updated", "data"}),
     "part": frozenset({"id", "message_id", "session_id", "time_updated", "data"}),
 }
-"""Tables and columns that identify an OpenCode database."""
+"""Tables and columns that identify a database of OpenCode 1."""
+
+TABLES_2: Mapping[str, frozenset[str]] = {
+    "session_v2": frozenset({"id", "directory"}),
+    "session_message": frozenset({"id", "session_id", "type", "seq", "time_created", "time_updated", "data"}),
+}
+"""Tables and columns that identify a database of OpenCode 2."""
+
+TABLES_NEXT = {"session": TABLES["session"], "session_message": TABLES_2["session_message"]}
+"""Tables and columns of the previews of OpenCode 2, in `opencode-next.db`."""
 
 KIN: Mapping[str, str] = {"kilo": "Kilo", "mimocode": "MiMo Code"}
 """Forks of OpenCode with the same database, by prefix of their file names."""
@@ -43,6 +55,8 @@ class OpenCodeFormat(Format):
         if sample.is_directory:
             return "a folder with OpenCode sessions, messages and parts" if is_storage(sample.path) else ""
         if sample.is_database:
+            if sample.has_tables(TABLES_2) or sample.has_tables(TABLES_NEXT):
+                return "a database with OpenCode 2's session and message tables"
             return "a database with OpenCode's session, message and part tables" if sample.has_tables(TABLES) else ""
         document = sample.only_value
         if is_export(document):
@@ -102,9 +116,15 @@ class OpenCodeFormat(Format):
         return sibling if exists(sibling) else None
 
     def is_bookkeeping(self, count_name: str) -> bool:
-        from inspector.session.formats.opencode.blocks import QUIET
+        from inspector.session.formats.opencode import blocks, version_2
 
-        return count_name.partition("part:")[2] in QUIET
+        return count_name.partition("part:")[2] in blocks.QUIET | version_2.QUIET
+
+    def knows_record(self, count_name: str) -> bool:
+        from inspector.session.formats.opencode import blocks, version_2
+
+        kind, _, part = count_name.partition(":")
+        return kind == "message" or part in blocks.SENT | version_2.NOTES or self.is_bookkeeping(count_name)
 
 
 FORMATS = (OpenCodeFormat(),)

@@ -6,13 +6,14 @@ Follows `packages/opencode/src/session/message-v2.ts`, which converts parts to m
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from inspector.session.blocks import TextBlock, text_block
 from inspector.session.json.codec import clean_text, compact_json, lenient_json
 from inspector.session.json.values import clean_string, count, mapping, objects, seconds_of_any, string
 from inspector.session.media import media_of_data_url
 from inspector.session.model import BlockKind, LinkKind, Media, Origin, Role, SessionLink, Usage
+from inspector.session.usage_fields import OPENCODE
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -27,6 +28,9 @@ SUBTASK_PROMPT = "The following tool was executed by the user"
 
 ERROR, MESSAGE = "error", "message/"
 """Locators of blocks from a message instead of a part."""
+
+SENT = frozenset({"compaction", "file", "reasoning", "retry", "subtask", "text", "tool"})
+"""Part types that form prompts."""
 
 QUIET = frozenset({"agent", "patch", "snapshot", "step-finish", "step-start"})
 """Part types that are not sent."""
@@ -68,7 +72,7 @@ def blocks_of_part(value: Mapping[str, Any], role: Role, origin: Origin) -> list
         return _tool(value, origin)
     if kind == "reasoning":
         text = clean_string(value.get("text"))
-        signature = _signature_characters(value.get("metadata"))
+        signature = signature_characters(value.get("metadata"))
         return [text_block(BlockKind.THINKING, text, origin, signature_characters=signature)]
     if kind == "file":
         return [_file(value, origin)]
@@ -149,7 +153,7 @@ def _file(value: Mapping[str, Any], origin: Origin) -> TextBlock:
     return text_block(what, "", origin, media=(shown,), media_data=(url.encode(errors="replace"),))
 
 
-def _signature_characters(metadata: object) -> int:
+def signature_characters(metadata: object) -> int:
     """Return the length of the longest signature or encrypted text in a provider's metadata."""
     found = 0
     for fields in mapping(metadata).values():
@@ -159,27 +163,89 @@ def _signature_characters(metadata: object) -> int:
     return found
 
 
+class RecordedUsage(NamedTuple):
+    """Token counts and cost as recorded for one message or a whole session.
+
+    Attributes:
+        input: Prompt tokens without cache reads and writes.
+        output: Response tokens, with or without reasoning.
+        reasoning: Reasoning tokens.
+        read: Prompt tokens read from the cache.
+        write: Prompt tokens written to the cache.
+        cost: Dollars as computed by OpenCode; 0 if it has no price.
+    """
+
+    input: int = 0
+    output: int = 0
+    reasoning: int = 0
+    read: int = 0
+    write: int = 0
+    cost: float = 0.0
+
+    @classmethod
+    def of(cls, tokens: object, cost: object) -> RecordedUsage:
+        stored = mapping(tokens)
+        cache = mapping(stored.get("cache"))
+        return cls(
+            count(stored.get("input")),
+            count(stored.get("output")),
+            count(stored.get("reasoning")),
+            count(cache.get("read")),
+            count(cache.get("write")),
+            float(cost) if isinstance(cost, (int, float)) and cost > 0 else 0.0,
+        )
+
+    @property
+    def tokens(self) -> tuple[int, ...]:
+        return self[:5]
+
+    def plus(self, other: RecordedUsage, sign: int = 1) -> RecordedUsage:
+        counts = [mine + sign * theirs for mine, theirs in zip(self.tokens, other.tokens, strict=True)]
+        return RecordedUsage(*counts)._replace(cost=self.cost + sign * other.cost)
+
+    def minus(self, other: RecordedUsage) -> RecordedUsage:
+        return self.plus(other, -1)
+
+    def usage(self, *, is_apart: bool) -> Usage | None:
+        """Convert to usage, None if all counts are 0; `is_apart` if `output` excludes reasoning."""
+        return Usage(
+            uncached=self.input,
+            cache_read=self.read,
+            cache_write_5m=self.write,
+            output=self.output + self.reasoning if is_apart else max(self.output, self.reasoning),
+            reasoning=self.reasoning,
+        ).unless_zero()
+
+
+NO_USAGE = RecordedUsage()
+
+
 def usage_of(tokens: object) -> Usage | None:
     """Convert stored token counts; None if there are none, as for an aborted response.
 
-    `input` excludes cache tokens. `output` excludes reasoning in records with a `total` and includes it in older ones.
+    `output` includes reasoning in versions 1.2.20 to 1.2.26 and excludes it from 1.4.3 on; `total` shows which, also
+    where it leaves out cached tokens. Older records have no total and include it.
     """
-    stored = mapping(tokens)
-    cache = mapping(stored.get("cache"))
-    reasoning, output = count(stored.get("reasoning")), count(stored.get("output"))
-    is_apart = count(stored.get("total")) > 0
-    return Usage(
-        uncached=count(stored.get("input")),
-        cache_read=count(cache.get("read")),
-        cache_write_5m=count(cache.get("write")),
-        output=output + reasoning if is_apart else max(output, reasoning),
-        reasoning=reasoning,
-    ).unless_zero()
+    recorded, total = RecordedUsage.of(tokens, 0), count(mapping(tokens).get("total"))
+    whole = recorded.input + recorded.read + recorded.write
+    is_apart = total > 0 and total not in (whole + recorded.output, recorded.input + recorded.output)
+    return OPENCODE.check(recorded.usage(is_apart=is_apart), tokens)
 
 
 STEP_START, STEP_FINISH, COMPACTION = "step-start", "step-finish", "compaction"
 
 ABORTED = "MessageAbortedError"
+
+ASIDE = frozenset({"compaction", "title", "summary"})
+"""Agents of OpenCode's own requests, which have their own system prompt and no tools."""
+
+
+def _purpose(info: Mapping[str, Any]) -> str:
+    """Return the purpose of a request outside the conversation; empty for the conversation's own."""
+    agent = string(info.get("mode")) or string(info.get("agent"))
+    if info.get("summary") is True:
+        return COMPACTION
+    return agent if agent in ASIDE else ""
 
 
 @dataclass(frozen=True)
@@ -232,6 +298,8 @@ class OpenCodeMessage:
         parent: Id of the message it responds to.
         error: Name of its error; empty for none.
         notice: Its error as a block.
+        purpose: Purpose of its request if it is outside the conversation: `compaction`, `title`; otherwise empty.
+        recorded: Token counts and cost as recorded.
     """
 
     identifier: str
@@ -245,6 +313,8 @@ class OpenCodeMessage:
     parent: str = ""
     error: str = ""
     notice: tuple[Block, ...] = ()
+    purpose: str = ""
+    recorded: RecordedUsage = NO_USAGE
 
     @property
     def call_identifier(self) -> str:
@@ -266,6 +336,11 @@ class OpenCodeInfo:
         reverted_part: First part of that message taken back; empty for the whole message.
         created: Start in seconds since the epoch, or None. Older messages were copied by a fork.
         modified: Seconds since the epoch.
+        origin: The session it was forked from; empty for none.
+        boundary: Message of the origin up to which messages were copied; empty if not recorded.
+        recorded: Totals recorded for the session, or None: all its requests, including those without a message.
+        children: Sessions it started as subagents.
+        is_second: True for a session in the tables of OpenCode 2.
     """
 
     identifier: str = ""
@@ -277,6 +352,11 @@ class OpenCodeInfo:
     reverted_part: str = ""
     created: float | None = None
     modified: float = 0.0
+    origin: str = ""
+    boundary: str = ""
+    recorded: RecordedUsage | None = None
+    children: tuple[str, ...] = ()
+    is_second: bool = False
 
 
 def info_of(info: Mapping[str, Any]) -> OpenCodeInfo:
@@ -298,9 +378,10 @@ def message_of(info: Mapping[str, Any], identifier: str, created: float | None, 
     """Parse a message; `created` is its time if stored separately."""
     time, error = mapping(info.get("time")), mapping(info.get("error"))
     model = info.get("modelID") or mapping(info.get("model")).get("modelID")
+    role = {"user": Role.USER, "assistant": Role.ASSISTANT}.get(string(info.get("role")), Role.OTHER)
     return OpenCodeMessage(
         identifier=identifier or string(info.get("id")),
-        role={"user": Role.USER, "assistant": Role.ASSISTANT}.get(string(info.get("role")), Role.OTHER),
+        role=role,
         created=created if created is not None else seconds_of_any(time.get("created")),
         completed=seconds_of_any(time.get("completed")),
         model=string(model),
@@ -311,6 +392,8 @@ def message_of(info: Mapping[str, Any], identifier: str, created: float | None, 
         parent=string(info.get("parentID")),
         error=string(error.get("name")) or ("error" if error else ""),
         notice=tuple(block for block, _ in blocks_of_error(info, origin)),
+        purpose=_purpose(info) if role is Role.ASSISTANT else "",
+        recorded=RecordedUsage.of(info.get("tokens"), info.get("cost")),
     )
 
 

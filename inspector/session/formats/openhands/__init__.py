@@ -15,6 +15,7 @@ from inspector.session.files import is_folder
 from inspector.session.format import ContainedSession, Format
 from inspector.session.formats.openhands.records import (
     CURRENT,
+    KINDS,
     QUIET,
     QUIET_ACTIONS,
     QUIET_OBSERVATIONS,
@@ -87,6 +88,9 @@ class OpenHandsFormat(Format):
 
     def is_bookkeeping(self, count_name: str) -> bool:
         return count_name in QUIET
+
+    def knows_record(self, count_name: str) -> bool:
+        return count_name in KINDS
 
 
 class OpenHands0Format(Format):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter, deque
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -25,9 +26,10 @@ from inspector.session.json.values import clean_string, count, mapping, objects,
 from inspector.session.json_reader import JsonReader
 from inspector.session.jsonl_reader import JsonlReader
 from inspector.session.linked_documents import SidecarFile
-from inspector.session.model import BlockKind, Compaction, Origin, SideCall, Usage
+from inspector.session.model import BlockKind, Compaction, Origin, Role, SideCall, Usage
 from inspector.session.reader import Record, RecordInterpreter
 from inspector.session.sniff import Sample
+from inspector.session.usage_fields import OPENHANDS
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping
@@ -51,6 +53,9 @@ class EventThread(ChatThread):
         self._answered: dict[int, str] = {}
 
     def add_event_message(self, chat: ChatMessage, origin: Origin, event: str) -> None:
+        if chat.role in (Role.USER, Role.TOOL):
+            # All actions of a response precede its results; gateways repeat response ids.
+            self._responses.clear()
         for index in self.add_record([chat], origin):
             self._note(index, event, self._builder.messages[index].blocks)
 
@@ -131,9 +136,10 @@ def usage_of_tokens(tokens: Mapping[str, Any]) -> Usage | None:
     """
     prompt, output, read, written, reasoning = (count(tokens.get(name)) for name in FIELDS)
     uncached = max(prompt - read - (written if prompt >= read + written else 0), 0)
-    return Usage(
+    usage = Usage(
         uncached=uncached, cache_read=read, cache_write_5m=written, output=output, reasoning=min(reasoning, output)
-    ).unless_zero()
+    )
+    return OPENHANDS.check(usage.unless_zero(), tokens)
 
 
 class Accumulated:
@@ -141,14 +147,20 @@ class Accumulated:
 
     def __init__(self) -> None:
         self._before: dict[str, int] = dict.fromkeys(FIELDS, 0)
+        self._seen: set[tuple[int, ...]] = set()
 
     def added(self, sums: Any) -> Usage | None:
         """Return the increase since the last call; None if there is none or it covers several calls.
+
+        Earlier values may be repeated, and not only the last ones: they add nothing.
 
         `per_turn_token` is the size of the latest call; if it differs from the increase, calls were missed.
         """
         tokens = mapping(sums)
         now = {name: count(tokens.get(name)) for name in FIELDS}
+        if tuple(now.values()) in self._seen:
+            return None
+        self._seen.add(tuple(now.values()))
         new = {name: now[name] - self._before[name] for name in FIELDS}
         self._before = now
         newest = count(tokens.get("per_turn_token"))
@@ -334,22 +346,24 @@ class OpenHandsInterpreter(RecordInterpreter):
         self.builder.title = string(state.get("title")) or self.builder.title
         folder = mapping(state.get("workspace")).get("working_dir")
         self.builder.working_directory = string(folder) or self.builder.working_directory
-        known: dict[str, Mapping[str, Any]] = {}
-        listed = _metrics(state.get("stats"))
+        known: dict[str, deque[Mapping[str, Any]]] = {}
+        listed = dict(sorted(_metrics(state.get("stats")).items(), key=lambda item: self._is_side_usage(item[0])))
         for name, metrics in listed.items():
             for one in objects(metrics.get("token_usages")):
-                known[string(one.get("response_id"))] = one
+                known.setdefault(string(one.get("response_id")), deque()).append(one)
                 if not self._is_side_usage(name):
                     self.builder.window = count(one.get("context_window")) or self.builder.window
         for index, call in enumerate(self.builder.calls):
-            tokens = known.get(call.identifier) or {}
+            reports = known.get(call.identifier)
+            tokens = reports.popleft() if reports else {}
             usage = usage_of_tokens(tokens) or call.usage
             name = call.model or string(tokens.get("model")) or self._model
             if (usage, name) != (call.usage, call.model):
                 self.builder.calls[index] = structs.replace(call, usage=usage, model=name)
         ahead = self._events_ahead(listed.values())
+        answered = Counter(call.identifier for call in self.builder.calls)
         for name, metrics in listed.items():
-            self._list_side_calls(name, metrics, ahead)
+            self._list_side_calls(name, metrics, ahead, answered)
 
     def _is_side_usage(self, name: str) -> bool:
         """Return True for the condenser's usage name, or any other than the agent's own."""
@@ -367,8 +381,8 @@ class OpenHandsInterpreter(RecordInterpreter):
                     return round((of_call[response] - time) / ZONE_STEP) * ZONE_STEP
         return 0.0
 
-    def _list_side_calls(self, name: str, metrics: Mapping[str, Any], ahead: float) -> None:
-        """Add a model's listed calls without an event as side calls."""
+    def _list_side_calls(self, name: str, metrics: Mapping[str, Any], ahead: float, answered: Counter[str]) -> None:
+        """Add a model's listed calls without an event as side calls; `answered` counts the events' responses by id."""
         usages = objects(metrics.get("token_usages"))
         if not usages:
             return
@@ -376,17 +390,19 @@ class OpenHandsInterpreter(RecordInterpreter):
         side, start = self.builder.side_calls, f"{name} "
         for key in [key for key in side if key.startswith(start)]:
             del side[key]
-        answered = {call.identifier for call in self.builder.calls}
         times = dict(_paid(metrics))
         for place, one in enumerate(usages):
             response = clean_string(one.get("response_id"))
             usage = usage_of_tokens(one)
-            if usage is None or response in answered:
+            if answered[response] > 0:
+                answered[response] -= 1
+                continue
+            if usage is None:
                 continue
             purpose = clean_text(name) if self._is_side_usage(name) else UNSEEN
             time = times[response] + ahead if response in times else None
             model = clean_string(one.get("model")) or self._model
-            side[f"{start}{response or place}"] = SideCall(purpose, model, time, usage, response)
+            side[f"{start}{place} {response}"] = SideCall(purpose, model, time, usage, response)
 
     def _note_sums(self, stats: Any) -> None:
         for name, metrics in _metrics(stats).items():

@@ -88,5 +88,11 @@ class PiFormat(Format):
     def is_bookkeeping(self, count_name: str) -> bool:
         return count_name in QUIET
 
+    def knows_record(self, count_name: str) -> bool:
+        kind, _, role = count_name.partition(":")
+        if kind == "message":
+            return role in ROLES or role == "system"
+        return kind in ENTRIES or kind in ("reset_boundary", "session_init") or self.is_bookkeeping(count_name)
+
 
 FORMATS = (PiFormat(),)

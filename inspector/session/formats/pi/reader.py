@@ -23,6 +23,7 @@ from inspector.session.model import (
     Usage,
 )
 from inspector.session.reader import Record, RecordInterpreter
+from inspector.session.usage_fields import PI, is_reasoning_apart
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -124,19 +125,21 @@ class Tree:
         return [self._sent[number] for number in numbers if self._sent[number] != NONE and number not in system]
 
 
+COUNTS = ("input", "cacheRead", "cacheWrite", "output", "totalTokens")
+
+
 def usage_of(message: Mapping[str, Any]) -> Usage | None:
     """Convert a response's usage; None if there is none or only zeros, as for aborted requests.
 
     `input` excludes cache reads and writes for all providers.
     """
     reported = mapping(message.get("usage"))
-    return Usage(
-        uncached=count(reported.get("input")),
-        cache_read=count(reported.get("cacheRead")),
-        cache_write_5m=count(reported.get("cacheWrite")),
-        output=count(reported.get("output")),
-        reasoning=count(reported.get("reasoning")) or count(reported.get("reasoningTokens")),
-    ).unless_zero()
+    uncached, read, written, output, total = (count(reported.get(name)) for name in COUNTS)
+    reasoning = count(reported.get("reasoning")) or count(reported.get("reasoningTokens"))
+    if is_reasoning_apart(total, [uncached + read + written], output, reasoning):
+        output += reasoning
+    usage = Usage(uncached, read, written, output=output, reasoning=reasoning)
+    return PI.check(usage.unless_zero(), reported)
 
 
 ROLES = {

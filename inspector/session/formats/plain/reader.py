@@ -35,6 +35,7 @@ from inspector.session.formats.chat import (
     is_summary_part,
     miss_of,
     role_of,
+    separate_requests,
     usage_of,
 )
 from inspector.session.formats.plain.records import (
@@ -197,7 +198,7 @@ class RequestLog:
             about = {**request.about, **request.reply}
             calls, marks = len(self._builder.calls), self._breakpoints_of(thread, messages, request)
             for answer in self.read(request.response, about, thread.tool_names):
-                self.append(thread, answer, is_call=True)
+                self.append(thread, answer, is_call=request.is_billed)
             self._set_breakpoints(calls, marks)
         elif "usage" in request.about or "model" in request.about:
             self._note_last_call(thread, request.about)
@@ -239,7 +240,8 @@ class RequestLog:
             written = about.get("usage")
         messages = [PlainMessage(node, role, apart.before, {**about, "usage": None})] if apart.before else []
         messages.append(PlainMessage(node, role, apart.summary, {**about, "usage": written}, is_summary=True))
-        return messages + ([PlainMessage(node, role, apart.after, about)] if apart.after else [])
+        rest = {**about, "usage": _without_summary(about.get("usage"))}
+        return messages + ([PlainMessage(node, role, apart.after, rest)] if apart.after else [])
 
     def append(self, thread: RequestThread, sent: PlainMessage, *, is_call: bool, is_repeated: bool = False) -> None:
         """Add a message at the end of a conversation.
@@ -277,6 +279,8 @@ class RequestLog:
                 betas=asked[1],
                 terms=terms,
             )
+            made = separate_requests(sent.about.get("usage"), model, sent.time, identifier, index)
+            self._builder.side_calls |= {f"{index} {number}": one for number, one in enumerate(made)}
         else:
             index = thread.add(message, is_sent=False)
         if sent.role is Role.OTHER:
@@ -459,6 +463,13 @@ def _usage_of_summary(usage: Any) -> Any:
     """Return the usage of the summary request; None if not reported."""
     iterations = objects(mapping(usage).get("iterations"))
     return next((one for one in iterations if one.get("type") == COMPACTION), None)
+
+
+def _without_summary(usage: Any) -> Any:
+    """Return a usage without the summary request, which has its own call."""
+    if not isinstance(usage, dict) or "iterations" not in usage:
+        return usage
+    return {**usage, "iterations": [one for one in objects(usage["iterations"]) if one.get("type") != COMPACTION]}
 
 
 def _opening(messages: Sequence[PlainMessage]) -> Digests:

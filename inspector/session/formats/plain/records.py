@@ -76,6 +76,7 @@ class PlainConversation:
         reply: The whole response around that message.
         about: Fields outside the messages that describe the call: model, time, usage.
         is_as_sent: True for a request recorded as sent, so absent breakpoints were not set.
+        is_billed: False if a program or gateway answered from its own cache, so that no request was made.
     """
 
     messages: list[Node]
@@ -85,6 +86,7 @@ class PlainConversation:
     reply: dict[str, Any] = field(default_factory=dict)
     about: dict[str, Any] = field(default_factory=dict)
     is_as_sent: bool = False
+    is_billed: bool = True
 
 
 def is_message(value: object) -> bool:

@@ -8,17 +8,34 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from inspector.session.files import exists
-from inspector.session.format import Format, can_name_file, home_of
+from inspector.session.errors import SessionError
+from inspector.session.files import exists, glob_sorted
+from inspector.session.format import Format, can_name_file, home_of, sessions_at
 from inspector.session.json.values import mapping, string
+from inspector.session.sniff import Sample
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from pathlib import Path
 
+    from inspector.session.format import ContainedSession
     from inspector.session.reader import Reader
-    from inspector.session.sniff import Sample
 
 TYPES = frozenset({"assistant", "system", "tool_result", "user"})
+
+
+MOST_SIBLINGS = 500
+"""Limit on the files of a folder searched for subagents."""
+
+
+def _parent_in(file: Path) -> str:
+    """Return the parent named at the beginning of a session; empty for none."""
+    try:
+        records = Sample(file).records
+    except (SessionError, OSError):
+        return ""
+    named = (mapping(record.get("systemPayload")) for record in records if record.get("subtype") == "parent_session")
+    return next((string(about.get("parentSessionId")) for about in named), "")
 
 
 def _is_record(record: dict[str, Any]) -> bool:
@@ -57,6 +74,10 @@ class QwenFormat(Format):
 
         return JsonlReader(path, self.name, QwenInterpreter(path))
 
+    def subagents(self, path: Path, identifier: str) -> Sequence[ContainedSession]:
+        siblings = glob_sorted(path.parent, "*.jsonl") if identifier else []
+        return sessions_at(file for file in siblings[:MOST_SIBLINGS] if file != path and _parent_in(file) == identifier)
+
     def locate(self, path: Path, identifier: str) -> Path | None:
         """Find the origin or parent of a session in the same folder."""
         sibling = path.with_name(f"{identifier}.jsonl") if can_name_file(identifier) else None
@@ -66,6 +87,13 @@ class QwenFormat(Format):
         from inspector.session.formats.qwen.reader import QUIET
 
         return count_name.partition("system:")[2] in QUIET
+
+    def knows_record(self, count_name: str) -> bool:
+        from inspector.session.formats.qwen.reader import COMPRESSION, NOTICES
+
+        kind, _, inner = count_name.partition(":")
+        is_shown = kind in TYPES and (kind != "system" or inner == COMPRESSION or inner in NOTICES)
+        return is_shown or self.is_bookkeeping(count_name)
 
 
 FORMATS = (QwenFormat(),)

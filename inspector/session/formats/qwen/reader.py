@@ -14,6 +14,7 @@ from inspector.session.json.lines import object_of
 from inspector.session.json.values import clean_string, count, count_or_none, mapping, objects, seconds, string
 from inspector.session.model import Compaction, ContextCause, LinkKind, Message, Origin, SessionLink, Usage
 from inspector.session.reader import Record, RecordInterpreter
+from inspector.session.usage_fields import QWEN
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -30,6 +31,9 @@ QUIET = frozenset(
 """Kinds of system records that are counted and not shown."""
 
 COMPRESSION = "chat_compression"
+
+NOTICES = frozenset({"at_command", "slash_command", "cron", "notification", "error", "info", "warning"})
+"""Kinds of system records that are shown and not sent."""
 
 INJECTED = frozenset({"background_task_completed", "cron", "goal_runtime", "notification"})
 """Kinds of user records that were not typed."""
@@ -303,4 +307,5 @@ def usage_of(reported: Any) -> Usage | None:
     cached = min(count(fields.get("cachedContentTokenCount")), prompt)
     is_apart = thoughts > 0 and total == prompt + said_tokens + thoughts
     output = said_tokens + thoughts if is_apart else max(said_tokens, thoughts)
-    return Usage(prompt - cached, cached, output=output, reasoning=min(thoughts, output)).unless_zero()
+    usage = Usage(prompt - cached, cached, output=output, reasoning=min(thoughts, output))
+    return QWEN.check(usage.unless_zero(), reported)

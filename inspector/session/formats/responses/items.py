@@ -14,7 +14,7 @@ from inspector.session.blocks import TextBlock, argument_text, text_block
 from inspector.session.builder import Thread
 from inspector.session.call_matching import ToolNames
 from inspector.session.formats.chat import ROLE_OF, blocks_of_message, result_block
-from inspector.session.formats.responses.records import CALL, OUTPUT, SUMMARIES
+from inspector.session.formats.responses.records import CALL, CALLS, OUTPUT, OUTPUTS, SUMMARIES
 from inspector.session.json.codec import clean_text, compact_json, lenient_json
 from inspector.session.json.values import sequence, string
 from inspector.session.media import media_of_base64
@@ -110,6 +110,18 @@ class ItemSide(Enum):
     """A compaction."""
     OTHER = auto()
     """Shown and not sent."""
+
+
+def is_known_item(kind: str) -> bool:
+    """Return True for a type of item that a prompt or a response can have; empty for messages."""
+    return (
+        kind in ("", "agent_message", "message")
+        or kind in NOT_SENT
+        or kind in SIDE_OF_TYPE
+        or kind in SUMMARIES
+        or kind in CALLS
+        or kind in OUTPUTS
+    )
 
 
 def side_of(item: Mapping[str, Any]) -> ItemSide:
@@ -259,6 +271,7 @@ class ItemThread(Thread):
         is_call: bool = True,
         model: str = "",
         usage: Usage | None = None,
+        terms: str = "",
         is_meta: bool = False,
         is_summary: bool = False,
         is_inherited: bool = False,
@@ -287,7 +300,7 @@ class ItemThread(Thread):
             return self.add(message, is_sent=False)
         self.close()
         if side is ItemSide.RESPONSE and is_call:
-            self.response = self.respond(message, model=model, usage=usage, identifier=identifier)
+            self.response = self.respond(message, model=model, usage=usage, identifier=identifier, terms=terms)
             return self.response
         index = self.add(message)
         if side is ItemSide.RESPONSE:

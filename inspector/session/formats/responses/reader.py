@@ -194,8 +194,11 @@ class ResponsesInterpreter(RecordInterpreter):
         conversation.close()
         call = len(self.builder.calls)
         for item in self._items(exchange.output, conversation.tool_names):
-            self._add(conversation, item, is_call=True)
-        self._update_call(conversation, call, exchange)
+            self._add(conversation, item, is_call=exchange.is_billed)
+        if exchange.is_billed:
+            self._update_call(conversation, call, exchange)
+        else:
+            conversation.responses.add(string(exchange.about.get("id")))
 
     def _update_call(self, conversation: LoggedThread, call: int, exchange: Exchange) -> None:
         """Update a call from its response's fields. A response without items is billed as well."""
@@ -212,7 +215,10 @@ class ResponsesInterpreter(RecordInterpreter):
             )
         elif usage is not None:
             beside = self.builder.side_calls
-            beside[f"response {identifier or len(beside)}"] = SideCall(EMPTY, model, time, usage, identifier, terms)
+            # Gateways repeat ids.
+            beside[f"response {identifier or len(beside)} {usage}"] = SideCall(
+                EMPTY, model, time, usage, identifier, terms
+            )
 
     def _named(self, exchange: Exchange) -> LoggedThread | None:
         """Return the conversation named by an exchange; the newest for a response without its request."""

@@ -104,6 +104,7 @@ class Exchange:
         about: Fields that describe the call: model, time, usage, ids.
         is_answered: True if there was a response, even without items.
         is_request: True if the request is recorded, so that the preceding items are available.
+        is_billed: False if a gateway answered from its own cache, so that no request was made.
     """
 
     input: list[Node] = field(default_factory=list)
@@ -113,6 +114,7 @@ class Exchange:
     about: dict[str, Any] = field(default_factory=dict)
     is_answered: bool = False
     is_request: bool = True
+    is_billed: bool = True
 
 
 def is_item(value: object) -> bool:

@@ -15,7 +15,7 @@ from inspector.session.formats.spans.reader import SpanInterpreter
 from inspector.session.formats.spans.records import LABEL, PARENT_SESSION, SIDE_LABELS
 from inspector.session.json.codec import clean_text, compact_json
 from inspector.session.json.values import seconds_of_any, string
-from inspector.session.model import Origin
+from inspector.session.model import LinkKind, Origin, SessionLink
 from inspector.session.sqlite import Selector
 from inspector.session.sqlite_reader import RowInterpreter, RowsGoneError
 
@@ -64,6 +64,8 @@ class SpanPlace(NamedTuple):
 class TraceRows(RowInterpreter):
     """Interpreter for the spans of one conversation."""
 
+    known_tables = frozenset(("span_attributes", "spans"))
+
     def __init__(self, session: str) -> None:
         """Initialize for a conversation's id, empty for the one with the newest spans."""
         super().__init__()
@@ -71,6 +73,7 @@ class TraceRows(RowInterpreter):
         self._spans = SpanInterpreter()
         self._taken: list[str] = []
         self._broken: list[int] = []
+        self._children: list[str] = []
 
     def read(self, connection: sqlite3.Connection) -> None:
         """Read the new spans. Existing spans never change; if some were deleted, all are read again.
@@ -82,6 +85,8 @@ class TraceRows(RowInterpreter):
         self._session = self._session or next(iter(_newest(places)), "")
         traces = {place.trace for place in places if place.session == self._session}
         wanted = [place.span for place in places if _is_of(place, self._session, traces)]
+        children = [place.session for place in places if place.session and place.parent == self._session]
+        self._children = list(dict.fromkeys(children))
         if not traces:
             raise RowsGoneError(f"no session {self._session}".strip())
         if wanted[: len(self._taken)] != self._taken:
@@ -102,6 +107,8 @@ class TraceRows(RowInterpreter):
         spans.builder.links.update(before.links)
         for line in self._broken:
             spans.builder.diagnose("JSON nested too deeply", 0, line, skipped=True)
+        for child in self._children:
+            spans.builder.link(SessionLink(LinkKind.SUBAGENT, clean_text(child)))
         spans.builder.agent = before.agent or "VS Code Copilot Chat"
         spans.builder.identifier = clean_text(self._session)
         spans.settle(has_new_builder=True)

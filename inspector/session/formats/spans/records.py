@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 from inspector.session.json.codec import json_in
 from inspector.session.json.values import count, mapping, objects, seconds_of_any, sequence, string
 from inspector.session.model import Usage
+from inspector.session.usage_fields import SPANS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -205,7 +206,8 @@ def usage_of(attributes: Mapping[str, Any]) -> Usage | None:
         # Claude Code's own names for Anthropic's counts.
         read, written = count(attributes["cache_read_tokens"]), count(attributes.get("cache_creation_tokens"))
         plain = count(attributes["input_tokens"])
-        return Usage(plain, read, written, output=count(attributes.get("output_tokens"))).unless_zero()
+        usage = Usage(plain, read, written, output=count(attributes.get("output_tokens")))
+        return SPANS.check(usage.unless_zero(), attributes)
     read = _first_count(attributes, "gen_ai.usage.cache_read.input_tokens", "llm.token_count.prompt_details.cache_read")
     written = _first_count(
         attributes,
@@ -226,7 +228,8 @@ def usage_of(attributes: Mapping[str, Any]) -> Usage | None:
         "llm.token_count.completion_details.reasoning",
     )
     uncached = prompt - read - written if prompt >= read + written else prompt
-    return Usage(uncached, read, written, 0, output, min(reasoning, output)).unless_zero()
+    usage = Usage(uncached, read, written, 0, output, min(reasoning, output)).unless_zero()
+    return SPANS.check(usage, attributes)
 
 
 def _first_count(attributes: Mapping[str, Any], *names: str) -> int:

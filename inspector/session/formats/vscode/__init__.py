@@ -43,6 +43,10 @@ def is_chat(value: Any) -> bool:
     return own or any("requestId" in one and "message" in one for one in objects(chat["requests"])[:20])
 
 
+EMPTY_PARTS = frozenset({"inlineReference", "markdownContent", "markdownVuln", "thinking", "toolInvocationSerialized"})
+"""Kinds of response parts that are sent if they have a text."""
+
+
 class VSCodeChatFormat(Format):
     """Sessions of VS Code's chat."""
 
@@ -84,6 +88,14 @@ class VSCodeChatFormat(Format):
         from inspector.session.formats.vscode.turns import SHOWN_ONLY
 
         return count_name.partition("response:")[2] in SHOWN_ONLY
+
+    def knows_record(self, count_name: str) -> bool:
+        from inspector.session.formats.vscode.reader import KINDS
+
+        kind, _, part = count_name.partition(":")
+        if kind == "response":  # parts with a text are not counted by kind
+            return part in EMPTY_PARTS or self.is_bookkeeping(count_name)
+        return kind == "request" or kind in KINDS.values()
 
 
 FORMATS = (VSCodeChatFormat(),)

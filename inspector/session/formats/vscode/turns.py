@@ -27,6 +27,7 @@ from inspector.session.json.values import (
 )
 from inspector.session.media import media_of_base64, media_of_data_url
 from inspector.session.model import Block, BlockKind, Compaction, Media, Origin, Role, SideCall, Usage
+from inspector.session.usage_fields import VSCODE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -186,6 +187,8 @@ def _counted(messages: list[TurnMessage], request: LoggedRequest, metadata: Slot
     rounds = children(child(metadata, "toolCallRounds"))
     thought = count(value_of(child(rounds[-1], "thinking", "tokens"))) if rounds else 0
     usage = Usage(prompt, output=output, reasoning=min(thought, output)).unless_zero()
+    for source in (fields, metadata):
+        usage = VSCODE.check(usage, value_of(source) if usage is not None else None)
     last = max((place for place, message in enumerate(messages) if message.is_call), default=None)
     if last is None and usage is not None:
         blocks = _blocks(fields.get("requestId"), NOTICE)

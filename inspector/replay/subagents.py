@@ -1,0 +1,308 @@
+"""Calls and cost of the sessions that a session started, read from their own files.
+
+They are billed in addition to the session's calls, and no prompt of the session contains them. Every call is counted
+once: a call that a forked subagent copied from its parent is the parent's.
+"""
+
+from __future__ import annotations
+
+import collections
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated
+
+import numpy as np
+from msgspec import Meta, Struct
+from msgspec.structs import replace
+
+from inspector.replay.analysis.side_requests import side_spending
+from inspector.replay.calibration_source import calibration_source_of
+from inspector.replay.engine.inputs import ReplayInputs
+from inspector.replay.engine.recorded_calls import is_reported_in_full
+from inspector.replay.engine.replay import replay
+from inspector.replay.figure import HowKnown, lowest_confidence
+from inspector.session.duplicate_calls import NO_CALL, call_keys
+from inspector.session.errors import SessionError
+from inspector.session.files import FileState, Locator
+from inspector.session.open import open_session
+from inspector.session.related import StartedSessions, parent_of, subagents_of
+from inspector.strategies.history.history import History
+from inspector.strategies.plan import Plan
+from inspector.tokens.counter import load_counter
+from inspector.tokens.token_table import TokenTable, count_session
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from pathlib import Path
+
+    from numpy.typing import NDArray
+
+    from inspector.replay.pricing.prices import Pricing
+    from inspector.session.format import ContainedSession
+    from inspector.session.model import Session
+    from inspector.tokens.counter import Counter
+
+SETTLED_SECONDS = 600.0
+"""A session in a database that was not modified for longer is not read again when others in it are."""
+
+NOT_FOUND = "file not found"
+
+
+class SubagentCost(Struct, frozen=True, kw_only=True):
+    """Calls of one session that another one started, without those it copied."""
+
+    path: Annotated[str, Meta(description="Path that opens it.")]
+    id: Annotated[str, Meta(description="Its id.")]
+    title: Annotated[str, Meta(description="Its task or type; empty unless texts were requested.")]
+    model: Annotated[str, Meta(description="Model of most of its calls; empty if unknown.")]
+    calls: Annotated[int, Meta(ge=0, description="Number of calls.")]
+    prompt_tokens: Annotated[int, Meta(ge=0, description="Tokens of their prompts.")]
+    cache_read_tokens: Annotated[int, Meta(ge=0, description="The part of them read from the prompt cache.")]
+    output_tokens: Annotated[int, Meta(ge=0, description="Response tokens.")]
+    cost_usd: Annotated[float | None, Meta(description="Dollars at list price; null without one.")]
+    side_requests: Annotated[int, Meta(ge=0, description="Requests outside its conversation, not included above.")]
+    side_requests_usd: Annotated[float | None, Meta(description="Dollars of these requests; null without a price.")]
+    known: Annotated[HowKnown, Meta(description="Lowest certainty of its figures.")]
+    is_lower_bound: Annotated[bool, Meta(description="True if a part of the cost is unknown.")]
+
+
+class UnreadSubagent(Struct, frozen=True, kw_only=True):
+    """A started session that could not be read."""
+
+    id: Annotated[str, Meta(description="Its id as recorded.")]
+    problem: Annotated[str, Meta(description="Reason, in one line.")]
+
+
+class SubagentCosts(Struct, frozen=True, kw_only=True):
+    """All sessions that a session started, directly or through others, with at least one call of their own."""
+
+    sessions: Annotated[tuple[SubagentCost, ...], Meta(description="In the order they were found.")]
+    unread: Annotated[tuple[UnreadSubagent, ...], Meta(description="Those that could not be read, in no figure.")]
+    calls: Annotated[int, Meta(ge=0, description="Number of calls.")]
+    prompt_tokens: Annotated[int, Meta(ge=0, description="Tokens of their prompts.")]
+    cache_read_tokens: Annotated[int, Meta(ge=0, description="The part of them read from the prompt cache.")]
+    output_tokens: Annotated[int, Meta(ge=0, description="Response tokens.")]
+    cost_usd: Annotated[
+        float | None,
+        Meta(description="Dollars of the calls and of side requests, as far as prices are known; null without any."),
+    ]
+    known: Annotated[HowKnown, Meta(description="Lowest certainty of the figures.")]
+    is_lower_bound: Annotated[bool, Meta(description="True if a session was not read or a price is unknown.")]
+
+    @classmethod
+    def of(cls, sessions: Sequence[SubagentCost], unread: Sequence[UnreadSubagent]) -> SubagentCosts:
+        """Sum up started sessions."""
+        costs = [each.cost_usd for each in sessions]
+        costs += [each.side_requests_usd for each in sessions if each.side_requests]
+        priced = [cost for cost in costs if cost is not None]
+        return cls(
+            sessions=tuple(sessions),
+            unread=tuple(unread),
+            calls=sum(each.calls for each in sessions),
+            prompt_tokens=sum(each.prompt_tokens for each in sessions),
+            cache_read_tokens=sum(each.cache_read_tokens for each in sessions),
+            output_tokens=sum(each.output_tokens for each in sessions),
+            cost_usd=sum(priced) if priced else None,
+            known=lowest_confidence(*(each.known for each in sessions)) if sessions else HowKnown.EXACT,
+            is_lower_bound=bool(unread) or len(priced) < len(costs) or any(each.is_lower_bound for each in sessions),
+        )
+
+    def __bool__(self) -> bool:
+        """Return True if the session started any other that was billed or could not be read."""
+        return bool(self.sessions or self.unread)
+
+
+@dataclass(frozen=True, eq=False)
+class _ReadSubagent:
+    """A session that was read: columns over all its calls, and the sessions that it started.
+
+    Attributes:
+        session: The figures of all its calls, copied ones included.
+        keys: Identifiers of the calls.
+        is_copy: True for calls copied from another session, bool.
+        prompt: Prompt tokens, int64.
+        cache_read: Tokens read from the cache, int64.
+        output: Response tokens, int64.
+        cost: Dollars, NaN without a price, float64.
+        started: The sessions it started.
+    """
+
+    session: SubagentCost
+    keys: tuple[bytes, ...]
+    is_copy: NDArray[np.bool_]
+    prompt: NDArray[np.int64]
+    cache_read: NDArray[np.int64]
+    output: NDArray[np.int64]
+    cost: NDArray[np.float64]
+    started: StartedSessions
+
+    def counted(self, elsewhere: set[bytes]) -> SubagentCost:
+        """Return the figures of the calls that are not counted elsewhere."""
+        known = np.array([key in elsewhere for key in self.keys], dtype=np.bool_)
+        mine = ~(self.is_copy | known)
+        cost = float(self.cost[mine].sum())
+        return replace(
+            self.session,
+            calls=int(mine.sum()),
+            prompt_tokens=int(self.prompt[mine].sum()),
+            cache_read_tokens=int(self.cache_read[mine].sum()),
+            output_tokens=int(self.output[mine].sum()),
+            cost_usd=None if np.isnan(cost) else cost,
+        )
+
+
+State = tuple[FileState | None, FileState | None, float]
+
+
+class SubagentReader:
+    """Reads the sessions that a session started; each is read again only if it changed.
+
+    Not thread-safe.
+    """
+
+    def __init__(self) -> None:
+        self._known: dict[Path, tuple[State, _ReadSubagent | str]] = {}
+        self._terms: tuple[Pricing, str | None] | None = None
+
+    def read(
+        self,
+        session: Session,
+        pricing: Pricing,
+        *,
+        cache: str | None = None,
+        counter: Counter | None = None,
+        is_cancelled: Callable[[], bool] = lambda: False,
+    ) -> SubagentCosts | None:
+        """Return the costs of all sessions started by one, directly or through others; None if cancelled.
+
+        Args:
+            session: The session.
+            pricing: Source of prices.
+            cache: Name of the prompt cache assumed for every call; None for each model's own.
+            counter: Counts the tokens of calls without usage; defaults to the installed vocabulary.
+            is_cancelled: Polled between sessions and while counting.
+        """
+        if self._terms != (pricing, cache):
+            self._known, self._terms = {}, (pricing, cache)
+        try:
+            started = subagents_of(session)
+        except (SessionError, OSError) as error:
+            return SubagentCosts.of((), [UnreadSubagent(id=session.identifier, problem=_reason(error))])
+        if not started.found and not started.missing:
+            return SubagentCosts.of((), ())
+        counted = set(call_keys(session)) - {NO_CALL}
+        sessions: list[SubagentCost] = []
+        unread: list[UnreadSubagent] = []
+        visited = {session.path, Locator(Locator.of(session.path).file, session.identifier).path}
+        waiting = collections.deque([started])
+        while waiting:
+            part = waiting.popleft()
+            unread += [UnreadSubagent(id=link.identifier, problem=NOT_FOUND) for link in part.missing]
+            for one in part.found:
+                if is_cancelled():
+                    return None
+                if one.path in visited:
+                    continue
+                visited.add(one.path)
+                found = self._read(one, pricing, cache, counter, is_cancelled)
+                if isinstance(found, str):
+                    unread.append(UnreadSubagent(id=one.identifier, problem=found))
+                elif found is not None:
+                    mine = found.counted(counted)
+                    counted |= set(found.keys) - {NO_CALL}
+                    sessions += [mine] if mine.calls or mine.side_requests else []
+                    waiting.append(found.started)
+        return None if is_cancelled() else SubagentCosts.of(sessions, unread)
+
+    def files(self) -> tuple[Path, ...]:
+        """Return the files that were read, and their folders: a new file in them may be another subagent's."""
+        files = [Locator.of(path).file for path in self._known]
+        return tuple(dict.fromkeys((*files, *(file.parent for file in files))))
+
+    def last_change(self) -> float:
+        """Return the newest modification time of the files that were read, seconds since the epoch; 0 without any."""
+        states = [state for state, _ in self._known.values()]
+        return max((each.modified / 1e9 for state in states for each in state[:2] if each is not None), default=0.0)
+
+    def _read(
+        self,
+        one: ContainedSession,
+        pricing: Pricing,
+        cache: str | None,
+        counter: Counter | None,
+        is_cancelled: Callable[[], bool],
+    ) -> _ReadSubagent | str | None:
+        """Read a session unless it is unchanged; return the reason if it cannot be read, None if cancelled."""
+        file = Locator.of(one.path).file
+        state = (FileState.at(file), FileState.at(file.with_name(f"{file.name}-wal")), one.modified)
+        before = self._known.get(one.path)
+        if before is not None:
+            is_settled = 0 < one.modified == before[0][2] and time.time() - one.modified > SETTLED_SECONDS
+            if is_settled or before[0] == state:
+                return before[1]
+        found: _ReadSubagent | str | None
+        try:
+            found = _read(one, pricing, cache, counter, is_cancelled)
+        except (SessionError, OSError) as error:
+            found = _reason(error)
+        if found is not None:
+            self._known[one.path] = (state, found)
+        return found
+
+
+def _read(
+    one: ContainedSession,
+    pricing: Pricing,
+    cache: str | None,
+    counter: Counter | None,
+    is_cancelled: Callable[[], bool],
+) -> _ReadSubagent | None:
+    """Read a session and price its calls; None if cancelled.
+
+    Raises:
+        SessionError: It cannot be read.
+    """
+    session = open_session(one.path)
+    history = History.of(session)
+    table, source = TokenTable.estimated(session), None
+    if cache is not None or not is_reported_in_full(session):
+        usable = counter if counter is not None and counter.is_exact_tokenizer else load_counter()
+        table = collections.deque(count_session(session, usable, cancelled=is_cancelled), maxlen=1).pop()
+        if is_cancelled():
+            return None
+        source = calibration_source_of(history, table)
+    baseline = replay(ReplayInputs.of(history, table, pricing=pricing, cache=cache, calibration_source=source), Plan())
+    ledger, figures = baseline.ledger, baseline.figures
+    models = collections.Counter(call.model for call in session.calls if call.model)
+    parent, sides = parent_of(session), side_spending(session, pricing)
+    side_costs = [each.cost for each in sides if each.cost is not None]
+    total = SubagentCost(
+        path=str(one.path),
+        # Some agents record a subagent's file under its parent's id.
+        id=one.identifier if parent is not None and parent.identifier == session.identifier else session.identifier,
+        title=session.title or one.title,
+        model=models.most_common(1)[0][0] if models else "",
+        calls=len(session.calls),
+        prompt_tokens=int(ledger.prompt_tokens.sum()),
+        cache_read_tokens=int(ledger.cache_read.sum()),
+        output_tokens=int(ledger.output.sum()),
+        cost_usd=figures.cost_usd.value,
+        side_requests=sum(each.calls for each in sides),
+        side_requests_usd=sum(side_costs) if len(side_costs) == len(sides) and sides else None,
+        known=lowest_confidence(figures.prompt_tokens.known, figures.cost_usd.known),
+        is_lower_bound=figures.cost_usd.is_lower_bound,
+    )
+    return _ReadSubagent(
+        session=total,
+        keys=tuple(call_keys(session)),
+        is_copy=np.array([session.messages[call.response].is_inherited for call in session.calls], dtype=np.bool_),
+        prompt=ledger.prompt_tokens,
+        cache_read=ledger.cache_read,
+        output=ledger.output,
+        cost=ledger.cost,
+        started=subagents_of(session),
+    )
+
+
+def _reason(error: SessionError | OSError) -> str:
+    return error.message if isinstance(error, SessionError) else error.strerror or str(error)

@@ -1,0 +1,110 @@
+"""Calls of subagents are part of folder totals, and named next to the figures of the session that started them."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import pytest
+
+from inspector.cli import main
+from tests.session.claude_lines import SESSION, Script
+from tests.session.test_related import claude_child, claude_parent
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+MAIN_USD = (10 * 3 + 9_300 * 3.75 + 9_000 * 0.3 + 80 * 15) / 1e6
+"""Case 20: two calls of Claude Sonnet 4.6 at $3, $3.75, $0.30 and $15 per million tokens."""
+
+SUBAGENT_USD = (14 * 3 + 890 * 3.75 + 18_800 * 0.3 + 77 * 15) / 1e6
+"""The two calls of its subagent, without the call it copied from its parent."""
+
+
+def folder_figures(folder: Path, capsys: pytest.CaptureFixture[str]) -> dict:
+    assert main(["report", str(folder), "--format", "json", "--no-kept-results"]) == 0
+    return json.loads(capsys.readouterr().out)
+
+
+def test_a_folder_total_includes_the_subagents_of_a_session_and_their_copied_calls_once(shared: Path, capsys):
+    found = folder_figures(shared / "cases" / "20-subagent", capsys)
+    assert (found["baseline"]["calls"], found["baseline"]["prompt_tokens"]) == (4, 18_310 + 19_704)
+    assert found["baseline"]["cost_usd"] == pytest.approx(MAIN_USD + SUBAGENT_USD, abs=5e-7)
+    assert round(found["baseline"]["cost_usd"], 4) == 0.0490
+    assert found["subagents"] == 1
+    assert [(row["calls"], row["parent"]) for row in found["sessions"]] == [
+        (2, None),
+        (2, "11111111-2222-4333-8444-555555555555"),
+    ]
+
+
+def test_a_folder_total_includes_the_child_sessions_of_a_database(shared: Path, capsys):
+    found = folder_figures(shared / "cases" / "55-opencode1-child", capsys)
+    assert (found["baseline"]["calls"], found["baseline"]["prompt_tokens"]) == (4, 40_330 + 5_007)
+    sonnet = (30 * 3 + 14_300 * 3.75 + 26_000 * 0.3 + 430 * 15) / 1e6
+    haiku = (7 * 1 + 5_000 * 1.25 + 60 * 5) / 1e6
+    assert found["baseline"]["cost_usd"] == pytest.approx(sonnet + haiku, abs=5e-7)
+
+
+def test_the_folder_report_names_the_number_of_subagents_and_their_parents(shared: Path, capsys):
+    assert main(["report", str(shared / "cases" / "20-subagent"), "--no-kept-results"]) == 0
+    text = capsys.readouterr().out
+    assert text.startswith("1 session and 1 subagent in ")
+    assert "↳ subagents/agent-" in text
+
+
+def text_of(capsys: pytest.CaptureFixture[str], command: str, path: Path) -> str:
+    assert main([command, str(path), *(["--no-kept-results"] if command == "report" else [])]) == 0
+    return " ".join(capsys.readouterr().out.split())
+
+
+def test_a_sessions_report_names_the_calls_and_dollars_of_its_subagents(shared: Path, capsys):
+    path = next((shared / "cases" / "20-subagent").glob("*.jsonl"))
+    text = text_of(capsys, "report", path)
+    assert "2 calls of 1 subagent cost $0.010 more, not included above; $0.049 with them." in text
+    assert "agent-a0000001 2 19,704 77 $0.010" in text
+    assert "$0.010 more for 2 calls of 1 subagent, not included above" in text_of(capsys, "why", path)
+    assert main(["report", str(path), "--format", "json", "--no-kept-results"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["baseline"]["calls"] == 2
+    assert found["subagents"]["calls"] == 2
+    assert found["subagents"]["prompt_tokens"] == 7 + 800 + 9_000 + 7 + 90 + 9_800
+    assert found["subagents"]["cost_usd"] == pytest.approx(SUBAGENT_USD, abs=5e-7)
+    assert found["with_subagents_usd"] == pytest.approx(MAIN_USD + SUBAGENT_USD, abs=1e-6)
+    assert (found["subagents"]["known"], found["subagents"]["is_lower_bound"]) == ("exact", False)
+
+
+@pytest.mark.parametrize("form", ["md", "html"])
+def test_the_page_of_a_session_names_its_subagents(shared: Path, capsys, form: str):
+    path = next((shared / "cases" / "20-subagent").glob("*.jsonl"))
+    assert main(["report", str(path), "--format", form, "--no-compare", "--no-kept-results"]) == 0
+    text = capsys.readouterr().out.replace("\\$", "$")
+    assert "2 calls of 1 subagent cost $0.010 more, not included above; $0.049 with them." in text
+    assert "Subagents, not included in any other figure" in text
+
+
+def test_a_subagent_that_cannot_be_read_is_named_and_the_cost_is_a_lower_bound(tmp_path: Path, capsys):
+    path = claude_parent(tmp_path, "a1b2")
+    folder = tmp_path / SESSION / "subagents"
+    claude_child(folder / "agent-c3d4.jsonl", "c3d4")
+    text = text_of(capsys, "report", path)
+    assert "1 call of 1 subagent" in text
+    assert "1 subagent could not be read, a1b2: file not found." in text
+
+
+def test_a_session_without_subagents_does_not_mention_any(tmp_path: Path, capsys):
+    script = Script()
+    script.prompt("hello")
+    script.text("m1", usage={"input_tokens": 7, "output_tokens": 3})
+    path = script.write(tmp_path / f"{SESSION}.jsonl")
+    assert "ubagent" not in text_of(capsys, "report", path) + text_of(capsys, "why", path)
+
+
+def test_why_on_a_session_without_calls_names_no_model_and_no_cost(tmp_path: Path, capsys):
+    script = Script()
+    script.prompt("hello")
+    text = text_of(capsys, "why", script.write(tmp_path / f"{SESSION}.jsonl"))
+    assert text.startswith(f"Cost of {SESSION}")
+    assert "0 calls" not in text
+    assert "not named" not in text
+    assert "the session contains no call to a model" in text
