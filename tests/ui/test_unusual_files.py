@@ -9,6 +9,7 @@ import pytest
 from inspector.session.files import LIVE_SECONDS
 from inspector.tokens.token_table import TokenTable
 from inspector.ui.settings import Settings
+from tests.conftest import ROOT
 from tests.hostile import DISTURBING, hostile_copy
 from tests.ui.recordings import recording
 
@@ -191,13 +192,13 @@ async def test_the_line_for_searching_offers_no_key_that_it_would_take_as_text(r
         assert not {hint.press for hint in offered} & {"slash", "plus", "question_mark"}
 
 
-async def test_saving_is_taught_with_a_plan_and_without_among_a_few_keys(running, session_file) -> None:
-    async with running(session_file.path, size=(80, 24)) as run:
+async def test_saving_is_taught_with_a_plan_and_without_among_a_few_keys(running) -> None:
+    async with running(ROOT / "sample_sessions" / "coding-agent.jsonl", size=(80, 24)) as run:
         await run.until(lambda: run.best is not None)
         await run.until(lambda: run.key_hints[-1].label == "best")
         assert run.status_line.split("  ")[0].strip() == "? help"
         labels = [hint.label for hint in run.key_hints]
-        assert labels == ["help", "window", "cost drivers", "report", "best"]
+        assert labels == ["help", "window", "cost drivers", "compaction", "report", "best"]
         await run.press("1")
         assert [hint.label for hint in run.key_hints] == ["help", "plan", "go to", "report", "compare"]
         await run.tap("w")
@@ -319,8 +320,8 @@ async def test_a_broken_settings_file_is_told_and_never_fatal(running, session_f
         assert not run.has_placeholder
 
 
-async def test_the_key_of_the_best_plan_stands_last_and_moves_no_other_as_it_comes(running, session_file) -> None:
-    async with running(session_file.path, size=(120, 36)) as run:
+async def test_the_key_of_the_best_plan_stands_last_and_moves_no_other_as_it_comes(running) -> None:
+    async with running(ROOT / "sample_sessions" / "coding-agent.jsonl", size=(120, 36)) as run:
         await run.until(lambda: run.best is not None)
         await run.until(lambda: run.key_hints[-1].label == "best")
         with_it, shown = run.key_hints, run.status_line
