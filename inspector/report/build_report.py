@@ -333,7 +333,7 @@ def breakpoint_facts(planned: Replay, options: ReportOptions) -> list[Breakpoint
             places=each.rule.about,
             is_assumed=each.rule == found.assumed,
             is_of_agent=each.rule == found.assumed and found.is_known,
-            cost_usd=Figure(each.usd, HowKnown.PROJECTED),
+            usd=Figure(each.usd, HowKnown.PROJECTED),
         )
         for each in found.prices
     ]

@@ -601,7 +601,7 @@ class BreakpointPriceFacts(Struct, frozen=True, kw_only=True):
     places: Annotated[str, about("Positions of the breakpoints, in a few words.")]
     is_assumed: Annotated[bool, about("True for the rule that all other figures assume.")]
     is_of_agent: Annotated[bool, about("True if it is the rule of the session's agent.")]
-    cost_usd: Annotated[float | None, figure("cost", Unit.DOLLARS, "Projected cost of the session.")]
+    usd: Annotated[float | None, figure("cost", Unit.DOLLARS, "Projected cost of the session.")]
     known: Known
 
 

@@ -349,7 +349,7 @@ def _findings(plan: PlanFacts) -> list[tuple[str, str]]:
     rows += needed_rows(plan)
     if plan.projection is not None:
         rows.append(saving_row(plan.projection, IN_TEXT))
-    prices = [(each.places, each.cost_usd) for each in plan.breakpoints if each.cost_usd is not None]
+    prices = [(each.places, each.usd) for each in plan.breakpoints if each.usd is not None]
     if by_rule := breakpoint_words(prices, IN_TEXT):
         rows.append(("", by_rule))
     return [*rows, *next_calls_rows(plan), *uncertainty_rows(plan)]

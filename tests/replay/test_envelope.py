@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from inspector.replay.analysis.envelope import TRIED, Envelope, Evidence, envelope
+from inspector.replay.analysis.envelope import TRIED, Envelope, EvidenceLevel, envelope
 from inspector.replay.engine.replay import replay
 from inspector.session.model import BlockKind, Role, Session
 from inspector.strategies.core.operations import CutText, RemoveBlock, ReplaceText
@@ -57,7 +57,7 @@ def test_a_result_that_is_never_sent_whole_is_beyond(kept: int) -> None:
     session = session_of(characters=60_000)
     found = verdict(session, cut(3, 0, keep(kept)), cut(4, 0, keep(kept)), cut(5, 12))
 
-    assert found.evidence is Evidence.BEYOND
+    assert found.evidence is EvidenceLevel.BEYOND
     assert not found.is_tried
     assert found.never_whole == 2
     assert found.reason == "2 of 3 results are never sent whole; tried: 30,000 characters on arrival"

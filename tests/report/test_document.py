@@ -81,7 +81,7 @@ def _reports() -> st.SearchStrategy[Report]:
     )
     document = st.fixed_dictionaries(
         {
-            "schema": st.just(2),
+            "schema": st.just(3),
             "inspector": texts,
             "session": st.fixed_dictionaries(
                 {
