@@ -47,6 +47,7 @@ from inspector.report.secret_redaction import SecretRedactor, excerpt
 from inspector.report.subagent_words import without_texts
 from inspector.session.model import BlockKind
 from inspector.session.session_name import session_name
+from inspector.session.unknown_parts import unknown_parts
 from inspector.strategies.plan import Plan
 
 if TYPE_CHECKING:
@@ -275,6 +276,7 @@ def caveats(inputs: ReplayInputs) -> list[str]:
         _no_calls(session),
         _inherited(session),
         _skipped(session),
+        *unknown_parts(session).sentences(),
         _usage_caveat(inputs),
         _output(inputs),
         _billing(inputs),
@@ -311,7 +313,8 @@ def _inherited(session: Session) -> str:
 
 
 def _skipped(session: Session) -> str:
-    read_in_part = sum(not diagnostic.skipped for diagnostic in session.diagnostics)
+    # Unknown usage fields are named in another sentence.
+    read_in_part = sum(not diagnostic.skipped for diagnostic in session.diagnostics) - len(session.ignored_usage)
     parts = (
         [f"{IN_TEXT.plural(session.skipped_records, 'record')} could not be read"] if session.skipped_records else []
     )
