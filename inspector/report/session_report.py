@@ -186,7 +186,7 @@ def _session_facts(inputs: ReplayInputs, redactor: SecretRedactor | None) -> Ses
         id=shown_name(session.identifier),
         title=_title(redactor, session_name(session)),
         agent=session.agent,
-        model=next((call.model for call in reversed(session.calls) if call.model), None),
+        model=session.main_model or None,
         models=models,
         messages=len(session.messages),
         blocks=len(session.blocks),

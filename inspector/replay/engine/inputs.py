@@ -432,8 +432,16 @@ class ReplayInputs:
             cache_models=cache_models,
             cache=cache,
             renderer=renderer,
-            window=context_window(history.session, pricing, int(recorded.prompt.max(initial=0)), window),
+            window=context_window(
+                history.session, pricing, _longest_prompt(models, recorded, history.session.main_model), window
+            ),
         )
+
+
+def _longest_prompt(models: Categorical, recorded: PromptUsage, model: str) -> int:
+    """Return the longest prompt reported for a model, 0 for none."""
+    is_named = np.array([name == model for name in models.names], dtype=np.bool_)
+    return int(recorded.prompt[is_named[models.code]].max(initial=0)) if len(models.code) else 0
 
 
 def _same_model(models: Categorical, previous: NDArray[np.int64]) -> NDArray[np.bool_]:
