@@ -289,9 +289,10 @@ COMMANDS = {
             "the supported formats, and the searched folders",
             (
                 "Lists the session formats and the searched folders; with a path, explains the detected format of a "
-                "file, its content, and read problems."
+                "file, its content, and read problems. With --json and a folder, counts records and usage fields that "
+                "this version does not know, by agent version."
             ),
-            ("inspector formats", "inspector formats session.jsonl"),
+            ("inspector formats", "inspector formats session.jsonl", "inspector formats --json ~/.claude/projects"),
             "inspector.cli.formats",
         ),
         Command(

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from inspector.cli.exit_codes import CommandError, ExitCode
-from inspector.cli.output import write_json
+from inspector.cli.output import narrate, write_json
 from inspector.cli.plans import add_plan_arguments, joined_plan
 from inspector.cli.reading import read_session, replay_inputs
 from inspector.report.numbers import IN_TEXT
@@ -29,19 +29,24 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def run(options: Namespace) -> int:
+    """Print the messages; tool calls and results that an API would refuse are left out and named on standard error."""
     from inspector.replay.engine.replay import replay
     from inspector.replay.provider_messages import messages_at
+    from inspector.replay.tool_pairs import Unpaired
     from inspector.session.model import TextUnavailableError
 
     joined_plan(options.plans)  # report an invalid plan before reading a big file
     session = read_session(options.path)
     call = _call_index(options.call, session)
     planned = replay(replay_inputs(session), joined_plan(options.plans, session))
+    unpaired = Unpaired(planned, call)
     try:
-        messages = messages_at(planned, call, options.format)
+        messages = messages_at(planned, call, options.format, unpaired.blocks)
     except TextUnavailableError as error:
         raise CommandError(f"{options.path}: changed while it was being read ({error}); try again") from None
     write_json(messages)
+    for sentence in unpaired.sentences():
+        narrate(sentence)
     return ExitCode.FINE
 
 

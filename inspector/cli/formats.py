@@ -6,12 +6,17 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from inspector.cli.exit_codes import ExitCode
-from inspector.cli.output import wants_color, write, write_json
+from inspector.cli.exit_codes import CommandError, ExitCode
+from inspector.cli.output import encodes_everything, wants_color, write, write_json
 from inspector.cli.reading import detect_format, read_session
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
+    from collections.abc import Iterator
+
+    from inspector.report.reading_document import FormatsReport
+    from inspector.session.format import Detection
+    from inspector.session.model import Session
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -19,6 +24,12 @@ def add_arguments(parser: ArgumentParser) -> None:
         "--schema",
         action="store_true",
         help="only print the JSON Schema of the native line format, which any program can write",
+    )
+    parser.add_argument(
+        "--json",
+        action="store_true",
+        help="print JSON; with a folder, every session in it and the parts that this version does not know, by agent "
+        "version",
     )
     parser.add_argument(
         "path", nargs="?", metavar="PATH", type=Path, help="explain the detected format of this file or folder"
@@ -35,6 +46,11 @@ def run(options: Namespace) -> int:
 
         write_json(schema())
         return ExitCode.FINE
+    if options.json:
+        from inspector.report.json_document import document_json
+
+        write(document_json(_document(options.path), ascii_only=not encodes_everything(sys.stdout)))
+        return ExitCode.FINE
     color = wants_color(sys.stdout)
     if options.path is None:
         write(formats_text(all_formats(), color=color))
@@ -42,3 +58,32 @@ def run(options: Namespace) -> int:
         session = read_session(options.path)  # read first: a folder of sessions fails with a session to open
         write(reading_text(detect_format(options.path), session, color=color))
     return ExitCode.FINE
+
+
+def _document(path: Path | None) -> FormatsReport:
+    from inspector.cli.resolve_paths import is_list
+    from inspector.report.reading_document import formats_report, reading_report
+    from inspector.session.registry import all_formats
+
+    if path is None:
+        return formats_report(all_formats())
+    unread: dict[str, str] = {}
+    if is_list(path):
+        return reading_report(_sessions_in(path, unread), unread, in_folder=True)
+    session = read_session(path)
+    return reading_report([(detect_format(path), session)], unread)
+
+
+def _sessions_in(folder: Path, unread: dict[str, str]) -> Iterator[tuple[Detection, Session]]:
+    """Yield the sessions below a folder, subagents included; note those that cannot be read."""
+    from inspector.report.path_redaction import shown_path
+    from inspector.session.discovery import found_in
+
+    for header in found_in(folder, with_subagents=True):
+        if header.problem:
+            unread[shown_path(header.path)] = header.problem
+            continue
+        try:
+            yield detect_format(header.path), read_session(header.path)
+        except CommandError as error:
+            unread[shown_path(header.path)] = error.message

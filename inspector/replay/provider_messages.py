@@ -13,6 +13,8 @@ from inspector.session.model import BlockKind, Role, TextUnavailableError
 from inspector.strategies.core.rendition import Action
 
 if TYPE_CHECKING:
+    from collections.abc import Container
+
     from inspector.replay.engine.replay import Replay
     from inspector.session.model import Block, Message, Session
     from inspector.strategies.core.rendition import Rendition
@@ -24,8 +26,14 @@ MessageDict = dict[str, Any]
 ContentPart = dict[str, Any]
 
 
-def messages_at(replay: Replay, call: int, form: Form) -> list[MessageDict]:
-    """Return the messages the plan sends at a call; `history.call_count` for the next one.
+def messages_at(replay: Replay, call: int, form: Form, left_out: Container[int] = ()) -> list[MessageDict]:
+    """Return the messages the plan sends at a call.
+
+    Args:
+        replay: The plan on the session.
+        call: The call; `history.call_count` for the next one.
+        form: The API.
+        left_out: Blocks to leave out, by index.
 
     Raises:
         TextUnavailableError: The session's file no longer holds a text.
@@ -41,7 +49,7 @@ def messages_at(replay: Replay, call: int, form: Form) -> list[MessageDict]:
         kept = [
             (block, replay.rendition(first + at, call))
             for at, block in enumerate(message.blocks)
-            if block.kind is not BlockKind.OTHER
+            if block.kind is not BlockKind.OTHER and first + at not in left_out
         ]
         kept = [(block, rendition) for block, rendition in kept if rendition.action is not Action.REMOVED]
         write = _anthropic if form == "anthropic" else _openai

@@ -181,7 +181,7 @@ class SessionFacts(Struct, frozen=True, kw_only=True):
         str, about("Title given by the agent, otherwise the first prompt; empty unless texts were requested.")
     ]
     agent: Annotated[str, about("The program that recorded it; empty if unknown.")]
-    model: Annotated[str | None, about("Model of the newest call; null if no call names one.")]
+    model: Annotated[str | None, about("Model of the conversation, from its last calls; null if no call names one.")]
     models: Annotated[list[str], about("Every model that answered a call, in order of first use.")]
     messages: Annotated[Count, figure("messages", Unit.COUNT, "Entries of the conversation.")]
     blocks: Annotated[

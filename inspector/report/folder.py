@@ -116,7 +116,7 @@ class SessionRow(Struct, frozen=True, kw_only=True):
     path: Annotated[str, about("File of the session, with the home folder as `~`.")]
     format: Annotated[str, about("Detected format.")]
     id: Annotated[str, about("Session id.")]
-    model: Annotated[str | None, about("Model of its newest call; null if no call names one.")]
+    model: Annotated[str | None, about("Model of the conversation, from its last calls; null if no call names one.")]
     messages: Annotated[Count, about("Entries of the conversation.")]
     calls: Annotated[Count, about("Requests to a model.")]
     recorded: Annotated[FigureSet | None, about("Figures reported by the provider; null if the file has no usage.")]

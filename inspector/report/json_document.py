@@ -1,7 +1,7 @@
 """Terminal-safe JSON, and the JSON Schemas of reports.
 
-`python -m inspector.report.json_document` prints the schema of the session report. The argument `folder`, `tune` or
-`before-after` selects the schema of that report.
+`python -m inspector.report.json_document` prints the schema of the session report. The argument `folder`, `tune`,
+`before-after` or `formats` selects the schema of that report.
 """
 
 from __future__ import annotations
@@ -59,11 +59,13 @@ if __name__ == "__main__":
     from inspector.report.before_after import BeforeAfterReport
     from inspector.report.document import Report
     from inspector.report.folder import FolderReport
+    from inspector.report.reading_document import FormatsReport
     from inspector.report.tuning import TuneReport
 
     kinds: dict[str, type[Struct]] = {
         "folder": FolderReport,
         "tune": TuneReport,
         "before-after": BeforeAfterReport,
+        "formats": FormatsReport,
     }
     sys.stdout.write(schema_text(kinds.get("".join(sys.argv[1:2]), Report)))

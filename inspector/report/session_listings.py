@@ -9,6 +9,7 @@ from inspector.report.layout import HEADING, LEFT, RIGHT, WARNING, WIDTH, WRAPPE
 from inspector.report.numbers import IN_TEXT
 from inspector.session.files import exists
 from inspector.session.session_name import first_name
+from inspector.session.unknown_parts import unknown_parts
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -60,15 +61,17 @@ def reading_text(detection: Detection, session: Session, width: int = WIDTH, *, 
     page.line()
     page.line("Records by kind", HEADING)
     counts = sorted(session.record_counts.items(), key=lambda item: (-item[1], item[0]))
-    ignored = detection.format.is_bookkeeping
-    rows = [
-        (f"{count:,}", kind or "without a kind", "ignored intentionally" if ignored(kind) else "")
-        for kind, count in counts
-    ]
+    rows = [(f"{count:,}", kind or "without a kind", _status(detection.format, kind)) for kind, count in counts]
     page.table(None, rows, RIGHT + LEFT + WRAPPED)
     page.line()
     _diagnostics(page, session)
     return page.text()
+
+
+def _status(known: Format, kind: str) -> str:
+    if known.is_bookkeeping(kind):
+        return "ignored intentionally"
+    return "" if known.knows_record(kind) else "unknown to this version"
 
 
 def _usage(session: Session) -> str:
@@ -97,9 +100,12 @@ def _others(detection: Detection, session: Session) -> list[tuple[str, str]]:
 
 
 def _diagnostics(page: Page, session: Session) -> None:
+    unknown = unknown_parts(session).about_records
     if not session.diagnostics and not session.skipped_records:
-        page.line("Everything was read.")
+        page.line(unknown or "Everything was read.", WARNING if unknown else "")
         return
+    if unknown:
+        page.line(unknown, WARNING)
     page.line(f"Problems ({IN_TEXT.plural(session.skipped_records, 'record')} skipped)", WARNING)
     page.table(
         ("line", "byte", "", "problem"),

@@ -46,6 +46,7 @@ from inspector.report.secret_redaction import SecretRedactor, excerpt
 from inspector.report.subagent_words import without_texts
 from inspector.session.model import BlockKind
 from inspector.session.session_name import session_name
+from inspector.session.unknown_parts import unknown_parts
 from inspector.strategies.plan import Plan
 
 if TYPE_CHECKING:
@@ -183,7 +184,7 @@ def _session_facts(inputs: ReplayInputs, redactor: SecretRedactor | None) -> Ses
         id=shown_name(session.identifier),
         title=_title(redactor, session_name(session)),
         agent=session.agent,
-        model=next((call.model for call in reversed(session.calls) if call.model), None),
+        model=session.main_model or None,
         models=models,
         messages=len(session.messages),
         blocks=len(session.blocks),
@@ -273,6 +274,7 @@ def caveats(inputs: ReplayInputs) -> list[str]:
         _no_calls(session),
         _inherited(session),
         _skipped(session),
+        *unknown_parts(session).sentences(),
         _usage_caveat(inputs),
         _output(inputs),
         _billing(inputs),
@@ -309,7 +311,8 @@ def _inherited(session: Session) -> str:
 
 
 def _skipped(session: Session) -> str:
-    read_in_part = sum(not diagnostic.skipped for diagnostic in session.diagnostics)
+    # Unknown usage fields are named in another sentence.
+    read_in_part = sum(not diagnostic.skipped for diagnostic in session.diagnostics) - len(session.ignored_usage)
     parts = (
         [f"{IN_TEXT.plural(session.skipped_records, 'record')} could not be read"] if session.skipped_records else []
     )

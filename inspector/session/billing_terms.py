@@ -112,6 +112,18 @@ class BillingTerms(NamedTuple):
 DEFAULT_TERMS = BillingTerms()
 
 
+def first_tier(*values: object) -> str:
+    """Return the service tier that was recorded closest to the response: the first value that is a string."""
+    return next((value for value in values if isinstance(value, str) and value), "")
+
+
+def requested_tier(options: object) -> object:
+    """Return the service tier in the options of all requests of a run: a field, or part of the extra body."""
+    by_name: Mapping[str, Any] = options if isinstance(options, dict) else {}
+    extra = by_name.get("extra_body")
+    return by_name.get(SERVICE_TIER) or (extra.get(SERVICE_TIER) if isinstance(extra, dict) else None)
+
+
 def parse_billing_terms(usage: object, service_tier: object = None) -> BillingTerms:
     """Return the terms in a response's usage and in its separate service tier."""
     by_name: Mapping[str, Any] = usage if isinstance(usage, dict) else {}

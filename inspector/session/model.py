@@ -417,6 +417,10 @@ class SessionLink(Struct, frozen=True, gc=False):
     title: str = ""
 
 
+MAIN_MODEL_CALLS = 3
+"""Number of calls that decide which model a conversation uses."""
+
+
 class TextSource(Protocol):
     """Reads texts again from where they were recorded."""
 
@@ -526,6 +530,17 @@ class Session:
     def models(self) -> tuple[str, ...]:
         """All models that answered a call, in order of first use."""
         return tuple(dict.fromkeys(chain.from_iterable(map_chunks(self.calls, "models", _models_of))))
+
+    @cached_property
+    def main_model(self) -> str:
+        """Model of the conversation: of most of the last named calls outside subagents; the newest of equally many.
+
+        One call of another model, such as a last `hello`, does not change it. Empty if no call names a model.
+        """
+        named = [call for call in reversed(self.calls) if call.model]
+        main = [call for call in named if not self.contexts[call.context].thread]
+        newest = [call.model for call in (main or named)[:MAIN_MODEL_CALLS]]
+        return max(newest, key=newest.count, default="")
 
     @cached_property
     def ignored_usage(self) -> Mapping[str, int]:

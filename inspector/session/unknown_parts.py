@@ -38,20 +38,32 @@ class UnknownParts(Struct, frozen=True):
     def count(self) -> int:
         return sum(self.records.values()) + sum(self.fields.values())
 
+    @property
+    def about_records(self) -> str:
+        """A sentence on the records; empty if all kinds are known."""
+        count = sum(self.records.values())
+        if not count:
+            return ""
+        records = "1 record" if count == 1 else f"{count:,} records"
+        return (
+            f"{records} of a kind this version does not know, written by {self.agent}: figures may be incomplete "
+            f"({_named(self.records)})"
+        )
+
+    @property
+    def about_fields(self) -> str:
+        """A sentence on the usage fields; empty if all are known."""
+        count = sum(self.fields.values())
+        if not count:
+            return ""
+        reports = "1 usage report" if count == 1 else f"{count:,} usage reports"
+        return (
+            f"{reports} with a field this version does not know, written by {self.agent}: totals are lower bounds "
+            f"({_named(self.fields)})"
+        )
+
     def sentences(self) -> Iterator[str]:
-        """Yield a sentence on the records, and one on the usage fields, where there are any."""
-        if records := sum(self.records.values()):
-            them = "1 record" if records == 1 else f"{records:,} records"
-            yield (
-                f"{them} of a kind this version does not know, written by {self.agent}: figures may be incomplete "
-                f"({_named(self.records)})"
-            )
-        if fields := sum(self.fields.values()):
-            them = "1 usage report" if fields == 1 else f"{fields:,} usage reports"
-            yield (
-                f"{them} with a field this version does not know, written by {self.agent}: totals are lower bounds "
-                f"({_named(self.fields)})"
-            )
+        yield from filter(None, (self.about_records, self.about_fields))
 
 
 MOST_NAMED = 4

@@ -186,8 +186,8 @@ def heading_of(controller: SessionController) -> Heading:
 
 
 def _models_of(session: Session) -> str:
-    """Return the newest call's model and the number of other models; session text."""
-    newest = session.calls[-1].model if session.calls else ""
+    """Return the conversation's model and the number of other models; session text."""
+    newest = session.main_model
     others = len(set(session.models) - {newest})
     return f"{newest} and {others} more" if newest and others else newest
 

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from inspector.replay.analysis.forecast import project_runs
+from inspector.replay.analysis.next_call import next_call_cost
 from inspector.replay.assumptions import Assumptions
 from inspector.replay.engine.inputs import ReplayInputs
 from inspector.replay.engine.replay import replay
@@ -15,7 +16,10 @@ from inspector.replay.pricing.context_window import CLAUDE_USUAL, context_window
 from inspector.replay.pricing.prices import Pricing
 from inspector.replay.pricing.rates import RatesError, format_rates, parse_rates
 from inspector.replay.projection_terms import RunsPerDay
+from inspector.replay.sessions import replay_session
+from inspector.report.session_report import report_of
 from inspector.session.model import BlockKind, Role, Usage
+from inspector.session.open import open_session
 from inspector.strategies.history.history import History
 from inspector.strategies.plan import Plan
 from tests.replay.synthetic import CharacterTable, SessionBuilder
@@ -26,6 +30,14 @@ def session_of(model: str, usage: Usage, window: int | None = None):
     builder.add(Role.USER, builder.block(BlockKind.USER_TEXT, "question"))
     builder.respond(builder.block(BlockKind.ASSISTANT_TEXT, "answer"), model=model, usage=usage)
     return dataclasses.replace(builder.session(), window=window)
+
+
+def session_of_models(models: list[str]):
+    builder = SessionBuilder()
+    for model in models:
+        builder.add(Role.USER, builder.block(BlockKind.USER_TEXT, "question"))
+        builder.respond(builder.block(BlockKind.ASSISTANT_TEXT, "answer"), model=model)
+    return builder.session()
 
 
 def window_of(session, pricing: Pricing | None = None, given: int | None = None):
@@ -82,6 +94,42 @@ def test_a_window_the_file_does_not_name_is_the_models_and_estimated(model: str,
     found = window_of(session_of(model, Usage(prompt, 0, 0, 0, output=1)))
     assert (found.size, found.tokens.known) == (window, HowKnown.ESTIMATED)
     assert found.source
+
+
+def test_a_window_smaller_than_a_sent_prompt_is_unknown():
+    found = window_of(session_of("gpt-4o", Usage(150_000, 0, 0, 0, output=1)))
+    assert found.size is None
+    assert found.source == "a prompt exceeds the price table's 128,000 tokens"
+
+
+@pytest.mark.parametrize(
+    ("models", "main"),
+    [
+        (["a"] * 15 + ["b"], "a"),
+        (["a"] * 15 + ["b", "b"], "b"),
+        (["a", "b"], "b"),
+        (["a", "b", "a", "b"], "b"),
+        (["a", "a", "", "b", ""], "a"),
+        ([""], ""),
+        ([], ""),
+    ],
+)
+def test_one_call_of_another_model_does_not_change_the_sessions_model(models: list[str], main: str):
+    assert session_of_models(models).main_model == main
+
+
+def test_the_window_and_its_lower_bound_are_those_of_the_main_model(corpus: Path):
+    """In a real session a last `hello` went to a model with a window of 32,768 tokens; prompts had up to 51,852."""
+    session = open_session(corpus / "cline" / "session.json")
+    inputs = replay_session(session, Plan()).inputs
+    assert session.calls[-1].model == "mistralai/voxtral-small-24b-2507"
+    assert (session.main_model, inputs.window.size) == ("anthropic/claude-opus-4.8-fast", 200_000)
+    report = report_of(inputs)
+    assert report.session.model == "anthropic/claude-opus-4.8-fast"
+    found = next_call_cost(replay(inputs, Plan()))
+    assert found is not None
+    assert found.cold_usd.value is not None
+    assert found.cold_usd.value > found.prompt_tokens * 2e-6, "voxtral-small costs $0.10 per million tokens"
 
 
 def test_a_price_file_may_give_a_window_and_leave_the_prices_alone(tmp_path: Path):

@@ -23,6 +23,7 @@ from inspector.strategies.history.history import History
 from inspector.strategies.plan import Plan
 from inspector.tokens.token_table import TokenTable
 from tests.session.claude_lines import Script
+from tests.session.run_files import inspect_log, inspect_sample, mini_run
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -269,3 +270,39 @@ def test_whatever_stands_there_is_terms_or_nothing(value: object, name: str) -> 
         pricing = Pricing(today=NOON)
         priced = pricing.call_rates([OPUS, OPUS], np.array([NOON, NOON]), ["", found.code])
         assert len(priced.index) == 2
+
+
+def tiers_of(path: Path, content: Any) -> list[str]:
+    path.write_text(content if isinstance(content, str) else json.dumps(content))
+    return [BillingTerms.of_code(call.terms).tier for call in open_session(path).calls]
+
+
+def test_a_tier_of_a_chat_request_applies_if_the_response_names_none(tmp_path: Path) -> None:
+    log = []
+    for number, (requested, served) in enumerate((("flex", None), ("auto", "priority"), ("priority", "default"))):
+        question = {"role": "user", "content": f"question {number}"}
+        answer = {"choices": [{"message": {"role": "assistant", "content": "yes"}}], "usage": {"prompt_tokens": 9}}
+        request = {"model": "gpt-5.5", "messages": [question], "service_tier": requested}
+        log.append({"request": request, "response": {**answer, **({"service_tier": served} if served else {})}})
+    assert tiers_of(tmp_path / "log.json", log) == ["flex", "priority", ""]
+
+
+@pytest.mark.parametrize("kwargs", [{"service_tier": "flex"}, {"extra_body": {"service_tier": "flex"}}])
+def test_a_tier_in_the_configuration_of_a_mini_swe_agent_run_applies_to_its_calls(
+    tmp_path: Path, kwargs: dict[str, Any]
+) -> None:
+    run = mini_run(2)
+    run["info"]["config"] = {"model": {"model_name": "openai/gpt-5.5", "model_kwargs": kwargs}}
+    run["messages"][-2]["extra"]["response"]["service_tier"] = "default"
+    assert tiers_of(tmp_path / "run.traj.json", run) == ["flex", ""]
+
+
+def test_a_tier_or_batch_mode_of_an_evaluation_applies_to_its_model(tmp_path: Path) -> None:
+    sample = inspect_sample(4)
+    events = [event for event in sample["events"] if event["event"] == "model"]
+    events[1]["config"] = {"batch": True}
+    events[2]["model"] = "provider/grader"
+    events[3]["call"] = {"request": {"service_tier": "auto"}, "response": {"service_tier": "priority"}}
+    log = inspect_log([sample])
+    log["eval"]["model_args"] = {"service_tier": "flex"}
+    assert tiers_of(tmp_path / "log.json", log) == ["flex", "batch", "", "priority"]

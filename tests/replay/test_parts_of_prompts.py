@@ -16,10 +16,12 @@ from inspector.replay.engine.replay import replay
 from inspector.replay.sessions import replay_session
 from inspector.session.model import BlockKind, Role, Usage
 from inspector.session.open import open_session
-from inspector.strategies.plan import Plan
+from inspector.strategies.core.operations import ReplaceText
+from inspector.strategies.core.strategy import Decision
+from inspector.strategies.plan import Plan, PlanEntry
 from tests.conftest import ROOT
 from tests.examples import examples
-from tests.replay.synthetic import SessionBuilder
+from tests.replay.synthetic import SessionBuilder, Told
 from tests.replay.test_ledger import inputs_of
 
 PLANS = (["anthropic-clear-thinking:keep=1,turn=response"], ["clear-old"], ["keep-recent:keep=2"])
@@ -92,6 +94,99 @@ def test_what_parts_and_tiers_cut_and_save_adds_up_to_what_the_plan_does(session
         assert row.cut.value + len(session.calls) * 2 >= 0
         assert row.cut.value <= whole.get(key, 0) + len(session.calls) * 2
         assert row.carried.value >= -len(rows)
+
+
+@st.composite
+def small_reports(draw):
+    """Sessions whose reported prompts and responses can be smaller than their texts, with cache reads in them."""
+    builder = SessionBuilder()
+    builder.add(Role.USER, builder.block(BlockKind.USER_TEXT, "t" * draw(st.integers(1, 400))))
+    unseen, per_message = draw(st.sampled_from([0, 30, 5_000])), draw(st.sampled_from([-8, 0, 8]))
+    ratio, previous = draw(st.sampled_from([0.6, 1.0, 1.5])), 0
+    for turn in range(draw(st.integers(2, 24))):
+        shown = sum(block.characters for at in builder.members for block in builder.messages[at].blocks)
+        estimate = unseen + ratio * shown + per_message * len(builder.members)
+        prompt = max(round(estimate * draw(st.sampled_from([0.2, 0.9, 1.0, 1.0]))), 1)
+        read = min(round(previous * draw(st.sampled_from([0, 0.5, 1, 1]))), prompt)
+        answer = builder.block(BlockKind.ASSISTANT_TEXT, f"turn {turn}" + "x" * draw(st.integers(0, 400)))
+        output = max(round(answer.characters * draw(st.sampled_from([0.3, 1.0, 5.0]))), 1)
+        usage = Usage(cache_write_5m=prompt - read, cache_read=read, output=output)
+        builder.respond(answer, usage=usage, model="claude-opus-4-8", time=1_000.0 + 60 * turn)
+        builder.add(Role.USER, builder.block(BlockKind.USER_TEXT, f"{turn}" + "y" * draw(st.integers(0, 200))))
+        previous = prompt
+    return builder.session()
+
+
+@settings(max_examples=examples(150), deadline=None)
+@given(small_reports())
+def test_no_part_of_all_prompts_is_below_zero_where_reports_are_smaller_than_the_texts(session):
+    baseline = replay(inputs_of(session), Plan())
+    resend, state = resend_cost(baseline), baseline.state(len(session.calls))
+    prompts = int(baseline.ledger.prompt_tokens.sum())
+    for scope in Scope:
+        parts = context_breakdown(baseline, state, resend, Grouping.ROLE, scope).parts
+        assert min(min(part.tokens, part.carried, part.cost * 1e6) for part in parts) >= -0.001
+        assert sum(part.carried for part in parts) == pytest.approx(prompts)
+    rows = Breakdown(baseline, baseline).by_kind()
+    assert min(min(row.sent.value, row.carried.value, row.cost.value) for row in rows) >= -1e-9
+    assert sum(row.cost.value for row in rows) == pytest.approx(float(baseline.ledger.cost.sum() - output_of(baseline)))
+
+
+def output_of(replayed):
+    rates, nothing = replayed.inputs.rates, np.zeros_like(replayed.ledger.output)
+    return (rates.cost(replayed.ledger, replayed.ledger.output) - rates.cost(replayed.ledger, nothing)).sum()
+
+
+def test_a_prompt_that_is_reported_smaller_than_its_texts_is_divided_by_their_lengths():
+    builder = SessionBuilder()
+    builder.add(Role.USER, builder.block(BlockKind.USER_TEXT, "u" * 600))
+    builder.respond(
+        builder.block(BlockKind.ASSISTANT_TEXT, "a" * 300), usage=Usage(uncached=600, output=300), model="gpt-5.4"
+    )
+    builder.add(Role.USER, builder.block(BlockKind.USER_TEXT, "v" * 100))
+    # 1,000 characters in the file; half of them were billed.
+    builder.respond(
+        builder.block(BlockKind.ASSISTANT_TEXT, "b" * 10), usage=Usage(uncached=500, output=10), model="gpt-5.4"
+    )
+    rows = {row.name: row for row in Breakdown(*[replay(inputs_of(builder.session()), Plan())] * 2).by_kind()}
+
+    # Six tokens of framing are assumed per message: 606 counted tokens, then 1,018.
+    assert rows["user text"].sent.value == round(600 * 600 / 606 + 700 * 500 / 1_018)
+    assert rows["assistant text"].sent.value == round(300 * 500 / 1_018)
+    assert rows[AROUND_TEXTS].sent.value == round(6 * 600 / 606 + 18 * 500 / 1_018)
+
+
+def cleared_by_the_agent():
+    builder = SessionBuilder()
+    builder.add(Role.USER, builder.block(BlockKind.USER_TEXT, "task"))
+    for turn in range(3):
+        call = builder.block(BlockKind.TOOL_CALL, '{"command": "ls"}', "bash", f"c{turn}")
+        builder.respond(call, usage=Usage(), model="gpt-5.4")
+        builder.add(Role.USER, builder.block(BlockKind.TOOL_RESULT, f"{turn}" * 500, "bash", f"c{turn}"))
+    builder.clear("c0", "c1")
+    builder.respond(builder.block(BlockKind.ASSISTANT_TEXT, "done"), usage=Usage(), model="gpt-5.4")
+    return builder.session()
+
+
+def test_what_the_agent_cleared_is_not_cut_without_a_plan():
+    inputs = inputs_of(cleared_by_the_agent())
+    assert inputs.recorded_removed.tolist()[2:] == [0, *[2 * (500 - 33)] * 2]
+    baseline, planned = (
+        replay(inputs, Plan()),
+        replay(inputs, Plan((PlanEntry(Told(((6, 3, Decision(ReplaceText(""), "old")),))),))),
+    )
+
+    def cut(replayed, call):
+        found = context_breakdown(replayed, replayed.state(call), resend_cost(replayed), Grouping.ROLE)
+        parts = {part.name: part for part in (*found.parts, found.everything)}
+        return {name: round(part.recorded - part.tokens) for name, part in parts.items()}
+
+    for call in range(5):
+        assert set(cut(baseline, call).values()) == {0}
+    # The plan clears the third result, and cuts nothing else.
+    changed = cut(planned, 3)
+    assert changed.pop("tool results") == changed.pop("this window") > 400
+    assert set(changed.values()) == {0}
 
 
 def test_the_system_prompt_is_that_of_the_model_that_is_called():

@@ -20,6 +20,7 @@ from inspector.session.independent_usage import totals_of
 from inspector.session.model import BlockKind, ContextCause, Role, TextUnavailableError, Usage
 from inspector.session.open import open_session
 from inspector.session.registry import detect
+from inspector.session.related import subagents_of
 from tests.session.opencode_store import Store, tokens
 from tests.session.soundness import assert_sound
 
@@ -418,6 +419,16 @@ def test_sessions_beside_each_other_are_listed_and_named(tmp_path: Path, family:
         open_session(path.with_name(path.name + "#ses_7"))
     found = {one.path for one in sessions_in(tmp_path)}
     assert found == {one.path for one in inside if not one.parent}
+
+
+@pytest.mark.parametrize("kind", ["database", "tree"])
+def test_children_are_found_by_the_parent_they_name(tmp_path: Path, family: list[Store], kind: str) -> None:
+    for store in family:
+        SOURCES[kind](store, tmp_path)
+    parent = next(header.path for header in sessions_in(tmp_path) if open_session(header.path).title == "New")
+    assert [one.identifier for one in subagents_of(open_session(parent)).found] == ["ses_1"]
+    exported = open_session(family[1].export(tmp_path / "session.json"))
+    assert subagents_of(exported).found == ()
 
 
 def test_the_homes_of_opencode_are_its_databases_and_its_old_tree(

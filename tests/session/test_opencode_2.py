@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import base64
+import copy
 import json
 import sqlite3
 from contextlib import closing
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from inspector.session.discovery import found_in
 from inspector.session.duplicate_calls import without_copied_calls
@@ -17,6 +20,8 @@ from inspector.session.independent_usage import independent_totals, totals_of
 from inspector.session.model import BlockKind, ContextCause, LinkKind, Role, Usage
 from inspector.session.open import open_session
 from inspector.session.related import subagents_of
+from tests.examples import examples
+from tests.session.mutations import ODD, changed, places
 from tests.session.opencode_2_store import SCHEMA, START, Database, text, tokens, tool
 from tests.session.opencode_store import Store
 from tests.session.opencode_store import tokens as first_tokens
@@ -399,3 +404,48 @@ def test_a_text_is_read_again_from_its_row(database: Database) -> None:
     record = json.loads(session.texts.record(session.messages[1].blocks[0]))
     assert record["content"][0] == {"type": "text", "text": "one"}
     assert session.messages[1].identifier == answered
+
+
+ODD_COLUMNS = (
+    *("parent_id", "fork_session_id", "fork_boundary", "revert", "cost", "tokens_input", "tokens_output"),
+    *("tokens_reasoning", "tokens_cache_read", "tokens_cache_write", "title"),
+)
+
+ROWS: list[tuple[str, dict[str, Any]]] = [
+    ("user", {"text": "go", "files": [{"mime": "text/plain", "data": "b25l"}], "skills": [{"text": "s"}]}),
+    ("synthetic", {"text": "a reminder"}),
+    (
+        "assistant",
+        {"content": [text("a"), tool("c1"), {"type": "reasoning", "text": "hm", "native": {"signature": "x"}}]},
+    ),
+    ("shell", {"command": "ls", "output": {"output": "a"}, "metadata": {"background": False}}),
+    ("assistant", {"content": [text("b")], "model": {"id": "m"}, "tokens": tokens(10, 20, 5, 30, 40), "cost": 0.1}),
+    ("compaction", {"status": "completed", "reason": "auto", "summary": "S", "recent": "R", "tokens": tokens(1, 2)}),
+    ("system", {"text": "changed"}),
+    ("assistant", {"content": [text("c")], "error": {"type": "e", "message": "m"}, "tokens": tokens(1, 2)}),
+]
+
+
+@settings(max_examples=examples(40), deadline=None)
+@given(data=st.data())
+def test_rows_with_unexpected_content_are_read(tmp_path_factory: pytest.TempPathFactory, data: st.DataObject) -> None:
+    database = Database(tmp_path_factory.mktemp("odd") / "opencode.db")
+    columns = {name: data.draw(st.sampled_from([None, "", 5, "{", "[1]", "ses_1", -1])) for name in ODD_COLUMNS}
+    known = {name: value for name, value in columns.items() if value is not None}
+    database.session(**known)
+    odd = data.draw(st.sets(st.integers(0, len(ROWS) - 1), max_size=4))
+    for number, (kind, fields) in enumerate(ROWS):
+        if number in odd:
+            fields = copy.deepcopy(fields)  # changed in place
+            place, how = data.draw(st.sampled_from(places(fields))), data.draw(st.sampled_from(["replace", "remove"]))
+            changed(fields, place, how, copy.deepcopy(data.draw(st.sampled_from(ODD))), "")
+            kind = data.draw(st.sampled_from([kind, "assistant", "user", "a/b", ""]))
+        database.row(kind, **fields)
+    if data.draw(st.booleans()):
+        values = (data.draw(st.sampled_from([b"\xff\x00", "", "null", 7])), data.draw(st.integers(0, len(ROWS) - 1)))
+        database.run("UPDATE session_message SET data = ? WHERE seq = ?", *values)
+    session = open_session(database.path)
+    assert_sound(session)
+    for message in session.messages:
+        for block in message.blocks:
+            assert len(session.text(block)) == block.characters

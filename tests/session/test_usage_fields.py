@@ -155,10 +155,10 @@ def _add_to_rows(path: Path, number: bytes) -> None:
                         change = f'UPDATE "{table}" SET "{column}" = ? WHERE rowid = ?'  # noqa: S608  as above
                         database.execute(change, (kept, identifier))
         if "span_attributes" in tables:
-            rows = database.execute("SELECT span_id FROM span_attributes WHERE key = 'gen_ai.usage.output_tokens'")
+            spans = database.execute("SELECT span_id FROM span_attributes WHERE key = 'gen_ai.usage.output_tokens'")
             database.executemany(
                 "INSERT INTO span_attributes (span_id, key, value) VALUES (?, ?, ?)",
-                [(span, f"gen_ai.usage.{ADDED}", number.decode()) for (span,) in rows.fetchall()],
+                [(span, f"gen_ai.usage.{ADDED}", number.decode()) for (span,) in spans.fetchall()],
             )
 
 

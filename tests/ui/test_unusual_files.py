@@ -331,3 +331,16 @@ async def test_the_key_of_the_best_plan_stands_last_and_moves_no_other_as_it_com
         assert shown.index("? help") < shown.index("w report") < shown.index("* best")
         # The comparison key is there until there is a best plan; then the cost pane names its key.
         assert "c compare" not in shown
+
+
+async def test_records_of_an_unknown_kind_are_counted_in_the_status_line_and_named_behind_it(
+    running, session_file, tmp_path: Path
+) -> None:
+    path = tmp_path / "newer.jsonl"
+    lines = session_file.path.read_bytes().splitlines()
+    path.write_bytes(b"\n".join([*lines, *[b'{"type":"context-lease","version":"2.1.310"}'] * 12]) + b"\n")
+    async with running(path) as run:
+        await run.until_shown("12 records unknown")
+        await run.tap("z", "i")
+        await run.until_shown("of a kind this version does not know")
+        await run.until_shown("context-lease")

@@ -14,14 +14,14 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from inspector.replay.analysis.agent_inserted import INJECTED, injected_blocks
-from inspector.replay.analysis.context_blocks import context_at, counted_as_sent
+from inspector.replay.analysis.context_blocks import context_at
 from inspector.replay.analysis.prompt_overhead import (
     AROUND_TEXTS,
     NOT_RECORDED,
     NOT_RECORDED_SHORT,
     SYSTEM_AND_TOOLS,
-    system_by_call,
     system_cost,
+    system_sent,
 )
 from inspector.replay.analysis.resend_cost import resend_cost
 from inspector.replay.engine.edits import RECORDED
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from inspector.replay.analysis.context_blocks import ContextBlocks
     from inspector.replay.engine.replay import ContextState, Replay
     from inspector.replay.figure import HowKnown
 
@@ -168,10 +169,11 @@ class Breakdown:
 
     def _system(self) -> BreakdownRow:
         """Return the unrecorded part of the system prompt and the tools."""
-        *before, newest = system_by_call(self.planned.inputs).tolist()
-        cost, cost_before = system_cost(self.planned), system_cost(self.baseline)
-        known = self._known
-        return self._row(SYSTEM_AND_TOOLS, "", 0, newest, sum(before), 0.0, cost, cost_before - cost, known)
+        before, after = self._system_sent
+        cost, cost_before = system_cost(self.planned, after), system_cost(self.baseline, before)
+        sent, cut = float(after.sum()), float((before - after).sum())
+        newest, known = self._newest.system, self._known
+        return self._row(SYSTEM_AND_TOOLS, "", 0, newest, sent, cut, cost, cost_before - cost, known)
 
     def _left(self, rows: Sequence[BreakdownRow]) -> BreakdownRow:
         """Return the remainder of the prompts and their cost."""
@@ -185,13 +187,19 @@ class Breakdown:
             AROUND_TEXTS,
             "",
             0,
-            rest(float(context_at(self.planned, self._next).prompt.value or 0), "carried"),
-            rest(prompts, "sent"),
+            # The rows are rounded: together they may have a token more than the prompts.
+            max(rest(float(self._newest.prompt.value or 0), "carried"), 0),
+            max(rest(prompts, "sent"), 0),
             rest(before - prompts, "cut"),
             rest(cost, "cost"),
             rest(cost_before - cost, "saved"),
             self._known,
         )
+
+    @cached_property
+    def _system_sent(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Tokens of the system prompt and the tools per call, without and with the plan."""
+        return system_sent(self.baseline, self.before.by_call), system_sent(self.planned, self.after.by_call)
 
     def _row(
         self,
@@ -222,9 +230,19 @@ class Breakdown:
     def _next(self) -> ContextState:
         return self.planned.state(self.planned.history.call_count)
 
+    @cached_property
+    def _newest(self) -> ContextBlocks:
+        return context_at(self.planned, self._next)
+
+    @cached_property
+    def _in_newest(self) -> NDArray[np.float64]:
+        """Tokens of every block in the newest prompt."""
+        tokens = np.zeros(len(self.planned.history.kind))
+        tokens[self._newest.blocks] = self._newest.sent
+        return tokens
+
     def _carried(self, blocks: NDArray[np.int64]) -> float:
-        ratio = float(self.planned.inputs.sizes.ratio[-1])
-        return ratio * float(counted_as_sent(self.planned, self._next, blocks).sum())
+        return float(self._in_newest[blocks].sum())
 
     def _saved(self, blocks: NDArray[np.int64]) -> float:
         return float(self.before.cost[blocks].sum() - self.after.cost[blocks].sum())

@@ -36,7 +36,7 @@ class ContextBlocks:
         call: The call; the number of recorded calls is the next prompt.
         blocks: Block indices in the order they are sent, including blocks the plan removed, int32.
         sent: Tokens sent of each block's text; for thinking, of its signature or reported length, float64.
-        recorded: The same tokens with each block whole, float64.
+        recorded: The same tokens without the plan: whole, unless the agent itself cleared the block, float64.
         rest: Tokens outside blocks: unrecorded system prompt and tools, envelopes.
         system: The system prompt and tools part of the rest.
         prompt: Tokens of the whole prompt.
@@ -65,15 +65,14 @@ def context_at(replay: Replay, state: ContextState) -> ContextBlocks:
     blocks = replay.history.prompt(call)
     envelopes = inputs.layout.envelopes[blocks]
     is_removed = state.action[blocks] == Action.REMOVED
-    recorded = state.recorded[blocks] + envelopes
+    whole = state.recorded[blocks] + envelopes
     sent = state.sent[blocks] + np.where(is_removed, 0, envelopes)
-    prompt, known = _prompt(replay, call, int(recorded.sum()) - int(sent.sum())), inputs.scale.known
+    prompt, known = _prompt(replay, call, int(whole.sum()) - int(sent.sum())), inputs.scale.known
     tokens = int(prompt.value or 0)
     # A block has the tokens of its text or thinking; envelopes are in the rest. Envelopes may be negative, and prompts
     # are rounded, so without this limit the blocks could exceed their prompt.
     recorded_scaled = _within(
-        float(inputs.sizes.whole[call]),
-        ratio * (state.recorded[blocks] + inputs.layout.thinking_uncounted[blocks]).astype(np.float64),
+        float(round(float(inputs.sizes.whole[call]))), ratio * _counted_without_plan(replay, call)[blocks]
     )
     sent_scaled = _within(tokens, ratio * counted_as_sent(replay, state, blocks))
     rest = max(tokens - float(sent_scaled.sum()), 0.0)
@@ -99,6 +98,17 @@ def _prompt(replay: Replay, call: int, counted: int) -> Figure:
     tokens = max(round(float(inputs.sizes.whole[call])) - removed, 0)
     is_whole = call < replay.history.call_count and removed == 0
     return Figure(tokens, inputs.prompt_known(call) if is_whole else inputs.scale.known)
+
+
+def _counted_without_plan(replay: Replay, call: int) -> NDArray[np.float64]:
+    """Return counted tokens of every block as the recorded agent sends it at a call, float64."""
+    edits = replay.inputs.recorded_edits
+    rows = edits.in_force(call)
+    sent = replay.table.tokens.astype(np.float64)
+    thinking = replay.inputs.layout.thinking_uncounted.astype(np.float64)
+    sent[edits.block[rows]] = edits.tokens[rows]
+    thinking[edits.block[rows[edits.action[rows] == Action.REMOVED]]] = 0
+    return sent + thinking
 
 
 def _within(most: float, tokens: NDArray[np.float64]) -> NDArray[np.float64]:

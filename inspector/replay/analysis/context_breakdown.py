@@ -17,8 +17,8 @@ from inspector.replay.analysis.prompt_overhead import (
     EARLIER,
     NOT_RECORDED,
     lacks_beginning,
-    system_by_call,
     system_cost,
+    system_sent,
 )
 from inspector.session.model import BlockKind
 from inspector.strategies.core.strategy import TieredStrategy
@@ -97,7 +97,7 @@ class ContextPart:
         name: Its label; may contain session text.
         blocks: Its block indices, int32; empty for tokens outside blocks.
         tokens: Its tokens sent in the call's prompt, on the provider's scale.
-        recorded: The same tokens with every block whole.
+        recorded: The same tokens without the plan.
         carried: Its token-calls over all recorded calls.
         cost: Dollars of those; NaN without a price.
     """
@@ -138,7 +138,7 @@ class Consumer:
     Attributes:
         block: Its index.
         tokens: Its tokens sent in the call's prompt, on the provider's scale.
-        recorded: The same tokens with it whole; 0 if it is not in the prompt.
+        recorded: The same tokens without the plan; 0 if it is not in the prompt.
         calls: Number of recorded calls with it in the prompt.
         carried: Its token-calls.
         cost: Dollars of those; NaN without a price.
@@ -210,8 +210,9 @@ def _totals(
     """
     ledger = replay.ledger
     none = np.zeros(0, dtype=np.int32)
-    system_calls, of_system = float(system_by_call(replay.inputs)[:-1].sum()), system_cost(replay)
-    left = float(ledger.prompt_tokens.sum()) - float(resend.tokens.sum()) - system_calls
+    system = system_sent(replay, resend.by_call)
+    system_calls, of_system = float(system.sum()), system_cost(replay, system)
+    left = float((ledger.prompt_tokens - resend.by_call - system).sum())
     cost_left = float(replay.inputs.rates.cost(ledger).sum()) - float(resend.cost.sum()) - of_system
     around = context.rest - context.system
     unseen = EARLIER if lacks_beginning(replay.inputs, context.call) else NOT_RECORDED

@@ -193,13 +193,13 @@ _VERSION = re.compile(r"(?<![a-z\d])(\d{1,2})(?:[-.](\d{1,2}))?(?!\d)")
 
 
 def other_models(replay: Replay) -> tuple[str, ...]:
-    """Return models to switch a session to: its own, then the closest ones in the family of its newest model.
+    """Return models to switch a session to: its own, then the closest ones in the family of its main model.
 
     Each kind of the family appears once: for `claude-opus-4-8`, the Sonnet and the Haiku with the closest versions.
     Most expensive first, at most `MOST_OFFERED`.
     """
     session, pricing = replay.history.session, replay.inputs.pricing
-    newest = next((call.model for call in reversed(session.calls) if call.model), "")
+    newest = session.main_model
     rates = pricing.rates(newest)
     if rates is None or pricing.given is not None or pricing.model is not None:
         return ()

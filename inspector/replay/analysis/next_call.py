@@ -21,6 +21,8 @@ from inspector.replay.pricing.rates import RateColumn
 from inspector.session.model import ContextCause
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from inspector.replay.engine.replay import Replay
 
 SUMMARY_TOKENS = 2_000
@@ -87,12 +89,12 @@ class NextCallCost:
 
 
 def next_call_cost(replay: Replay) -> NextCallCost | None:
-    """Price the session's next prompt; None if there was no call, or nothing is cached."""
+    """Price the session's next prompt for its main model; None if there was no call, or nothing is cached."""
     inputs, ledger, session = replay.inputs, replay.ledger, replay.history.session
     main = main_calls(replay)
     if not len(main):
         return None
-    first, last = int(main[0]), int(main[-1])
+    first, last = int(main[0]), _last_of_main_model(replay, main)
     lifetime = float(lifetimes(replay)[last])
     held = int(ledger.prompt_tokens[last] - (ledger.uncached[last] if inputs.caches.writes[last] else 0))
     if lifetime <= 0 or held < inputs.caches.minimum_prefix[last]:
@@ -162,6 +164,12 @@ def _rates_at(replay: Replay, call: int, prompt: int) -> tuple[float, float, flo
         hour = float(inputs.caches.writes_one_hour[call]) if np.isnan(share) else float(share)
         other = (1 - hour) * row[RateColumn.CACHE_WRITE_5M] + hour * row[RateColumn.CACHE_WRITE_1H]
     return float(row[RateColumn.CACHE_READ]), float(other), float(row[RateColumn.OUTPUT])
+
+
+def _last_of_main_model(replay: Replay, main: NDArray[np.int64]) -> int:
+    session = replay.history.session
+    mine = (call for call in reversed(main.tolist()) if session.calls[call].model == session.main_model)
+    return next(mine, int(main[-1]))
 
 
 def _projected(dollars: float) -> Figure:

@@ -75,12 +75,25 @@ def lacks_beginning(inputs: ReplayInputs, call: int) -> bool:
     return first < history.call_count and bool(blank_prompts(inputs)[first])
 
 
-def system_cost(replay: Replay) -> float:
+def system_sent(replay: Replay, texts: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return `system_by_call` for the recorded calls, at most the part of each prompt outside its texts. float64.
+
+    Args:
+        replay: A replay.
+        texts: Per call, tokens of its blocks, from `resend_cost`.
+    """
+    return np.minimum(system_by_call(replay.inputs)[:-1], np.maximum(replay.ledger.prompt_tokens - texts, 0))
+
+
+def system_cost(replay: Replay, tokens: NDArray[np.float64]) -> float:
     """Return dollars of the unrecorded system prompt and tools over all calls, NaN without a price.
 
     Cache reads cover them first.
+
+    Args:
+        replay: A replay.
+        tokens: Per call, their tokens, from `system_sent`.
     """
-    tokens = system_by_call(replay.inputs)[:-1]
     read_rate, other_rate = replay.inputs.rates.read_and_other(replay.ledger)
     read = np.minimum(tokens, replay.ledger.cache_read)
     return float((read * read_rate + (tokens - read) * other_rate).sum())

@@ -72,6 +72,7 @@ class ReplayInputs:
         sizes: Size of every prompt with nothing cut; no block measures more than its part of a prompt.
         cached_blocks: Per call, number of leading blocks in the recorded (or simulated) cache, int64.
         recorded_removed: Per call including the next one, counted tokens the agent itself had cleared by then, int64.
+        recorded_edits: The blocks that the agent itself cleared.
         recorded_reusable: The cacheable prefixes with nothing but the agent's own clearing.
         previous_call: Per call, the previous call in its thread, -1 for the first, int64.
         restarts: Per call, True if its prompt does not grow from the previous one: after a compaction or a rewind,
@@ -103,6 +104,7 @@ class ReplayInputs:
     sizes: PromptSizes
     cached_blocks: NDArray[np.int64]
     recorded_removed: NDArray[np.int64]
+    recorded_edits: Edits
     recorded_reusable: ReusablePrefix
     previous_call: NDArray[np.int64]
     restarts: NDArray[np.bool_]
@@ -276,8 +278,7 @@ class ReplayInputs:
     @property
     def _shared_tokens(self) -> NDArray[np.int64]:
         """Tokens each call shares with the previous prompt, on the scale of its own report."""
-        cleared = plan_edits(self.history, self.renderer, Plan(), self.sizes)
-        prefix = PromptEdits.of(self.layout, cleared).reusable(self.layout.previous_blocks)
+        prefix = PromptEdits.of(self.layout, self.recorded_edits).reusable(self.layout.previous_blocks)
         ratio, whole = self.sizes.ratio[:-1], np.rint(self.sizes.whole[:-1])
         shared = self.before_blocks + ratio * (prefix.whole - prefix.removed)[:-1] + prefix.uncounted[:-1]
         shared = np.where(self.previous_call < 0, self.start_tokens, self.cacheable_tokens(shared, whole))
@@ -462,6 +463,7 @@ class ReplayInputs:
             sizes=PromptSizes(whole, ratio, recorded_removed, layout.envelopes),
             cached_blocks=cached,
             recorded_removed=recorded_removed,
+            recorded_edits=cleared,
             recorded_reusable=PromptEdits.of(layout, cleared).reusable(cached),
             previous_call=previous,
             restarts=(previous >= 0) & (layout.previous_call[:-1] < 0),
@@ -473,8 +475,16 @@ class ReplayInputs:
             cache_models=cache_models,
             cache=cache,
             renderer=renderer,
-            window=context_window(history.session, pricing, int(recorded.prompt.max(initial=0)), window),
+            window=context_window(
+                history.session, pricing, _longest_prompt(models, recorded, history.session.main_model), window
+            ),
         )
+
+
+def _longest_prompt(models: Categorical, recorded: PromptUsage, model: str) -> int:
+    """Return the longest prompt reported for a model, 0 for none."""
+    is_named = np.array([name == model for name in models.names], dtype=np.bool_)
+    return int(recorded.prompt[is_named[models.code]].max(initial=0)) if len(models.code) else 0
 
 
 def _same_model(models: Categorical, previous: NDArray[np.int64]) -> NDArray[np.bool_]:

@@ -40,19 +40,19 @@ class ContextWindow:
 
 
 def context_window(session: Session, pricing: Pricing, longest_prompt: int, given: int | None = None) -> ContextWindow:
-    """Return the context window of the model that answered the last call.
+    """Return the context window of the conversation's model.
 
     Args:
         session: The session.
         pricing: Prices, including the windows in the table and the price file.
-        longest_prompt: Tokens of the longest reported prompt, a lower bound; 0 for none.
+        longest_prompt: Tokens of the longest prompt reported for this model, a lower bound; 0 for none.
         given: Size set by the user.
     """
     if given:
         return ContextWindow(Figure(given, HowKnown.EXACT), "set by you")
     if session.window:
         return ContextWindow(Figure(session.window, HowKnown.EXACT), "the session's file")
-    model = next((call.model for call in reversed(session.calls) if call.model), "")
+    model = session.main_model
     own = pricing.own_window(model)
     if own:
         return ContextWindow(Figure(own, HowKnown.EXACT), "your price file")
@@ -65,4 +65,6 @@ def context_window(session: Session, pricing: Pricing, longest_prompt: int, give
             Figure(CLAUDE_USUAL, HowKnown.ESTIMATED),
             f"usual for the model; up to {listed:,} on request",
         )
-    return ContextWindow(Figure(max(listed, longest_prompt), HowKnown.ESTIMATED), "the price table")
+    if longest_prompt > listed:
+        return ContextWindow(Figure(None, HowKnown.ESTIMATED), f"a prompt exceeds the price table's {listed:,} tokens")
+    return ContextWindow(Figure(listed, HowKnown.ESTIMATED), "the price table")

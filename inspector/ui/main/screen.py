@@ -9,6 +9,7 @@ from textual.containers import Horizontal, Vertical
 from textual.message import Message
 
 from inspector.safe_text import one_line
+from inspector.session.unknown_parts import unknown_parts
 from inspector.ui.actions.action import ACTIONS_BY_NAME, bindings, do
 from inspector.ui.actions.applies import can_undo, has_best_with_none_on, has_strategies, is_at_earlier_call
 from inspector.ui.actions.main_screen import MAIN, NUMBERED
@@ -257,7 +258,8 @@ class InspectScreen(SessionScreen[None], SingleResultScreen[None]):
         if view is not None and session is not None:
             rows = self.timeline.timeline
             counts = (view.count, view.hidden, session.skipped_records, rows.new_rows)
-            self.status.standing = StatusCounts(rows.follow, *counts, *self.chart.moment)
+            unknown = unknown_parts(session).count
+            self.status.standing = StatusCounts(rows.follow, *counts, *self.chart.moment, unknown=unknown)
 
     def _begin(self) -> None:
         """Enable the session's keys once there is a session."""

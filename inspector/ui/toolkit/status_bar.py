@@ -68,6 +68,7 @@ class StatusCounts(NamedTuple):
         new: Rows added below since following stopped.
         moment: The selected call; empty for the next prompt.
         short_moment: Short form of `moment`.
+        unknown: Number of records and usage fields that this version does not know.
     """
 
     follows: bool = False
@@ -77,6 +78,7 @@ class StatusCounts(NamedTuple):
     new: int = 0
     moment: str = ""
     short_moment: str = ""
+    unknown: int = 0
 
 
 class StatusBar(Widget):
@@ -147,12 +149,14 @@ class StatusBar(Widget):
                 right=True,
             ),
         ]
-        if standing.skipped:
-            skipped = f"{ATTENTION} {ON_SCREEN.plural(standing.skipped, 'record')} unreadable"
-            shorter = f"{ATTENTION} {ON_SCREEN.short(standing.skipped)} unreadable"
+        for count, problem in ((standing.skipped, "unreadable"), (standing.unknown, "unknown")):
+            if not count:
+                continue
+            problems = f"{ATTENTION} {ON_SCREEN.plural(count, 'record')} {problem}"
+            shorter = f"{ATTENTION} {ON_SCREEN.short(count)} {problem}"
             style = self.get_visual_style("status--attention") + Style.from_meta({ACTION: "do('session.diagnostics')"})
             parts.append(
-                LinePiece(Content.styled(skipped, style), 2, right=True, shorter=Content.styled(shorter, style))
+                LinePiece(Content.styled(problems, style), 2, right=True, shorter=Content.styled(shorter, style))
             )
         return parts
 

@@ -36,6 +36,9 @@ class AntigravityFormat(Format):
     where = "conversations in ~/.gemini/antigravity-cli, antigravity-ide, antigravity and antigravity-acp"
     exact = "prompt and output tokens of every call"
 
+    def knows_record(self, count_name: str) -> bool:
+        return not count_name.startswith("step of type ")
+
     def recognize(self, sample: Sample) -> str:
         if sample.is_directory or not sample.is_database or not sample.has_tables(TABLES):
             return ""

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import structs
 
+from inspector.session.billing_terms import SERVICE_TIER, first_tier, requested_tier
 from inspector.session.builder import SessionBuilder
 from inspector.session.errors import SessionError
 from inspector.session.files import SETTLE_SECONDS, FileState, Locator
@@ -247,7 +248,7 @@ def interpret_sample(
             compacted = mapping(item.value())
         if kind == "model":
             contexts, first = len(builder.contexts), len(builder.messages)
-            request = _request(event, pool)
+            request = _request(event, pool, about)
             if not request.is_billed:
                 builder.record_counts[FROM_CACHE] += 1
             conversation.add_event(request, event.fields_of("call"))
@@ -271,7 +272,20 @@ def _pool(fields: Fields) -> list[Node]:
     return fields.fields_of("events_data").items_of("messages")
 
 
-def _request(event: Fields, pool: list[Node]) -> PlainConversation:
+def _tier(event: Fields, about: Mapping[str, Any]) -> str:
+    """Return the service tier of a request: as served, as requested, or as configured for the evaluation's model."""
+    call, config = event.fields_of("call"), mapping(event.value_of("config"))
+    configured = about.get("model_args") if event.value_of("model") == about.get("model") else None
+    return first_tier(
+        call.fields_of("response").value_of(SERVICE_TIER),
+        call.fields_of("request").value_of(SERVICE_TIER),
+        requested_tier(config),
+        "batch" if config.get("batch") else None,
+        requested_tier(configured),
+    )
+
+
+def _request(event: Fields, pool: list[Node], about: Mapping[str, Any]) -> PlainConversation:
     messages = event.items_of("input")
     for ends in sequence(event.value_of("input_refs")):
         if isinstance(ends, list) and len(ends) == 2 and all(isinstance(end, int) and end >= 0 for end in ends):
@@ -284,6 +298,7 @@ def _request(event: Fields, pool: list[Node]) -> PlainConversation:
         "model": model or string(event.value_of("model")),
         "timestamp": event.value_of("timestamp"),
         "usage": _plain_usage(output.value_of("usage")),
+        SERVICE_TIER: _tier(event, about),
     }
     # Inspect keeps answers on disk and uses them again; the event repeats the usage of the original request.
     is_billed = event.value_of("cache") != "read"

@@ -20,6 +20,11 @@ class NativeFormat(Format):
     title = "Inspector's own format, for any program to write"
     exact = "tokens of every response with usage"
 
+    def knows_record(self, count_name: str) -> bool:
+        from inspector.session.formats.native.records import KINDS
+
+        return count_name in KINDS
+
     def recognize(self, sample: Sample) -> str:
         if sample.is_directory:
             return ""

@@ -105,6 +105,13 @@ class OpenCodeFormat(Format):
             else files.inside_session_file(path, sample.only_value)
         )
 
+    def subagents(self, path: Path, identifier: str) -> Sequence[ContainedSession]:
+        """Return the sessions of the same database or storage folder that name this one as their parent."""
+        file = Locator.of(path).file
+        folder = file.absolute().parents[2] if len(file.absolute().parents) > 2 else file
+        in_tree = file.suffix == ".json" and is_storage(folder)
+        return [one for one in self.contained_sessions(folder if in_tree else file) if one.parent == identifier]
+
     def locate(self, path: Path, identifier: str) -> Path | None:
         """Find another session of the same database, storage or export folder."""
         file = Locator.of(path).file

@@ -29,7 +29,7 @@ from inspector.session.formats.opencode.reader import MessageWithParts, fill, wi
 from inspector.session.json.codec import json_in, lenient_json
 from inspector.session.json.values import mapping, seconds_of_any, string
 from inspector.session.model import Origin, Role
-from inspector.session.sqlite import columns_of_tables
+from inspector.session.sqlite import Selector, columns_of_tables
 from inspector.session.sqlite_reader import RowInterpreter, RowsGoneError
 
 if TYPE_CHECKING:
@@ -58,6 +58,15 @@ DATA = {
 
 SESSION_TABLES = ("session_v2", "session")
 """Tables of sessions, the newer first."""
+
+LISTED_COLUMNS = ("id", "title", "directory", "parent_id", "time_updated")
+
+SESSION_COLUMNS = (
+    *LISTED_COLUMNS,
+    *("version", "revert", "time_created", "fork_session_id", "fork_boundary", "fork_message_id", "cost"),
+    *("tokens_input", "tokens_output", "tokens_reasoning", "tokens_cache_read", "tokens_cache_write"),
+)
+"""Columns of a session that are read; others hold whole patches."""
 
 COPIED = """SELECT MAX(own.seq) FROM session_message own JOIN session_message other
 ON other.seq = own.seq AND other.type = own.type AND other.time_created = own.time_created
@@ -261,7 +270,7 @@ def _read_row(
 
 def sessions_of_database(path: Path, connection: sqlite3.Connection) -> list[ContainedSession]:
     """List the sessions of a database, newest first."""
-    found = _views(connection, columns_of_tables(connection))
+    found = _views(connection)
     return [
         ContainedSession(
             path=Locator(path, view.identifier).path,
@@ -277,36 +286,38 @@ def sessions_of_database(path: Path, connection: sqlite3.Connection) -> list[Con
 
 def _session(connection: sqlite3.Connection, columns: Columns, identifier: str) -> OpenCodeInfo | None:
     """Return the named session, otherwise the newest top-level one, otherwise the newest."""
-    found = _views(connection, columns)
-    if identifier:
-        named = [view for view in found if view.identifier == identifier]
-    else:
+    selector = Selector(connection, dict(columns))
+    tables = [table for table in SESSION_TABLES if table in columns]
+    if not identifier:
+        listed = [row for table in tables for row in selector.rows(table, ("id", "parent_id", "time_updated"), "")]
+        found = [_view_of(row) for row in {string(row.get("id")): row for row in reversed(listed)}.values()]
         own = [view for view in found if not view.parent] or found
-        named = sorted(own, key=lambda view: (-view.modified, view.identifier))
-    if not named:
-        return None
-    children = tuple(view.identifier for view in found if view.parent == named[0].identifier)
-    return replace(named[0], children=children)
+        newest = min(own, key=lambda view: (-view.modified, view.identifier), default=OpenCodeInfo())
+        identifier = newest.identifier
+    for table in tables:
+        if rows := selector.rows(table, SESSION_COLUMNS, "WHERE id = ?", identifier):
+            children: dict[str, None] = {}
+            for other in tables:
+                if "parent_id" in columns[other]:
+                    started = selector.rows(other, ("id",), "WHERE parent_id = ?", identifier)
+                    children |= dict.fromkeys(string(row["id"]) for row in started)
+            view = _view_of(rows[0], is_second=table == SESSION_TABLES[0])
+            return replace(view, children=tuple(child for child in children if child != identifier))
+    return None
 
 
-def _views(connection: sqlite3.Connection, columns: Columns) -> list[OpenCodeInfo]:
+def _views(connection: sqlite3.Connection) -> list[OpenCodeInfo]:
     """Return all sessions, each once."""
+    columns = columns_of_tables(connection)
+    selector = Selector(connection, columns)
     found: dict[str, OpenCodeInfo] = {}
     for table in SESSION_TABLES:
-        if table in columns:
-            for row in _session_rows(connection, table):
-                found.setdefault(string(row.get("id")), _view_of(row, is_second=table == SESSION_TABLES[0]))
+        for row in selector.rows(table, LISTED_COLUMNS, "") if table in columns else ():
+            found.setdefault(string(row.get("id")), _view_of(row))
     return list(found.values())
 
 
-def _session_rows(connection: sqlite3.Connection, table: str) -> Iterator[dict[str, Any]]:
-    rows = connection.execute(f"SELECT * FROM {table}")  # noqa: S608  # one of two names
-    names = [column[0] for column in rows.description]
-    for row in rows:
-        yield dict(zip(names, row, strict=True))
-
-
-def _view_of(row: Mapping[str, Any], *, is_second: bool) -> OpenCodeInfo:
+def _view_of(row: Mapping[str, Any], *, is_second: bool = False) -> OpenCodeInfo:
     revert = mapping(json_in(string(row.get("revert"))))
     boundary = string(row.get("fork_boundary")) or string(row.get("fork_message_id"))
     cache = {"read": row.get("tokens_cache_read"), "write": row.get("tokens_cache_write")}

@@ -251,7 +251,8 @@ def _add_totals(builder: SessionBuilder, session: OpenCodeInfo, stored: Sequence
         is_title = left.input + left.read + left.write <= TITLE_TOKENS
         purpose = "title" if is_title else "title, deleted steps"
         usage = left.usage(is_apart=True)
-        builder.side_calls["unlisted"] = SideCall(purpose, model, session.created, usage)
+        identifier = f"{session.identifier} unlisted"
+        builder.side_calls["unlisted"] = SideCall(purpose, model, session.created, usage, identifier)
     if cost > 0:
         first = sum(builder.messages[call.response].is_inherited for call in builder.calls)
         sides = [

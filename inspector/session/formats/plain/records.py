@@ -192,7 +192,7 @@ def _request(messages: Node, fields: Fields) -> PlainConversation:
     response, reply = _response(fields.get("response"))
     if response is None and "choices" in fields:
         response, reply = _message_of_choices(fields), {}
-    about = fields.values_of("model", "timestamp", "created", "created_at", "time", "usage", "id", *ASKED)
+    about = fields.values_of("model", "timestamp", "created", "created_at", "time", "usage", "id", SERVICE_TIER, *ASKED)
     system, tools = fields.get("system"), fields.get("tools")
     return PlainConversation(messages.items(), system, tools, response, reply, about, response is not None)
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import structs
 
+from inspector.session.billing_terms import SERVICE_TIER, first_tier, parse_billing_terms, requested_tier
 from inspector.session.errors import SessionError
 from inspector.session.files import SEPARATOR, Locator
 from inspector.session.formats.cache_control import lifetime_of
@@ -281,13 +282,16 @@ def _is_elided(content: Any) -> bool:
     return any(isinstance(text, str) and ELIDED.match(text) is not None for text in texts)
 
 
-def mini_chat_message(entry: Mapping[str, Any], *, call: str = "", is_result: bool = False) -> ChatMessage:
+def mini_chat_message(
+    entry: Mapping[str, Any], *, call: str = "", is_result: bool = False, tier: object = None
+) -> ChatMessage:
     """Convert a message to a chat message.
 
     Args:
         entry: A Chat Completions message, or an item or whole response of the Responses API.
         call: Id of the call made by a fenced command, or answered.
         is_result: True for a user message with command output.
+        tier: Service tier that the run requests.
     """
     extra = mapping(entry.get("extra"))
     response = mapping(extra.get("response")) or (entry if isinstance(entry.get("output"), list) else {})
@@ -304,6 +308,7 @@ def mini_chat_message(entry: Mapping[str, Any], *, call: str = "", is_result: bo
             identifier=string(response.get("id")),
             model=string(response.get("model")),
             usage=usage_of(response.get("usage")),
+            terms=parse_billing_terms(response.get("usage"), first_tier(response.get(SERVICE_TIER), tier)).code,
         )
     if is_result and isinstance(entry.get("content"), str):
         return ChatMessage({"role": "tool", "tool_call_id": call, "content": entry["content"]}, time)
@@ -342,7 +347,8 @@ class MiniInterpreter(DocumentInterpreter):
         info = mapping(fields.value_of("info"))
         self.builder.agent = " ".join(filter(None, ("mini-swe-agent", string(info.get("mini_version")))))
         self.builder.identifier = string(fields.value_of("instance_id"))
-        model = string(mapping(mapping(info.get("config")).get("model")).get("model_name"))
+        configured = mapping(mapping(info.get("config")).get("model"))
+        model, tier = string(configured.get("model_name")), requested_tier(configured.get("model_kwargs"))
         chat = ChatThread(self.builder)
         calls, awaits = 0, ""
         items = fields["messages"].items() if "messages" in fields else document.items()
@@ -352,7 +358,7 @@ class MiniInterpreter(DocumentInterpreter):
             is_result = role == "user" and bool(awaits)
             calls += not is_result
             call = awaits if is_result else f"action-{calls}"
-            reported = mini_chat_message(entry, call=call, is_result=is_result)
+            reported = mini_chat_message(entry, call=call, is_result=is_result, tier=tier)
             if reported.is_call and not reported.model:
                 reported = replace(reported, model=model)
             chat.add_record([reported], Origin(item.offset, item.length))
