@@ -54,7 +54,7 @@ _COUNTED = ("calls", "results", "exact_text", "fault", "anchor", "citation", "re
 class FolderReport(Struct, frozen=True, kw_only=True):
     """Cost of many sessions, and of the same sessions under each plan."""
 
-    schema: Annotated[Literal[2], about("Version of this contract.")]
+    schema: Annotated[Literal[3], about("Version of this contract.")]
     inspector: Annotated[str, about("Version of the program that wrote it.")]
     path: Annotated[str, about("The folder, with the home folder as `~`.")]
     baseline: Annotated[FigureSet, about("Sums over all sessions with an empty plan.")]
@@ -211,7 +211,7 @@ def folder_report(
     rows = sorted(rows, key=lambda row: row.path)
     baseline = summed([row.baseline for row in rows])
     return FolderReport(
-        schema=2,
+        schema=3,
         inspector=inspector.__version__,
         path=path,
         baseline=baseline,

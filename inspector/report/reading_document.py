@@ -82,7 +82,7 @@ class UnknownListing(Struct, frozen=True, kw_only=True):
 class FormatsReport(Struct, frozen=True, kw_only=True):
     """`inspector formats --json`: the formats, or with a path the sessions there and their unknown parts."""
 
-    schema: Annotated[Literal[2], about("Version of this contract.")]
+    schema: Annotated[Literal[3], about("Version of this contract.")]
     inspector: str
     formats: list[FormatListing] = []
     sessions: Annotated[list[SessionListing], about("The session of a file, or all sessions of a folder.")] = []
