@@ -24,6 +24,7 @@ CACHE_NAMES = (
     "anthropic-20",
     "openai",
     "openai-30m",
+    "openai-12h",
     "openai-24h",
     "gemini",
     "deepseek",

@@ -293,12 +293,12 @@ class Thread:
         )
         return index
 
-    def add_call(self, index: int, prompt_messages: int, *, model: str = "", terms: str = "") -> None:
+    def add_call(self, index: int, prompt_messages: int, **fields: str) -> None:
         """Add the call of a message in the current context that was added without one."""
         message = self._builder.messages[index]
         context = self.open_context().index
-        call = Call(index, context, prompt_messages, model, message.time, identifier=message.identifier, terms=terms)
-        self._builder.calls.append(call)
+        call = Call(index, context, prompt_messages, time=message.time, identifier=message.identifier)
+        self._builder.calls.append(structs.replace(call, **fields))
 
     def begin(self, cause: ContextCause, members: Iterable[int] = (), carried: int | None = None) -> OpenContext:
         """Begin a new context.

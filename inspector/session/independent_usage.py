@@ -200,10 +200,24 @@ def _gemini(path: Path) -> Iterable[UsageTotals]:
 
 
 def _opencode(path: Path) -> Iterable[UsageTotals]:
-    """Yield the usage of an export's messages."""
-    for message in json.loads(path.read_bytes())["messages"]:
-        if message["info"].get("tokens"):
-            yield _opencode_totals(message["info"]["tokens"])
+    """Return the usage of an export's messages, and of OpenCode 2 the part of the totals that no message reports."""
+    export = json.loads(path.read_bytes())
+    is_later = any("info" not in message for message in export["messages"])
+    reports = [tokens for message in export["messages"] if (tokens := message.get("info", message).get("tokens"))]
+    found = [_opencode_totals(tokens, is_apart=is_later) for tokens in reports]
+    if is_later and export["info"].get("tokens"):
+        columns = zip(*map(_opencode_counts, reports), strict=True)
+        listed = [sum(column) for column in columns] or [0] * 5
+        left = [total - known for total, known in zip(_opencode_counts(export["info"]["tokens"]), listed, strict=True)]
+        if min(left) >= 0:
+            found.append(UsageTotals(left[0] + left[3] + left[4], left[3], left[1] + left[2]))
+    return found
+
+
+def _opencode_counts(tokens: dict[str, Any]) -> list[int]:
+    cache = tokens.get("cache") or {}
+    counts = [tokens.get(name, 0) for name in ("input", "output", "reasoning")]
+    return [*counts, cache.get("read", 0), cache.get("write", 0)]
 
 
 def _opencode_totals(tokens: dict[str, Any], *, is_apart: bool = False) -> UsageTotals:
@@ -235,11 +249,8 @@ def _opencode_rows(identifier: str, connection: sqlite3.Connection) -> Iterable[
         began = session[0] if session[1] else 0
         listed, copied = [0] * 5, [0] * 5
         for data, _ in rows.values():
-            tokens = data.get("tokens") or {}
-            cache = tokens.get("cache") or {}
-            counts = [tokens.get(name, 0) for name in ("input", "output", "reasoning")]
             sums = listed if data["time"]["created"] >= began else copied
-            sums[:] = map(int.__add__, sums, [*counts, cache.get("read", 0), cache.get("write", 0)])
+            sums[:] = map(int.__add__, sums, _opencode_counts(data.get("tokens") or {}))
         left = [total - known for total, known in zip(session[2:], listed, strict=True)]
         if min(left) >= 0 and list(session[2:]) != copied:
             found.append(UsageTotals(left[0] + left[3] + left[4], left[3], left[1] + left[2]))

@@ -181,7 +181,7 @@ class Usage(Struct, frozen=True, gc=False):
         uncached: Prompt tokens without any cache read or write.
         cache_read: Prompt tokens read from a cache.
         cache_write_5m: Prompt tokens written to a cache with a lifetime of five minutes (or the provider's only kind).
-        cache_write_1h: Prompt tokens written to a cache with a lifetime of one hour.
+        cache_write_1h: Prompt tokens written to a cache with the longer lifetime: one hour, OpenAI 12 hours.
         output: Response tokens, reasoning included.
         reasoning: Reasoning tokens within `output`, if reported.
         output_is_placeholder: True if `output` is a streaming placeholder, not the size of the response.

@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING
 import pytest
 
 from inspector.replay.analysis.cache_misses import cache_misses
+from inspector.replay.analysis.miss_evidence import lifetimes
 from inspector.replay.cache.miss_causes import MissCause
 from inspector.replay.explain.miss_wording import describe_evidence
+from inspector.replay.figure import HowKnown
 from inspector.replay.sessions import replay_session
 from inspector.session.model import ReportedMiss
 from inspector.session.open import open_session
@@ -221,3 +223,82 @@ def test_claude_code_keeps_what_the_provider_says_with_every_line_of_a_response(
     assert [call.miss for call in session.calls] == [miss]
     assert not session.skipped_records
     assert session.calls[0].usage is not None
+
+
+def responses_with(folder: Path, model: str, *answers: Record) -> Path:
+    """A log of the Responses API in which the third call misses the cache; `answers` add to the calls' responses."""
+    calls = [Made(10_000, 0, 0.0, model), Made(20_000, 9_984, 20.0, model), Made(30_000, 0, 40.0, model)]
+    path = openai_responses(folder, calls)
+    lines = [json.loads(line) for line in path.read_text().splitlines()]
+    for line, added in zip(lines, answers, strict=True):
+        line["response"] |= added
+    path.write_bytes(jsonl(lines))
+    return path
+
+
+@pytest.mark.parametrize(
+    ("reason", "cause"),
+    [
+        ("context_compacted", MissCause.COMPACTION),
+        ("input_changed", MissCause.MESSAGES_REWRITTEN),
+        ("model_changed", MissCause.MODEL_CHANGED),
+        ("prompt_cache_key_changed", MissCause.CACHE_KEY_CHANGED),
+        ("reasoning_effort_changed", MissCause.THINKING_CHANGED),
+        ("service_tier_changed", MissCause.SERVICE_TIER_CHANGED),
+        ("text_format_changed", MissCause.OUTPUT_FORMAT_CHANGED),
+        ("tools_changed", MissCause.TOOLS_CHANGED),
+        ("verbosity_changed", MissCause.OUTPUT_FORMAT_CHANGED),
+    ],
+)
+def test_the_diagnostics_of_openai_are_the_recorded_cause_of_a_miss(
+    reason: str, cause: MissCause, tmp_path: Path
+) -> None:
+    diagnostics = {"type": "cache_miss", "reason": reason, "cache_missed_tokens": 19_968}
+    path = responses_with(tmp_path, "gpt-6.1-sol", {}, {}, {"prompt_cache_diagnostics": diagnostics})
+
+    miss = cache_misses(replay_session(open_session(path), Plan())).all[-1]
+
+    assert (miss.call, miss.cause, miss.known) == (2, cause, HowKnown.EXACT)
+    assert miss.reported == ReportedMiss(reason, 19_968)
+
+
+@pytest.mark.parametrize("kind", ["cache_hit", "comparison_response_not_found", "unavailable"])
+def test_other_diagnostics_of_openai_are_no_cause(kind: str, tmp_path: Path) -> None:
+    path = responses_with(tmp_path, "gpt-6.1-sol", {}, {}, {"prompt_cache_diagnostics": {"type": kind}})
+
+    (miss,) = cache_misses(replay_session(open_session(path), Plan())).misses
+
+    assert (miss.reported, miss.known) == (None, HowKnown.ESTIMATED)
+
+
+@pytest.mark.parametrize(
+    ("before", "now", "cause", "evidence"),
+    [
+        ({"service_tier": "default"}, {"service_tier": "priority"}, MissCause.SERVICE_TIER_CHANGED, "standard before"),
+        ({"reasoning": {"effort": "low"}}, {"reasoning": {"effort": "high"}}, MissCause.THINKING_CHANGED, "low before"),
+    ],
+    ids=["tier", "effort"],
+)
+def test_a_log_of_responses_shows_whether_the_tier_or_the_effort_changed(
+    before: Record, now: Record, cause: MissCause, evidence: str, tmp_path: Path
+) -> None:
+    written = {"usage": {"input_tokens": 30_000, "input_tokens_details": {"cache_write_tokens": 29_000}}}
+    session = open_session(responses_with(tmp_path, "gpt-6.1-sol", before, before, now | written))
+
+    (miss,) = cache_misses(replay_session(session, Plan())).misses
+
+    assert miss.cause is cause
+    assert evidence in describe_evidence(miss, session)
+
+
+@pytest.mark.parametrize(("ttl", "dollars"), [("30m", 2.5), ("12h", 5.0)])
+def test_writes_for_twelve_hours_cost_more_and_live_longer(ttl: str, dollars: float, tmp_path: Path) -> None:
+    usage = {"input_tokens": 100_000, "input_tokens_details": {"cached_tokens": 0, "cache_write_tokens": 100_000}}
+    added = {"usage": usage, "prompt_cache_options": {"ttl": ttl, "mode": "implicit"}, "created_at": 1_795_176_000}
+    session = open_session(responses_with(tmp_path, "gpt-6.2-sol", added, added, added))
+
+    replayed = replay_session(session, Plan())
+
+    # 100,000 tokens at $2.50 per million for 30 minutes, or at $5 for 12 hours.
+    assert replayed.ledger.cost.tolist() == pytest.approx([dollars / 10] * 3)
+    assert lifetimes(replayed).tolist() == [1_800.0 if ttl == "30m" else 43_200.0] * 3

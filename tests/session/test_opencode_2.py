@@ -406,6 +406,37 @@ def test_a_text_is_read_again_from_its_row(database: Database) -> None:
     assert session.messages[1].identifier == answered
 
 
+def test_an_export_is_read_like_the_rows(database: Database, tmp_path: Path) -> None:
+    database.session(**totals(10 + 700 + 50, 20 + 9 + 5, 3, 300, 40, 0.31))
+    database.prompt("go")
+    database.answer(text("one"), tool("c1", "contents"), tokens=tokens(10, 20, 3, 300, 40), cost=0.1)
+    compaction: dict[str, Any] = {"status": "completed", "reason": "auto", "summary": "S", "recent": "R"}
+    database.row("compaction", **compaction, tokens=tokens(700, 9), cost=0.2)
+    database.answer(text("two"), tokens=tokens(40, 4), cost=0.01)
+    stored = read(database)
+    rows = database.run("SELECT id, type, data FROM session_message ORDER BY seq")
+    messages = [{"id": identifier, "type": kind, **json.loads(data)} for identifier, kind, data in rows]
+    info = {"id": "ses_1", "title": "A title", "location": {"directory": "/project"}, "cost": 0.31}
+    info |= {"tokens": tokens(760, 34, 3, 300, 40), "time": {"created": START, "updated": database.clock}}
+    path = tmp_path / "export.json"
+    path.write_text(json.dumps({"info": info, "messages": messages}, indent=2))
+    session = open_session(path)
+    assert_sound(session)
+    assert session.diagnostics == ()
+    assert (session.title, session.working_directory) == (stored.title, stored.working_directory)
+    assert spoken(session) == spoken(stored)
+    assert [call.usage for call in session.calls] == [call.usage for call in stored.calls]
+    # 760 - 10 - 700 - 40 = 10 uncached tokens and 34 - 20 - 9 - 4 = 1 of output are in no message.
+    assert [(side.purpose, side.usage) for side in session.side_calls] == [
+        ("compaction", Usage(700, output=9)),
+        ("title", Usage(10, output=1)),
+    ]
+    assert session.recorded_totals == stored.recorded_totals
+    assert totals_of(session) == independent_totals(session) == (760 + 340, 300, 37)
+    path.write_text(json.dumps(messages))
+    assert [call.usage for call in open_session(path).calls] == [call.usage for call in stored.calls]
+
+
 ODD_COLUMNS = (
     *("parent_id", "fork_session_id", "fork_boundary", "revert", "cost", "tokens_input", "tokens_output"),
     *("tokens_reasoning", "tokens_cache_read", "tokens_cache_write", "title"),

@@ -248,10 +248,22 @@ _REPORTED = {
     "system_changed": MissCause.SYSTEM_PROMPT_CHANGED,
     "tools_changed": MissCause.TOOLS_CHANGED,
     "messages_changed": MissCause.MESSAGES_REWRITTEN,
+    # OpenAI's, as far as their names differ (developers.openai.com, prompt cache diagnostics).
+    "context_compacted": MissCause.COMPACTION,
+    "input_changed": MissCause.MESSAGES_REWRITTEN,
+    "prompt_cache_key_changed": MissCause.CACHE_KEY_CHANGED,
+    "reasoning_effort_changed": MissCause.THINKING_CHANGED,
+    "service_tier_changed": MissCause.SERVICE_TIER_CHANGED,
+    "text_format_changed": MissCause.OUTPUT_FORMAT_CHANGED,
+    "verbosity_changed": MissCause.OUTPUT_FORMAT_CHANGED,
 }
 """Causes of the API's reasons. Its other reasons mean that it could not compare the two prompts."""
 
-_OF_MESSAGES = (MissCause.COMPACTION, MissCause.CLEARING, MissCause.REWIND, MissCause.PLAN_EDIT)
+_OF_MESSAGES = (
+    *(MissCause.COMPACTION, MissCause.CLEARING, MissCause.REWIND, MissCause.PLAN_EDIT),
+    # OpenAI reports the instructions as part of the input.
+    MissCause.SYSTEM_PROMPT_CHANGED,
+)
 """Causes that specify a change of messages."""
 
 

@@ -27,6 +27,9 @@ if TYPE_CHECKING:
 FIVE_MINUTES, HOUR = 300.0, 3600.0
 """The two lifetimes that Anthropic offers, in seconds."""
 
+LIFETIMES = ((FIVE_MINUTES, HOUR), (HOUR / 2, 12 * HOUR))
+"""Shorter and longer lifetimes that requests may choose: Anthropic's and OpenAI's."""
+
 TOOLS_LOCATOR = "tools"
 """Origin locator of recorded tool definitions."""
 
@@ -162,11 +165,14 @@ def _expired(lifetime: float) -> MissCause:
 
 
 def lifetimes(replay: Replay) -> NDArray[np.float64]:
-    """Return the lifetime in seconds of each call's cache entry, one hour if most was written for an hour, float64."""
+    """Return the lifetime in seconds of each call's cache entry, the longer one if most was written for it, float64."""
     caches, ledger, share = replay.inputs.caches, replay.ledger, replay.inputs.recorded.one_hour_share
-    chosen = caches.writes & np.isin(caches.lifetime, (FIVE_MINUTES, HOUR)) & ~np.isnan(share)
-    chosen &= ledger.cache_write + ledger.cache_read > 0
-    return np.where(chosen, np.where(share > 0.5, HOUR, FIVE_MINUTES), caches.lifetime)
+    found = caches.lifetime
+    for shorter, longer in LIFETIMES:
+        chosen = caches.writes & np.isin(caches.lifetime, (shorter, longer)) & ~np.isnan(share)
+        chosen &= ledger.cache_write + ledger.cache_read > 0
+        found = np.where(chosen, np.where(share > 0.5, longer, shorter), found)
+    return found
 
 
 def _contexts_of_calls(replay: Replay) -> dict[int, tuple[Context, ContextLayout]]:

@@ -56,7 +56,7 @@ class CacheModel:
         lifetime: Seconds an entry lives after the start of the last request that wrote or read it.
         step: Read sizes are multiples of this many tokens.
         writes: True if the provider counts cache writes separately from uncached input.
-        writes_one_hour: True if writes go to one-hour entries by default.
+        writes_one_hour: True if writes go to entries of the longer lifetime (one hour, OpenAI 12 hours) by default.
         lookback: Positions searched backward from the end of the prompt for an earlier entry (a block is one position,
             so is a run of tool calls or of results); None for no limit. Only `anthropic-20` sets it: agents keep
             several breakpoints, and no recorded session shows a case that the limit decided.
@@ -127,6 +127,15 @@ CACHE_MODELS: Mapping[str, CacheModel] = MappingProxyType(
             CacheModel("anthropic-20", "Anthropic, 20-position lookback", 1024, 5 * _MINUTE, writes=True, lookback=20),
             CacheModel("openai", "OpenAI, in memory", 1024, 10 * _MINUTE, step=128),
             CacheModel("openai-30m", "OpenAI, 30 minutes, writes counted", 1024, 30 * _MINUTE, step=128, writes=True),
+            CacheModel(
+                "openai-12h",
+                "OpenAI, 12 hours, writes counted",
+                1024,
+                12 * _HOUR,
+                128,
+                writes=True,
+                writes_one_hour=True,
+            ),
             CacheModel("openai-24h", "OpenAI, extended to 24 hours", 1024, 24 * _HOUR, step=128),
             CacheModel("gemini", "Gemini, implicit", 4096, 5 * _MINUTE),
             CacheModel("deepseek", "DeepSeek, on disk", 64, 24 * _HOUR, step=64),
@@ -156,7 +165,7 @@ def cache_model_for(model: str, *, rates: Rates | None = None, named: str | None
 def recorded_cache(cache: CacheModel, usage: ServedPrompts) -> CacheModel:
     """Adjust a cache model to the usage that a session's provider reported.
 
-    If every recorded write has a one-hour lifetime, the cache is a one-hour cache. If there are reads and never a
+    If every recorded write has the longer lifetime, the cache is one of that lifetime. If there are reads and never a
     write, a gateway does not count writes. If every read is a multiple of the same power of two, that is the step.
 
     Args:
@@ -164,8 +173,8 @@ def recorded_cache(cache: CacheModel, usage: ServedPrompts) -> CacheModel:
         usage: Reported usage of the calls that went to it.
     """
     hours, minutes = int(usage.cache_write_1h.sum()), int(usage.cache_write_5m.sum())
-    if cache.name == "anthropic" and hours and not minutes:
-        cache = dataclasses.replace(CACHE_MODELS["anthropic-1h"], minimum_prefix=cache.minimum_prefix)
+    if cache.name in _LONGER and hours and not minutes:
+        cache = dataclasses.replace(CACHE_MODELS[_LONGER[cache.name]], minimum_prefix=cache.minimum_prefix)
     reads = np.unique(usage.cache_read[usage.cache_read > 0])
     if cache.writes and not hours and not minutes and len(reads) >= _LEAST_UNWRITTEN:
         cache = dataclasses.replace(cache, title=f"{cache.title}, writes not counted", writes=False)
@@ -174,6 +183,10 @@ def recorded_cache(cache: CacheModel, usage: ServedPrompts) -> CacheModel:
         shared &= -shared
         cache = dataclasses.replace(cache, step=shared if shared >= _LEAST_STEP else 1)
     return cache
+
+
+_LONGER = {"anthropic": "anthropic-1h", "openai-30m": "openai-12h"}
+"""Cache models of the longer lifetime that requests may choose."""
 
 
 @lru_cache(maxsize=1024)  # called for every call of a session; sessions use a few models

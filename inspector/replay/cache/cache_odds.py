@@ -77,6 +77,7 @@ TYPICAL: Final[Mapping[str, TypicalOdds]] = MappingProxyType(
         "anthropic-1h": TypicalOdds((0.995, 0.96, 0.89, 0.89, 0.01), 0.3, 0.1, 0.5, 0.9, 0.6),
         "openai": TypicalOdds((0.93, 0.6, 0.4, 0.4, 0.2), 0.5, 0.3, 0.3, 0.7, 0.8),
         "openai-30m": TypicalOdds((0.93, 0.6, 0.4, 0.4, 0.2), 0.5, 0.3, 0.3, 0.7, 0.8),
+        "openai-12h": TypicalOdds((0.93, 0.6, 0.4, 0.4, 0.2), 0.5, 0.3, 0.3, 0.7, 0.8),
         "openai-24h": TypicalOdds((0.93, 0.6, 0.4, 0.4, 0.2), 0.5, 0.3, 0.3, 0.7, 0.8),
         "gemini": TypicalOdds((0.9, 0.8, 0.4, 0.4, 0.1), 0.4, 0.1, 0.2, 0.6, 0.5),
         "deepseek": TypicalOdds((0.95, 0.9, 0.8, 0.8, 0.5), 0.4, 0.2, 0.2, 0.7, 0.5),

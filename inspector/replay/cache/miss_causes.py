@@ -11,6 +11,8 @@ from enum import StrEnum
 from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
+from inspector.session.billing_terms import BillingTerms
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
@@ -37,6 +39,9 @@ class MissCause(StrEnum):
     TOOLS_CHANGED = "tools_changed"
     BETAS_CHANGED = "betas_changed"
     THINKING_CHANGED = "thinking_changed"
+    OUTPUT_FORMAT_CHANGED = "output_format_changed"
+    CACHE_KEY_CHANGED = "cache_key_changed"
+    SERVICE_TIER_CHANGED = "service_tier_changed"
     TTL_EXPIRED_5M = "ttl_expired_5m"
     TTL_EXPIRED_1H = "ttl_expired_1h"
     TTL_EXPIRED = "ttl_expired"
@@ -111,6 +116,17 @@ _WORDS: Mapping[MissCause, _Words] = MappingProxyType(
         MissCause.THINKING_CHANGED: _Words(
             "the thinking level or effort changed", "thinking changed", "set the thinking level at the start"
         ),
+        MissCause.OUTPUT_FORMAT_CHANGED: _Words(
+            "the output format or the verbosity changed",
+            "output format",
+            "keep the output format, its schema and the verbosity of a conversation",
+        ),
+        MissCause.CACHE_KEY_CHANGED: _Words(
+            "the cache key changed", "cache key", "send one `prompt_cache_key` with all requests of a conversation"
+        ),
+        MissCause.SERVICE_TIER_CHANGED: _Words(
+            "the service tier changed", "service tier", "set the service tier at the start"
+        ),
         MissCause.TTL_EXPIRED_5M: _Words("the 5-minute cache expired", "expired (5 min)", _COME_BACK),
         MissCause.TTL_EXPIRED_1H: _Words(
             "the 1-hour cache expired",
@@ -145,4 +161,12 @@ def setting_changed(before: Call, now: Call) -> MissCause | None:
         return MissCause.BETAS_CHANGED
     if before.thinking and now.thinking and before.thinking != now.thinking:
         return MissCause.THINKING_CHANGED
+    if _served_as(before) != _served_as(now):
+        return MissCause.SERVICE_TIER_CHANGED
     return None
+
+
+def _served_as(call: Call) -> tuple[str, str]:
+    """Return speed and service tier. Anthropic assigns the tier itself, and all tiers share a cache."""
+    terms = BillingTerms.of_code(call.terms)
+    return terms.speed, "" if "claude" in call.model.lower() else terms.tier

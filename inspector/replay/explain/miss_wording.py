@@ -6,6 +6,7 @@ from bisect import bisect_right
 from typing import TYPE_CHECKING
 
 from inspector.replay.cache.miss_causes import MissCause
+from inspector.session.billing_terms import BillingTerms
 from inspector.session.model import LinkKind
 
 if TYPE_CHECKING:
@@ -90,6 +91,9 @@ def _by_setting(miss: CacheMiss, session: Session) -> str:
     before, now = session.calls[miss.evidence.previous], session.calls[miss.call]
     if miss.cause is MissCause.THINKING_CHANGED:
         return f"{before.thinking or 'unknown'} before, {now.thinking or 'unknown'} now"
+    if miss.cause is MissCause.SERVICE_TIER_CHANGED:
+        labels = [BillingTerms.of_code(each.terms).label or "standard" for each in (before, now)]
+        return f"{labels[0]} before, {labels[1]} now"
     if miss.cause is MissCause.BETAS_CHANGED:
         old, new = ({beta for beta in (each.betas or "").split(",") if beta} for each in (before, now))
         changes = (("added", new - old), ("removed", old - new))

@@ -458,6 +458,25 @@ def miss_of(diagnostics: object) -> ReportedMiss | None:
     return ReportedMiss(reason["type"], _count(reason, "cache_missed_input_tokens") or None)
 
 
+def miss_of_diagnostics(diagnostics: object) -> ReportedMiss | None:
+    """Return the cache miss in an OpenAI response's `prompt_cache_diagnostics`, which requests must opt into."""
+    if not isinstance(diagnostics, dict) or diagnostics.get("type") != "cache_miss":
+        return None
+    reason = string(diagnostics.get("reason"))
+    return ReportedMiss(reason, _count(diagnostics, "cache_missed_tokens") or None) if reason else None
+
+
+LONG_LIFETIME = "12h"
+"""The longer of OpenAI's cache lifetimes; the default is 30 minutes."""
+
+
+def with_lifetime(usage: Usage | None, options: object) -> Usage | None:
+    """Return the usage with its cache writes at the lifetime in OpenAI's `prompt_cache_options`."""
+    if usage is None or not isinstance(options, dict) or options.get("ttl") != LONG_LIFETIME:
+        return usage
+    return structs.replace(usage, cache_write_5m=0, cache_write_1h=usage.cache_write_5m + usage.cache_write_1h)
+
+
 def _details(reported: Mapping[str, Any], *names: str) -> Mapping[str, Any]:
     return next((reported[name] for name in names if isinstance(reported.get(name), dict)), {})
 

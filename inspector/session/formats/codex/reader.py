@@ -179,7 +179,10 @@ class CodexInterpreter(RecordInterpreter):
         for index in members[first:]:
             self.builder.replace_message(index, is_inherited=False)
         call = len(self.builder.calls)
-        self._thread.add_call(members[place], place, model=self._settings.model, terms=self._settings.terms)
+        settings = self._settings
+        self._thread.add_call(
+            members[place], place, model=settings.model, thinking=settings.effort, terms=settings.terms
+        )
         self._attribution.begin(call)
 
     def _item(self, item: Mapping[str, Any], made: Sequence[TextBlock], time: float | None) -> None:
@@ -233,6 +236,7 @@ class CodexInterpreter(RecordInterpreter):
             time=time,
             is_call=not self._is_inherited,
             model=self._settings.model,
+            thinking=self._settings.effort,
             terms=self._settings.terms,
             is_inherited=self._is_inherited,
         )
@@ -312,8 +316,14 @@ class CodexInterpreter(RecordInterpreter):
             return
         message = Message(Role.ASSISTANT, (report.block,), report.time, thread=self._thread.number)
         call = len(self.builder.calls)
+        settings = self._settings
         self._thread.respond(
-            message, model=self._settings.model, usage=report.usage, is_sent=False, terms=self._settings.terms
+            message,
+            model=settings.model,
+            usage=report.usage,
+            is_sent=False,
+            thinking=settings.effort,
+            terms=settings.terms,
         )
         self._assign(call, report)
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from inspector.session.billing_terms import BillingTerms, normalized_value
-from inspector.session.json.values import count, mapping, string
+from inspector.session.json.values import clean_string, count, mapping, string
 from inspector.session.model import Usage
 from inspector.session.usage_fields import CODEX
 
@@ -124,15 +124,17 @@ TIERS = {"fast": "priority"}
 
 
 class TurnSettings:
-    """Model and billing terms of the current turn; a change applies to the turns that follow it.
+    """Model, effort and billing terms of the current turn; a change applies to the turns that follow it.
 
     Attributes:
         model: Name of the model.
+        effort: Reasoning effort.
         terms: Billing terms as in `BillingTerms.code`.
     """
 
     def __init__(self) -> None:
         self.model = ""
+        self.effort = ""
         self.terms = ""
         self._turn = ""
         self._next = ("", "")
@@ -149,6 +151,7 @@ class TurnSettings:
             model, self.terms = self._next
             self.model, self._turn = model or self.model, turn
         self.model = string(payload.get("model")) or self.model
+        self.effort = clean_string(payload.get("effort")) or self.effort
 
 
 NONE = -1

@@ -364,7 +364,7 @@ def info_of(info: Mapping[str, Any]) -> OpenCodeInfo:
     return OpenCodeInfo(
         identifier=string(info.get("id")),
         title=string(info.get("title")),
-        directory=string(info.get("directory")),
+        directory=string(info.get("directory")) or string(mapping(info.get("location")).get("directory")),
         version=string(info.get("version")),
         parent=string(info.get("parentID")),
         reverted_message=string(revert.get("messageID")),

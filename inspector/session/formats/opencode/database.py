@@ -159,8 +159,7 @@ class OpenCodeRows(RowInterpreter):
 
     @staticmethod
     def blocks_of_record(record: bytes, origin: Origin, /) -> Sequence[TextBlock]:
-        is_later = origin.locator.startswith(f"{version_2.TABLE}/")
-        return (version_2.blocks_of_record if is_later else blocks_of_record)(record, origin)
+        return (version_2.blocks_of_record if version_2.is_row(origin) else blocks_of_record)(record, origin)
 
     def fetch(self, connection: sqlite3.Connection, name: str) -> bytes | None:
         table, _, identifier = name.partition("/")

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import os
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 
@@ -18,11 +19,13 @@ from inspector.session.builder import SessionBuilder
 from inspector.session.errors import SessionError
 from inspector.session.files import FileState, Locator, is_folder, open_for_reading
 from inspector.session.format import ContainedSession
+from inspector.session.formats.opencode import version_2
 from inspector.session.formats.opencode.blocks import (
     ERROR,
     OpenCodeInfo,
     OpenCodeMessage,
     OpenCodePart,
+    RecordedUsage,
     blocks_of_record,
     info_of,
     message_of,
@@ -32,7 +35,7 @@ from inspector.session.formats.opencode.reader import MessageWithParts, fill, wi
 from inspector.session.formats.opencode.records import MESSAGES, PARTS, SESSIONS, is_session_file
 from inspector.session.json.codec import lenient_json
 from inspector.session.json.nodes import object_nodes
-from inspector.session.json.values import mapping
+from inspector.session.json.values import mapping, string
 from inspector.session.model import Origin, Role, TextUnavailableError
 from inspector.session.reader import DocumentInterpreter, FileChange, ReadingProgress
 from inspector.session.texts import NamedTexts
@@ -41,7 +44,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from inspector.session.blocks import TextBlock
-    from inspector.session.json.nodes import Node
+    from inspector.session.json.nodes import Fields, Node
     from inspector.session.model import Session
 
 
@@ -266,29 +269,39 @@ def _decoded(path: Path | str) -> Any:
 
 
 class ExportInterpreter(DocumentInterpreter):
-    """Builds a session from an export."""
+    """Builds a session from an export. OpenCode 2 exports its message rows with their ids and types."""
 
     def take_document(self, document: Node) -> None:
         fields = document.fields()
         messages = fields["messages"].items() if "messages" in fields else document.items()
-        session = info_of(mapping(fields.value_of("info")))
-        stored = []
+        info = mapping(fields.value_of("info"))
+        session, stored = info_of(info), []
         for message in messages:
             inner = message.fields()
-            if "info" not in inner:
+            if "info" in inner:
+                stored.append(self._first(inner, session))
+            elif isinstance(value := message.value(), dict) and isinstance(kind := value.get("type"), str):
+                session = replace(session, recorded=RecordedUsage.of(info.get("tokens"), info.get("cost")))
+                identifier = string(value.get("id"))
+                origin = Origin(message.offset, message.length, 0, 0, version_2.row_name(kind, identifier))
+                view, parts = version_2.message_and_parts(kind, value, identifier, origin)
+                stored.append(MessageWithParts.of(view, parts, session))
+            else:
                 self.builder.diagnose("not a message", 0, max(message.offset, 0), skipped=True)
-                continue
-            info = inner["info"]
-            view = message_of(mapping(info.value()), "", None, Origin(info.offset, info.length, 0, 0, ERROR))
-            parts = []
-            for part, value in object_nodes(inner.items_of("parts"), "a part", self.builder):
-                parts.append(part_of(value, "", view.role, _origin(part)))
-            stored.append(MessageWithParts.of(view, parts, session))
         fill(self.builder, session, stored)
+
+    def _first(self, message: Fields, session: OpenCodeInfo) -> MessageWithParts:
+        """Convert a message of OpenCode 1 with its parts."""
+        info = message["info"]
+        view = message_of(mapping(info.value()), "", None, Origin(info.offset, info.length, 0, 0, ERROR))
+        parts = []
+        for part, value in object_nodes(message.items_of("parts"), "a part", self.builder):
+            parts.append(part_of(value, "", view.role, _origin(part)))
+        return MessageWithParts.of(view, parts, session)
 
     @staticmethod
     def blocks_of_record(record: bytes, origin: Origin, /) -> Sequence[TextBlock]:
-        return blocks_of_record(record, origin)
+        return (version_2.blocks_of_record if version_2.is_row(origin) else blocks_of_record)(record, origin)
 
 
 def _origin(node: Node) -> Origin:

@@ -15,11 +15,12 @@ SESSIONS, MESSAGES, PARTS = "session", "message", "part"
 
 
 def is_message(value: Any) -> bool:
-    return (
-        isinstance(value, dict)
-        and isinstance(value.get("parts"), list)
-        and mapping(value.get("info")).get("role") in ("user", "assistant")
-    )
+    """Return True for an exported message of OpenCode 1, or of OpenCode 2."""
+    if not isinstance(value, dict):
+        return False
+    if string(value.get("id")).startswith("msg_") and isinstance(value.get("time"), dict):
+        return isinstance(value.get("type"), str) and "created" in value["time"]
+    return isinstance(value.get("parts"), list) and mapping(value.get("info")).get("role") in ("user", "assistant")
 
 
 def is_export(value: Any) -> bool:

@@ -66,6 +66,10 @@ def row_name(kind: str, identifier: str) -> str:
     return f"{TABLE}/{kind.replace('/', ' ')}/{identifier}"
 
 
+def is_row(origin: Origin) -> bool:
+    return origin.locator.startswith(f"{TABLE}/")
+
+
 def blocks_of_record(record: bytes, origin: Origin, /) -> Sequence[TextBlock]:
     """Return the blocks of a row that is read again."""
     value = lenient_json(record)[0]

@@ -37,6 +37,7 @@ from inspector.session.formats.chat import (
     role_of,
     separate_requests,
     usage_of,
+    with_lifetime,
 )
 from inspector.session.formats.plain.records import (
     MessageForm,
@@ -265,7 +266,8 @@ class RequestLog:
             is_inherited=is_repeated,
         )
         if is_call and sent.role is not Role.OTHER:
-            model, usage = string(sent.about.get("model")), usage_of(sent.about.get("usage"))
+            model, options = string(sent.about.get("model")), sent.about.get("prompt_cache_options")
+            usage = with_lifetime(usage_of(sent.about.get("usage")), options)
             miss = miss_of(sent.about.get("diagnostics"))
             asked = requested_thinking(sent.about), requested_betas(sent.about)
             terms = parse_billing_terms(sent.about.get("usage"), sent.about.get(SERVICE_TIER)).code

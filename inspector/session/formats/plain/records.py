@@ -35,19 +35,25 @@ ANTHROPIC_PARTS = frozenset({"tool_use", "tool_result", "thinking", "redacted_th
 OPENAI_FIELDS = ("tool_calls", "tool_call_id", "function_call", "refusal", "reasoning_content")
 
 
-ASKED = ("thinking", "output_config", "betas", "anthropic_beta", "headers", "cache_control")
-"""Fields of an Anthropic request with further options."""
+ASKED = (
+    *("thinking", "output_config", "betas", "anthropic_beta", "headers", "cache_control"),
+    *("prompt_cache_options", "reasoning_effort"),
+)
+"""Fields of a request with further options: Anthropic's, and OpenAI's."""
 
 BETA_HEADER = "anthropic-beta"
 
 
 def requested_thinking(about: Mapping[str, Any]) -> str:
-    """Describe the thinking setting of an Anthropic request: `adaptive, effort high`; empty if there is none."""
+    """Describe the thinking setting of a request: `adaptive, effort high`; empty if there is none."""
     thinking = mapping(about.get("thinking"))
     budget = count(thinking.get("budget_tokens"))
     tokens = f"{budget:,} tokens" if budget else ""
     effort = clean_text(string(mapping(about.get("output_config")).get("effort")))
-    words = (clean_text(string(thinking.get("type"))), tokens, effort and f"effort {effort}")
+    words = (
+        *(clean_text(string(thinking.get("type"))), tokens, effort and f"effort {effort}"),
+        clean_text(string(about.get("reasoning_effort"))),
+    )
     return ", ".join(filter(None, words))
 
 

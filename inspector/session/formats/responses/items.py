@@ -271,6 +271,7 @@ class ItemThread(Thread):
         is_call: bool = True,
         model: str = "",
         usage: Usage | None = None,
+        thinking: str = "",
         terms: str = "",
         is_meta: bool = False,
         is_summary: bool = False,
@@ -300,7 +301,9 @@ class ItemThread(Thread):
             return self.add(message, is_sent=False)
         self.close()
         if side is ItemSide.RESPONSE and is_call:
-            self.response = self.respond(message, model=model, usage=usage, identifier=identifier, terms=terms)
+            self.response = self.respond(
+                message, model=model, usage=usage, identifier=identifier, thinking=thinking, terms=terms
+            )
             return self.response
         index = self.add(message)
         if side is ItemSide.RESPONSE:

@@ -11,7 +11,14 @@ from msgspec import structs
 from inspector.session.billing_terms import SERVICE_TIER, BillingTerms, parse_billing_terms
 from inspector.session.builder import SessionBuilder
 from inspector.session.call_matching import ToolNames
-from inspector.session.formats.chat import SYSTEM, TOOLS, blocks_of_definition, usage_of
+from inspector.session.formats.chat import (
+    SYSTEM,
+    TOOLS,
+    blocks_of_definition,
+    miss_of_diagnostics,
+    usage_of,
+    with_lifetime,
+)
 from inspector.session.formats.responses.items import NONE, ItemSide, ItemThread, blocks_of_item, side_of
 from inspector.session.formats.responses.records import (
     BEGUN,
@@ -25,7 +32,7 @@ from inspector.session.formats.responses.records import (
 )
 from inspector.session.json.codec import lenient_json
 from inspector.session.json.nodes import EmbeddedNode, FileNode, unescaped
-from inspector.session.json.values import mapping, seconds_of_any, string
+from inspector.session.json.values import clean_string, mapping, seconds_of_any, string
 from inspector.session.json_reader import JsonReader
 from inspector.session.jsonl_reader import JsonlReader
 from inspector.session.model import BlockKind, ContextCause, Origin, SideCall
@@ -205,13 +212,22 @@ class ResponsesInterpreter(RecordInterpreter):
         about = exchange.about
         identifier = string(about.get("id"))
         conversation.responses.add(identifier)
-        model, usage = string(about.get("model")), usage_of(about.get("usage"))
+        model = string(about.get("model"))
+        usage = with_lifetime(usage_of(about.get("usage")), about.get("prompt_cache_options"))
+        miss, effort = miss_of_diagnostics(about.get("prompt_cache_diagnostics")), mapping(about.get("reasoning"))
         time = next((seconds_of_any(about[name]) for name in TIMES if name in about), None)
         terms = _with_uses(parse_billing_terms(about.get("usage"), about.get(SERVICE_TIER)), exchange.output).code
         if call < len(self.builder.calls):
             made = self.builder.calls[call]
             self.builder.calls[call] = structs.replace(
-                made, model=model, usage=usage, time=time, identifier=identifier or made.identifier, terms=terms
+                made,
+                model=model,
+                usage=usage,
+                time=time,
+                identifier=identifier or made.identifier,
+                miss=miss,
+                thinking=clean_string(effort.get("effort")),
+                terms=terms,
             )
         elif usage is not None:
             beside = self.builder.side_calls

@@ -88,6 +88,9 @@ ABOUT = (
     "usage",
     "id",
     "previous_response_id",
+    "prompt_cache_diagnostics",
+    "prompt_cache_options",
+    "reasoning",
     SERVICE_TIER,
 )
 
