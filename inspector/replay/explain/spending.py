@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from inspector.replay.analysis.breakdown import Breakdown
 from inspector.replay.analysis.side_requests import side_spending
 from inspector.replay.explain.totals import cost_part_explanations
@@ -81,6 +83,18 @@ def largest_part(replay: Replay) -> LargestPart | None:
         return None
     sent, uncached = (each.value or 0.0 for each in (figures.prompt_tokens, figures.uncached_tokens))
     return LargestPart(name, costs[name] / total.value, total, calls, sent, uncached)
+
+
+def resent_tokens(replay: Replay) -> int:
+    """Return the prompt tokens that the previous prompt of the same conversation also had, summed over all calls.
+
+    A prompt after a compaction or a rewind counts as new.
+    """
+    prompts, inputs = replay.ledger.prompt_tokens, replay.inputs
+    if not len(prompts):
+        return 0
+    grows = (inputs.previous_call >= 0) & ~inputs.restarts
+    return int(np.where(grows, np.minimum(prompts, prompts[inputs.previous_call]), 0).sum())
 
 
 def spending_of(replay: Replay) -> Spending:

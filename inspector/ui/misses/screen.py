@@ -12,7 +12,7 @@ from textual.widgets import Static
 
 from inspector.replay.analysis.model_switch import model_switch
 from inspector.replay.cache.miss_causes import MissCause
-from inspector.replay.explain.spending import largest_part
+from inspector.replay.explain.spending import largest_part, resent_tokens, spending_of
 from inspector.report.numbers import ON_SCREEN
 from inspector.report.subagent_words import subagents_text
 from inspector.safe_text import one_line
@@ -22,10 +22,12 @@ from inspector.ui.analysis_screen import AnalysisScreen, CloseResult
 from inspector.ui.bill.drawing import bill_of, call_summary
 from inspector.ui.bill.widget import BillChart
 from inspector.ui.controller.changes import Change
+from inspector.ui.cost.assumptions import TERMS
 from inspector.ui.dialogs.dialog import ValueDialog
 from inspector.ui.figure_table.table import Table, legend_of
 from inspector.ui.figure_table.widget import FigureTable
 from inspector.ui.miss_glyphs import no_misses_text
+from inspector.ui.misses.resent import RESULT, kind_table, resent_words, result_table, without_price
 from inspector.ui.misses.rows import ALL, FOLDED, avoidable, call_table, cause_table, misses_of, spent_on, what_ifs
 from inspector.ui.misses.switching import (
     HELP,
@@ -48,6 +50,7 @@ if TYPE_CHECKING:
     from textual.binding import BindingType
 
     from inspector.replay.analysis.model_switch import ModelSwitch
+    from inspector.replay.explain.spending import Spending
     from inspector.ui.controller.answers import CacheAnswers
     from inspector.ui.controller.host_protocols import IsCancelled, Post
     from inspector.ui.controller.session import SessionController
@@ -115,6 +118,8 @@ class MissesScreen(AnalysisScreen):
         """True if the unavoidable misses share one row."""
         self.shows_bill: bool | None = None
         """True if the user wants the bill, False if not; None to decide by the screen's height."""
+        self._spending: Spending | None = None
+        """Resent content, for a replay without any cache miss; None until computed."""
         self._asked: RequestedModel | None = None
         self._switches: tuple[ModelSwitch, ...] = ()
         self._stop_listening_to_answers: Callable[[], None] | None = None
@@ -173,7 +178,38 @@ class MissesScreen(AnalysisScreen):
             self._place_bill()
             self._show_causes(found)
             self._show_what_ifs()
+            self._add_up(found)
+            self.refresh_bindings()
+        elif self.is_unpriced:
+            self._show_what_ifs()
         self._show_spent()
+
+    @property
+    def is_unpriced(self) -> bool:
+        """True if the session's models have no price. Works before anything is computed."""
+        return self.found is not None and self.found.misses.replay.figures.cost_usd.value is None
+
+    def _add_up(self, found: CacheAnswers) -> None:
+        """Compute the resent content if it takes the place of cache misses."""
+        if found.misses.all:
+            return
+
+        def work(post: Post[Spending], is_cancelled: IsCancelled) -> None:  # noqa: ARG001  soon done
+            post(spending_of(found.misses.replay))
+
+        self.jobs.run(work, self._take_spending, group="resent", description="add up resent content")
+
+    def _take_spending(self, spending: Spending) -> None:
+        if self.found is not None and spending.replay is self.found.misses.replay:
+            self._spending = spending
+            self._show_causes(self.found)
+
+    def _resent(self) -> Spending | None:
+        """Return the resent content of the replay on the screen if it has no cache miss; None while unknown."""
+        known, found = self._spending, self.found
+        if known is None or found is None or found.misses.all or known.replay is not found.misses.replay:
+            return None
+        return known
 
     def _show_spent(self) -> None:
         found, reported = self.found, self.query_one("#spent", Static)
@@ -187,13 +223,15 @@ class MissesScreen(AnalysisScreen):
             # Rounded as everywhere, so that cost and saving add up.
             total = replace(part.total, value=ON_SCREEN.cost_with_plan(before, part.total.value))
             part = replace(part, total=total)
-        subagents = self.controller.subagent_costs.costs
+        replay, subagents = found.outcome.replay, self.controller.subagent_costs.costs
+        spent = spent_on(part) if part is not None else resent_words(replay, resent_tokens(replay))
         started = subagents_text(subagents, ON_SCREEN) if subagents else ""
-        lines = (spent_on(part), avoided, one_line(started))
+        lines = (spent, avoided, one_line(started))
         reported.update(Content("\n".join(filter(None, lines))))
 
     def _show_causes(self, found: CacheAnswers) -> None:
-        table = cause_table(found.misses, is_folded=self.is_folded)
+        resent = self._resent()
+        table = cause_table(found.misses, is_folded=self.is_folded) if resent is None else kind_table(resent)
         pane, placeholder = self.query_one("#causes-pane", Pane), self.query_one(Placeholder)
         is_empty = not found.misses.misses
         placeholder.display = is_empty and not table.rows
@@ -201,6 +239,7 @@ class MissesScreen(AnalysisScreen):
         self.causes.display = not placeholder.display
         total = found.misses.total
         text = no_misses_text(found.misses) if is_empty else ON_SCREEN.plural(total.calls, "cache miss")
+        text += "" if resent is None else "; content of all prompts"
         planned = "" if found.outcome.replay is found.outcome.baseline else " with the plan"
         pane.border_title = Content(f"{text[0].upper()}{text[1:]}{planned}")
         pane.styles.height = max(len(table.rows), LEAST_ROWS) + AROUND_ROWS
@@ -211,6 +250,10 @@ class MissesScreen(AnalysisScreen):
     def _show_calls(self) -> None:
         found = self.found
         if found is None:
+            return
+        resent, rows = self._resent(), self.controller.rows
+        if resent is not None and rows is not None:
+            self._show_results(result_table(resent, rows))
             return
         key = self.causes.cursor_key
         misses = misses_of(found.misses, key)
@@ -224,11 +267,18 @@ class MissesScreen(AnalysisScreen):
         self.calls.table = call_table(found.misses, misses) if misses else Table()
         self._place_bill()
 
+    def _show_results(self, table: Table) -> None:
+        """Show the largest results in place of calls with cache misses."""
+        self.query_one("#causes-pane", Pane).border_subtitle = Content(legend_of(self.causes.table))
+        self.query_one("#calls-pane", Pane).border_title = Content("Results with the most resent tokens")
+        self.calls.table = table
+        self._place_bill()
+
     def _place_bill(self) -> None:
         """Show or hide the bill, and hide the calls if only one of them fits."""
         is_small = self.size.height < MEDIUM
         has_bill = self.query_one(BillChart).series is not None
-        has_calls = self.found is None or bool(self.found.misses.misses)
+        has_calls = self.found is None or bool(self.found.misses.misses) or self._resent() is not None
         is_shown = has_bill and (not (is_small and has_calls) if self.shows_bill is None else self.shows_bill)
         self.query_one("#bill-pane").display = is_shown
         calls = self.query_one("#calls-pane")
@@ -248,7 +298,7 @@ class MissesScreen(AnalysisScreen):
     def _call_highlighted(self) -> None:
         """Mark the call in the bill, show the evidence for its cause, and price other models from this call on."""
         chart, call = self.query_one(BillChart), self.calls.cursor_key
-        shown = next((row.cells["why"].text for row in self.calls.rows if row.key == call), "")
+        shown = next((row.cells["why"].text for row in self.calls.rows if row.key == call and "why" in row.cells), "")
         self.query_one("#calls-pane", Pane).border_subtitle = Content(shown)
         if chart.series is not None:
             chart.series = replace(chart.series, call=call if isinstance(call, int) else None)
@@ -287,6 +337,10 @@ class MissesScreen(AnalysisScreen):
         width = reported.content_size.width
         # The current model's alternatives come first, because another model does not explain the cost.
         lines = (*what_ifs(self.found, width), *switch_lines(self._switches, width))
+        if self.is_unpriced:
+            inputs, is_recorded = self.outcome.inputs, not self.outcome.is_planned
+            reason = inputs.pricing.lacking(inputs.history.session.models or ("",))
+            lines = (*lines, *without_price(self.controller.answers.best if is_recorded else None, reason))
         reported.update(Content("\n".join(lines or ("nothing to project here",))))
 
     @on(FigureTable.Clicked, "#causes")
@@ -300,6 +354,11 @@ class MissesScreen(AnalysisScreen):
     def action_other(self) -> None:
         """Focus the other table."""
         (self.causes if self.calls.has_focus else self.calls).focus()
+
+    @property
+    def has_bill(self) -> bool:
+        """True if a call has a price. Works before the screen is composed."""
+        return any(chart.series is not None for chart in self.query(BillChart))
 
     @property
     def is_bill_shown(self) -> bool:
@@ -319,12 +378,30 @@ class MissesScreen(AnalysisScreen):
             self.dismiss(CloseResult(block=place_of_call(self.found.outcome.replay.history, event.call)))
 
     def action_model(self) -> None:
-        """Open the dialog for another model to price from a call on."""
+        """Open the dialog for another model to price from a call on, or all calls without a price."""
+        if self.is_unpriced:
+            self.run_dialog(self._ask_price(), "set a price")
+            return
         call = self._switch_call()
         if self.found is None or call is None:
             self.show_notice("no call to switch the model at")
         else:
             self.run_dialog(self._ask_model(self.found, call), "price another model")
+
+    async def _ask_price(self) -> None:
+        """Ask for the model to assume as the price of every call."""
+        term = next(each for each in TERMS if each.name == "model")
+        known = self.controller.terms
+
+        def problem(text: str) -> str:
+            model = term.taken(known, text).model
+            return "" if model is None or self.outcome.inputs.pricing.rates(model) else "no price for this model"
+
+        answer = await self.app.push_screen_wait(
+            ValueDialog(term.label.capitalize(), term.help, term.shown(known), problem)
+        )
+        if answer is not None:
+            self.controller.set_terms(term.taken(self.controller.terms, answer))
 
     async def _ask_model(self, cache: CacheAnswers, call: int) -> None:
         found = cache.misses
@@ -361,7 +438,9 @@ class MissesScreen(AnalysisScreen):
             self.calls.focus()
 
     def action_jump(self) -> None:
-        """Go to the call in the timeline."""
+        """Go to the call or the result in the timeline."""
         call = self.calls.cursor_key
-        if isinstance(call, int) and self.found is not None:
+        if isinstance(call, tuple) and call[0] == RESULT:
+            self.dismiss(CloseResult(block=call[1]))
+        elif isinstance(call, int) and self.found is not None:
             self.dismiss(CloseResult(block=place_of_call(self.found.outcome.replay.history, call)))
