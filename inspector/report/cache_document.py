@@ -9,6 +9,7 @@ from typing import Annotated
 
 from msgspec import Struct, field
 
+from inspector.report.cache_settings import CacheSetting  # noqa: TC001  needed at run time for the schema
 from inspector.report.catalogue import Count, How, Known, Unit, about, figure
 
 
@@ -83,6 +84,9 @@ class CacheMissesFacts(Struct, frozen=True, kw_only=True):
     ]
     next_call: Annotated[NextCallCostFacts | None, about("Projected cost of the next call; null if nothing is cached.")]
     known: Known
+    settings: Annotated[
+        list[CacheSetting], about("Settings of the agent that would have saved, with their values.")
+    ] = field(default_factory=list)
 
 
 class MissCauseFacts(Struct, frozen=True, kw_only=True):

@@ -20,6 +20,7 @@ from inspector.report.cache_document import (
     ModelSwitchFacts,
     NextCallCostFacts,
 )
+from inspector.report.cache_settings import cache_settings
 from inspector.report.ledger_facts import utc_time
 from inspector.report.numbers import rounded
 
@@ -59,6 +60,7 @@ def cache_misses_facts(found: CacheMisses) -> CacheMissesFacts:
         misses=[miss_facts(miss, replay.history, known) for miss in found.all],
         lifetime=None if change is None else lifetime_facts(change),
         next_call=None if following is None else _next_call_facts(following),
+        settings=cache_settings(found, change),
     )
 
 

@@ -129,6 +129,8 @@ def lifetime_text(found: LifetimeFacts) -> str:
     return f"would have {word} {amount}{more}: {change}{pays}"
 
 
+SETTING_LABEL = "setting"
+
 SWITCH_LABEL = "other model"
 
 

@@ -13,6 +13,7 @@ from inspector.report.cache_document import MissCauseFacts
 from inspector.report.cache_text import (
     CAUSE_COLUMNS,
     COSTLIEST,
+    SETTING_LABEL,
     SWITCH_LABEL,
     accounting_text,
     bill_share,
@@ -473,6 +474,7 @@ def cache_misses_table(page: Page, report: Report) -> None:
     together = "" if report.compacted is None else compactions_words(report.compacted, IN_TEXT)
     pairs += [("compactions", together)] if together else []
     pairs += [] if found.lifetime is None else [(lifetime_label(found.lifetime), lifetime_text(found.lifetime))]
+    pairs += [(SETTING_LABEL, each.text) for each in found.settings]
     pairs += [] if found.next_call is None else [("next call", next_call_text(found.next_call))]
     pairs += [(SWITCH_LABEL, switch_text(each)) for each in report.model_switches]
     page.pairs(pairs)

@@ -9,6 +9,7 @@ from rich.text import Text
 
 from inspector.report.cache_text import (
     COSTLIEST,
+    SETTING_LABEL,
     SWITCH_LABEL,
     costliest,
     dearest_hour,
@@ -210,6 +211,7 @@ def _ways(report: Report) -> list[tuple[str, str]]:
         return rows
     if found.lifetime is not None and (_has_expired(found) or (found.lifetime.saved_usd or 0) > 0):
         rows.append((lifetime_label(found.lifetime), lifetime_text(found.lifetime)))
+    rows += [(SETTING_LABEL, each.text) for each in found.settings]
     if found.next_call is not None:
         rows.append(("next call", next_call_text(found.next_call)))
     return rows

@@ -175,6 +175,7 @@ def _otherwise(found: CacheMissesFacts, figures: FigureCells) -> list[Part]:
         parts.append(Line((Cell(f"The {label} {lifetime_text(found.lifetime)}."),)))
         rows = _figures("lifetime", LifetimeFacts, figures)
         parts.append(Table(f"With a {label}", ("", ""), rows))
+    parts += [Line((Cell(f"Setting: {plain(each.text)}."),), is_item=True) for each in found.settings]
     if found.next_call is not None:
         parts.append(Line((Cell(f"The next call: {next_call_text(found.next_call)}."),)))
         parts.append(Table("The next call", ("", ""), _figures("next_call", NextCallCostFacts, figures)))

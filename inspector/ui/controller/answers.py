@@ -14,7 +14,7 @@ from inspector.ui.controller.changes import Change
 from inspector.ui.controller.cooperative import YieldingTask
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
     from inspector.replay.analysis.best_plan import BestPlan, BestPlanSearch
     from inspector.replay.analysis.cache_lifetime import LifetimeChange
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from inspector.replay.analysis.reuse import ReuseScan
     from inspector.replay.engine.replay import Replay
     from inspector.replay.explain.spending import Spending
+    from inspector.report.cache_settings import CacheSetting
     from inspector.strategies.history.history import History
     from inspector.ui.controller.changes import ChangeListeners
     from inspector.ui.controller.host_protocols import Host, IsCancelled, Post, Stoppable
@@ -50,6 +51,7 @@ class CacheAnswers:
         lifetime: Effect of a longer or shorter cache lifetime; None if there is no choice.
         next_call: Cost of the next call; None without a prompt cache.
         recorded_next_call: Cost of the next call without a plan, as the session continues.
+        settings: Settings of the agent that would have prevented misses.
     """
 
     outcome: Outcome
@@ -57,6 +59,7 @@ class CacheAnswers:
     lifetime: LifetimeChange | None
     next_call: NextCallCost | None
     recorded_next_call: NextCallCost | None
+    settings: Sequence[CacheSetting] = ()
 
     @cached_property
     def by_block(self) -> Mapping[int, CacheMiss]:
@@ -78,11 +81,13 @@ def explain_cache(outcome: Outcome) -> CacheAnswers:
     from inspector.replay.analysis.cache_lifetime import lifetime_change
     from inspector.replay.analysis.cache_misses import cache_misses
     from inspector.replay.analysis.next_call import next_call_cost
+    from inspector.report.cache_settings import cache_settings
 
     misses = cache_misses(outcome.replay, outcome.missed_without_plan)
     next_call = next_call_cost(outcome.replay)
     recorded = next_call if outcome.replay is outcome.baseline else next_call_cost(outcome.baseline)
-    found = CacheAnswers(outcome, misses, lifetime_change(misses), next_call, recorded)
+    change = lifetime_change(misses)
+    found = CacheAnswers(outcome, misses, change, next_call, recorded, cache_settings(misses, change))
     # Fill the caches here instead of while drawing.
     _ = found.by_block, misses.dearest, misses.causes, misses.total, misses.has_cache
     return found

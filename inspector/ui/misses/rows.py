@@ -179,6 +179,7 @@ def what_ifs(cache: CacheAnswers, width: int) -> tuple[str, ...]:
     lines: list[tuple[str, ...]] = []
     if cache.lifetime is not None:
         lines.append(_other_lifetime(cache.lifetime))
+    lines += [(f"setting: {one_line(each.text)}", f"setting: {one_line(each.setting)}") for each in cache.settings]
     if cache.next_call is not None and cache.next_call.cold_usd.value is not None:
         lines += [_next_call(cache.next_call), *_idle(cache.next_call), _instead(cache.next_call)]
     return tuple(next((each for each in line if len(each) <= width), line[-1]) for line in lines)
