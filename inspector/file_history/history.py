@@ -27,6 +27,7 @@ from inspector.file_history.operations import (
     call_effects,
 )
 from inspector.file_history.results import NOTICES, parse_notice
+from inspector.session.file_paths import is_absolute_path, is_windows_path, joined_path, same_file
 from inspector.session.model import BlockKind, TextUnavailableError
 
 if TYPE_CHECKING:
@@ -37,7 +38,6 @@ if TYPE_CHECKING:
 MOST_NEAR = 5
 LONGEST_COMMAND = 120
 """Maximum length of a displayed command in characters; a longer one is cut at a word."""
-_WINDOWS = re.compile(r"[A-Za-z]:[\\/]")
 _NAMED_IN_RESULT = re.compile(r"(?:file|to): (/[^\n]+?)(?: \(|\. |$)", re.MULTILINE)
 
 
@@ -147,15 +147,17 @@ class FileHistory:
         Raises:
             UnknownFileError: No file matches, or several do.
         """
-        wanted = _slashes(named.strip())
+        wanted = named.strip()
         if not wanted:
             raise UnknownFileError("the file name is empty")
         if wanted in self.events:
             return wanted
-        absolute = joined_path(self.session.working_directory, wanted)
-        if absolute in self.events:
-            return absolute
-        ending = f"/{wanted.removeprefix('./')}"
+        folder = self.session.working_directory
+        absolute = same_file(joined_path(folder, wanted))
+        if (exact := next((path for path in self.events if same_file(path) == absolute), None)) is not None:
+            return exact
+        wanted = joined_path("", wanted.replace("\\", "/") if is_windows_path(folder) else wanted)
+        ending = f"/{wanted}"
         found = [path for path in self.events if path.endswith(ending) or f"/{path}".endswith(ending)]
         if len(found) == 1:
             return found[0]
@@ -301,6 +303,7 @@ class _Collector:
         self._folder = session.working_directory
         self._events: dict[str, list[FileEvent]] = {}
         self._contents: dict[str, list[FileContent]] = {}
+        self._names: dict[str, str] = {}
         self._unread = 0
 
     def collected(self) -> FileHistory:
@@ -373,8 +376,8 @@ class _Collector:
         contents.append(content)
 
     def _path(self, operation: FileOperation, result: str) -> str:
-        named = _slashes(operation.path)
-        if not _is_absolute(named) and not self._folder and not operation.folder:
+        named = operation.path
+        if not is_absolute_path(named) and not self._folder and not operation.folder:
             # Paths in Gemini CLI's calls are relative to a folder that only its results show.
             found = _NAMED_IN_RESULT.search(result[:500])
             if found is not None and found[1].endswith(f"/{named}"):
@@ -386,7 +389,8 @@ class _Collector:
                     for path, each in self._events.items()
                 }
                 self._contents = {joined_path(self._folder, path): each for path, each in self._contents.items()}
-        return joined_path(posixpath.join(_slashes(self._folder), _slashes(operation.folder)), named)
+        path = joined_path(joined_path(self._folder, operation.folder) or self._folder, named)
+        return self._names.setdefault(same_file(path), path)
 
 
 def kind_of(operations: Sequence[FileOperation]) -> FileEventKind:
@@ -401,22 +405,6 @@ def kind_of(operations: Sequence[FileOperation]) -> FileEventKind:
         if not isinstance(operation, Read) or operation.of_change:
             return FileEventKind.EDIT
     return FileEventKind.READ
-
-
-def _slashes(path: str) -> str:
-    return path.replace("\\", "/") if _WINDOWS.match(path) else path
-
-
-def _is_absolute(path: str) -> bool:
-    return path.startswith(("/", "~")) or _WINDOWS.match(path) is not None
-
-
-def joined_path(folder: str, path: str) -> str:
-    """Return a normalized path relative to `folder`; empty for an empty path."""
-    if not path:
-        return ""
-    whole = path if _is_absolute(path) else posixpath.join(_slashes(folder), path)
-    return posixpath.normpath(whole)
 
 
 def _names(command: str, path: str) -> bool:

@@ -13,6 +13,7 @@ from inspector.file_history.content import LineRun
 from inspector.file_history.history import FileEventKind
 from inspector.report.numbers import IN_TEXT
 from inspector.safe_text import cell_width, cut_middle, fit_cells, one_line
+from inspector.session.file_paths import relative_path
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -155,8 +156,7 @@ def event_counts(events: Sequence[FileEvent]) -> dict[str, int]:
 
 def short_path(history: FileHistory, path: str) -> str:
     """Return a file's path relative to the agent's working folder; unchanged if it is outside. Not sanitized."""
-    folder = history.session.working_directory.replace("\\", "/").rstrip("/")
-    return path.removeprefix(f"{folder}/") if folder else path
+    return relative_path(history.session.working_directory, path)
 
 
 _FILE_HEAD = ("file", "reads", "edits", "writes", "turns", "known at the end")

@@ -13,6 +13,7 @@ import numpy as np
 
 from inspector.replay.analysis.prompt_overhead import system_by_call
 from inspector.replay.figure import Figure, HowKnown
+from inspector.session.file_paths import joined_path, same_file
 from inspector.session.model import BlockKind
 from inspector.strategies.core.rendition import Action
 from inspector.strategies.history.arguments import names_a_part, path_of
@@ -172,12 +173,16 @@ def repeats_in(history: History, context: ContextBlocks) -> tuple[Repeat, ...]:
     """
     session, blocks = history.session, history.session.blocks
     reads = reads_of(history, ())
-    file_of = dict(zip(reads.results.tolist(), reads.files.tolist(), strict=True))
+    home = session.working_directory
+    read_paths = [joined_path(home, path) for path in reads.paths]
+    path_of_read = {
+        result: read_paths[file] for result, file in zip(reads.results.tolist(), reads.files.tolist(), strict=True)
+    }
     edit_calls = tool_kind_mask(history.tool_names, (ToolKind.EDIT, ToolKind.WRITE))[history.tool[context.blocks]]
     edit_calls &= history.kind[context.blocks] == BlockKind.TOOL_CALL
     results = (history.kind[context.blocks] == BlockKind.TOOL_RESULT) & (context.sent > 0)
     same: dict[bytes, int] = {}
-    later_reads: dict[int, list[int]] = {}
+    later_reads: dict[str, list[int]] = {}
     edited: dict[str, int] = {}
     found: list[Repeat] = []
     places = np.flatnonzero(edit_calls | results)[::-1].tolist()
@@ -185,19 +190,19 @@ def repeats_in(history: History, context: ContextBlocks) -> tuple[Repeat, ...]:
         index = int(context.blocks[place])
         block = blocks[index]
         if edit_calls[place]:
-            edited[path_of(session, block)] = index
+            edited[same_file(joined_path(home, path_of(session, block)))] = index
             continue
-        file = file_of.get(index, -1)
-        path = reads.paths[file] if file >= 0 else ""
-        again = _read_again(history, index, later_reads.get(file, [])) if file >= 0 else -1
+        path = path_of_read.get(index, "")
+        file = same_file(path)
+        again = _read_again(history, index, later_reads.get(file, [])) if path else -1
         if block.characters >= SHORTEST and block.digest in same:
             found.append(Repeat(index, RepeatKind.SAME, same[block.digest], path))
         elif again >= 0:
             found.append(Repeat(index, RepeatKind.READ_AGAIN, again, path))
-        elif path and path in edited:
-            found.append(Repeat(index, RepeatKind.EDITED, edited[path], path))
+        elif path and file in edited:
+            found.append(Repeat(index, RepeatKind.EDITED, edited[file], path))
         same[block.digest] = index
-        if file >= 0:
+        if path:
             later_reads.setdefault(file, []).append(index)
     return tuple(reversed(found))
 

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from inspector.file_history.history import joined_path
 from inspector.file_history.shell import first_word, shell_effects
 from inspector.replay.analysis.agent_inserted import INJECTED, injected_blocks
 from inspector.replay.analysis.context_blocks import RepeatKind, context_at, repeats_in
@@ -20,6 +19,7 @@ from inspector.replay.analysis.prompt_overhead import (
     system_cost,
     system_sent,
 )
+from inspector.session.file_paths import joined_path, relative_path, same_file
 from inspector.session.model import BlockKind
 from inspector.strategies.core.strategy import TieredStrategy
 from inspector.strategies.history.arguments import argument_memo, path_of
@@ -324,17 +324,19 @@ def _by_file(history: History, blocks: NDArray[np.int32]) -> tuple[NDArray[np.in
 def _named_by_calls(history: History, calls: NDArray[np.int32]) -> list[str]:
     """Return the file of each call, otherwise the program its command begins with; empty if it has neither."""
     session = history.session
-    home = session.working_directory.rstrip("/")
+    home = session.working_directory
     made = [session.blocks[call] for call in calls.tolist()]
     runs = tool_kind_mask(history.tool_names, (ToolKind.SHELL,))[history.tool[calls]]
+    names: dict[str, str] = {}
     found = []
     for call, path, is_command in zip(made, path_of.each(session, made), runs.tolist(), strict=True):
         program = ""
         if is_command and not path:
             named, program = _about_command(session, call)
-            path = joined_path(home, named)
+            path = named
         # Agents use both absolute and relative paths; paths below the working directory are made relative to it.
-        path = path.removeprefix(f"{home}/") if home else path
+        path = joined_path(home, path)
+        path = relative_path(home, names.setdefault(same_file(path), path))
         found.append(path or (f"{call.tool_name}: {program}" if program else ""))
     return found
 

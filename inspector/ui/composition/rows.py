@@ -11,6 +11,7 @@ from inspector.replay.analysis.prompt_overhead import AROUND_TEXTS, EARLIER, NOT
 from inspector.replay.figure import Figure, HowKnown
 from inspector.report.numbers import ON_SCREEN
 from inspector.safe_text import one_line
+from inspector.session.file_paths import relative_path
 from inspector.ui.figure_table.table import Cell, Column, FigureRow, Length, Sorting, Table, number_cell
 
 if TYPE_CHECKING:
@@ -167,7 +168,7 @@ def _what(block: int, composition: ContextBreakdown, rows: Rows) -> str:
     if repeat is None:
         return preview
     later = rows.row(rows.index_of(repeat.later)).message
-    path = repeat.path.removeprefix(f"{rows.history.session.working_directory}/")
+    path = relative_path(rows.history.session.working_directory, repeat.path)
     return f"see #{later} · {one_line(path) or preview}"
 
 
