@@ -17,7 +17,7 @@ from inspector.replay.cache.agent_breakpoints import (
     breakpoints_of_prompts,
 )
 from inspector.replay.engine.inputs import ReplayInputs
-from inspector.session.model import BlockKind, RecordedBreakpoint, Role, Session
+from inspector.session.model import BlockKind, RecordedBreakpoint, Role, Session, Usage
 from inspector.strategies.history.history import History
 from tests.replay.synthetic import CharacterTable, SessionBuilder
 
@@ -54,6 +54,8 @@ def placed(rule: str, kinds: list[BlockKind], messages: list[int], prompts: list
         ("pi", [[1, 2], [1, 8], [1, 11]]),
         # User messages of a request: the question; both results and the remark; the last result.
         ("cline", [[1, 2], [1, 2, 8], [1, 8, 11]]),
+        ("vscode-copilot", [[1, 2], [1, 2, 8], [1, 8, 11]]),
+        ("langchain", [[1, 2], [1, 8], [1, 11]]),
         # The last message of user or tool alone.
         ("openhands", [[1, 2], [1, 8], [1, 11]]),
         # The response of blocks 2 to 4 ends at 5, the one of blocks 8 and 9 at 10.
@@ -108,6 +110,10 @@ def test_no_blocks_have_no_messages() -> None:
         ("OpenHands 1.2", "openhands-v1", "openhands"),
         ("", "opencode", "opencode"),
         ("Hermes", "hermes", "hermes"),
+        ("Hermes Agent 0.19.2", "hermes", "hermes-0.19"),
+        ("Hermes Agent 0.21.0", "hermes", "hermes"),
+        ("GitHub Copilot Chat 0.41", "vscode-chat", "vscode-copilot"),
+        ("deepagents 0.4", "", "langchain"),
         ("SWE-agent 1.1", "swe-agent", "swe-agent"),
     ],
 )
@@ -168,6 +174,16 @@ def test_breakpoints_of_recorded_requests_win_over_the_rule() -> None:
 
     assert marks_of(inputs_of(recorded)) == [[0, 1], [1, 2], [0, 4, 5]]
     assert marks_of(inputs_of(recorded).with_rule(RULES["end"])) == [[1], [3], [5]]
+
+
+def test_a_recorded_request_without_breakpoints_has_none_unless_its_usage_shows_a_cache() -> None:
+    session = session_of("Hermes")
+    first, second, third = session.calls
+    cached = structs.replace(third, marks=(), usage=Usage(uncached=1, cache_read=9, output=1))
+    bare = structs.replace(second, marks=(), usage=Usage(uncached=10, output=1))
+    recorded = dataclasses.replace(session, calls=(first, bare, cached))
+
+    assert marks_of(inputs_of(recorded)) == [[0, 1], [], [0, 4, 5]]
 
 
 def test_a_provider_that_caches_without_breakpoints_has_none() -> None:

@@ -6,6 +6,8 @@ and whose prefix is unchanged. So the price of an edit depends on where the agen
 the end, an edit more than 20 positions back costs a rewrite of everything after the system prompt.
 
 Each rule cites its source. Claude Code's was captured from requests of released versions to a scripted local model.
+The Vercel AI SDK, pydantic-ai and the OpenAI Agents SDK set none unless the program that uses them asks for it
+(pydantic_ai_slim/pydantic_ai/models/anthropic.py at 4fda3898), so sessions of these have no known rule.
 """
 
 from __future__ import annotations
@@ -101,6 +103,22 @@ RULES: Final[Mapping[str, AgentRule]] = MappingProxyType(
                 users_only=True,
             ),
             AgentRule(
+                "vscode-copilot",
+                "VS Code Copilot",
+                "first message, last 2 user messages or rounds of results",
+                "microsoft/vscode-copilot-chat src/extension/intents/node/cacheBreakpoints.ts at 31acd00a; the prompt "
+                "itself sets one or two, so at least two are left for the newest rounds",
+                newest=2,
+                users_only=True,
+            ),
+            AgentRule(
+                "langchain",
+                "LangChain",
+                "tools, system prompt, last block",
+                "langchain-anthropic 1.7.10 middleware/prompt_caching.py (AnthropicPromptCachingMiddleware)",
+                newest=1,
+            ),
+            AgentRule(
                 "pi",
                 "pi",
                 "system prompt, last message",
@@ -160,10 +178,13 @@ LEAST, MOST = RULES["claude-code"], RULES["hermes-0.19"]
 _AGENTS: Final = (
     (re.compile(r"claude code|claude-code"), "claude-code"),
     (re.compile(r"cline|roo|kilo"), "cline"),
+    (re.compile(r"vscode-chat|vs code|copilot chat"), "vscode-copilot"),
+    (re.compile(r"langchain|langgraph|deepagents"), "langchain"),
     (re.compile(r"^pi\b|oh my pi|openclaw"), "pi"),
     (re.compile(r"openhands"), "openhands"),
     (re.compile(r"opencode|mimocode"), "opencode"),
     (re.compile(r"swe-agent"), "swe-agent"),
+    (re.compile(r"hermes\D*0\.(1\d|20)\b"), "hermes-0.19"),
     (re.compile(r"hermes"), "hermes"),
 )
 

@@ -14,6 +14,7 @@ from inspector.replay.cache.cache_odds import CacheObservations, CacheOdds, Call
 from inspector.replay.cache.miss_causes import setting_changed
 from inspector.replay.engine.apportioned_usage import apportioned_usage
 from inspector.replay.engine.breakpoint_prefix import Breakpoints
+from inspector.replay.engine.other_model import as_other_model
 from inspector.replay.engine.plan_edits import plan_edits
 from inspector.replay.engine.prompt_edits import PromptEdits
 from inspector.replay.engine.prompt_layout import PromptLayout
@@ -41,6 +42,7 @@ if TYPE_CHECKING:
     from inspector.replay.engine.token_scale import CalibrationSource
     from inspector.replay.pricing.context_window import ContextWindow
     from inspector.replay.pricing.rates import CallRates
+    from inspector.session.model import Call
     from inspector.strategies.history.history import History
     from inspector.tokens.model_names import Categorical
     from inspector.tokens.token_table import TokenTable
@@ -78,7 +80,9 @@ class ReplayInputs:
         restarts: Per call, True if its prompt does not grow from the previous one: after a compaction or a rewind,
             bool.
         gap_seconds: Per call, seconds since the previous call, NaN where unknown, float64.
-        same_model: Per call, True if the previous call went to the same model, bool.
+        entry_call: Per call, the call whose cache entry it can read, as in `PromptLayout.entry_calls`, int64.
+        entry_gap: Per call, seconds since that call, NaN where unknown, float64.
+        same_model: Per call, True if that call went to the same model, bool.
         rates: The price of every call.
         pricing: Source of the prices.
         caches: Prompt-cache rules of each call.
@@ -87,6 +91,7 @@ class ReplayInputs:
         renderer: Applies operations and caches the results.
         window: The model's context window.
         named_rule: Breakpoint rule that the user named; None for the agent's own.
+        other_model: Model that calls are priced as although others answered; empty for the recorded models.
     """
 
     history: History
@@ -109,6 +114,8 @@ class ReplayInputs:
     previous_call: NDArray[np.int64]
     restarts: NDArray[np.bool_]
     gap_seconds: NDArray[np.float64]
+    entry_call: NDArray[np.int64]
+    entry_gap: NDArray[np.float64]
     same_model: NDArray[np.bool_]
     rates: CallRates
     pricing: Pricing
@@ -118,6 +125,7 @@ class ReplayInputs:
     renderer: Renderer
     window: ContextWindow
     named_rule: AgentRule | None = None
+    other_model: str = ""
 
     @cached_property
     def history_of_window(self) -> History:
@@ -150,9 +158,9 @@ class ReplayInputs:
 
         If two prompts share no block, only the tokens before the blocks, and the time between, can show a miss.
         """
-        recorded, previous, before = self.recorded, self.previous_call, self.before_blocks
+        recorded, previous, before = self.recorded, self.entry_call, self.before_blocks
         held = (recorded.prompt - recorded.uncached)[previous] > 0
-        in_time = ~(self.gap_seconds > self.caches.lifetime)
+        in_time = ~(self.entry_gap > self.caches.lifetime)
         read: NDArray[np.bool_] = recorded.cache_read >= before - np.maximum(before // 100, 64)
         return (previous >= 0) & held & in_time & self.same_model & read
 
@@ -177,7 +185,7 @@ class ReplayInputs:
                         read=self.recorded.cache_read[mine],
                         shared=shared[mine],
                         most_kept=np.minimum(shared, start)[mine] if cache.writes else shared[mine],
-                        gap=self.gap_seconds[mine],
+                        gap=self.entry_gap[mine],
                         is_first=self.previous_call[mine] < 0,
                         is_sibling=siblings[mine],
                         is_restart=self.restarts[mine],
@@ -201,9 +209,9 @@ class ReplayInputs:
         place = {name: number for number, name in enumerate(odds)}
         code = np.array([place[cache.name] for cache in self._caches_of_calls])
         asked = CallFeatures(
-            gap=self.gap_seconds,
+            gap=self.entry_gap,
             most_kept=np.where(self.caches.writes, self.start_tokens, self.sizes.whole[:-1]),
-            is_expired=self.gap_seconds > self.caches.lifetime,
+            is_expired=self.entry_gap > self.caches.lifetime,
             is_changed=self._is_changed,
             is_first=self.previous_call < 0,
             is_sibling=self._has_sibling,
@@ -216,9 +224,10 @@ class ReplayInputs:
     def uses_expected_reads(self) -> NDArray[np.bool_]:
         """True for calls with an expected cache read: they lack reported usage, but other calls have it.
 
-        If no call has reported usage, caches are assumed to follow their rules.
+        If no call has reported usage, caches are assumed to follow their rules. Calls with reported usage that are
+        priced at another provider have expected reads, too.
         """
-        is_learned = self.cache is None and bool(self.anchored.any())
+        is_learned = self.cache is None and bool((self.anchored | (self.reported & bool(self.other_model))).any())
         return ~self.anchored if is_learned else np.zeros_like(self.anchored)
 
     @property
@@ -254,7 +263,7 @@ class ReplayInputs:
 
         No automatic cache documents such settings.
         """
-        calls, previous = self.history.session.calls, self.previous_call.tolist()
+        calls, previous = self.history.session.calls, self.entry_call.tolist()
         changed = [
             before >= 0 and setting_changed(calls[before], call) is not None
             for before, call in zip(previous, calls, strict=True)
@@ -283,7 +292,7 @@ class ReplayInputs:
         shared = self.before_blocks + ratio * (prefix.whole - prefix.removed)[:-1] + prefix.uncounted[:-1]
         shared = np.where(self.previous_call < 0, self.start_tokens, self.cacheable_tokens(shared, whole))
         # The reported size of the previous prompt is closer than a count of its texts.
-        previous, kept = self.previous_call, self.recorded.prompt - self.recorded.uncached
+        previous, kept = self.entry_call, self.recorded.prompt - self.recorded.uncached
         held = np.where(self.caches.writes, kept, self.recorded.prompt)[previous]
         is_told = (previous >= 0) & ~self.restarts & self.anchored[previous] & ~prefix.shortened[:-1] & (held > 0)
         shared = np.where(is_told, held, shared)
@@ -352,13 +361,13 @@ class ReplayInputs:
             return None
         calls = self.history.session.calls
         recorded = {
-            number: np.array([mark.blocks for mark in call.marks], dtype=np.int64)
+            number: np.array([mark.blocks for mark in call.marks or ()], dtype=np.int64)
             for number, call in enumerate(calls)
-            if call.marks and self.named_rule is None
+            if self.named_rule is None and _has_recorded_breakpoints(call)
         }
         # Reads that are recorded, or learned from recorded ones, already follow the agent's breakpoints.
         follows = self.anchored | self.uses_expected_reads
-        expired = self.gap_seconds > self.caches.lifetime
+        expired = self.entry_gap > self.caches.lifetime
         return Breakpoints.of(self.layout, self.breakpoint_rule, self.uses_breakpoints, follows, expired, recorded)
 
     def prompt_known(self, call: int) -> HowKnown:
@@ -428,7 +437,7 @@ class ReplayInputs:
         recorded_removed = PromptEdits.of(layout, cleared).removed
         scale = scale or TokenScale.of(history, table, recorded_removed, calibration_source)
         responses = ResponseTokens.of(history, facts, table, scale)
-        previous = layout.previous_in_thread()
+        previous, entry = layout.previous_in_thread(), layout.entry_calls()
         shares = apportioned_usage(history.session, facts, scale.prompt[:-1], responses.tokens, previous)
         recorded, measured = shares.usage, reported | shares.calls
         anchored = measured if cache is None else np.zeros_like(reported)
@@ -447,7 +456,7 @@ class ReplayInputs:
                 mine = models.code == number
                 cache_models[model] = recorded_cache(cache_models[model], recorded.rows(np.flatnonzero(mine)))
         time = history.call_time[:-1]
-        return cls(
+        made = cls(
             history=history,
             table=table,
             layout=layout,
@@ -468,7 +477,9 @@ class ReplayInputs:
             previous_call=previous,
             restarts=(previous >= 0) & (layout.previous_call[:-1] < 0),
             gap_seconds=np.where(previous >= 0, time - time[previous], np.nan) if len(calls) else time,
-            same_model=_same_model(models, previous),
+            entry_call=entry,
+            entry_gap=np.where(entry >= 0, time - time[entry], np.nan) if len(calls) else time,
+            same_model=_same_model(models, entry),
             rates=pricing.call_rates(models, history.call_time[:-1], facts.terms),
             pricing=pricing,
             caches=CacheColumns.of([cache_models[name] for name in models.names]).rows(models.code),
@@ -479,6 +490,7 @@ class ReplayInputs:
                 history.session, pricing, _longest_prompt(models, recorded, history.session.main_model), window
             ),
         )
+        return made if pricing.model is None else as_other_model(made, pricing.model)
 
 
 def _longest_prompt(models: Categorical, recorded: PromptUsage, model: str) -> int:
@@ -523,7 +535,7 @@ def _cached_blocks(
     tail[:-1] = recorded.prompt - recorded.cache_read
     ends = np.minimum(_blocks_before(layout, tail, ratio, cleared), previous_blocks)
     # A read up to the end of the previous prompt, excluding its uncached tail, covers all of it.
-    previous = layout.previous_call[:-1]
+    previous = np.where(layout.previous_call[:-1] < 0, -1, layout.entry_calls())
     expected = np.where(previous >= 0, (recorded.prompt - recorded.uncached)[previous], 0)
     everything = (previous >= 0) & (recorded.cache_read >= expected - np.maximum(expected // 100, 64))
     blocks = previous_blocks.copy()
@@ -582,3 +594,13 @@ def _prefix_tokens(prefix: ReusablePrefix, ratio: NDArray[np.float64]) -> NDArra
     """Return the provider tokens of each prompt's prefix."""
     tokens: NDArray[np.float64] = ratio * (prefix.whole - prefix.removed) + prefix.uncounted
     return tokens
+
+
+def _has_recorded_breakpoints(call: Call) -> bool:
+    """Return True if the recorded request has all breakpoints that the provider received.
+
+    A request without any that still used the cache got its breakpoints after it was recorded, from a gateway.
+    """
+    usage = call.usage
+    uses_cache = usage is not None and usage.cache_read + usage.cache_write_5m + usage.cache_write_1h > 0
+    return call.marks is not None and (bool(call.marks) or not uses_cache)
