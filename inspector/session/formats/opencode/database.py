@@ -105,7 +105,7 @@ class OpenCodeRows(RowInterpreter):
             *LISTED,
             *SESSION_TABLES,
             *("event", "instruction_checkpoint", "instruction_entry", "permission", "session_context_epoch"),
-            *("session_inbox", "session_input", "session_pending", "session_share", "todo"),
+            *("session_entry", "session_inbox", "session_input", "session_pending", "session_share", "todo"),
         }
     )
 
