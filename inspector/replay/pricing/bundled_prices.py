@@ -115,14 +115,19 @@ def listed_model(model: str) -> ListedModel | None:
 
 def nearest_name(model: str) -> str | None:
     """Return the closest name in the table, in a form that `listed_model` finds, or None."""
+    return next(iter(nearest_names(model, 1)), None)
+
+
+def nearest_names(model: str, most: int = 3) -> tuple[str, ...]:
+    """Return the closest names in the table, the closest first, in a form that `listed_model` finds."""
     name = parse_model_name(model).name
     if not name:
-        return None
+        return ()
     names = _names()
     longer = sorted((other for other in names if other.startswith(name)), key=len)
     shorter = sorted((other for other in names if name.startswith(other + "-")), key=len, reverse=True)
-    close = longer or shorter or difflib.get_close_matches(name, names, n=1)
-    return names[close[0]] if close else None
+    close = longer or shorter or difflib.get_close_matches(name, names, n=most)
+    return tuple(names[each] for each in close[:most])
 
 
 @cache

@@ -99,6 +99,10 @@ class Pricing:
         own = read_price_file(price_file)
         return cls(own=own, factor=factor * own.factor, model=model, given=rates)
 
+    def as_model(self, model: str) -> Pricing:
+        """Return the prices with every call priced as a model, at the table's or the price file's rates."""
+        return replace(self, model=model, given=None, _known={}, _meant={})
+
     def rates(self, model: str, time: float | None = None, terms: str = "") -> Rates | None:
         """Return a model's rates at a time, without the factor; None if it has no price.
 
@@ -221,13 +225,16 @@ class Pricing:
         return other if mine not in its else ""
 
     def own_window(self, model: str) -> int | None:
-        """Return a model's context window in tokens from the user's price file, or None."""
-        name = self._found(model).name
+        """Return a model's context window in tokens from the user's price file, or None.
+
+        A model that only prices a session as another one does not change the prompts, nor their window.
+        """
+        name = self._own_name(model)
         return next((self.own.windows[way] for way in _ways_to_write(name) if way in self.own.windows), None)
 
     def listed_window(self, model: str) -> int | None:
         """Return a model's context window in tokens from the bundled table, or None."""
-        name = self._found(model).name
+        name = self._own_name(model)
         listed = listed_model(name) if name else None
         return None if listed is None else listed.window
 
@@ -283,8 +290,13 @@ class Pricing:
             found = self._meant[model] = self._looked_up(model)
         return found
 
-    def _looked_up(self, model: str) -> _Found:
-        name = (self.model or model).strip().lower()
+    def _own_name(self, model: str) -> str:
+        """Return a model's name with aliases resolved; for an unnamed model the one that prices every call."""
+        return self._looked_up(model, model or self.model or "").name
+
+    def _looked_up(self, model: str, name: str | None = None) -> _Found:
+        """Find a model, or with `name` that one, in the price file and the table."""
+        name = (name or self.model or model).strip().lower()
         if self.given is not None:
             return _Found(name, DatedRates(self.given), None)
         for _ in range(_MOST_ALIASES):
