@@ -15,12 +15,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from inspector.session.errors import SessionError, UnreadableFileError
-from inspector.session.files import Locator, exists, is_folder, open_error_message
+from inspector.session.file_search import FileSearch, ListedFile
+from inspector.session.files import Locator, exists, open_error_message
 from inspector.session.registry import all_formats, detect
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
-    from collections.abc import Set as AbstractSet
 
     from inspector.session.format import Format
 
@@ -37,37 +37,11 @@ MOST_DOCUMENT_BYTES = 1 << 26
 LINES_SUFFIX = ".jsonl"
 """Suffix of files that should hold a session; documents (`.json`) hold all kinds of data."""
 
-SKIPPED_FOLDERS = frozenset(
-    {".git", ".hg", ".svn", ".tox", ".venv", "__pycache__", "node_modules", "site-packages", "venv"}
-)
-
-PIECES = frozenset({"message", "part"})
-"""Folders next to one named `session` that hold parts of its sessions, one small file each."""
-
 RESULT_FOLDERS = frozenset({"tool-results"})
 """Folders next to a session that hold tool output."""
 
 SUBAGENT_FOLDERS = RESULT_FOLDERS | {"subagents", "workflows"}
 """`RESULT_FOLDERS` and the folders of subagents' sessions."""
-
-
-@dataclass(frozen=True, slots=True)
-class ListedFile:
-    """A file and its directory listing data.
-
-    Attributes:
-        path: Full path.
-        name: File name.
-        size: In bytes.
-        modified: Seconds since the epoch.
-        inode: Inode number.
-    """
-
-    path: str
-    name: str
-    size: int
-    modified: float
-    inode: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,8 +99,8 @@ def found_in(folder: Path, sniffed: SniffedFiles | None = None, *, with_subagent
     """
     sniffed = {} if sniffed is None else sniffed
     passed_over = RESULT_FOLDERS if with_subagents else SUBAGENT_FOLDERS
-    files = sorted(_files_at(folder, FOLDER_DEPTH, passed_over), key=lambda file: (-file.modified, file.path))
-    for file in files[:MOST_FILES]:
+    found = (file for file, _ in FileSearch(passed_over).files([(folder, None)], FOLDER_DEPTH))
+    for file in sorted(found, key=lambda file: (-file.modified, file.path))[:MOST_FILES]:
         if file not in sniffed:
             sniffed[file] = list(_sniffed(file))
         yield from (header for header in sniffed[file] if with_subagents or not _is_started_in(folder, header))
@@ -183,18 +157,13 @@ def list_sessions(
     sniffed = {} if sniffed is None else sniffed
     named: list[Header] = []
     unnamed: list[ListedFile] = []
-    seen: set[str] = set()
-    for place, home_of in places:
-        for file in _files_at(place, HOME_DEPTH, RESULT_FOLDERS):
-            if file.path in seen:
-                continue
-            seen.add(file.path)
-            format_ = format_of_name(file.name, home_of)
-            if format_ is None:
-                unnamed.append(file)
-            elif not (format_.is_sidecar(path := Path(file.path)) or format_.is_copy(path)):
-                parent = format_.parent_file(path)
-                named.append(Header(path, format_.name, file.size, file.modified, parent=parent, inode=file.inode))
+    for file, home_of in FileSearch(RESULT_FOLDERS).files(places, HOME_DEPTH):
+        format_ = format_of_name(file.name, home_of)
+        if format_ is None:
+            unnamed.append(file)
+        elif not (format_.is_sidecar(path := Path(file.path)) or format_.is_copy(path)):
+            parent = format_.parent_file(path)
+            named.append(Header(path, format_.name, file.size, file.modified, parent=parent, inode=file.inode))
     named.sort(key=lambda header: -header.modified)
     yield named
     unnamed.sort(key=lambda file: -file.modified)
@@ -207,7 +176,7 @@ def list_sessions(
 
 def may_hold_sessions(places: Sequence[tuple[Path, Format | None]]) -> bool:
     """Return whether there are any files to inspect; stops at the first file found."""
-    return any(True for place, _ in places for _ in _files_at(place, HOME_DEPTH, RESULT_FOLDERS))
+    return any(True for _ in FileSearch(RESULT_FOLDERS).files(places, HOME_DEPTH))
 
 
 def format_of_name(name: str, home_of: Format | None = None) -> Format | None:
@@ -277,62 +246,3 @@ def _sniffed(file: ListedFile) -> Iterator[Header]:
             inode=file.inode,
             is_subagent=bool(one.parent),
         )
-
-
-def _files_at(place: Path, depth: int, passed_over: AbstractSet[str]) -> Iterator[ListedFile]:
-    """Yield the files below a folder as `files_below` does, or the single file at `place`."""
-    if is_folder(place):
-        yield from files_below(os.fspath(place), depth, passed_over)
-        return
-    try:
-        status = place.stat()
-    except OSError:
-        return
-    modified = _modified(place, status.st_mtime)
-    yield ListedFile(os.fspath(place), place.name, status.st_size, modified, status.st_ino)
-
-
-def files_below(folder: str, depth: int, passed_over: AbstractSet[str]) -> Iterator[ListedFile]:
-    """Yield non-empty files, and folders that are sessions. Unreadable folders are skipped."""
-    try:
-        with os.scandir(folder) as listed:
-            entries = list(listed)
-    except OSError:
-        return
-    names = {entry.name for entry in entries}
-    if any(signs <= names for format_ in all_formats() for signs in format_.session_folders):
-        yield from _folder(folder, entries)
-        return
-    here = SKIPPED_FOLDERS | passed_over | (PIECES if names >= PIECES | {"session"} else frozenset())
-    for entry in entries:
-        try:
-            if entry.is_dir(follow_symlinks=False):
-                if depth and entry.name not in here:
-                    yield from files_below(entry.path, depth - 1, passed_over)
-            elif entry.is_file():
-                status = entry.stat()
-                if status.st_size:
-                    yield ListedFile(entry.path, entry.name, status.st_size, status.st_mtime, status.st_ino)
-        except OSError:
-            continue
-
-
-def _folder(folder: str, entries: list[os.DirEntry[str]]) -> Iterator[ListedFile]:
-    """Yield a folder that is itself a session: total size of its files, time of the newest."""
-    statuses = []
-    for entry in entries:
-        try:
-            statuses.append(entry.stat())
-        except OSError:
-            continue
-    if statuses:
-        size, newest = sum(status.st_size for status in statuses), max(status.st_mtime for status in statuses)
-        yield ListedFile(folder, folder.rpartition(os.sep)[2], size, newest, statuses[0].st_ino)
-
-
-def _modified(database: Path, own: float) -> float:
-    """Return when a database was last written; its write-ahead log may be newer."""
-    try:
-        return max(own, database.with_name(f"{database.name}-wal").stat().st_mtime)
-    except OSError:
-        return own

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import os
 import shutil
+import sys
 from typing import TYPE_CHECKING
+
+import pytest
 
 from inspector.session.discovery import (
     Header,
@@ -21,10 +24,13 @@ from tests.session.claude_lines import SESSION, Script, session_at
 from tests.session.codex_lines import Rollout
 from tests.session.opencode_store import Store
 
+if sys.version_info >= (3, 14):
+    from compression import zstd
+else:
+    from backports import zstd
+
 if TYPE_CHECKING:
     from pathlib import Path
-
-    import pytest
 
 
 def test_sessions_are_told_by_content_and_listed_newest_first(tmp_path: Path) -> None:
@@ -52,6 +58,85 @@ def test_parts_of_sessions_and_other_peoples_code_are_passed_over(tmp_path: Path
     (tmp_path / "loop").symlink_to(tmp_path)
     os.mkfifo(tmp_path / "pipe.jsonl")
     assert [one.path for one in sessions_in(tmp_path)] == [main]
+
+
+def every(header_batches) -> list[Path]:
+    return sorted(header.path for batch in header_batches for header in batch)
+
+
+def test_linked_project_folders_are_found_and_loops_end(private_home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("CLAUDE_CONFIG_DIR", raising=False)
+    projects = private_home / ".claude" / "projects"
+    own = session_at(projects / "-own" / f"{SESSION}.jsonl")
+    elsewhere = private_home / "work" / "shop"
+    session_at(elsewhere / "linked.jsonl")
+    session_at(elsewhere / "deeper" / "deep.jsonl")
+    session_at(private_home / "work" / "unrelated.jsonl")
+    (projects / "-shop").symlink_to(elsewhere)
+    (projects / "-again").symlink_to(projects / "-own")
+    (projects / "-itself").symlink_to(projects / "-itself")
+    (projects / "-home").symlink_to(private_home)
+    (projects / "-gone").symlink_to(private_home / "nothing")
+    (elsewhere / "around").symlink_to(projects)
+    (elsewhere / "here").symlink_to(elsewhere)
+    found = [own, projects / "-shop" / "deeper" / "deep.jsonl", projects / "-shop" / "linked.jsonl"]
+    assert every(list_sessions(search_places())) == sorted(found)
+    assert sorted(header.path for header in sessions_in(projects)) == sorted(found)
+
+
+def test_a_linked_folder_keeps_the_format_of_its_home(private_home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("CODEX_HOME", raising=False)
+    rollout = Rollout()
+    rollout.header()
+    moved = private_home / "disk" / "2026"
+    moved.mkdir(parents=True)
+    rollout.write(moved / "rollout-x.jsonl")
+    sessions = private_home / ".codex" / "sessions"
+    sessions.mkdir(parents=True)
+    (sessions / "2026").symlink_to(moved)
+    (batch, *_) = list_sessions(search_places())
+    assert [(header.path, header.format) for header in batch] == [(sessions / "2026" / "rollout-x.jsonl", "codex")]
+
+
+def test_a_linked_home_is_the_same_home(tmp_path: Path) -> None:
+    own = session_at(tmp_path / "real" / "p" / "s.jsonl")
+    (tmp_path / "linked").symlink_to(tmp_path / "real")
+    places = search_places([tmp_path / "real", tmp_path / "linked"])
+    assert every(list_sessions(places)) == [own]
+
+
+def test_a_file_with_several_names_is_one_session(tmp_path: Path) -> None:
+    own = session_at(tmp_path / "b" / "own.jsonl")
+    (tmp_path / "a.jsonl").symlink_to(own)
+    (tmp_path / "b" / "latest.jsonl").symlink_to(own)
+    (tmp_path / "b" / "zz.jsonl").hardlink_to(own)
+    (tmp_path / "c").mkdir()
+    (tmp_path / "c" / "backup.jsonl").hardlink_to(own)
+    assert [header.path for header in sessions_in(tmp_path)] == [own]
+    assert every(list_sessions(search_places([tmp_path]))) == [own]
+
+
+@pytest.mark.parametrize("suffix", [".zst", ".zstd"])
+def test_a_session_next_to_its_compressed_copy_is_listed_once(tmp_path: Path, suffix: str) -> None:
+    path = session_at(tmp_path / "s.jsonl")
+    packed = tmp_path / f"s.jsonl{suffix}"
+    packed.write_bytes(zstd.compress(path.read_bytes()))
+    session_at(tmp_path / "t.jsonl")
+    assert sorted(header.path.name for header in sessions_in(tmp_path)) == ["s.jsonl", "t.jsonl"]
+    assert every(list_sessions(search_places([tmp_path]))) == [path, tmp_path / "t.jsonl"]
+    path.write_bytes(b"")
+    assert sorted(header.path.name for header in sessions_in(tmp_path)) == [packed.name, "t.jsonl"]
+    path.unlink()
+    assert sorted(header.path.name for header in sessions_in(tmp_path)) == [packed.name, "t.jsonl"]
+
+
+def test_a_rollout_next_to_its_compressed_copy_counts_once(tmp_path: Path) -> None:
+    rollout = Rollout()
+    rollout.header()
+    path = rollout.write(tmp_path / "rollout-x.jsonl")
+    (tmp_path / "rollout-x.jsonl.zst").write_bytes(zstd.compress(path.read_bytes()))
+    assert every(list_sessions(search_places([tmp_path]))) == [path]
+    assert [header.path for header in found_in(tmp_path, with_subagents=True)] == [path]
 
 
 def test_the_homes_of_claude_code_are_known(private_home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
