@@ -24,8 +24,9 @@ import msgspec
 
 import inspector
 from inspector.atomic_files import cache_folder, evict, replacing
-from inspector.session.discovery import Header, ListedFile  # noqa: TC001  needed at run time for decoding
+from inspector.session.discovery import Header  # noqa: TC001  needed at run time for decoding
 from inspector.session.duplicate_calls import ORIGINS
+from inspector.session.file_search import ListedFile  # noqa: TC001  needed at run time for decoding
 from inspector.session.files import CLOCK_SECONDS, Locator, exists
 from inspector.session.related import locate
 

@@ -30,6 +30,7 @@ else:
     from backports import zstd
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from pathlib import Path
 
 
@@ -60,7 +61,7 @@ def test_parts_of_sessions_and_other_peoples_code_are_passed_over(tmp_path: Path
     assert [one.path for one in sessions_in(tmp_path)] == [main]
 
 
-def every(header_batches) -> list[Path]:
+def every(header_batches: Iterable[list[Header]]) -> list[Path]:
     return sorted(header.path for batch in header_batches for header in batch)
 
 
