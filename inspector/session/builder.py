@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from msgspec import structs
 
 from inspector.session.model import (
+    BlockKind,
     Call,
     Compaction,
     Context,
@@ -326,6 +327,10 @@ class Thread:
         """
         before, kept = list(before), list(kept)
         first = len(self._builder.messages)
+        if summary is not None and any(block.kind is not BlockKind.THINKING for block in summary.blocks):
+            # The thinking of the summarizer is not sent.
+            texts = tuple(block for block in summary.blocks if block.kind is not BlockKind.THINKING)
+            summary = structs.replace(summary, blocks=texts)
         # A summary always belongs to the context it begins, unlike messages that are only shown.
         own = [self._builder.add_message(summary)] if summary is not None else []
         members = [*before, *own, *kept]

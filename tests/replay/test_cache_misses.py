@@ -579,3 +579,29 @@ def test_calls_that_miss_by_edits_are_those_whose_misses_are_explained_so(name: 
 
     explained = [miss.call for miss in cache_misses(planned).all if miss.cause is MissCause.PLAN_EDIT]
     assert calls_missed_by_edits(planned, baseline, missed_calls(baseline)).tolist() == explained
+
+
+def test_the_request_that_summarizes_is_no_miss_of_the_conversation_and_neither_is_the_call_after_it() -> None:
+    builder = SessionBuilder()
+    builder.add(Role.USER, builder.block(BlockKind.USER_TEXT, "u" * 4_000))
+    models = ("claude-opus-4-8", "claude-opus-4-8", "claude-haiku-4-5", "claude-opus-4-8")
+    for number, model in enumerate(models):
+        if number == 3:
+            builder.compact(0)
+            builder.messages[-1] = structs.replace(builder.messages[-1], is_summary=True)
+            builder.members = [len(builder.messages) - 1]
+            builder.compactions[-1] = structs.replace(builder.compactions[-1], message=len(builder.messages) - 1)
+        # The summarizer reads nothing of the conversation's cache, and the next prompt is new.
+        read = 30_000 if number == 1 else 0
+        usage = Usage(cache_read=read, cache_write_5m=30_000 + 100 * number - read, output=10)
+        text = builder.block(BlockKind.ASSISTANT_TEXT, f"{number:0100}")
+        builder.respond(text, usage=usage, model=model, time=float(number))
+    session = builder.session()
+    inputs = ReplayInputs.of(History.of(session), CharacterTable(session))
+    found = cache_misses(replay(inputs, Plan()))
+    assert [(miss.call, miss.cause) for miss in found.all] == [
+        (0, MissCause.FIRST_REQUEST),
+        (2, MissCause.COMPACTION),
+        (3, MissCause.COMPACTION),
+    ]
+    assert found.misses == ()

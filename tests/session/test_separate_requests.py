@@ -12,9 +12,11 @@ from inspector.cli import main
 from inspector.cli.reading import replay_inputs
 from inspector.report.session_report import report_of
 from inspector.report.session_summary import summary_of
+from inspector.session.blocks import text_block
+from inspector.session.builder import SessionBuilder, Thread
 from inspector.session.follow import Follower
 from inspector.session.independent_usage import independent_totals, totals_of
-from inspector.session.model import Usage
+from inspector.session.model import BlockKind, Compaction, Message, Origin, Role, Usage
 from inspector.session.open import open_session
 from tests.session.claude_lines import Script
 from tests.session.run_files import jsonl
@@ -179,3 +181,14 @@ def test_a_side_request_lies_before_the_call_that_reports_it(tmp_path: Path) -> 
     (made,) = session.side_calls
     assert made.response == session.calls[0].response
     assert made.time == session.calls[0].time
+
+
+def test_the_thinking_of_a_summarizer_is_no_part_of_the_summary() -> None:
+    builder = SessionBuilder()
+    thread = Thread(builder)
+    origin = Origin(0, 10)
+    thinking = text_block(BlockKind.THINKING, "What mattered?", origin).block
+    text = text_block(BlockKind.ASSISTANT_TEXT, "The parser was fixed.", origin).block
+    thread.compact(Compaction(0), Message(Role.USER, (thinking, text), is_summary=True))
+    thread.compact(Compaction(0), Message(Role.USER, (thinking,), is_summary=True))
+    assert [message.blocks for message in builder.complete_messages()] == [(text,), (thinking,)]

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from inspector.replay.engine.prompt_layout import ContextLayout
     from inspector.replay.engine.replay import Replay
-    from inspector.session.model import Context
+    from inspector.session.model import Context, Session
 
 FIVE_MINUTES, HOUR = 300.0, 3600.0
 """The two lifetimes that Anthropic offers, in seconds."""
@@ -75,6 +75,7 @@ class MissEvidence:
         self._lifetimes = lifetimes(replay)
         self._positions = inputs.layout.positions_after(inputs.layout.previous_blocks)
         self._contexts = _contexts_of_calls(replay)
+        self._summaries = summary_requests(replay.history.session)
 
     def of(self, call: int, read: int) -> Evidence:
         """Return the evidence for a call that read this many tokens."""
@@ -83,7 +84,10 @@ class MissEvidence:
         models = (session.calls[previous].model if previous >= 0 else "", session.calls[call].model)
         gap = float(self._gaps[call])
         lifetime = float(self._lifetimes[previous if previous >= 0 else call])
-        cause, blocks, rule = self._cause(call, previous, read, lifetime)
+        # A summary request has other instructions and perhaps another model; the conversation continues after it.
+        is_compaction = previous >= 0 and not self._summaries.isdisjoint((call, previous))
+        compacted: tuple[MissCause, tuple[int, int], str] = (MissCause.COMPACTION, (-1, -1), "")
+        cause, blocks, rule = compacted if is_compaction else self._cause(call, previous, read, lifetime)
         return Evidence(cause, previous, None if np.isnan(gap) else gap, lifetime, models, blocks, rule)
 
     def _cause(self, call: int, previous: int, read: int, lifetime: float) -> tuple[MissCause, tuple[int, int], str]:
@@ -152,6 +156,12 @@ class MissEvidence:
             return False, ""
         reason = edits.reasons[edits.reason[row]]
         return reason.entry != RECORDED, self._replay.reason(block, call)
+
+
+def summary_requests(session: Session) -> frozenset[int]:
+    """Return the calls that wrote the summary of a compaction, for agents that record them as calls."""
+    messages = session.messages
+    return frozenset(index for index, call in enumerate(session.calls) if messages[call.response].is_summary)
 
 
 LOOK_BACK_POSITIONS = 20
