@@ -48,9 +48,9 @@ class ForwardingBuilder(SessionBuilder):
         self._to = to
         self._name = name
 
-    def diagnose(self, reason: str, line: int, offset: int, *, skipped: bool) -> None:
+    def diagnose(self, reason: str, line: int, offset: int, *, skipped: bool, loses_usage: bool = False) -> None:
         """Forward a diagnostic, prefixed with the file's name."""
-        self._to.diagnose(f"{self._name}: {reason}", line, offset, skipped=skipped)
+        self._to.diagnose(f"{self._name}: {reason}", line, offset, skipped=skipped, loses_usage=loses_usage)
 
 
 class UpdatesInterpreter(RecordInterpreter):
