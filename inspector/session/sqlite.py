@@ -27,9 +27,12 @@ from urllib.parse import quote
 from inspector.errors import InspectorError
 from inspector.session.errors import SessionError
 from inspector.session.files import FileState, temporary_folder
+from inspector.session.json.codec import clean_text
+from inspector.session.model import Diagnostic
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Container, Iterable, Iterator, Sequence
+    from collections.abc import Set as AbstractSet
     from pathlib import Path
 
 
@@ -172,8 +175,16 @@ CONTENT_COLUMNS = frozenset(
 """Columns that hold texts or token counts of a conversation."""
 
 
-def unread_tables(connection: sqlite3.Connection, known: Container[str]) -> list[str]:
-    """Return the tables with rows of conversations that are not in `known`, without search indexes."""
+def unread_tables(
+    connection: sqlite3.Connection, known: Container[str], owners: AbstractSet[str] | None = OWNER_COLUMNS
+) -> list[str]:
+    """Return the tables with rows of conversations that are not in `known`, without search indexes.
+
+    Args:
+        connection: To the database.
+        known: Names of the tables to leave out.
+        owners: Columns of which a table needs one; None for a database of a single conversation.
+    """
     kinds = connection.execute("SELECT name, sql FROM sqlite_master WHERE type = 'table'").fetchall()
     indexes = [name for name, sql in kinds if str(sql).upper().startswith("CREATE VIRTUAL")]
     found = []
@@ -181,12 +192,19 @@ def unread_tables(connection: sqlite3.Connection, known: Container[str]) -> list
         if name in known or any(name == index or name.startswith(f"{index}_") for index in indexes):
             continue
         lower = {column.lower() for column in columns}
-        if lower & OWNER_COLUMNS and lower & CONTENT_COLUMNS:
+        if (owners is None or lower & owners) and lower & CONTENT_COLUMNS:
             quoted = name.replace('"', '""')
             query = f'SELECT EXISTS (SELECT 1 FROM "{quoted}")'  # noqa: S608  # an existing table, quoted
             with suppress(sqlite3.DatabaseError):  # a damaged table
                 found += [name] if connection.execute(query).fetchone()[0] else []
     return sorted(found)
+
+
+def unread_table_diagnostics(tables: Iterable[str]) -> tuple[Diagnostic, ...]:
+    return tuple(
+        Diagnostic(f"table {clean_text(name)[:80]} is not read; figures may be incomplete", skipped=False)
+        for name in tables
+    )
 
 
 class LingeringConnection:

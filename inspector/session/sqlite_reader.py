@@ -9,14 +9,15 @@ from typing import TYPE_CHECKING, ClassVar
 from inspector.errors import InspectorError
 from inspector.session.errors import SessionError
 from inspector.session.files import Locator
-from inspector.session.json.codec import clean_text
-from inspector.session.model import Diagnostic, TextUnavailableError
+from inspector.session.model import TextUnavailableError
 from inspector.session.reader import FileChange, Interpreter, ReadingProgress
 from inspector.session.sqlite import (
+    OWNER_COLUMNS,
     Database,
     DatabaseState,
     DatabaseUnreadableError,
     LingeringConnection,
+    unread_table_diagnostics,
     unread_tables,
     unreadable_error,
 )
@@ -48,9 +49,11 @@ class RowInterpreter(Interpreter):
     Attributes:
         known_tables: The tables that are read, and others with columns of conversations that are left out on purpose.
             Empty to look for no others.
+        owner_columns: Columns that assign a row to a conversation; None if the database contains a single one.
     """
 
     known_tables: ClassVar[frozenset[str]] = frozenset()
+    owner_columns: ClassVar[frozenset[str] | None] = OWNER_COLUMNS
 
     @abstractmethod
     def read(self, connection: sqlite3.Connection) -> None:
@@ -157,14 +160,11 @@ class SqliteReader:
         with self._database.reading() as connection:
             self._interpreter.read(connection)
             known = self._interpreter.known_tables
-            unread = unread_tables(connection, known) if known else []
+            unread = unread_tables(connection, known, self._interpreter.owner_columns) if known else []
         # A commit between the state check and the read is read twice, rather than never.
         self._state, self._unreadable_since = state, None
         self._interpreter.settle()
-        self._interpreter.builder.current_diagnostics = tuple(
-            Diagnostic(f"table {clean_text(name)[:80]} is not read; figures may be incomplete", skipped=False)
-            for name in unread
-        )
+        self._interpreter.builder.current_diagnostics = unread_table_diagnostics(unread)
         self._session = None
 
     def _wait(self) -> FileChange:

@@ -284,3 +284,22 @@ def test_damaged_rows_are_diagnostics_and_the_rest_is_read(
     session = open_session(path)
     assert_sound(session)
     assert len(session.messages) + session.skipped_records >= 7 - len(changes)
+
+
+def test_a_table_that_is_not_read_is_named(tmp_path: Path) -> None:
+    """A file has one conversation, so its tables have no column that assigns a row to it."""
+    path = turns(1).database(tmp_path / "c1.db")
+    follower = Follower(path)
+    with closing(sqlite3.connect(path)) as connection:
+        connection.executescript("""
+            CREATE TABLE battle_mode_infos (idx INTEGER PRIMARY KEY, data BLOB);
+            CREATE TABLE steps_v2 (idx INTEGER PRIMARY KEY, data BLOB);
+            INSERT INTO executor_metadata VALUES (0, x'0a');
+            INSERT INTO steps_v2 VALUES (0, x'0a');
+        """)
+    session = open_session(path)
+    assert [(each.reason, each.skipped) for each in session.diagnostics] == [
+        ("table steps_v2 is not read; figures may be incomplete", False)
+    ]
+    follower.poll()
+    assert follower.session.diagnostics == session.diagnostics

@@ -147,6 +147,25 @@ def test_the_database_of_a_running_evaluation_opens_by_itself(tmp_path: Path, ho
     assert {path: path.read_bytes() for path in running.path.parent.iterdir()} == before, "nothing is written there"
 
 
+def test_a_table_that_is_not_read_is_named(home: Path) -> None:
+    running = Running(home / "anything.sqlite", TABLES + POOL)
+    sample = run_files.inspect_sample(2, 7)
+    running.begin(sample)
+    for number, event in enumerate(sample["events"]):
+        running.log(sample, event, f"e{number}")
+    follower = Follower(running.path)
+    assert not follower.session.diagnostics
+    running.write("CREATE TABLE event_pool (id INTEGER, sample_id TEXT, sample_epoch INTEGER, data TEXT)")
+    running.write("CREATE TABLE progress (id INTEGER, data TEXT)")
+    running.write("INSERT INTO event_pool VALUES (1, '7', 1, '{}')")
+    running.write("INSERT INTO progress VALUES (1, '{}')")
+    follower.poll()
+    assert follower.session.diagnostics == open_session(running.path).diagnostics
+    assert [(each.reason, each.skipped) for each in follower.session.diagnostics] == [
+        ("table event_pool is not read; figures may be incomplete", False)
+    ]
+
+
 def test_cache_marks_of_a_running_evaluation_are_those_of_the_requests_its_database_keeps_once(home: Path) -> None:
     running = Running(home / "anything.sqlite", TABLES + POOL + POOL.replace("message_pool", "call_pool"))
     sample = run_files.inspect_sample(1, 7)

@@ -127,6 +127,14 @@ def _of_user(step: Mapping[str, Any], text: str, origin: Origin) -> list[TextBlo
 class AntigravityRows(RowInterpreter):
     """Interpreter for the rows of one conversation."""
 
+    known_tables = frozenset(
+        {
+            *("steps", "gen_metadata", "trajectory_meta", "trajectory_metadata_blob", "parent_references"),
+            "executor_metadata",
+        }
+    )
+    owner_columns = None
+
     def __init__(self, program: str) -> None:
         """Initialize with the program's name, used if the database does not contain it."""
         super().__init__()

@@ -41,6 +41,7 @@ from inspector.session.model import (
 )
 from inspector.session.reader import DocumentInterpreter, FileChange, ReadingProgress
 from inspector.session.sniff import Sample
+from inspector.session.sqlite import unread_table_diagnostics
 from inspector.session.texts import CachedTexts
 from inspector.session.usage_fields import INSPECT, is_reasoning_apart
 
@@ -470,13 +471,15 @@ class LogReader:
         if name in running and buffer is not None:
             self._running, self._file, file = name, buffer.path, name
             data = buffer.document(running[name])
+            unread = buffer.unread_tables()
         else:
             self._file, file = log, archive.samples[name]
-            data = archive.read(file)
+            data, unread = archive.read(file), []
         attachments, builder = Attachments(), SessionBuilder()
         interpret_sample(FileNode(data, 0), read_header(archive), builder, attachments)
         builder.record_counts["sample"] = len(archive.samples)
         if running:
             builder.record_counts["running sample"] = len(running)
+        builder.current_diagnostics += unread_table_diagnostics(unread)
         self._builder, self._texts = builder, MemberTexts(file, data, attachments)
         self._state, self._session = (place, state), None

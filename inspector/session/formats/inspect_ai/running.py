@@ -16,7 +16,7 @@ from inspector.session.formats.inspect_ai.samples import first_words, name_of_sa
 from inspector.session.json.codec import compact_json, json_in
 from inspector.session.json.values import count, mapping, string
 from inspector.session.sniff import SQLITE
-from inspector.session.sqlite import Database, DatabaseUnreadableError, Selector, unreadable_error
+from inspector.session.sqlite import Database, DatabaseUnreadableError, Selector, unread_tables, unreadable_error
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -33,6 +33,9 @@ TABLES = {
 
 POOLS = ("message_pool", "call_pool")
 """Tables referenced by events by index: messages, and messages of requests as sent."""
+
+OWNERS = frozenset({"sample_id"})
+"""Columns that assign a row to a sample."""
 
 ENDING = ".db"
 
@@ -90,6 +93,14 @@ class Buffer:
             named = {"id": about.get("id", identifier), "epoch": about.get("epoch", epoch)}
             found[name_of_sample(named)] = Running(identifier, epoch, about)
         return found
+
+    def unread_tables(self) -> list[str]:
+        """Return the tables of samples' data that are not read; empty if the database cannot be read."""
+        try:
+            with self._database.reading() as connection:
+                return unread_tables(connection, {*TABLES, *POOLS}, OWNERS)
+        except DatabaseUnreadableError:
+            return []
 
     def document(self, sample: Running) -> bytes:
         """Return a sample's recorded part in the form of a finished log.
