@@ -11,7 +11,10 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import replace
 from hashlib import blake2b
+from itertools import accumulate, compress
 from typing import TYPE_CHECKING
+
+from msgspec import structs
 
 from inspector.session.model import LinkKind
 from inspector.session.related import locate
@@ -19,7 +22,7 @@ from inspector.session.related import locate
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
-    from inspector.session.model import Call, Message, Session, SideCall
+    from inspector.session.model import Call, Message, RecordedTotals, Session, SideCall
 
 NO_CALL = b""
 
@@ -43,7 +46,8 @@ def without_copied_calls(session: Session) -> Session:
     side_calls = tuple(
         each for each in session.side_calls if each.response < 0 or not session.messages[each.response].is_inherited
     )
-    return replace(session, calls=own, side_calls=side_calls)
+    kept = [not session.messages[call.response].is_inherited for call in session.calls]
+    return replace(session, calls=own, side_calls=side_calls, recorded_totals=_totals_of(session, kept))
 
 
 def billed_keys(session: Session) -> list[bytes]:
@@ -63,11 +67,22 @@ def call_keys(session: Session) -> list[bytes]:
 def without_calls(session: Session, keys: Collection[bytes]) -> Session:
     if not keys:
         return session
-    own = tuple(call for call, key in zip(session.calls, call_keys(session), strict=True) if key not in keys)
+    kept = [key not in keys for key in call_keys(session)]
+    own = tuple(compress(session.calls, kept))
     side_calls = tuple(each for each in session.side_calls if _side_key(each) not in keys)
     if len(own) == len(session.calls) and len(side_calls) == len(session.side_calls):
         return session
-    return replace(session, calls=own, side_calls=side_calls)
+    return replace(session, calls=own, side_calls=side_calls, recorded_totals=_totals_of(session, kept))
+
+
+def _totals_of(session: Session, kept: Sequence[bool]) -> tuple[RecordedTotals, ...]:
+    """Return the recorded totals of stretches whose calls are all kept, with their places among the kept calls."""
+    before = [0, *accumulate(kept)]
+    return tuple(
+        structs.replace(totals, first_call=before[totals.first_call], end_call=before[min(totals.end_call, len(kept))])
+        for totals in session.recorded_totals
+        if all(kept[totals.first_call : totals.end_call])
+    )
 
 
 def calls_counted_elsewhere(keys_of_sessions: Sequence[tuple[float, Sequence[bytes]]]) -> list[frozenset[bytes]]:

@@ -13,6 +13,7 @@ from inspector.cli.reading import replay_inputs
 from inspector.replay.engine.apportioned_usage import apportion
 from inspector.replay.engine.replay import replay
 from inspector.replay.figure import HowKnown
+from inspector.session.duplicate_calls import call_keys, without_calls
 from inspector.session.open import open_session
 from inspector.strategies.plan import Plan
 from tests.session.copilot_lines import CopilotScript
@@ -51,6 +52,17 @@ def test_a_call_has_its_texts_and_an_equal_part_of_what_the_file_does_not_record
     assert third == 21_000
     # The first request of a process has nothing to read.
     assert found.ledger.cache_read.tolist() == [0, 19_000, 0]
+
+
+@pytest.mark.parametrize(("copied", "stretches", "last"), [(1, [(1, 2)], 21_000), (2, [(0, 1)], 21_000)])
+def test_where_calls_are_counted_in_another_session_totals_stay_with_theirs(
+    shared: Path, copied: int, stretches: list[tuple[int, int]], last: int
+) -> None:
+    session = open_session(next((shared / "cases" / "86-copilot-shutdown").iterdir()))
+    own = without_calls(session, call_keys(session)[:copied])
+    assert len(own.calls) == 3 - copied
+    assert [(each.first_call, each.end_call) for each in own.recorded_totals] == stretches
+    assert replay(replay_inputs(own), Plan()).ledger.prompt_tokens.tolist()[-1] == last
 
 
 def test_calls_after_the_last_total_are_estimates_and_so_is_the_sum(tmp_path: Path) -> None:
