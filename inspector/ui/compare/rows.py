@@ -75,6 +75,10 @@ COLUMNS: Final = (
 )
 
 
+_OF_PRICES: Final = frozenset({"cost", "cost-bar", "saved", "pays"})
+"""Columns without a value for a session without a price."""
+
+
 class PlanKind(StrEnum):
     """Origin of a compared plan, as its row shows it."""
 
@@ -222,7 +226,9 @@ def compare_table(
     if idle:
         words = _fold_words(idle, is_unfolded=is_unfolded)
         rows.append(FigureRow(NEVER_APPLIED, {}, style="table--faint", words=words, group=RowGroup.NEVER_APPLIED))
-    return Table(COLUMNS, tuple(rows))
+    is_unpriced = baseline is not None and baseline.figures.cost_usd.value is None
+    columns = tuple(each for each in COLUMNS if not (is_unpriced and each.name in _OF_PRICES))
+    return Table(columns, tuple(rows))
 
 
 class RowGroup(IntEnum):
@@ -537,7 +543,7 @@ def _comes_to(found: ComparedPlan, baseline: ComparedPlan | None) -> str:
     if baseline is not None:
         parts[0] += f" instead of {told(baseline.figures.cost_usd, ON_SCREEN.dollars)}"
         parts[1] += f" of {told(baseline.figures.prompt_tokens, ON_SCREEN.whole)}"
-    return "; ".join(parts)
+    return "; ".join(parts if cost.value is not None else parts[1:])
 
 
 def _acts(found: ComparedPlan) -> str:

@@ -273,7 +273,8 @@ def _totals(sheet: CostSheet) -> list[FigureRow]:
     parts = _cost_parts_written(sheet)
     rows = []
     for total in totals:
-        rows += [_total(sheet, each, parts) for each in (total, *parts_of(total.name))]
+        is_unknown = total.name == "cost_usd" and sheet.baseline.figures.cost_usd.value is None
+        rows += [_total(sheet, each, parts) for each in (total, *(() if is_unknown else parts_of(total.name)))]
         rows += _models(sheet) if total.name == "cost_usd" else ()
         rows += [_total(sheet, quantity(CostParts, OVERHEAD), parts)] if total.name == "peak_prompt_tokens" else ()
     return [row for row in rows if len(row.cells) > 1]
