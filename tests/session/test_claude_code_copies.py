@@ -9,6 +9,7 @@ import pytest
 
 from inspector.session.duplicate_calls import without_copied_calls
 from inspector.session.follow import Follower
+from inspector.session.independent_usage import independent_totals, totals_of
 from inspector.session.model import LinkKind
 from inspector.session.open import open_session
 from inspector.session.registry import detect
@@ -261,3 +262,76 @@ def test_a_run_that_ends_while_its_session_is_followed_is_taken_up(tmp_path: Pat
     follower.poll()
     assert [call.purpose for call in follower.session.side_calls] == ["compaction"]
     assert follower.session == open_session(path)
+
+
+# A second compaction writes the old messages again with their uuids and times; the third prompt begins after it.
+def test_messages_written_again_by_a_second_compaction_are_not_counted_again(tmp_path: Path) -> None:
+    script = Script()
+    for number in range(2):
+        script.prompt(f"ask {number}")
+        script.text(f"m{number}", usage=USAGE)
+    old = [dict(line) for line in script.lines]
+    script.boundary()
+    script.summary("The first summary.")
+    script.text("m2", usage=USAGE)
+    script.lines += old
+    script.boundary()
+    script.summary("The second summary.")
+    script.text("m3", usage=USAGE)
+    session = open_session(script.write(tmp_path / f"{SESSION}.jsonl"))
+    assert [call.identifier for call in session.calls] == ["req_m0", "req_m1", "req_m2", "req_m3"]
+    assert session.record_counts["(repeated)"] == 4
+    assert [list(context.members) for context in session.contexts] == [[0, 1, 2, 3], [4, 5], [6, 7]]
+    assert independent_totals(session) == totals_of(session)
+
+
+def test_lines_that_only_share_a_uuid_are_all_read(tmp_path: Path) -> None:
+    script = Script()
+    script.prompt("go")
+    uuid = script.text("m1", usage=USAGE)
+    script.prompt("and then")
+    script.text("m2", uuid=uuid, usage={**USAGE, "input_tokens": 700})
+    session = open_session(script.write(tmp_path / f"{SESSION}.jsonl"))
+    assert [call.identifier for call in session.calls] == ["req_m1", "req_m2"]
+    assert [call.prompt_messages for call in session.calls] == [1, 3]
+    assert "(repeated)" not in session.record_counts
+    assert independent_totals(session) == totals_of(session)
+
+
+def forked_subagent(folder: Path) -> tuple[Path, Path]:
+    """A session and the subagent it forked, which begins with a copy of it."""
+    main = Script()
+    main.prompt("go")
+    last = main.block("m1", {"type": "text", "text": "An answer."}, USAGE)
+    copied = [{**line, "isSidechain": True, "agentId": "a1"} for line in main.lines]
+    arguments = {"description": "look", "prompt": "Look closer.", "subagent_type": "fork"}
+    main.block("m2", {"type": "tool_use", "id": "t1", "name": "Agent", "input": arguments}, USAGE)
+    path = main.write(folder / f"{SESSION}.jsonl")
+    run = Script(parent=last)
+    ref = {"type": "fork-context-ref", "agentId": "a1", "parentSessionId": SESSION, "parentLastUuid": last}
+    run.lines += [{**ref, "contextLength": 2}, *copied]
+    run.prompt("Look closer.", isSidechain=True, agentId="a1")
+    # It reads the parent's prompt of 110 tokens from the cache.
+    usage = {**USAGE, "cache_read_input_tokens": 107, "cache_creation_input_tokens": 40}
+    run.text("s1", usage=usage, isSidechain=True, agentId="a1")
+    file = folder / SESSION / "subagents" / "agent-a1.jsonl"
+    file.parent.mkdir(parents=True)
+    return path, run.write(file)
+
+
+def test_a_forked_subagent_begins_with_its_parents_conversation_which_was_billed_there(tmp_path: Path) -> None:
+    _, file = forked_subagent(tmp_path)
+    session = open_session(file)
+    assert [message.is_inherited for message in session.messages] == [True, True, False, False]
+    assert (len(session.calls), session.copied_calls) == (2, 1)
+    (own,) = without_copied_calls(session).calls
+    assert own.usage is not None
+    assert (own.prompt_messages, own.usage.cache_read) == (3, 107)
+    assert prompt_texts(session, 1) == ["go", "An answer.", "Look closer."]
+
+
+def test_a_running_fork_is_found_by_its_own_prompt(tmp_path: Path) -> None:
+    path, file = forked_subagent(tmp_path)
+    (link,) = open_session(path).links
+    assert link.kind is LinkKind.SUBAGENT
+    assert locate(open_session(path), link) == file

@@ -113,12 +113,14 @@ class ClaudeCodeInterpreter(RecordInterpreter):
         self._totals = TotalsReader(self.builder)
         self._is_copy = is_copy(path)
         self._copied = 0
+        self._fork_point = ""  # the last line that a forked subagent copied from its parent
         self._branches = Branches()
         self._threads: dict[int, ClaudeCodeThread] = {}
         self._responses: dict[str, ClaudeCodeResponse] = {}
         self._streaming: dict[str, str] = {}
         self._tool_names: dict[str, str] = {}
         self._message_of_node = array("i")
+        self._identity_of_node = array("q")
         self._session_of_message: list[str] = []
         self._turn_of_message = array("i")  # -1 for messages outside the main conversation's context
         self._compacted: list[tuple[OpenContext, int]] = []
@@ -132,7 +134,7 @@ class ClaudeCodeInterpreter(RecordInterpreter):
         builder = self.builder
         line: ClaudeCodeRecord = record.value
         uuid = line.uuid or None
-        is_repeated = uuid is not None and uuid in self._branches.nodes
+        is_repeated = self._is_repeated(line)
         builder.record_counts[REPEATED if is_repeated else count_name(line)] += 1
         is_confirmed = self._lineage.confirms(line)
         self._lineage.note(line, builder)
@@ -166,8 +168,17 @@ class ClaudeCodeInterpreter(RecordInterpreter):
             self._clear(line, thread, record.offset, record.line)
         message = self._add_kind(line, kind, blocks, thread, turn)
         if uuid is not None:
+            self._identity_of_node.append(_identity(line))
             self._message_of_node.append(message)
             self._lineage.place(thread.number, line.session or "")
+
+    def _is_repeated(self, record: ClaudeCodeRecord) -> bool:
+        """Return True for a line that a later compaction or resume wrote again, with its original uuid and time.
+
+        Some versions give several lines one uuid; they are not repeats.
+        """
+        node = self._branches.node(record.uuid)
+        return node >= 0 and self._identity_of_node[node] == _identity(record)
 
     def settle(self) -> None:
         self._side_runs.note(self.builder)
@@ -192,6 +203,8 @@ class ClaudeCodeInterpreter(RecordInterpreter):
         elif origin := self._lineage.origin(record, self._branches.node(record.parent)):
             self._family.note_origin(origin)
             copied = [index for index, session in enumerate(self._session_of_message) if session == origin]
+        elif self._fork_point and self._branches.node(self._fork_point) >= 0:
+            copied, self._fork_point = range(len(messages)), ""
         elif self._is_copy and is_request(record):
             # A copied conversation ends with one new request.
             copied = range(self._copied, len(messages))
@@ -334,8 +347,12 @@ class ClaudeCodeInterpreter(RecordInterpreter):
             self.builder.side_calls[f"{response.message} {number}"] = made
 
     def _note_totals(self, record: ClaudeCodeRecord) -> None:
-        """Take totals, and the size of a response from the last event of its stream: printed lines report its start."""
+        """Take totals, and the size of a response from the last event of its stream: printed lines report its start.
+
+        A forked subagent begins with a copy of its parent's conversation up to the line it names.
+        """
         self._totals.note(record)
+        self._fork_point = record.fork_point or self._fork_point
         is_event = record.type == "stream_event" and b"message_" in bytes(record.event)
         event = mapping(decode_json(record.event)[0]) if is_event else {}
         conversation = record.parent_tool or ""
@@ -421,6 +438,11 @@ class ClaudeCodeInterpreter(RecordInterpreter):
         following = range(max(before, default=NONE) + 1, len(turns))
         members = [index for index in (*before, *following) if turns[index] != NONE and turns[index] not in abandoned]
         thread.begin(ContextCause.REWIND, members)
+
+
+def _identity(record: ClaudeCodeRecord) -> int:
+    """Return a number that lines with the same uuid share only if they are the same line."""
+    return hash((record.type, record.timestamp, record.message.id if record.message is not None else None))
 
 
 def _read_run(path: Path) -> Session:

@@ -186,6 +186,7 @@ class ClaudeCodeRecord(Struct, gc=False):
     model_usage: Raw = field(name="modelUsage", default=EMPTY)
     usage: Raw = EMPTY
     start_time: Raw = field(name="startTime", default=EMPTY)
+    fork_point: str | None = field(name="parentLastUuid", default=None)
     event: Raw = EMPTY
 
     @property
@@ -218,6 +219,7 @@ QUIET = frozenset(
         "custom-title",
         "file-history-delta",
         "file-history-snapshot",
+        "fork-context-ref",
         "frame-link",
         "last-prompt",
         "mode",
@@ -244,7 +246,15 @@ INTERPRETED = frozenset({"assistant", "attachment", "cost-state", "fork-context-
 """Types that are not bookkeeping."""
 
 INTERPRETED_SYSTEM = frozenset(
-    {"agents_killed", "api_error", "api_metrics", "away_summary", "compact_boundary", "files_persisted", "hook_progress"}
+    {
+        "agents_killed",
+        "api_error",
+        "api_metrics",
+        "away_summary",
+        "compact_boundary",
+        "files_persisted",
+        "hook_progress",
+    }
     | {"hook_response", "hook_started", "informational", "local_command", "memory_saved", "microcompact_boundary"}
     | {"model_refusal_fallback", "permission_retry", "scheduled_task_fire", "status", "task_notification"}
     | {"task_progress", "task_started", "task_updated"}

@@ -85,9 +85,13 @@ def _prompt_of(file: Path) -> str:
             data = opened.read(MOST_BYTES_TO_PROMPT)
     except (SessionError, OSError):
         return ""
+    fork_point = ""
     for line in data.splitlines():
         record = mapping(lenient_json(line)[0])
-        if record.get("type") == "user":
+        # A forked subagent begins with its parent's conversation.
+        is_copied, fork_point = bool(fork_point), string(record.get("parentLastUuid")) or fork_point
+        fork_point = "" if record.get("uuid") == fork_point else fork_point
+        if record.get("type") == "user" and not is_copied:
             content = mapping(record.get("message")).get("content")
             return string(content) or "\n".join(string(part.get("text")) for part in objects(content))
     return ""
