@@ -31,6 +31,15 @@ SQLITE = b"SQLite format 3\x00"
 ZIP = b"PK\x03\x04"
 
 
+def beginning_size(path: Path) -> int:
+    """Return the size of a file up to `HEAD_BYTES`: while it is unchanged, so is the beginning of a log.
+
+    Raises:
+        OSError: The file does not exist.
+    """
+    return min(path.stat().st_size, HEAD_BYTES)
+
+
 class Sample:
     """The beginning of a file as bytes, lines and a document. Folders have no bytes.
 

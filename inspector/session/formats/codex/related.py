@@ -16,7 +16,7 @@ from inspector.session.files import glob_sorted
 from inspector.session.formats.codex.records import META, unwrapped
 from inspector.session.json.values import mapping, string
 from inspector.session.model import LinkKind, SessionLink
-from inspector.session.sniff import Sample
+from inspector.session.sniff import Sample, beginning_size
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -87,13 +87,13 @@ def subagent_files(path: Path, identifier: str) -> list[Path]:
     found = []
     for file in later[:MOST_ROLLOUTS]:
         with suppress(SessionError, OSError):
-            found += [file] if _parent_in(file) == identifier else []
+            found += [file] if _parent_in(file, beginning_size(file)) == identifier else []
     return found
 
 
 @lru_cache(maxsize=4 * MOST_ROLLOUTS)
-def _parent_in(file: Path) -> str:
-    """Return the parent named in a rollout's header, which never changes; empty for none."""
+def _parent_in(file: Path, size: int) -> str:  # noqa: ARG001  a key of the cache
+    """Return the parent named in a rollout's header; empty for none."""
     header = next((line.payload for line in map(unwrapped, Sample(file).records[:1]) if line.kind == META), {})
     return (parent_of(header) or string(header.get("forked_from_id"))) if is_subagent(header) else ""
 

@@ -8,13 +8,15 @@ Checked against the packages `@deepseek-ai/dsh-session` (events, the surface tha
 from __future__ import annotations
 
 import re
+from contextlib import suppress
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from inspector.session.errors import SessionError
 from inspector.session.files import glob_sorted, is_file
 from inspector.session.format import Format, can_name_file, home_of, sessions_at
 from inspector.session.json.values import string
-from inspector.session.sniff import Sample
+from inspector.session.sniff import Sample, beginning_size
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -43,12 +45,10 @@ MOST_SIBLINGS = 500
 """Limit on the logs searched for subagents."""
 
 
-def _parent_in(file: Path) -> str:
+@lru_cache(maxsize=4 * MOST_SIBLINGS)
+def _parent_in(file: Path, size: int) -> str:  # noqa: ARG001  a key of the cache
     """Return the session that started the one in a log as its subagent; empty for none."""
-    try:
-        header = next(iter(Sample(file).records), {})
-    except (SessionError, OSError):
-        return ""
+    header = next(iter(Sample(file).records), {})
     return string(header.get("parentSession")) if header.get("origin") == "subagent" else ""
 
 
@@ -100,7 +100,12 @@ class DeepSeekHarnessFormat(Format):
             return ()
         files = glob_sorted(path.parent.parent, "*/session*.jsonl*")[:MOST_SIBLINGS]
         logs = [file for file in files if _version_of(file) >= 0 and file.parent != path.parent]
-        return sessions_at(file for file in logs if not self.is_copy(file) and _parent_in(file) == identifier)
+        found = []
+        for file in logs:
+            with suppress(SessionError, OSError):
+                is_child = _parent_in(file, beginning_size(file)) == identifier and not self.is_copy(file)
+                found += [file] if is_child else []
+        return sessions_at(found)
 
     def locate(self, path: Path, identifier: str) -> Path | None:
         """Find the origin or parent of a session in a sibling folder."""

@@ -6,13 +6,15 @@ Checked against QwenLM/qwen-code: `packages/core/src/services/chatRecordingServi
 
 from __future__ import annotations
 
+from contextlib import suppress
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from inspector.session.errors import SessionError
 from inspector.session.files import exists, glob_sorted
 from inspector.session.format import Format, can_name_file, home_of, sessions_at
 from inspector.session.json.values import mapping, string
-from inspector.session.sniff import Sample
+from inspector.session.sniff import Sample, beginning_size
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -28,12 +30,10 @@ MOST_SIBLINGS = 500
 """Limit on the files of a folder searched for subagents."""
 
 
-def _parent_in(file: Path) -> str:
+@lru_cache(maxsize=4 * MOST_SIBLINGS)
+def _parent_in(file: Path, size: int) -> str:  # noqa: ARG001  a key of the cache
     """Return the parent named at the beginning of a session; empty for none."""
-    try:
-        records = Sample(file).records
-    except (SessionError, OSError):
-        return ""
+    records = Sample(file).records
     named = (mapping(record.get("systemPayload")) for record in records if record.get("subtype") == "parent_session")
     return next((string(about.get("parentSessionId")) for about in named), "")
 
@@ -76,7 +76,12 @@ class QwenFormat(Format):
 
     def subagents(self, path: Path, identifier: str) -> Sequence[ContainedSession]:
         siblings = glob_sorted(path.parent, "*.jsonl") if identifier else []
-        return sessions_at(file for file in siblings[:MOST_SIBLINGS] if file != path and _parent_in(file) == identifier)
+        found = []
+        for file in siblings[:MOST_SIBLINGS]:
+            with suppress(SessionError, OSError):
+                is_child = file != path and _parent_in(file, beginning_size(file)) == identifier
+                found += [file] if is_child else []
+        return sessions_at(found)
 
     def locate(self, path: Path, identifier: str) -> Path | None:
         """Find the origin or parent of a session in the same folder."""
