@@ -59,3 +59,28 @@ def test_a_reported_length_stands_whatever_the_texts_measure():
     found = replayed(((BlockKind.THINKING, ""), (BlockKind.ASSISTANT_TEXT, "a" * 100)), usage=usage)
 
     assert found.figures.output_tokens == Figure(7, HowKnown.EXACT)
+
+
+# Opus 5.5 and Sonnet 5.5 return the text between tool calls as thinking, which Claude Code records empty and unsigned.
+# Every response of 300 to 690 tokens stays in the prompts, with a result of 100 to 490 characters, one token each.
+def test_silent_turns_are_part_of_later_prompts_at_their_reported_length() -> None:
+    builder = SessionBuilder()
+    builder.add(Role.USER, builder.block(BlockKind.USER_TEXT, "u" * 100))
+    prompt = read = 20_000
+    for number in range(40):
+        output, result = 300 + 10 * (7 * number % 40), 100 + 10 * (11 * number % 40)
+        usage = Usage(cache_read=read, cache_write_5m=prompt - read, output=output)
+        builder.respond(
+            builder.block(BlockKind.THINKING, ""),
+            builder.block(BlockKind.TOOL_CALL, f"{number:020}", "Bash", f"t{number}"),
+            usage=usage,
+            model="claude-opus-5-5",
+        )
+        builder.add(Role.USER, builder.block(BlockKind.TOOL_RESULT, f"{number:0{result}}", "Bash", f"t{number}"))
+        read, prompt = prompt, prompt + output + result + 20
+    session = builder.session()
+    found = replay(ReplayInputs.of(History.of(session), CountedTable(session), pricing=Pricing()), Plan())
+
+    assert found.inputs.scale.known is HowKnown.CALIBRATED
+    assert abs(found.inputs.sizes.whole[-1] - prompt) < 0.002 * prompt
+    assert found.figures.output_tokens.known is HowKnown.EXACT
