@@ -23,6 +23,7 @@ from inspector.session.formats.inspect_ai.samples import (
     title_of,
 )
 from inspector.session.formats.inspect_ai.sent_requests import CallPool, breakpoints_of_request
+from inspector.session.formats.inspect_ai.totals import MODEL_USAGE, add_model_usage
 from inspector.session.formats.plain.reader import PlainMessage, RequestLog, RequestThread
 from inspector.session.formats.plain.records import PlainConversation
 from inspector.session.json.codec import lenient_json
@@ -263,6 +264,7 @@ def interpret_sample(
     if not builder.calls and not builder.record_counts[FROM_CACHE] and messages:
         builder.replace_all((), (), (), ())
         SampleLog(builder, attachments).add_request(PlainConversation(messages, about={"model": about.get("model")}))
+        add_model_usage(builder, fields.value_of(MODEL_USAGE), usage_of)
     attachments.release()
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
+from math import inf
 from typing import TYPE_CHECKING, Any
 
 from msgspec import structs
@@ -21,8 +22,16 @@ from inspector.session.formats.swe_agent.configuration import (
 )
 from inspector.session.json.codec import lenient_json
 from inspector.session.json.nodes import object_nodes
-from inspector.session.json.values import clean_string, mapping, objects, seconds_of_any, sequence, string
-from inspector.session.model import Compaction, Origin, RecordedBreakpoint, Role
+from inspector.session.json.values import (
+    clean_string,
+    count_or_none,
+    mapping,
+    objects,
+    seconds_of_any,
+    sequence,
+    string,
+)
+from inspector.session.model import Compaction, Origin, RecordedBreakpoint, RecordedTotals, Role
 from inspector.session.reader import DocumentInterpreter
 
 if TYPE_CHECKING:
@@ -159,6 +168,7 @@ class SweInterpreter(DocumentInterpreter):
             run.add(item)
         if history:
             run.note_prompts(steps)
+        _add_cost(self.builder, fields.value_of("info"))
 
     def _chosen(self, count: int, best: object) -> int:
         """Return the requested attempt; by default the best one, or the newest if none was chosen."""
@@ -187,6 +197,17 @@ def title_of(environment: object, attempt: int | None) -> str:
     name = clean_string(environment)
     parts = ["" if name == "main" else name, "" if attempt is None else name_of_attempt(attempt)]
     return ", ".join(filter(None, parts))
+
+
+def _add_cost(builder: SessionBuilder, info: Any) -> None:
+    """Add the cost of a run, which includes requests that were tried again; its tokens are local counts."""
+    stats = mapping(mapping(info).get("model_stats"))
+    cost = stats.get("instance_cost")
+    if isinstance(cost, int | float) and not isinstance(cost, bool) and 0 < cost < inf:
+        requests = count_or_none(stats.get("api_calls"))
+        builder.recorded_totals.append(
+            RecordedTotals("model_stats", cost_usd=float(cost), requests=requests, end_call=len(builder.calls))
+        )
 
 
 class _Run:
@@ -364,6 +385,7 @@ class MiniInterpreter(DocumentInterpreter):
             chat.add_record([reported], Origin(item.offset, item.length))
             content = reported.value.get("content")
             awaits = call if reported.is_call and isinstance(content, list) and has_call(content) else ""
+        _add_cost(self.builder, info)
 
     @staticmethod
     def blocks_of_record(record: bytes, origin: Origin, /) -> list[TextBlock]:
