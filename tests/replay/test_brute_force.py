@@ -5,6 +5,7 @@ import dataclasses
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec import structs
 
 from inspector.replay.cache.agent_breakpoints import RULES
 from inspector.replay.cache.cache_models import CACHE_MODELS, CacheColumns, CacheModel, cache_model_for
@@ -205,3 +206,33 @@ def test_a_cache_that_is_named_serves_prompts_whatever_was_reported(session, cac
     check_usage(outcome.ledger, served_anew(Resent(session, [strategy]), model))
     assert outcome.figures.cost_usd.known is HowKnown.PROJECTED
     assert outcome.figures.prompt_tokens.known in (HowKnown.ESTIMATED, HowKnown.EXACT)
+
+
+def call_of_same_model(session, previous: int, call: int) -> int:
+    """The call whose cache entry a call can read: each model has its own cache."""
+    now = session.calls[call]
+    if previous < 0 or session.calls[previous].model == now.model:
+        return previous
+    own = [
+        number
+        for number, each in enumerate(session.calls[:call])
+        if each.model == now.model and each.context == now.context
+    ]
+    return own[-1] if own and session.calls[previous].context == now.context else previous
+
+
+@given(agent_sessions(), st.sampled_from(EAGER), st.lists(st.booleans(), min_size=9, max_size=9))
+@settings(max_examples=examples(120), deadline=None)
+def test_models_that_take_turns_have_a_cache_each(session, strategy, others: list[bool]):
+    names = (COUNTED_BY_CHARACTERS, "gpt-4o-mini")
+    calls = [structs.replace(call, model=names[others[at % 9]]) for at, call in enumerate(session.calls)]
+    session = dataclasses.replace(session, calls=calls)
+    resent = Resent(session, [strategy])
+
+    outcome = replay(inputs_of(session, "openai"), Plan((PlanEntry(strategy),)))
+
+    resent.previous[: len(calls)] = [
+        call_of_same_model(session, before, call) for call, before in enumerate(resent.previous[: len(calls)])
+    ]
+    check_prompts(outcome, resent)
+    check_usage(outcome.ledger, served_anew(resent, cache_model_for(COUNTED_BY_CHARACTERS, named="openai")))

@@ -452,7 +452,11 @@ def by_hand(session: Session, *, to_hour: bool) -> float:
         assert call.usage is not None
         row = rates.at(call.usage.prompt)
         read, written, plain = call.usage.cache_read, call.usage.prompt - call.usage.cache_read, 0
-        before = session.calls[number - 1] if number else None
+        earlier = session.calls[:number]
+        # Every model has its own cache: the last call of the same one counts, if there is any.
+        before = next(
+            (each for each in reversed(earlier) if each.model == call.model), earlier[-1] if earlier else None
+        )
         gap = call.time - before.time if before is not None else 0.0
         held = min(before.usage.prompt, call.usage.prompt) if before is not None else 0
         same = before is not None and before.model == call.model

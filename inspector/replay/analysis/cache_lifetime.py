@@ -77,7 +77,7 @@ def lifetime_change(found: CacheMisses, counted: NDArray[np.bool_] | None = None
     lifetime = HOUR if to_hour else FIVE_MINUTES
     odds = inputs.odds_of(CACHE_MODELS["anthropic-1h" if to_hour else "anthropic"])
     certain = np.full(len(ledger.cost), 1.0 if to_hour else 0.0)
-    chance = certain if odds is None else odds.chance_after(inputs.gap_seconds)
+    chance = certain if odds is None else odds.chance_after(inputs.entry_gap)
     could_read = readable_tokens(replay)
     read = ledger.cache_read
     if to_hour:
@@ -87,7 +87,7 @@ def lifetime_change(found: CacheMisses, counted: NDArray[np.bool_] | None = None
             if miss.cause is MissCause.TTL_EXPIRED_5M and gap is not None and gap <= HOUR and mine[miss.call]:
                 moved[miss.call] = round(float(chance[miss.call]) * miss.tokens)
     else:
-        paused = (inputs.gap_seconds > FIVE_MINUTES) & (inputs.gap_seconds <= HOUR)
+        paused = (inputs.entry_gap > FIVE_MINUTES) & (inputs.entry_gap <= HOUR)
         kept = mine & paused & inputs.same_model & ~inputs.restarts & (could_read > 0) & ~is_miss(could_read, read)
         moved = -np.rint(np.where(kept, (1 - chance) * read, 0)).astype(np.int64)
     written = ledger.cache_write

@@ -23,8 +23,10 @@ if TYPE_CHECKING:
     Integers = NDArray[np.int64]
 
 
-def readable_tokens(replay: Replay, calls: NDArray[np.intp] | None = None) -> Integers:
-    """Return prompt tokens in the cache after the previous call of the thread, per call; -1 if unknown.
+def readable_tokens(
+    replay: Replay, calls: NDArray[np.intp] | None = None, *, after: Integers | None = None
+) -> Integers:
+    """Return prompt tokens in the cache after the last call of the thread and the model, per call; -1 if unknown.
 
     Unknown for a thread's first call, and if only one of the two calls has reported usage. Calls with an expected read
     (a probability) cannot miss and are unknown too.
@@ -32,10 +34,11 @@ def readable_tokens(replay: Replay, calls: NDArray[np.intp] | None = None) -> In
     Args:
         replay: A replay.
         calls: Calls to compute, one row each; all by default.
+        after: Per call of the session, another call whose prompt it may read.
     """
     inputs, ledger = replay.inputs, replay.ledger
     asked = slice(None) if calls is None else calls
-    previous = inputs.previous_call[asked]
+    previous = (inputs.entry_call if after is None else after)[asked]
     if not len(previous):
         return np.zeros(0, dtype=np.int64)
     may_read, caches = caches_at_all(replay), inputs.caches
@@ -57,7 +60,7 @@ def readable_tokens(replay: Replay, calls: NDArray[np.intp] | None = None) -> In
         # part is then the one without cache invalidation by edits. This does not apply to calls that also missed as
         # recorded.
         recorded, recached = inputs.recorded, replay.invalidated_calls
-        before, read = recorded.prompt[inputs.previous_call[recached]], recorded.cache_read[recached]
+        before, read = recorded.prompt[inputs.entry_call[recached]], recorded.cache_read[recached]
         reported = ~is_miss(np.minimum(before, recorded.prompt[recached]), read)
         most = np.full(len(ledger.prompt_tokens), UNCHANGED)
         most[recached[reported]] = np.maximum(replay.usage_without_edits.cache_read, ledger.cache_read[recached])[

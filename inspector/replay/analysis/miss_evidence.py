@@ -70,8 +70,8 @@ class MissEvidence:
         self._replay = replay
         self._missed_anyway = missed_without_plan
         inputs = replay.inputs
-        self._previous = inputs.previous_call
-        self._gaps = inputs.gap_seconds
+        self._previous = inputs.entry_call
+        self._gaps = inputs.entry_gap
         self._lifetimes = lifetimes(replay)
         self._positions = inputs.layout.positions_after(inputs.layout.previous_blocks)
         self._contexts = _contexts_of_calls(replay)

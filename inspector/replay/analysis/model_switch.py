@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from inspector.replay.analysis.cache_reads import caches_at_all
+from inspector.replay.analysis.cache_reads import caches_at_all, is_miss, readable_tokens
+from inspector.replay.analysis.miss_evidence import lifetimes
 from inspector.replay.cache.cache_models import cache_model_for
 from inspector.replay.cache.miss_causes import MissCause
 from inspector.replay.cache.prompt_usage import PromptUsage
@@ -100,6 +101,12 @@ def model_switch(found: CacheMisses, call: int, model: str) -> ModelSwitch | Non
             here = mine == miss.call
             expected = np.rint(chance[here] * miss.could_read).astype(np.int64)
             read[here] = np.maximum(read[here], expected)
+    # Other models in between did not end this model's entry, but with one model, the newest prompt could be read.
+    could = readable_tokens(replay, mine, after=inputs.previous_call)
+    newer = (inputs.previous_call != inputs.entry_call)[mine] & is_miss(could, recorded.cache_read)
+    lasting = lifetimes(replay)[inputs.previous_call[mine]]
+    newer &= ~((lasting > 0) & (lasting < gaps))
+    read = np.where(newer, np.maximum(read, np.rint(chance * could).astype(np.int64)), read)
     before = session.calls[main[main < call][-1]].model if (main < call).any() else ""
     if _is_same(session.calls[call].model, model):
         read[0] = recorded.cache_read[0]

@@ -160,6 +160,12 @@ class Edits:
         found = np.searchsorted(self._keys, _keys(blocks, calls), side="right") - 1
         return np.where(np.append(self.block, -1)[found] == blocks, found, -1)
 
+    def stack_of(self, rows: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return the index of each row's operations in `stacks`; -1 for blocks sent whole."""
+        used = np.array([bool(stack) for stack in self.stacks] + [False], dtype=np.bool_)
+        stack = np.where(rows >= 0, np.append(self.stack, -1)[rows], -1)
+        return np.where(used[stack], stack, -1)
+
     @cached_property
     def _keys(self) -> NDArray[np.int64]:
         return _keys(self.block, self.call)

@@ -166,7 +166,7 @@ def served_usage(
         common_prefix_tokens=np.where(
             inputs.previous_call[asked] >= 0, reusable, 0 if odds is None else inputs.start_tokens[asked]
         ),
-        gap_seconds=inputs.gap_seconds[asked],
+        gap_seconds=inputs.entry_gap[asked],
         same_model=inputs.same_model[asked],
         positions_after_prefix=inputs.layout.positions_after(prefix.blocks)[asked] if inputs.has_lookback else None,
         static_prefix_tokens=static,

@@ -188,7 +188,7 @@ class PromptEdits:
 
     @cached_property
     def _first_changed(self) -> NDArray[np.int64]:
-        """Per entry of `calls`, the place of the first edited block shared with the previous prompt."""
+        """Per entry of `calls`, the place of the first block edited since the prompt whose cache entry it can read."""
         first = np.full(len(self._columns.calls), -1, dtype=np.int64)
         # A block that is new in this prompt cannot invalidate the cached prefix of earlier prompts.
         earlier = np.flatnonzero(self.place < self._columns.previous_end[self.entry])
@@ -196,7 +196,20 @@ class PromptEdits:
             entry = self.entry[earlier]
             starts = np.flatnonzero(np.append(True, entry[1:] != entry[:-1]))
             first[entry[starts]] = np.minimum.reduceat(self.place[earlier], starts)
+        previous = self._columns.previous
+        for each in np.flatnonzero((previous >= 0) & (previous < np.arange(len(first)) - 1)) if len(self.place) else ():
+            first[each] = self._first_changed_since(int(previous[each]), int(each))
         return first
+
+    def _first_changed_since(self, before: int, entry: int) -> int:
+        """Return the place of the first block that differs between two prompts with others in between, -1 for none."""
+        columns, edits = self._columns, self.edits
+        made = np.unique(self.place[self._made[before + 1] : self._made[entry + 1]])
+        made = made[made < columns.previous_end[entry]]
+        blocks = columns.block[made].astype(np.int32)
+        then, now = (edits.stack_of(edits.rows(blocks, int(columns.calls[each]))) for each in (before, entry))
+        changed = made[then != now]
+        return int(changed[0]) if len(changed) else -1
 
     def _removed_before(self, ends: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return the tokens removed before a place, per entry of `calls`, carried edits included."""

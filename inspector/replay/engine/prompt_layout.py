@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
+from inspector.replay.engine.recorded_calls import recorded_calls
 from inspector.session.model import BlockKind
 
 if TYPE_CHECKING:
@@ -47,6 +48,7 @@ class PromptLayout:
         previous = np.full(history.call_count + 1, -1, dtype=np.int64)
         contexts: list[ContextLayout] = []
         last_of_thread: dict[int, ContextLayout] = {}
+        models = recorded_calls(history).models.and_again()
         for context, (members, calls) in zip(history.session.contexts, history.calls_of_contexts(), strict=True):
             blocks = history.blocks_of(members)
             ends = np.cumsum(history.message_first_block[members + 1] - history.message_first_block[members])
@@ -64,6 +66,7 @@ class PromptLayout:
                     call_before=-1 if before is None else int(before.calls[-1]),
                     calls=calls,
                     prompt_blocks=ends[history.call_prompt_messages[calls]],
+                    entry_rows=_entry_rows(models.code[calls], models.names),
                     in_block_order=bool((members[1:] > members[:-1]).all()),
                 )
             )
@@ -97,6 +100,18 @@ class PromptLayout:
                 previous[context.calls[0]] = context.call_before
         return previous[:-1]
 
+    def entry_calls(self) -> NDArray[np.int64]:
+        """Return the call whose cache entry each recorded call can read, -1 for the first of a thread. int64.
+
+        It is the previous call in the thread or, if that went to another model, the last one of the same model in the
+        context: each model has its own cache.
+        """
+        entries = self.previous_in_thread()
+        for context in self.contexts:
+            recorded = np.flatnonzero(context.calls < len(entries))[1:]
+            entries[context.calls[recorded]] = context.calls[context.entry_rows[recorded]]
+        return entries
+
     @cached_property
     def whole_tokens(self) -> NDArray[np.int64]:
         """Counted tokens of each call's prompt with every block whole. int64."""
@@ -129,7 +144,7 @@ class PromptLayout:
 
     @cached_property
     def previous_blocks(self) -> NDArray[np.int64]:
-        """Number of leading blocks shared with the thread's previous prompt, per call. int64."""
+        """Number of leading blocks shared with the prompt whose cache entry a call can read, per call. int64."""
         columns = self.columns
         return columns.by_call(columns.previous_end - columns.first_place[columns.context])
 
@@ -186,6 +201,7 @@ class ContextLayout:
         call_before: That prompt's call, -1 for none.
         calls: Its calls, int64. The last may be the next one, not yet made.
         prompt_blocks: Per call, number of `blocks` in its prompt, int64.
+        entry_rows: Per call, index in `calls` of the one whose cache entry it can read, -1 for the first, int64.
         in_block_order: `blocks` is sorted, so that positions can be found by binary search.
     """
 
@@ -198,6 +214,7 @@ class ContextLayout:
     call_before: int
     calls: NDArray[np.int64]
     prompt_blocks: NDArray[np.int64]
+    entry_rows: NDArray[np.int64]
     in_block_order: bool
 
     def positions(self, blocks: NDArray[np.int32]) -> NDArray[np.int64]:
@@ -236,7 +253,9 @@ class PromptColumns:
         first_call: Per context, the entry of its first call, with a final total, int64.
         first_place: Per context, the place of its first block, int64.
         end: Per entry of `calls`, the place after the last block of its prompt, int64.
-        previous_end: Per entry of `calls`, the place after the blocks shared with its thread's previous prompt, int64.
+        previous: Per entry of `calls`, the entry of the call whose cache entry it can read, -1 for the first of a
+            context, int64.
+        previous_end: Per entry of `calls`, the place after the blocks shared with that call's prompt, int64.
         begins: Per context, the first call with edits that take effect in it: the one after its thread's previous call,
             int64.
         block: Per place, the block's index, -1 after the last one, int64.
@@ -251,6 +270,7 @@ class PromptColumns:
     first_call: NDArray[np.int64]
     first_place: NDArray[np.int64]
     end: NDArray[np.int64]
+    previous: NDArray[np.int64]
     previous_end: NDArray[np.int64]
     begins: NDArray[np.int64]
     block: NDArray[np.int64]
@@ -267,6 +287,7 @@ class PromptColumns:
             each.call_before + 1 if each.call_before >= 0 else int(each.calls[0]) if len(each.calls) else 0
             for each in contexts
         ]
+        rows = _joined([each.entry_rows for each in contexts], np.int64)
         return cls(
             call_count=call_count,
             block_count=block_count,
@@ -275,6 +296,7 @@ class PromptColumns:
             first_call=first_call,
             first_place=first_place,
             end=first_place[context] + _joined([each.prompt_blocks for each in contexts], np.int64),
+            previous=np.where(rows < 0, -1, first_call[context] + rows),
             previous_end=first_place[context] + _joined([_previous_blocks(each) for each in contexts], np.int64),
             begins=np.array(begins, dtype=np.int64),
             block=_joined([part for each in contexts for part in (each.blocks, (-1,))], np.int64),
@@ -333,9 +355,21 @@ class PromptColumns:
 
 
 def _previous_blocks(context: ContextLayout) -> NDArray[np.int64]:
-    """Count the leading blocks shared with the thread's previous prompt, per call."""
+    """Count the leading blocks shared with the prompt whose cache entry a call can read, per call."""
     first = np.minimum(context.shared, context.prompt_blocks[:1])
-    return np.concatenate((first, context.prompt_blocks[:-1]))
+    return np.concatenate((first, context.prompt_blocks[context.entry_rows[1:]]))
+
+
+def _entry_rows(code: NDArray[np.intp], names: Sequence[str]) -> NDArray[np.int64]:
+    """Return, per call of a context, the last earlier call of its model if the one before it has another; -1 first."""
+    rows = np.arange(len(code), dtype=np.int64) - 1
+    switched = np.flatnonzero(code[1:] != code[:-1]) + 1
+    for row in switched.tolist():
+        model = int(code[row])
+        if names[model] and names[int(code[row - 1])]:
+            earlier = np.flatnonzero(code[:row] == model)
+            rows[row] = earlier[-1] if len(earlier) else row - 1
+    return rows
 
 
 def _ends(counts: list[int]) -> NDArray[np.int64]:
