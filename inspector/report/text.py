@@ -56,7 +56,7 @@ from inspector.report.monthly_saving import about, between, saving_row
 from inspector.report.numbers import IN_TEXT, INEXACT
 from inspector.report.recovery_words import breakpoint_words, net_of, recovery_words, refetches_of
 from inspector.report.subagent_words import costliest_first, subagents_text
-from inspector.report.tables import FigureCells
+from inspector.report.tables import FigureCells, rounding_note
 from inspector.report.totals import (
     carried_title,
     columns_of,
@@ -221,9 +221,13 @@ def side_requests_table(page: Page, requests: Sequence[SideCallFacts], recorded:
     ]
     page.line()
     page.table(["Side requests", "calls", "prompt tokens", "output", "cost"], rows, LEFT + RIGHT * 4)
-    together = IN_TEXT.sum_of_dollars([recorded, *(each.cost_usd for each in requests)])
+    parts = [recorded, *(each.cost_usd for each in requests)]
+    known = [part for part in parts if part is not None]
+    together = sum(known) if len(known) == len(parts) else None
     text = "" if together is None else f"; with the recorded calls, {IN_TEXT.dollars(together)}"
     page.line(f"Not included in any other figure{text}.", LABEL, indent=2)
+    if note := rounding_note(together, parts):
+        page.line(note, LABEL, indent=2)
 
 
 def subagents_table(page: Page, report: Report) -> None:

@@ -8,12 +8,21 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from inspector.cli.reading import replay_inputs
+from inspector.replay.analysis.plan_outcome import plan_outcome
+from inspector.replay.assumptions import Assumptions
+from inspector.replay.engine.replay import replay
+from inspector.replay.explain.cost_sheet import cost_sheet
+from inspector.replay.projection_terms import ASSUMED_RUNS
 from inspector.report.session_report import report_of
 from inspector.report.session_summary import summary_of
 from inspector.session.follow import Follower
 from inspector.session.independent_usage import independent_totals, totals_of
 from inspector.session.model import Usage
 from inspector.session.open import open_session
+from inspector.strategies.plan import Plan
+from inspector.ui.cost.rows import CostSection, section_table
+from inspector.ui.figure_table.table import Table
+from inspector.ui.timeline.rows import Rows
 from tests.session.claude_lines import SESSION, Script
 
 if TYPE_CHECKING:
@@ -265,3 +274,15 @@ def test_the_list_of_sessions_shows_the_cost_of_copilot_from_its_totals(shared: 
     (path,) = (shared / "cases" / "86-copilot-shutdown").iterdir()
     summary = summary_of(open_session(path))
     assert (summary.usd, summary.tokens, summary.is_lower_bound) == (pytest.approx(0.1677), 61_000, False)
+
+
+def test_the_screen_shows_a_recorded_cost_that_differs_below_the_totals(tmp_path: Path) -> None:
+    run = two_calls()
+    run.result(0.5, 500, 1_400, {MODEL: per_model(1_400, 500, 1_000)}, read=1_000)
+    inputs = replay_inputs(open_session(run.write(tmp_path / "run.jsonl")))
+    baseline = replay(inputs, Plan())
+    sheet = cost_sheet(baseline, baseline, plan_outcome(baseline, baseline), Assumptions(), ASSUMED_RUNS)
+    table = section_table(CostSection.TOTALS, sheet, Rows.of(inputs.history), Table((), ()))
+    (row,) = [row for row in table.rows if row.key == ("recorded", 0)]
+    assert (row.cells["name"].text, row.cells["before"].text) == ("recorded by the agent (result)", "$0.50")
+    assert sheet.explained["recorded", 0].inputs[0].value == pytest.approx(0.012)

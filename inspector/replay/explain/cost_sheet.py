@@ -12,9 +12,11 @@ from inspector.replay.analysis.compaction_totals import compaction_totals
 from inspector.replay.analysis.forecast import project_runs, project_session
 from inspector.replay.analysis.model_costs import model_costs
 from inspector.replay.analysis.plan_outcome import cache_read_share
+from inspector.replay.analysis.recorded_costs import recorded_costs
 from inspector.replay.analysis.recoveries import recoveries
 from inspector.replay.analysis.result_sizes import results_by_difference
 from inspector.replay.analysis.side_requests import side_spending
+from inspector.replay.explain.explanation import Explanation, Input
 from inspector.replay.explain.parts import (
     breakdown_explanation,
     compaction_explanation,
@@ -35,6 +37,7 @@ from inspector.replay.explain.totals import (
     replay_explanations,
     side_explanation,
 )
+from inspector.replay.figure import HowKnown
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Mapping
@@ -45,11 +48,11 @@ if TYPE_CHECKING:
     from inspector.replay.analysis.forecast import NextCallsProjection, RunProjection
     from inspector.replay.analysis.model_costs import ModelCost
     from inspector.replay.analysis.plan_outcome import PlanOutcome
+    from inspector.replay.analysis.recorded_costs import RecordedCost
     from inspector.replay.analysis.reuse import ReuseEvidence
     from inspector.replay.analysis.side_requests import SideSpending
     from inspector.replay.assumptions import Assumptions
     from inspector.replay.engine.replay import GroupEffect, Replay
-    from inspector.replay.explain.explanation import Explanation
     from inspector.replay.projection_terms import RunsPerDay
 
 HEAVIEST = 200
@@ -76,6 +79,7 @@ class CostSheet:
         tiers: Effect of every part of every strategy, and the prompt usage of its blocks; None if it changed none.
         models: Cost of each model's calls with nothing cut and under the plan; empty if there is one model.
         side_requests: Side requests by purpose; empty if there are none.
+        recorded_costs: Costs recorded by the agent that differ from the computed ones.
         results: The tool results that cost most to resend.
         compactions: Forecasts of recorded compactions.
         compacted: Totals of recorded compactions, independent of the plan; None if there are none.
@@ -95,6 +99,7 @@ class CostSheet:
     tiers: tuple[tuple[GroupEffect, BreakdownRow | None], ...]
     models: tuple[tuple[ModelCost, ...], tuple[ModelCost, ...]]
     side_requests: tuple[SideSpending, ...]
+    recorded_costs: tuple[RecordedCost, ...]
     results: tuple[ResentBlock, ...]
     compactions: tuple[CompactionForecast, ...]
     compacted: CompactionTotals | None
@@ -170,6 +175,12 @@ def cost_sheet(
         explained.update({("beside", each.purpose): side_explanation(each, baseline) for each in side_requests})
         explained[WITH_SIDE_REQUESTS] = cost_with_side_requests_explanation(planned, side_requests)
         explained["before", WITH_SIDE_REQUESTS] = cost_with_side_requests_explanation(baseline, side_requests)
+    differing = tuple(each for each in recorded_costs(baseline) if each.differs)
+    for number, each in enumerate(differing):
+        known = (Input("known requests at the prices used here", each.computed_usd, "$"),)
+        explained["recorded", number] = Explanation(
+            each.recorded_usd, "$", HowKnown.EXACT, "as recorded by the agent", known, each.source
+        )
     if next_calls is not None:
         explained["next", "calls"] = next_calls_explanation(next_calls, planned.inputs.window)
     return CostSheet(
@@ -180,6 +191,7 @@ def cost_sheet(
         tiers=tiers,
         models=(models[0], models[1]),
         side_requests=side_requests,
+        recorded_costs=differing,
         results=results,
         compactions=compactions,
         compacted=compaction_totals(baseline),

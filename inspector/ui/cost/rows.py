@@ -14,6 +14,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from inspector.replay.analysis.breakdown import part_label
+from inspector.replay.analysis.side_requests import cost_with_side_requests
 from inspector.replay.explain.cost_sheet import NET, OVERHEAD, WITH_SIDE_REQUESTS
 from inspector.replay.explain.totals import COST_PARTS
 from inspector.replay.figure import Figure, HowKnown, lowest_confidence
@@ -311,9 +312,13 @@ def _side_requests(sheet: CostSheet) -> Iterator[FigureRow]:
     if sheet.side_requests:
         cells = {"name": Cell("cost with side requests", style="table--name")}
         for side, cost in (("before", sheet.baseline.figures.cost_usd), ("after", sheet.planned.figures.cost_usd)):
-            together = ON_SCREEN.sum_of_dollars([cost.value, *(each.cost for each in sheet.side_requests)])
+            together = cost_with_side_requests(cost.value, sheet.side_requests)
             cells[side] = _cell(Figure(together, cost.known, cost.is_lower_bound), "$")
         yield FigureRow(WITH_SIDE_REQUESTS, cells)
+    for number, recorded in enumerate(sheet.recorded_costs):
+        cells = {"name": Cell(f"recorded by the agent ({one_line(recorded.source)})", style="table--name")}
+        cells["before"] = _cell(Figure(recorded.recorded_usd, HowKnown.EXACT), "$")
+        yield FigureRow(("recorded", number), cells)
 
 
 def _cost_parts_written(sheet: CostSheet) -> list[dict[str, str]]:
