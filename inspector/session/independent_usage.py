@@ -136,7 +136,9 @@ def _anthropic_totals(usage: dict[str, Any]) -> UsageTotals:
 def _codex(path: Path) -> Iterable[UsageTotals]:
     """Yield the record of every response id, and the last report of every distinct total that has no record."""
     records = list(_lines(path))
-    header = next(record["payload"] for record in records if record["type"] == "session_meta")
+    header = next((record["payload"] for record in records if record["type"] == "session_meta"), None)
+    if header is None:
+        return []  # a printed stream
     others = {record["payload"].get("id") for record in records if record["type"] == "session_meta"} - {header["id"]}
     origins = others | ({header.get("forked_from_id")} - {None})
     first_own = header.get("subagent_history_start_ordinal") or 0
