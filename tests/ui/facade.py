@@ -1082,7 +1082,7 @@ class Running:
 
     @property
     def standing(self) -> Any:
-        return self._screen.status.standing
+        return self._screen.status.counts
 
     @property
     def key_hints(self) -> Any:

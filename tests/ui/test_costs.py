@@ -132,6 +132,42 @@ async def test_a_price_factor_typed_on_the_screen_halves_the_cost_everywhere(run
         assert run.costs.recorded.value == pytest.approx(before / 2)
 
 
+async def test_pricing_as_another_model_is_in_header_and_cost_and_can_be_undone(running):
+    async with running(ROOT / "sample_sessions" / "coding-agent.jsonl", size=(120, 36)) as run:
+        before = run.baseline.figures.cost_usd.value
+        await run.press("z", "m")
+        await run.until_shown("Price as another model")
+        run.line = "claude-opus-9"
+        await run.until_shown("no price for this model; closest known: claude-opus-")
+        run.line = "claude-opus-5-5"
+        await run.until_shown("$4 in, $20 out, cache reads 0.05 x")
+        await run.tap("enter")
+        await run.until_shown("priced as claude-opus-5-5   ")
+        # 1,279,612 tokens read, 145,300 written, 138 uncached and 8,120 of output.
+        cost = (1_279_612 * 0.2 + 145_300 * 5 + 138 * 4 + 8_120 * 20) / 1e6
+        assert run.baseline.figures.cost_usd.value == pytest.approx(cost)
+        await run.until_shown("cost ~$1.15 as claude-opus-5-5, $1.75 as recorded")
+
+        await run.press("ctrl+z")
+        await run.until(lambda: run.baseline.figures.cost_usd.value == pytest.approx(before))
+        await run.until(lambda: "priced as" not in run.text().splitlines()[0])
+        await run.press("ctrl+y")
+        await run.until(lambda: run.baseline.figures.cost_usd.value == pytest.approx(cost))
+
+
+async def test_undo_takes_back_the_newest_change_of_plan_or_model(running):
+    async with running(ROOT / "sample_sessions" / "coding-agent.jsonl", size=(120, 36)) as run:
+        run.set_terms(model="claude-opus-5-5")
+        await run.until(lambda: run.inputs.other_model == "claude-opus-5-5")
+        await run.press("1")
+        assert run.plan.strategies
+        await run.press("ctrl+z")
+        assert not run.plan.strategies
+        assert run.inputs.other_model == "claude-opus-5-5"
+        await run.press("ctrl+z")
+        await run.until(lambda: not run.inputs.other_model)
+
+
 async def test_another_cache_makes_costs_projected(running, session_file: Recording):
     async with running(session_file.path) as run:
         costs = await Costs.opened(run)

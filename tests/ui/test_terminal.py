@@ -156,7 +156,7 @@ STEPS: list[tuple[str, Callable[[str], object] | None]] = [
     ("escape", lacks("find hooks")),
     ("f", has("filter words")),
     ("hooks", has("filter hooks", "[1-9]\\d* hidden")),
-    ("escape", has(" 0 hidden")),
+    ("escape", lacks("[1-9]\\d* hidden")),
     ("+", has("Add a strategy, or use a built-in plan", "Tiered truncation")),
     ("escape", lacks("Add a strategy, or use")),
     ("w o", has("Open a plan", "No cuts")),

@@ -469,7 +469,7 @@ class CompareScreen(AnalysisScreen):
         for strategy in each.plan.strategies:
             plan = plan.added(strategy)
         self.controller.edit_plan(plan)
-        self.show_notice(f"added {each.name} to the current plan; ctrl+z undoes it")
+        self.show_notice(f"added {each.name} to the current plan; ctrl+z to undo")
 
 
 def _replayed(inputs: ReplayInputs, baseline: Replay, each: CompareRow, uses: ReuseEvidence | None) -> CompareRow:

@@ -232,7 +232,7 @@ class ChartPane(SessionPane):
             self.go_to_call(looked_at + step)
 
     @property
-    def moment(self) -> tuple[str, str]:
+    def selected_call(self) -> tuple[str, str]:
         """Selected call and playback speed, as long and short text; empty at the next prompt."""
         history, call = self.controller.history, self.controller.call
         if history is None or call is None:

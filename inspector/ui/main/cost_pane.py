@@ -99,6 +99,7 @@ class CostPane(CostBar, FailSafePane):
             advice=summary.advice,
             subagents=self.controller.subagent_costs.costs,
             is_behind=outcome is not None and spending.replay.history.call_count < outcome.replay.history.call_count,
+            as_recorded=summary.as_recorded,
         )
         first, *others = [self._pieces(line) for line in parts]
         return [first, *until, *others][:room]
@@ -222,6 +223,11 @@ class CostPane(CostBar, FailSafePane):
 
     def ask_runs(self) -> None:
         run_dialog(self.screen, self._ask_runs(), "set the runs per day")
+
+    def ask_model(self) -> None:
+        from inspector.ui.cost.price_as import ask_model
+
+        run_dialog(self.screen, ask_model(self.app, self.controller), "price as another model")
 
     async def _ask_runs(self) -> None:
         from inspector.ui.dialogs.dialog import ValueDialog

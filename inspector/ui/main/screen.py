@@ -259,7 +259,7 @@ class InspectScreen(SessionScreen[None], SingleResultScreen[None]):
             rows = self.timeline.timeline
             counts = (view.count, view.hidden, session.skipped_records, rows.new_rows)
             unknown = unknown_parts(session).count
-            self.status.standing = StatusCounts(rows.follow, *counts, *self.chart.moment, unknown=unknown)
+            self.status.counts = StatusCounts(rows.follow, *counts, *self.chart.selected_call, unknown=unknown)
 
     def _begin(self) -> None:
         """Enable the session's keys once there is a session."""

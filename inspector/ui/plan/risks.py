@@ -49,7 +49,7 @@ class Risks:
         ]
         if self.prices is not None and self.prices.is_relevant:
             low, high = ON_SCREEN.dollars(self.prices.low), ON_SCREEN.dollars(self.prices.high)
-            lines.append(f"costs {low} to {high} by cache breakpoints")
+            lines.append(f"cache breakpoints: {low} to {high}")
         return tuple(lines)
 
     @cached_property

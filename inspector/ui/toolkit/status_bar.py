@@ -66,8 +66,8 @@ class StatusCounts(NamedTuple):
         hidden: Number of rows hidden by a filter.
         skipped: Number of unreadable records in the file.
         new: Rows added below since following stopped.
-        moment: The selected call; empty for the next prompt.
-        short_moment: Short form of `moment`.
+        selected_call: The selected call; empty for the next prompt.
+        short_call: Short form of `selected_call`.
         unknown: Number of records and usage fields that this version does not know.
     """
 
@@ -76,8 +76,8 @@ class StatusCounts(NamedTuple):
     hidden: int = 0
     skipped: int = 0
     new: int = 0
-    moment: str = ""
-    short_moment: str = ""
+    selected_call: str = ""
+    short_call: str = ""
     unknown: int = 0
 
 
@@ -102,7 +102,7 @@ class StatusBar(Widget):
 
     keys: reactive[tuple[KeyHint, ...]] = reactive(())
     """Key hints by importance."""
-    standing: reactive[StatusCounts | None] = reactive[StatusCounts | None](None)
+    counts: reactive[StatusCounts | None] = reactive[StatusCounts | None](None)
     progress: reactive[WorkProgress | None] = reactive(None)
     notice: reactive[str] = reactive("")
     is_problem: reactive[bool] = reactive(False)
@@ -119,37 +119,34 @@ class StatusBar(Widget):
         else:
             key, label = self.get_visual_style("status--key"), self.get_visual_style("status--label")
             parts += [LinePiece(_key_content(hint, key, label), hint.rank) for hint in self.keys]
-        if self.standing is not None:
-            parts += self._counts_parts(self.standing)
+        if self.counts is not None:
+            parts += self._counts_parts(self.counts)
         return line_of(parts, self.content_size.width, gap=2)
 
-    def _counts_parts(self, standing: StatusCounts) -> list[LinePiece]:
+    def _counts_parts(self, counts: StatusCounts) -> list[LinePiece]:
         parts = []
         follow = Content.styled(" FOLLOW ", self.get_visual_style("status--follow"))
         faint = self.get_visual_style("status--faint")
         to_now = Style.from_meta({ACTION: "do('call.now')"})
-        if standing.moment:
+        if counts.selected_call:
             style = self.get_visual_style("status--new") + to_now
-            reported, short = (Content.styled(f" {text} ", style) for text in (standing.moment, standing.short_moment))
-            parts.append(LinePiece(reported, 2, right=True, shorter=short))
-        if standing.new:
-            pill = f" {ON_SCREEN.whole(standing.new)} new below (end follows) "
-            shorter = f" +{ON_SCREEN.short(standing.new)} "
+            long, short = (Content.styled(f" {text} ", style) for text in (counts.selected_call, counts.short_call))
+            parts.append(LinePiece(long, 2, right=True, shorter=short))
+        if counts.new:
+            pill = f" {ON_SCREEN.whole(counts.new)} new below (end follows) "
+            shorter = f" +{ON_SCREEN.short(counts.new)} "
             style = self.get_visual_style("status--new") + to_now
             parts.append(LinePiece(Content.styled(pill, style), 2, right=True, shorter=Content.styled(shorter, style)))
         parts += [
-            LinePiece(follow if standing.follows else Content(""), 1, right=True),
-            LinePiece(Content.styled(f"{ON_SCREEN.plural(standing.rows, 'row')}", faint), 6, right=True),
-            LinePiece(
-                Content.styled(
-                    f"{ON_SCREEN.whole(standing.hidden)} hidden", faint + Style.from_meta({ACTION: "show_all"})
-                ),
-                # A hidden count of 0 is less important than the other parts.
-                8 if not standing.hidden else 2,
-                right=True,
-            ),
+            LinePiece(follow if counts.follows else Content(""), 1, right=True),
+            LinePiece(Content.styled(f"{ON_SCREEN.plural(counts.rows, 'row')}", faint), 6, right=True),
         ]
-        for count, problem in ((standing.skipped, "unreadable"), (standing.unknown, "unknown")):
+        if counts.hidden:
+            hidden = Content.styled(
+                f"{ON_SCREEN.whole(counts.hidden)} hidden", faint + Style.from_meta({ACTION: "show_all"})
+            )
+            parts.append(LinePiece(hidden, 2, right=True))
+        for count, problem in ((counts.skipped, "unreadable"), (counts.unknown, "unknown")):
             if not count:
                 continue
             problems = f"{ATTENTION} {ON_SCREEN.plural(count, 'record')} {problem}"
