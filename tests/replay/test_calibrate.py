@@ -7,15 +7,20 @@ import msgspec
 import numpy as np
 import pytest
 
+from inspector.replay.engine.inputs import ReplayInputs
+from inspector.replay.engine.replay import replay
 from inspector.replay.engine.token_scale import calibrate_session, response_contents, signature_contents
+from inspector.replay.pricing.prices import Pricing
 from inspector.session.model import BlockKind, Role, Usage
 from inspector.session.open import open_session
 from inspector.strategies.history.history import History
+from inspector.strategies.plan import Plan
 from inspector.tokens.calibration import ResponseModel
 from inspector.tokens.count_cache import CountCache
 from inspector.tokens.counter import Counter, load_counter
 from inspector.tokens.token_table import TokenTable, count_session
 from tests.replay.synthetic import CharacterTable, SessionBuilder
+from tests.session.gemini_lines import GeminiScript
 
 SESSIONS = [
     "0cf3db51-1c73-43bb-8d05-dc02739514a5",
@@ -160,3 +165,30 @@ def test_a_response_without_a_reported_length_is_counted():
 
     assert kept.reasoning.tolist() == [0, 70, 70]
     assert kept.counted.tolist() == [len("question"), len("question"), len("question") + len("an answer")]
+
+
+def test_two_models_that_take_turns_get_a_calibration_and_a_cache_each(tmp_path: Path, counter: Counter) -> None:
+    """Every word is a token for the first model and 1.25 for the second; each reads its own prompt of two calls ago."""
+    models, tokens_per_word, overhead = ("gemini-2.5-pro", "gemini-2.5-flash"), (1.0, 1.25), (6_000, 9_000)
+    script, words, prompts = GeminiScript(), 0, [0, 0]
+    script.header()
+    for number in range(40):
+        mine, size = number % 2, 200 + 37 * (number * number % 11)
+        script.user(f"u{number}", "the " * size)
+        words += size
+        prompt = round(overhead[mine] + tokens_per_word[mine] * words)
+        tokens = {"input": prompt, "output": 20, "cached": prompts[mine], "thoughts": 0, "tool": 0}
+        script.answer(f"a{number}", "the " * 20, model=models[mine], tokens=tokens)
+        words, prompts[mine] = words + 20, prompt
+    session = open_session(script.write(tmp_path / "session.jsonl"))
+
+    *_, table = count_session(session, counter, cache=CountCache(tmp_path / "counts"))
+    inputs = ReplayInputs.of(History.of(session), table, pricing=Pricing(), cache="gemini")
+
+    ratios = [inputs.scale.calibration.coefficients[model].ratio for model in models]
+    assert ratios[1] / ratios[0] == pytest.approx(1.25, rel=0.01)
+    assert inputs.scale.calibration.residual < 0.005
+    served = replay(inputs, Plan()).ledger
+    recorded = [call.usage.cache_read for call in session.calls if call.usage is not None]
+    assert served.cache_read.tolist() == pytest.approx(recorded, rel=0.01)
+    assert served.cache_read[:2].tolist() == [0, 0]
