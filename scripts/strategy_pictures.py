@@ -34,6 +34,7 @@ SMALL: dict[str, dict[str, ParameterValue]] = {
     "store-large": {"limit": 20_000},
     "summarize": {"threshold": 20_000},
     "anthropic-clear-tool-uses": {"trigger": 30_000},
+    "anthropic-compact": {"trigger": 30_000},
     "langchain-clear-tool-uses": {"trigger": 20_000},
     "langchain-summarization": {"trigger-tokens": 20_000},
     "deepagents-evict": {"limit": 2_000},
@@ -46,6 +47,7 @@ SMALL: dict[str, dict[str, ParameterValue]] = {
     "cline-compaction": {"window": 60_000, "keep": 8_000},
     "roo-truncate": {"window": 60_000},
     "cozempic-age": {"middle": 2, "old": 4},
+    "haystack-prune": {"window": 50_000},
     "pi-truncate": {"max-lines": 100},
     "pi-compaction": {"window": 60_000, "keep": 8_000},
 }

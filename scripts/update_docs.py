@@ -76,6 +76,7 @@ FAMILIES: dict[str, tuple[str, ...]] = {
     ),
     "windows": (
         "summarize",
+        "anthropic-compact",
         "langchain-summarization",
         "openhands-condenser",
         "gemini-compress",

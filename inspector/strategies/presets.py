@@ -100,6 +100,12 @@ _ALL = (
     Preset("utah", "Old results pruned in two tiers, as in Utah.", ("prune-old",)),
     Preset("anthropic", "Old tool uses cleared, as in the Anthropic API.", ("anthropic-clear-tool-uses",)),
     Preset(
+        "anthropic-compaction",
+        "Conversation summarized at 150,000 tokens, as by the Anthropic API.",
+        ("anthropic-compact",),
+        fits_session=True,
+    ),
+    Preset(
         "claude-code",
         "Old tool uses cleared, as read from Claude Code builds around 2.0.76 (microcompact); not confirmed by its "
         "makers.",
@@ -201,6 +207,11 @@ _ALL = (
         "Truncation at insertion, then compaction, also during a run, as in pi 1.5.",
         ("pi-truncate:version=1.5", "pi-compaction:version=1.5"),
         fits_session=True,
+    ),
+    Preset(
+        "haystack",
+        "Oldest results pruned when the window fills up, as with Haystack's compaction hook.",
+        ("haystack-prune",),
     ),
     Preset("strands", "Sliding window of messages, as in Strands.", ("strands-window",)),
     Preset(

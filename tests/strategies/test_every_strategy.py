@@ -55,6 +55,8 @@ EAGER = (
     strategy("anthropic-clear-tool-uses", trigger=60, keep=1, clear_at_least=5, clear_tool_inputs=True),
     strategy("anthropic-clear-tool-uses", trigger=3, trigger_type="tool-uses", keep=2, sticky=False),
     strategy("anthropic-clear-thinking"),
+    strategy("anthropic-compact", trigger=60, summary_tokens=50),
+    strategy("anthropic-compact", trigger=60, keep_messages=3, summary_tokens=50),
     strategy("langchain-clear-tool-uses", trigger=60, keep=1, clear_tool_inputs=True),
     strategy("langchain-clear-tool-uses", trigger=60, keep=0, clear_at_least=30, exclude_tools=("bash",)),
     strategy("langchain-summarization", trigger_messages=7, keep_messages=3, summary_tokens=50),
@@ -105,6 +107,8 @@ EAGER = (
     strategy("maf-truncation", limit=4, target=2, keep_first_user=True),
     strategy("maf-truncation", unit="tokens", limit=300, target=100),
     strategy("maf-context-window", window=400, max_output=0, keep=1),
+    strategy("haystack-prune", window=60, minimum=0, placeholder="-"),
+    strategy("haystack-prune", window=60, compact_at=0.3, compact_to=0.1, minimum=3, keep_steps=2),
     strategy("adk-filter", keep=1),
     strategy("adk-filter", keep=1, remove_amount=2),
     strategy("vercel-prune"),
@@ -136,7 +140,7 @@ TEXTS_TOO |= {"recent-events", "amortized-forgetting", "openhands-condenser", "p
 TEXTS_TOO |= {"strands-window", "adk-filter"}
 TEXTS_TOO |= {"maf-tool-results", "maf-tool-calls", "maf-window", "maf-truncation", "maf-context-window"}
 TEXTS_TOO |= {"gemini-compress", "langchain-summarization", "deepagents-evict", "cline-truncate", "roo-truncate"}
-TEXTS_TOO |= {"cline-compaction"}
+TEXTS_TOO |= {"anthropic-compact", "cline-compaction"}
 PARTS_PAIRS = {"clear-old", "cline-truncate", "roo-truncate"}
 """Remove results without their calls, as the systems they come from do."""
 REMEMBERS = {"clear-old", "truncate-after-use", "amortized-forgetting"}

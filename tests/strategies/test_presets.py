@@ -60,6 +60,7 @@ def test_presets_are_told_apart_by_what_they_do():
 
 SUMMARIZING = (
     "summarize",
+    "anthropic-compact",
     "langchain-summarization",
     "gemini-compress",
     "openhands-condenser",

@@ -33,6 +33,15 @@ def _context_management(chosen: Mapping[str, Strategy]) -> str:
         if found["clear_tool_inputs"]:
             edit["clear_tool_inputs"] = list(found["clear_inputs_of"]) or True
         edits.append(edit)
+    if "anthropic-compact" in chosen:
+        found = values(chosen["anthropic-compact"])
+        compaction: dict[str, object] = {
+            "type": "compact_20260112",
+            "trigger": {"type": "input_tokens", "value": found["trigger"]},
+        }
+        if found["keep_messages"]:
+            compaction["pause_after_compaction"] = True
+        edits.append(compaction)
     return json.dumps({"context_management": {"edits": edits}}, indent=2) + "\n"
 
 
@@ -79,15 +88,31 @@ def _deepagents(chosen: Mapping[str, Strategy]) -> str:
     )
 
 
+def _haystack(chosen: Mapping[str, Strategy]) -> str:
+    strategy = chosen["haystack-prune"]
+    found, written = values(strategy), settings_of(strategy)
+    of_compactor = ("min_keep_steps", "min_tokens", "placeholder")
+    compactor = ", ".join(f"{name}={written[name]!r}" for name in of_compactor if name in written)
+    window = found["window"] or "context_window"
+    return (
+        "from haystack.hooks.compaction import CompactionHook, ToolResultPruningCompactor\n\n"
+        f"hook = CompactionHook(\n    compactor=ToolResultPruningCompactor({compactor}),\n"
+        f"    context_window={window},\n"
+        f"    compact_at={found['compact_at']},\n    compact_to={found['compact_to']},\n)\n"
+    )
+
+
 FRAMEWORKS = (
     Target(
         "anthropic",
         "the Anthropic API",
         "json",
-        "Fields of a Messages request, with the beta header context-management-2025-06-27.",
+        "Fields of a Messages request, with the beta header context-management-2025-06-27, and compact-2026-01-12 for "
+        "compaction.",
         _context_management,
     ),
     Target("langchain", "LangChain", "python", "The middleware to give create_agent.", _langchain),
     Target("deepagents", "deepagents", "python", "The middleware to give create_agent.", _deepagents),
+    Target("haystack", "Haystack", "python", "The hook to give an Agent, as hooks={'before_llm': [hook]}.", _haystack),
 )
 """The Anthropic API and the frameworks."""
