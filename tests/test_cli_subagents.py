@@ -9,9 +9,13 @@ import pytest
 
 from inspector.cli import main
 from tests.session.claude_lines import SESSION, Script
+from tests.session.harness_lines import HarnessScript
+from tests.session.qwen_lines import QwenScript
+from tests.session.run_files import jsonl
 from tests.session.test_related import claude_child, claude_parent
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
 MAIN_USD = (10 * 3 + 9_300 * 3.75 + 9_000 * 0.3 + 80 * 15) / 1e6
@@ -108,3 +112,47 @@ def test_why_on_a_session_without_calls_names_no_model_and_no_cost(tmp_path: Pat
     assert "0 calls" not in text
     assert "not named" not in text
     assert "the session contains no call to a model" in text
+
+
+def qwen_family(folder: Path) -> tuple[Path, int]:
+    """A session of one call and a subagent of two: prompts of 1,000 tokens, 400 of them cached."""
+    parent, child = QwenScript(), QwenScript()
+    parent.user("go")
+    parent.answer("done", sessionId="s1")
+    child.add("system", subtype="parent_session", systemPayload={"parentSessionId": "s1"}, sessionId="s2")
+    child.user("find it", sessionId="s2")
+    for uuid in ("r1", "r2"):
+        child.answer("found", uuid=uuid, sessionId="s2")
+    for name, script in (("s1", parent), ("s2", child)):
+        (folder / f"{name}.jsonl").write_bytes(jsonl(script.lines))
+    return folder / "s1.jsonl", 1_000
+
+
+def harness_family(folder: Path) -> tuple[Path, int]:
+    """The same in logs of DeepSeek Harness: prompts of 500 tokens, 400 of them cached."""
+    parent, child = HarnessScript(id="s0"), HarnessScript(id="s1", origin="subagent", parentSession="s0")
+    for script, answers in ((parent, 1), (child, 2)):
+        script.header()
+        script.user("go" if script is parent else "find it")
+        for number in range(answers):
+            script.answer(f"answer {number}", second=10 * answers + number)
+        path = folder / script.lines[0]["id"] / "session.jsonl"
+        path.parent.mkdir()
+        path.write_bytes(jsonl(script.lines))
+    return folder / "s0" / "session.jsonl", 500
+
+
+@pytest.mark.parametrize("family", [qwen_family, harness_family])
+def test_folder_and_session_count_subagents_in_other_formats(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], family: Callable[[Path], tuple[Path, int]]
+):
+    path, prompt = family(tmp_path)
+    whole = folder_figures(tmp_path, capsys)
+    assert (whole["baseline"]["calls"], whole["baseline"]["prompt_tokens"]) == (3, 3 * prompt)
+    assert whole["subagents"] == 1
+    assert main(["report", str(path), "--format", "json", "--no-kept-results"]) == 0
+    own = json.loads(capsys.readouterr().out)
+    assert (own["baseline"]["calls"], own["baseline"]["prompt_tokens"]) == (1, prompt)
+    assert (own["subagents"]["calls"], own["subagents"]["prompt_tokens"]) == (2, 2 * prompt)
+    assert own["subagents"]["cache_read_tokens"] == 2 * 400
+    assert [each["title"] for each in own["subagents"]["sessions"]] == [""]
