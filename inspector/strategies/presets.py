@@ -46,7 +46,7 @@ _ALL = (
     Preset(
         "newest-twenty-messages",
         "Our own: tool calls and results of the newest 20 messages stay, older ones go in batches of 30,000 tokens or "
-        "more; reasoning stays.",
+        "more; reasoning stays where text follows it.",
         ("vercel-prune:reasoning=none,tool-calls=before-last-messages,messages=20,batch-tokens=30000",),
     ),
     Preset(
