@@ -421,3 +421,24 @@ def test_marks_that_are_no_objects_are_none(tmp_path: Path) -> None:
         {"role": "user", "content": [{"type": "text", "text": "go", "cache_control": None}], "cache_control": "yes"}
     ]
     assert marks(opened(lines, tmp_path)) == [[]]
+
+
+@pytest.mark.parametrize(("options", "marks"), [({"ttl": "12h"}, [(1, "12h"), (3, "12h")]), (None, [(1, "")])])
+def test_breakpoints_of_a_chat_request_to_openai_have_the_lifetime_of_its_options(
+    tmp_path: Path, options: dict[str, Any] | None, marks: list[tuple[int, str]]
+) -> None:
+    marked = {"type": "text", "text": "rules", "prompt_cache_breakpoint": {"mode": "explicit"}}
+    question = [{"type": "text", "text": "question"}, {"type": "text", "text": "more"}]
+    usage = {"prompt_tokens": 2_000, "prompt_tokens_details": {"cache_write_tokens": 1_500}, "completion_tokens": 5}
+    request = {
+        "model": "gpt-6.2-sol",
+        "messages": [{"role": "system", "content": [marked]}, {"role": "user", "content": question}],
+        **({} if options is None else {"prompt_cache_options": options}),
+    }
+    answer = {"choices": [{"message": {"role": "assistant", "content": "yes"}}], "usage": usage}
+    path = tmp_path / "log.json"
+    path.write_text(json.dumps([{"request": request, "response": answer}]))
+    (call,) = open_session(path).calls
+    assert [(mark.blocks, mark.lifetime) for mark in call.marks or ()] == marks
+    assert call.usage is not None
+    assert (call.usage.cache_write_5m, call.usage.cache_write_1h) == ((0, 1_500) if options else (1_500, 0))

@@ -377,3 +377,43 @@ def test_searches_and_runs_of_code_are_counted_by_their_items_and_pages_that_are
     terms = {BillingTerms.of_code(call.terms) for call in open_session(path).calls}
     assert BillingTerms(web_searches=2, code_runs=1) in terms
     assert len([each for each in terms if each.web_searches]) == 1
+
+
+def part(text: str, *, is_marked: bool = False) -> Item:
+    mark = {"prompt_cache_breakpoint": {"mode": "explicit"}} if is_marked else {}
+    return {"type": "input_text", "text": text, **mark}
+
+
+@pytest.mark.parametrize(
+    ("options", "lifetime", "places"),
+    [
+        (None, "30m", [5, 9, 10, 11]),
+        ({"ttl": "12h", "mode": "implicit"}, "12h", [5, 9, 10, 11]),
+        ({"mode": "explicit"}, "30m", [3, 5, 9, 10]),
+    ],
+    ids=["none", "implicit", "explicit"],
+)
+def test_breakpoints_of_a_request_are_the_last_four_that_it_marks_with_its_end(
+    tmp_path: Path, options: dict[str, Any] | None, lifetime: str, places: list[int]
+) -> None:
+    first = {"type": "message", "role": "user", "content": [part("a", is_marked=True), part("b")]}
+    second = {"type": "message", "role": "user", "content": [part("c", is_marked=True), part("d")]}
+    results = [output(f"c{number}", [part("e", is_marked=number > 0)]) for number in (0, 1)]
+    last = {"type": "message", "role": "user", "content": [part("f", is_marked=True), part("g")]}
+    fields = {} if options is None else {"prompt_cache_options": options}
+    items = [first, second, call("c0"), results[0], results[1], last]
+    session = opened(tmp_path / "log.json", [exchange(items, [said("assistant", "done")], **fields)])
+    # Tools, instructions, a |, b, c |, d, a call, its result, another result |, f |, g.
+    assert [(mark.blocks, mark.lifetime) for mark in session.calls[-1].marks or ()] == [
+        (place, lifetime) for place in places
+    ]
+
+
+def test_breakpoints_of_a_request_that_continues_another_are_counted_from_its_end(tmp_path: Path) -> None:
+    first = exchange([{"type": "message", "role": "user", "content": [part("a")]}], [thought(), said("assistant", "b")])
+    more = {"type": "message", "role": "user", "content": [part("c", is_marked=True), part("d")]}
+    second = exchange([more], [said("assistant", "e")], 2, previous_response_id="resp_1")
+    session = opened(tmp_path / "log.json", [first, second])
+    # Tools, instructions, a, reasoning, b, c |, d |.
+    assert session.calls[0].marks is None
+    assert [mark.blocks for mark in session.calls[1].marks or ()] == [6, 7]

@@ -1,8 +1,11 @@
-"""Read the cache breakpoints of Anthropic API requests: `cache_control`.
+"""Read the cache breakpoints of requests: Anthropic's `cache_control`, OpenAI's `prompt_cache_breakpoint`.
 
 A breakpoint is set on a content part, a part of the system prompt, a tool, or the whole request, where it means the end
 of the prompt. Gateway clients also set it on a message or on a part of a tool result. In the Bedrock Converse API,
 tools are followed by a `cachePoint` instead.
+
+OpenAI sets breakpoints on content parts (GPT-5.6 and later); `prompt_cache_options` has their lifetime. Unless its mode
+is `explicit`, there is one more at the end of the prompt. A request writes the last four.
 """
 
 from __future__ import annotations
@@ -23,6 +26,15 @@ if TYPE_CHECKING:
 CACHE_CONTROL = "cache_control"
 """Field name, in parts and in requests."""
 
+CACHE_OPTIONS, CACHE_BREAKPOINT = "prompt_cache_options", "prompt_cache_breakpoint"
+"""OpenAI's fields, in requests and in parts."""
+
+MOST_WRITTEN = 4
+"""Breakpoints that an OpenAI request writes at most."""
+
+USUAL_LIFETIME = "30m"
+"""Lifetime of OpenAI's cache entries unless the options have another one."""
+
 
 class PlacedBreakpoint(NamedTuple):
     """A cache breakpoint inside a message.
@@ -39,8 +51,22 @@ class PlacedBreakpoint(NamedTuple):
 def lifetime_of(part: Any) -> str | None:
     """Return the cache lifetime that a part requests, empty for the default; None without a breakpoint."""
     fields = mapping(part)
-    mark = fields.get(CACHE_CONTROL) or fields.get(CACHE_POINT)
+    mark = fields.get(CACHE_CONTROL) or fields.get(CACHE_POINT) or fields.get(CACHE_BREAKPOINT)
     return clean_string(mark.get("ttl")) if isinstance(mark, dict) else None
+
+
+def with_options(marks: Sequence[RecordedBreakpoint], options: object, blocks: int) -> tuple[RecordedBreakpoint, ...]:
+    """Return the breakpoints that an OpenAI request writes.
+
+    Args:
+        marks: Its explicit breakpoints, in ascending order.
+        options: Its `prompt_cache_options`.
+        blocks: Number of blocks in its prompt.
+    """
+    fields = mapping(options)
+    lifetime = clean_string(fields.get("ttl")) or USUAL_LIFETIME
+    places = {mark.blocks for mark in marks} | ({blocks} - {0} if fields.get("mode") != "explicit" else set())
+    return tuple(RecordedBreakpoint(place, lifetime) for place in sorted(places))[-MOST_WRITTEN:]
 
 
 def breakpoints_of_message(entry: Mapping[str, Any], blocks: Sequence[TextBlock]) -> tuple[PlacedBreakpoint, ...]:

@@ -20,11 +20,13 @@ from inspector.session.builder import SessionBuilder, Thread
 from inspector.session.call_matching import CallMatcher, ToolNames
 from inspector.session.errors import SessionError
 from inspector.session.formats.cache_control import (
+    CACHE_OPTIONS,
     PlacedBreakpoint,
     breakpoints_of_definition,
     breakpoints_of_message,
     breakpoints_of_prompt,
     lifetime_of,
+    with_options,
 )
 from inspector.session.formats.chat import (
     COMPACTION,
@@ -266,7 +268,7 @@ class RequestLog:
             is_inherited=is_repeated,
         )
         if is_call and sent.role is not Role.OTHER:
-            model, options = string(sent.about.get("model")), sent.about.get("prompt_cache_options")
+            model, options = string(sent.about.get("model")), sent.about.get(CACHE_OPTIONS)
             usage = with_lifetime(usage_of(sent.about.get("usage")), options)
             miss = miss_of(sent.about.get("diagnostics"))
             asked = requested_thinking(sent.about), requested_betas(sent.about)
@@ -399,14 +401,15 @@ class RequestLog:
         sent = [message for message in messages if message.role is not Role.OTHER]
         summary = max((place for place, message in enumerate(sent) if message.is_summary), default=0)
         sent = [message for place, message in enumerate(sent) if place >= summary or message.role is Role.SYSTEM]
-        whole = lifetime_of(request.about)
-        if whole is None and not any(message.marks for message in sent):
+        whole, options = lifetime_of(request.about), request.about.get(CACHE_OPTIONS)
+        if whole is None and options is None and not any(message.marks for message in sent):
             return ()
         if len(sent) != len(thread.members):
             return None
         kept = [self._builder.messages[index].blocks for index in thread.members]
         own = [[block for block, _ in message.blocks] for message in sent]
-        return breakpoints_of_prompt(zip(own, (message.marks for message in sent), kept, strict=True), whole)
+        found = breakpoints_of_prompt(zip(own, (message.marks for message in sent), kept, strict=True), whole)
+        return found if options is None else with_options(found, options, sum(map(len, kept)))
 
     def _set_breakpoints(self, call: int, marks: tuple[RecordedBreakpoint, ...] | None) -> None:
         """Set the breakpoints of a request's call. Later calls made by the API itself have none."""

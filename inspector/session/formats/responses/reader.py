@@ -11,6 +11,12 @@ from msgspec import structs
 from inspector.session.billing_terms import SERVICE_TIER, BillingTerms, parse_billing_terms
 from inspector.session.builder import SessionBuilder
 from inspector.session.call_matching import ToolNames
+from inspector.session.formats.cache_control import (
+    CACHE_OPTIONS,
+    breakpoints_of_message,
+    lifetime_of,
+    with_options,
+)
 from inspector.session.formats.chat import (
     SYSTEM,
     TOOLS,
@@ -32,10 +38,10 @@ from inspector.session.formats.responses.records import (
 )
 from inspector.session.json.codec import lenient_json
 from inspector.session.json.nodes import EmbeddedNode, FileNode, unescaped
-from inspector.session.json.values import clean_string, mapping, seconds_of_any, string
+from inspector.session.json.values import clean_string, mapping, seconds_of_any, sequence, string
 from inspector.session.json_reader import JsonReader
 from inspector.session.jsonl_reader import JsonlReader
-from inspector.session.model import BlockKind, ContextCause, Origin, SideCall
+from inspector.session.model import BlockKind, ContextCause, Origin, RecordedBreakpoint, SideCall
 from inspector.session.reader import Record, RecordInterpreter
 from inspector.session.sniff import Sample
 
@@ -69,10 +75,12 @@ class ReadItem:
     Attributes:
         side: The side that adds it.
         blocks: Its blocks.
+        marks: Indices of the blocks with a cache breakpoint.
     """
 
     side: ItemSide
     blocks: list[Block]
+    marks: frozenset[int] = frozenset()
 
     @property
     def digest(self) -> Digest:
@@ -168,10 +176,13 @@ class ResponsesInterpreter(RecordInterpreter):
                 # A request with a changed history repeats earlier responses.
                 self._add(conversation, item, is_call=is_new, is_repeated=not is_new)
         else:
-            for item in self._items(exchange.input if exchange.is_request else (), conversation.tool_names):
+            items = self._items(exchange.input if exchange.is_request else (), conversation.tool_names)
+            for item in items:
                 self._add(conversation, item, is_call=False, is_repeated=True)
         if exchange.is_answered:
+            call, prompt = len(self.builder.calls), list(conversation.members)
             self._answer(conversation, exchange)
+            self._set_breakpoints(call, prompt, items, exchange.about.get(CACHE_OPTIONS))
         elif exchange.about.get("model"):
             conversation.note_model(string(exchange.about["model"]))
 
@@ -213,7 +224,7 @@ class ResponsesInterpreter(RecordInterpreter):
         identifier = string(about.get("id"))
         conversation.responses.add(identifier)
         model = string(about.get("model"))
-        usage = with_lifetime(usage_of(about.get("usage")), about.get("prompt_cache_options"))
+        usage = with_lifetime(usage_of(about.get("usage")), about.get(CACHE_OPTIONS))
         miss, effort = miss_of_diagnostics(about.get("prompt_cache_diagnostics")), mapping(about.get("reasoning"))
         time = next((seconds_of_any(about[name]) for name in TIMES if name in about), None)
         terms = _with_uses(parse_billing_terms(about.get("usage"), about.get(SERVICE_TIER)), exchange.output).code
@@ -235,6 +246,32 @@ class ResponsesInterpreter(RecordInterpreter):
             beside[f"response {identifier or len(beside)} {usage}"] = SideCall(
                 EMPTY, model, time, usage, identifier, terms
             )
+
+    def _set_breakpoints(self, call: int, prompt: Sequence[int], items: Sequence[ReadItem], options: object) -> None:
+        """Set the breakpoints of a request's call: a request may send only the end of its prompt.
+
+        Args:
+            call: The call.
+            prompt: The messages of its prompt.
+            items: The items it sent.
+            options: Its cache options.
+        """
+        if call >= len(self.builder.calls) or (options is None and not any(item.marks for item in items)):
+            return
+        messages = self.builder.complete_messages()
+        blocks = [block for index in prompt for block in messages[index].blocks]
+        places = [place for place, block in enumerate(blocks) if block.kind is not BlockKind.THINKING]
+        sent = [
+            number in item.marks
+            for item in items
+            if item.side is not ItemSide.OTHER
+            for number, block in enumerate(item.blocks)
+            if block.kind is not BlockKind.THINKING
+        ][-len(places) :]
+        marked = zip(places[-len(sent) :], sent, strict=True) if sent else ()
+        found = [RecordedBreakpoint(place + 1) for place, is_marked in marked if is_marked]
+        marks = with_options(found, options, len(blocks))
+        self.builder.calls[call] = structs.replace(self.builder.calls[call], marks=marks)
 
     def _named(self, exchange: Exchange) -> LoggedThread | None:
         """Return the conversation named by an exchange; the newest for a response without its request."""
@@ -325,7 +362,10 @@ class ResponsesInterpreter(RecordInterpreter):
             names.note(blocks)
             if self._counts_items:
                 self.builder.record_counts[string(value.get("type")) or "message"] += 1
-            found.append(ReadItem(side_of(value), blocks))
+            marks = {mark.block for mark in breakpoints_of_message(value, made)}
+            if any(lifetime_of(part) is not None for part in sequence(value.get("output"))):
+                marks.add(len(blocks) - 1)
+            found.append(ReadItem(side_of(value), blocks, frozenset(marks)))
         return found
 
     def _add(self, conversation: LoggedThread, item: ReadItem, *, is_call: bool, is_repeated: bool = False) -> None:
