@@ -398,9 +398,9 @@ def test_breakpoints_of_a_request_are_the_last_four_that_it_marks_with_its_end(
 ) -> None:
     first = {"type": "message", "role": "user", "content": [part("a", is_marked=True), part("b")]}
     second = {"type": "message", "role": "user", "content": [part("c", is_marked=True), part("d")]}
-    results = [output(f"c{number}", [part("e", is_marked=number > 0)]) for number in (0, 1)]
+    results: list[Item] = [output(f"c{number}", [part("e", is_marked=number > 0)]) for number in (0, 1)]
     last = {"type": "message", "role": "user", "content": [part("f", is_marked=True), part("g")]}
-    fields = {} if options is None else {"prompt_cache_options": options}
+    fields: dict[str, Any] = {} if options is None else {"prompt_cache_options": options}
     items = [first, second, call("c0"), results[0], results[1], last]
     session = opened(tmp_path / "log.json", [exchange(items, [said("assistant", "done")], **fields)])
     # Tools, instructions, a |, b, c |, d, a call, its result, another result |, f |, g.
