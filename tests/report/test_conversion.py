@@ -229,3 +229,9 @@ def test_the_command_prints_a_document_and_says_what_is_missing(
     assert open_session(target).format == "openai-chat"
     refused = run_here(capsys, "convert", path, "--to", "openai", "-o", target)
     assert refused.code == 2, "a session is never written over"
+
+
+def test_a_request_names_the_conversations_model_and_not_that_of_one_last_call(corpus: Path, tmp_path: Path) -> None:
+    session = open_session(corpus / "cline" / "session.json")
+    for form in ("openai", "anthropic"):
+        assert written(session, form, "conversation", tmp_path)[1]["model"] == "anthropic/claude-opus-4.8-fast"

@@ -65,8 +65,8 @@ class _Writer:
         if not name or not any(character.isdigit() for character in version):
             name, version = self._session.agent, ""
         agent: dict[str, Any] = {"name": name or self._session.format, "version": version or "unknown"}
-        if self._session.models:
-            agent["model_name"] = self._session.models[-1]
+        if self._session.main_model:
+            agent["model_name"] = self._session.main_model
         if self._tools and all(isinstance(tool, dict) for tool in self._tools):
             agent["tool_definitions"] = self._tools
         return {"schema_version": SCHEMA, "agent": agent, "steps": self._steps}

@@ -20,8 +20,8 @@ OpenAiMessage = dict[str, Any]
 def anthropic_request(session: Session, selection: Selection, losses: Losses) -> dict[str, Any]:
     """Build the request from model, tools, system text and messages, if present."""
     request: dict[str, Any] = {}
-    if session.models:
-        request["model"] = session.models[-1]
+    if session.main_model:
+        request["model"] = session.main_model
     tools: list[Any] = []
     system: list[Any] = []
     messages: list[dict[str, Any]] = []
@@ -104,7 +104,7 @@ def openai_request(session: Session, selection: Selection, losses: Losses) -> di
             messages.extend(_entries(session, message, blocks, losses))
     note_unnamed_results(session, selection, losses)
     losses.note("usage and times of calls left out", sum(index in selection.calls for index in selection.main))
-    head = {"model": session.models[-1]} if session.models else {}
+    head = {"model": session.main_model} if session.main_model else {}
     return {**head, **({"tools": tools} if tools else {}), "messages": messages}
 
 
