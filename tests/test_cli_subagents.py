@@ -129,7 +129,7 @@ def qwen_family(folder: Path) -> tuple[Path, int]:
 
 
 def harness_family(folder: Path) -> tuple[Path, int]:
-    """The same in logs of DeepSeek Harness: prompts of 500 tokens, 400 of them cached."""
+    """A session of one call and a subagent of two, with prompts of 500 tokens, 400 of them cached."""
     parent, child = HarnessScript(id="s0"), HarnessScript(id="s1", origin="subagent", parentSession="s0")
     for script, answers in ((parent, 1), (child, 2)):
         script.header()
