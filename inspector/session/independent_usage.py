@@ -223,12 +223,12 @@ def _opencode_counts(tokens: dict[str, Any]) -> list[int]:
 
 
 def _opencode_totals(tokens: dict[str, Any], *, is_apart: bool = False) -> UsageTotals:
-    """Parse token counts: the total shows whether the output includes reasoning; OpenCode 2 always excludes it."""
+    """Parse token counts: a total shows whether the output includes reasoning; without one, OpenCode 2 excludes it."""
     cache = tokens.get("cache") or {}
     read, output, reasoning = cache.get("read", 0), tokens.get("output", 0), tokens.get("reasoning", 0)
     prompt, total = tokens.get("input", 0) + read + cache.get("write", 0), tokens.get("total")
-    if not is_apart:
-        is_apart = bool(total) and total not in (prompt + output, tokens.get("input", 0) + output)
+    if total:
+        is_apart = total not in (prompt + output, tokens.get("input", 0) + output)
     return UsageTotals(prompt, read, output + reasoning if is_apart else max(output, reasoning))
 
 

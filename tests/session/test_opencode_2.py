@@ -197,6 +197,36 @@ def test_a_title_is_counted_from_the_totals_of_the_session(database: Database) -
     assert totals_of(session) == independent_totals(session) == (720 + 300 + 40, 300, 59)
 
 
+def test_usage_in_a_row_of_another_kind_is_a_request_outside_the_conversation(database: Database) -> None:
+    # Of the totals 817 in and 36 out, the title is 700 and 11: 817 - 10 - 107, and 36 - 20 - 5.
+    database.session(**totals(817, 36, 2, 300, 0, 0.2))
+    database.prompt("go")
+    database.answer(text("one"), tokens=tokens(10, 20))
+    database.row("retitled", model={"id": "claude-haiku-4-5"}, tokens=tokens(107, 5, 2, 300), cost=0.1)
+    session = read(database)
+    own, title = session.side_calls
+    assert (own.purpose, own.usage, own.model) == (
+        "retitled",
+        Usage(107, 300, output=7, reasoning=2),
+        "claude-haiku-4-5",
+    )
+    assert (title.purpose, title.usage) == ("title", Usage(700, output=11))
+    assert totals_of(session) == independent_totals(session) == (1117, 300, 38)
+
+
+def test_a_total_shows_what_the_output_includes(database: Database) -> None:
+    """Rows taken over from version 1 keep its totals; a cost may be in quotes."""
+    database.session()
+    database.prompt("go")
+    database.answer(text("one"), tokens={**tokens(100, 50, 30, 400), "total": 550}, cost="0.25")
+    database.answer(text("two"), tokens={**tokens(100, 50, 30, 400), "total": 580}, cost=True)
+    database.answer(text("three"), tokens=tokens(100, 50, 30, 400), cost=float("inf"))
+    session = read(database)
+    assert [call.usage.output for call in session.calls if call.usage] == [50, 80, 80]
+    assert [total.cost_usd for total in session.recorded_totals] == [0.25]
+    assert totals_of(session) == independent_totals(session) == (1500, 1200, 210)
+
+
 def test_totals_that_miss_a_step_add_nothing(database: Database) -> None:
     database.session(**totals(5, 20, 0, 0, 0, 0.1))
     database.prompt("go")

@@ -48,6 +48,14 @@ def count(value: object) -> int:
     return 0
 
 
+def amount(value: object) -> float:
+    """Return an amount of money, also one in quotes; 0 for anything else, as negative and infinite numbers."""
+    value = unquoted(value)
+    if isinstance(value, (int, float)) and not isinstance(value, bool) and 0 < value < MOST:
+        return float(value)
+    return 0.0
+
+
 def count_or_none(value: object) -> int | None:
     """Return a count, or None if the value is not one."""
     return count(value) or None

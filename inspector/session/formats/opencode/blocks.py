@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from inspector.session.blocks import TextBlock, text_block
 from inspector.session.json.codec import clean_text, compact_json, lenient_json
-from inspector.session.json.values import clean_string, count, mapping, objects, seconds_of_any, string
+from inspector.session.json.values import amount, clean_string, count, mapping, objects, seconds_of_any, string
 from inspector.session.media import media_of_data_url
 from inspector.session.model import BlockKind, LinkKind, Media, Origin, Role, SessionLink, Usage
 from inspector.session.usage_fields import OPENCODE
@@ -192,7 +192,7 @@ class RecordedUsage(NamedTuple):
             count(stored.get("reasoning")),
             count(cache.get("read")),
             count(cache.get("write")),
-            float(cost) if isinstance(cost, (int, float)) and cost > 0 else 0.0,
+            amount(cost),
         )
 
     @property
@@ -220,15 +220,20 @@ class RecordedUsage(NamedTuple):
 NO_USAGE = RecordedUsage()
 
 
-def usage_of(tokens: object) -> Usage | None:
+def usage_of(tokens: object, *, is_apart: bool = False) -> Usage | None:
     """Convert stored token counts; None if there are none, as for an aborted response.
 
     `output` includes reasoning in versions 1.2.20 to 1.2.26 and excludes it from 1.4.3 on; `total` shows which, also
-    where it leaves out cached tokens. Older records have no total and include it.
+    where it leaves out cached tokens. Older records have no total and include it, those of OpenCode 2 exclude it.
+
+    Args:
+        tokens: The counts.
+        is_apart: True if `output` excludes reasoning in counts without a total.
     """
     recorded, total = RecordedUsage.of(tokens, 0), count(mapping(tokens).get("total"))
     whole = recorded.input + recorded.read + recorded.write
-    is_apart = total > 0 and total not in (whole + recorded.output, recorded.input + recorded.output)
+    if total:
+        is_apart = total not in (whole + recorded.output, recorded.input + recorded.output)
     return OPENCODE.check(recorded.usage(is_apart=is_apart), tokens)
 
 

@@ -304,14 +304,16 @@ class OpenCodeThread(Thread):
                 self._speak(one)
 
     def _speak(self, one: MessageWithParts) -> None:
-        if one.message.purpose:
+        if one.message.purpose == COMPACTION:
             self._compact(one)
             return
         for part in one.parts:
             if part.kind == COMPACTION:
                 self._compacting[one.message.identifier] = part
+        index = -1
         if one.spoken.blocks:
-            self.add(one.spoken, is_sent=one.message.role in (Role.USER, Role.SYSTEM))
+            index = self.add(one.spoken, is_sent=one.message.role in (Role.USER, Role.SYSTEM))
+        self._bill(one.message, one.message.usage, index)
 
     def _respond(self, one: MessageWithParts) -> None:
         message = one.message
@@ -351,7 +353,12 @@ class OpenCodeThread(Thread):
             return
         key = f"{message.identifier} {index}"
         self._builder.side_calls[key] = SideCall(
-            message.purpose, message.model, message.created, usage, message.call_identifier, response=index
+            message.purpose or "request",
+            message.model,
+            message.created,
+            usage,
+            message.call_identifier,
+            response=index,
         )
 
     def _compact(self, one: MessageWithParts) -> None:

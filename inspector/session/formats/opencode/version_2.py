@@ -18,12 +18,12 @@ from inspector.session.formats.opencode.blocks import (
     RecordedUsage,
     signature_characters,
     subagent_of_part,
+    usage_of,
 )
 from inspector.session.json.codec import clean_text, compact_json, json_in, lenient_json
 from inspector.session.json.values import clean_string, mapping, objects, seconds_of_any, string
 from inspector.session.media import media_of_base64, media_of_data_url
 from inspector.session.model import BlockKind, Media, Origin, Role
-from inspector.session.usage_fields import OPENCODE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -94,11 +94,12 @@ def message_and_parts(
         created=seconds_of_any(time.get("created")),
         completed=seconds_of_any(time.get("completed")),
         model=string(mapping(value.get("model")).get("id")),
-        usage=OPENCODE.check(recorded.usage(is_apart=True), value.get("tokens")),
+        usage=usage_of(value.get("tokens"), is_apart=True),
         is_summary=is_checkpoint,
         is_finished=value.get("status") == COMPLETED if is_checkpoint else bool(time.get("completed")),
         notice=tuple(made.block for item, blocks in items if item is error for made in blocks) if is_answer else (),
-        purpose=COMPACTION if is_checkpoint else "",
+        # A report of usage in a row of another kind is a request outside the conversation.
+        purpose=kind if is_checkpoint or (any(recorded.tokens) and not is_answer) else "",
         recorded=recorded,
     )
     parts = tuple(_part(kind, value, item, blocks) for item, blocks in items if not (is_answer and item is error))

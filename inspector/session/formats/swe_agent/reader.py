@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
-from math import inf
 from typing import TYPE_CHECKING, Any
 
 from msgspec import structs
@@ -23,6 +22,7 @@ from inspector.session.formats.swe_agent.configuration import (
 from inspector.session.json.codec import lenient_json
 from inspector.session.json.nodes import object_nodes
 from inspector.session.json.values import (
+    amount,
     clean_string,
     count_or_none,
     mapping,
@@ -202,11 +202,10 @@ def title_of(environment: object, attempt: int | None) -> str:
 def _add_cost(builder: SessionBuilder, info: Any) -> None:
     """Add the cost of a run, which includes requests that were tried again; its tokens are local counts."""
     stats = mapping(mapping(info).get("model_stats"))
-    cost = stats.get("instance_cost")
-    if isinstance(cost, int | float) and not isinstance(cost, bool) and 0 < cost < inf:
+    if cost := amount(stats.get("instance_cost")):
         requests = count_or_none(stats.get("api_calls"))
         builder.recorded_totals.append(
-            RecordedTotals("model_stats", cost_usd=float(cost), requests=requests, end_call=len(builder.calls))
+            RecordedTotals("model_stats", cost_usd=cost, requests=requests, end_call=len(builder.calls))
         )
 
 
