@@ -247,6 +247,6 @@ def how_known(inputs: ReplayInputs, *, untouched: bool) -> tuple[HowKnown, HowKn
     """
     tokens = inputs.recorded_known if inputs.sums_are_recorded and untouched else inputs.scale.known
     output = inputs.recorded_known if inputs.sums_are_recorded and inputs.output_known else HowKnown.ESTIMATED
-    elsewhere = bool(((inputs.reported | inputs.apportioned) & ~inputs.anchored).any())
+    elsewhere = bool(inputs.other_model) or bool(((inputs.reported | inputs.apportioned) & ~inputs.anchored).any())
     single = lowest_confidence(tokens, HowKnown.CALIBRATED) if inputs.apportioned.any() else tokens
     return tokens, output, HowKnown.PROJECTED if elsewhere else tokens, single
