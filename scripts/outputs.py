@@ -46,6 +46,9 @@ OUTPUTS = {
     ),
     "report": Output(f"report {SAMPLE} --strategy tiered-stale", ((r" +recorded +baseline", 17), (r"  net  ", 3))),
     "losing": Output(f"report {SAMPLE} --strategy keep-recent:keep=10", ((r" +recorded +baseline", 15),)),
+    "as-model": Output(
+        "report sample_sessions/security-agent.jsonl --as-model claude-opus-5-5", ((r"At another model", 4),)
+    ),
     "needed": Output(f"report {SAMPLE} --strategy tiered-stale", ((r"  risks", 7),)),
     "explain": Output(f"report {SAMPLE} --strategy tiered-stale --explain", ((r"  cost_usd = ", 7),)),
     "formats": Output(f"formats {SAMPLE}", ((None, 15),)),

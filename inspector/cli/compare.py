@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from inspector.cli.arguments import FORMATS, add_report_arguments
 from inspector.cli.exit_codes import CommandError, ExitCode
 from inspector.cli.fleet import add_fleet_arguments, refuse_fleet_options
+from inspector.cli.model_switches import add_as_model_argument, check_as_model
 from inspector.cli.output import check_output, check_target, print_or_save_report
 from inspector.cli.reading import priced_inputs, read_session
 from inspector.report.forms import FORMS, before_after_written
@@ -24,7 +25,7 @@ ORDERS = ("saved", "net", "tokens", "peak", "cost", "changed", "applied", "risks
 FORMER_ORDERS = {"at-least": "net", "breaks": "changed", "fires": "applied"}
 """Former names that scripts may still use."""
 
-SINGLE_SESSION_OPTIONS = ("sort", "runs_per_day", "next_calls", "model_uncertainty")
+SINGLE_SESSION_OPTIONS = ("sort", "runs_per_day", "next_calls", "model_uncertainty", "as_model")
 """Options of the strategy comparison on one session only."""
 
 MOST_EFFECT = 10.0
@@ -40,6 +41,7 @@ def add_arguments(parser: ArgumentParser) -> None:
         choices=(*ORDERS, *FORMER_ORDERS),
         help=f"sort order of rows, best first: {', '.join(ORDERS)} (default: {ORDERS[0]})",
     )
+    add_as_model_argument(parser)
     sets = parser.add_argument_group("two sets of sessions, before and after a change")
     for name in ("before", "after"):
         sets.add_argument(
@@ -94,6 +96,7 @@ def _compare_strategies(options: Namespace) -> int:
 
     refuse_fleet_options(options)
     check_output(options)
+    check_as_model(options)
     session = read_session(options.path)
     asked = ReportOptions(
         options.runs_per_day,
@@ -101,6 +104,7 @@ def _compare_strategies(options: Namespace) -> int:
         details=False,
         days_per_month=options.days_per_month,
         model_uncertainty=options.model_uncertainty,
+        as_model=options.as_model,
     )
     sort = FORMER_ORDERS.get(options.sort, options.sort) or ORDERS[0]
     report = report_of(priced_inputs(session, options), plans_to_compare(session), asked)
@@ -132,7 +136,7 @@ def _check_sets(options: Namespace) -> None:
     elif options.at is not None and options.path is None:
         problem = "--at divides a folder of sessions: add the folder"
     for name in SINGLE_SESSION_OPTIONS:
-        if getattr(options, name) not in {None, False}:
+        if getattr(options, name) not in {None, False, ""}:
             problem = problem or f"--{name.replace('_', '-')} is for one session, not for two sets of sessions"
     if problem:
         raise CommandError(problem, ExitCode.WRONG_USAGE)

@@ -1,4 +1,4 @@
-"""Command line options for a switch to other models: which ones, and from which call on."""
+"""Command line options for other models: a switch from some call on, and the prices of all calls."""
 
 from __future__ import annotations
 
@@ -29,6 +29,37 @@ def add_switch_arguments(parser: ArgumentParser) -> None:
         type=_call,
         help="first call on the other model, as numbered in the answer (default: the first); requires --switch",
     )
+
+
+def add_as_model_argument(parser: ArgumentParser) -> None:
+    parser.add_argument(
+        "--as-model",
+        metavar="MODEL",
+        default="",
+        help="compare plans at the prices and cache rules of MODEL too, with unchanged prompts",
+    )
+
+
+def check_as_model(options: Namespace) -> None:
+    """Reject a model without a price before a big file is read.
+
+    Raises:
+        CommandError: The model has no price, or `--model` prices every call already.
+    """
+    model: str = options.as_model
+    if not model:
+        return
+    if options.model is not None:
+        message = "--model prices every call as one model, and so does --as-model: remove one of them"
+        raise CommandError(message, ExitCode.WRONG_USAGE)
+    from inspector.cli.reading import parse_billing_terms, pricing_of
+    from inspector.replay.pricing.bundled_prices import nearest_names
+
+    pricing = pricing_of(parse_billing_terms(options), options.price_file)
+    if pricing.as_model(model).rates(model) is None:
+        near = nearest_names(model)
+        like = f"; closest known: {', '.join(near)}" if near else "; add it to a file for --price-file"
+        raise CommandError(f"no price for {model}{like}", ExitCode.WRONG_USAGE)
 
 
 def _call(text: str) -> int:

@@ -11,7 +11,13 @@ from typing import TYPE_CHECKING
 from inspector.cli.arguments import add_report_arguments
 from inspector.cli.exit_codes import CommandError, ExitCode
 from inspector.cli.fleet import add_fleet_arguments, kept_results, refuse_fleet_options
-from inspector.cli.model_switches import add_switch_arguments, check_switch, switch_call
+from inspector.cli.model_switches import (
+    add_as_model_argument,
+    add_switch_arguments,
+    check_as_model,
+    check_switch,
+    switch_call,
+)
 from inspector.cli.output import (
     ProgressLine,
     check_detector,
@@ -64,6 +70,7 @@ def add_arguments(parser: ArgumentParser) -> None:
         ),
     )
     add_switch_arguments(parser)
+    add_as_model_argument(parser)
     parser.add_argument("--ledger", action="store_true", help="add every call and block to the JSON")
     parser.add_argument(
         "--explain", action="store_true", help="explain how every figure is calculated: formula, inputs, source"
@@ -92,11 +99,13 @@ def run(options: Namespace) -> int:
         raise CommandError(message, ExitCode.WRONG_USAGE)
     check_output(options)
     check_switch(options)
+    check_as_model(options)
     if options.include_text:
         check_detector()
     if is_folder(options.path) and is_list(options.path):
-        if options.switch:
-            message = f"{options.path} contains many sessions, but --switch needs one: pass its file"
+        if options.switch or options.as_model:
+            name = "--switch" if options.switch else "--as-model"
+            message = f"{options.path} contains many sessions, but {name} needs one: pass its file"
             raise CommandError(message, ExitCode.WRONG_USAGE)
         return _report_on_folder(options)
     refuse_fleet_options(options, allowed=("no_kept_results",))
@@ -123,7 +132,9 @@ def _text_on_session(options: Namespace) -> str:
     as_text = partial(written, form=options.format, rows=options.rows, is_interactive=not options.no_script)
     text = text_of(report, options, as_text)
     # Session texts are not cached, nor results that more time would have improved.
-    if results.is_on and not wanted.texts and (report.best_plan is None or report.best_plan.is_complete):
+    is_complete = report.best_plan is None or report.best_plan.is_complete
+    is_complete &= report.as_model is None or report.as_model.is_searched or bool(report.plans)
+    if results.is_on and not wanted.texts and is_complete:
         source = source_of(session, began, task.terms.pricing.today, subagents.files())
         results.keep(options.path, key, text.encode("utf-8", "surrogatepass"), source)
         results.close()
@@ -171,4 +182,5 @@ def _report_options(options: Namespace) -> ReportOptions:
         switch_to=tuple(dict.fromkeys(options.switch)),
         model_uncertainty=options.model_uncertainty,
         breakpoint_prices=options.format == "json",
+        as_model=options.as_model,
     )

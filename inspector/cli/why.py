@@ -7,7 +7,13 @@ from typing import TYPE_CHECKING
 
 from inspector.cli.arguments import FORMATS, add_price_arguments
 from inspector.cli.exit_codes import CommandError, ExitCode
-from inspector.cli.model_switches import add_switch_arguments, check_switch, switch_call
+from inspector.cli.model_switches import (
+    add_as_model_argument,
+    add_switch_arguments,
+    check_as_model,
+    check_switch,
+    switch_call,
+)
 from inspector.cli.output import ProgressLine, check_output, narrate, print_or_save_report
 from inspector.cli.reading import priced_inputs, read_session, shared_counter
 from inspector.cli.resolve_paths import newest
@@ -24,6 +30,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     named = (f"{name}: {use}{' (default)' if name == 'text' else ''}" for name, use in FORMATS.items())
     parser.add_argument("--format", choices=FORMATS, default="text", help="; ".join(named))
     add_switch_arguments(parser)
+    add_as_model_argument(parser)
     parser.add_argument("-o", "--output", metavar="FILE", type=Path, help="write to FILE; never over a session")
     add_price_arguments(parser)
 
@@ -37,6 +44,7 @@ def run(options: Namespace) -> int:
     options.path = _session(options)
     check_output(options)
     check_switch(options)
+    check_as_model(options)
     session = read_session(options.path)
     inputs = priced_inputs(session, options)
     subagents = SubagentReader().read(session, inputs.pricing, cache=inputs.cache, counter=shared_counter())
@@ -46,6 +54,7 @@ def run(options: Namespace) -> int:
         switch_to=tuple(dict.fromkeys(options.switch)),
         switch_at=at,
         breakpoint_prices=options.format == "json",
+        as_model=options.as_model,
     )
     with ProgressLine("trying plans") as progress:
         report = report_of(inputs, (), wanted, progress, subagents=subagents)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from rich.text import Text
 
+from inspector.report.as_model import as_model_rows
 from inspector.report.build_report import plan_of_facts
 from inspector.report.catalogue import FigureSet, NeededLaterFacts, PlanFacts, Saving, legend, quantity
 from inspector.report.export import NONE_THAT_SAVES_NET, answer_for
@@ -83,7 +84,8 @@ def comparison_text(report: Report, width: int = WIDTH, *, color: bool = False, 
     if marks:
         page.line(marks, LABEL, indent=2)
     page.line()
-    page.pairs([*_applicable(report), *_ahead(in_order(plans, sort)), *_words(sort, priced=priced)])
+    other = [] if report.as_model is None else as_model_rows(report.as_model)
+    page.pairs([*_applicable(report), *_ahead(in_order(plans, sort)), *other, *_words(sort, priced=priced)])
     write_caveats(page, report)
     return page.text()
 

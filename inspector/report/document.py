@@ -13,6 +13,7 @@ from msgspec import Struct, field
 
 from inspector.replay.analysis.recorded_costs import RecordedCost  # noqa: TC001  needed at run time for the schema
 from inspector.replay.subagents import SubagentCosts  # noqa: TC001  needed at run time for the schema
+from inspector.report.as_model import AsModelFacts  # noqa: TC001  needed at run time for the schema
 from inspector.report.cache_document import (  # noqa: TC001  needed at run time for the schema
     CacheMissesFacts,
     HourFacts,
@@ -106,6 +107,9 @@ class Report(Struct, frozen=True, kw_only=True):
     model_switches: Annotated[
         list[ModelSwitchFacts], about("Projections with other models from some call on; empty unless requested.")
     ] = field(default_factory=list)
+    as_model: Annotated[
+        AsModelFacts | None, about("The session and its plans priced as another model; null unless requested.")
+    ] = None
 
 
 class SideCallFacts(Struct, frozen=True, kw_only=True):

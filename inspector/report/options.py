@@ -26,6 +26,7 @@ class ReportOptions:
         model_uncertainty: Report savings if the model answers differently from the recording, and widen the bands of
             projected savings accordingly.
         breakpoint_prices: Price every plan under other breakpoint rules even if they hardly matter. JSON only.
+        as_model: Compare the plans at this model's prices too; empty for none.
         suggests: The plans were not chosen by the user, so the session's cost comes first.
     """
 
@@ -42,4 +43,5 @@ class ReportOptions:
     switch_at: int = 0
     model_uncertainty: bool = False
     breakpoint_prices: bool = False
+    as_model: str = ""
     suggests: bool = False

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 import inspector
-from inspector.replay.analysis.best_plan import BestPlanSearch
+from inspector.replay.analysis.as_model import as_model, priced_baseline
+from inspector.replay.analysis.best_plan import BestPlan, BestPlanSearch
 from inspector.replay.analysis.breakdown import Breakdown
 from inspector.replay.analysis.cache_misses import cache_misses
 from inspector.replay.analysis.compaction_totals import compaction_totals
@@ -22,6 +23,7 @@ from inspector.replay.analysis.side_requests import cost_with_side_requests, sid
 from inspector.replay.engine.replay import replay
 from inspector.replay.explain.totals import overhead_explanation, replay_explanations
 from inspector.replay.figure import HowKnown
+from inspector.report.as_model import as_model_facts
 from inspector.report.build_report import (
     best_plan_facts,
     carried_facts,
@@ -52,15 +54,14 @@ from inspector.strategies.plan import Plan
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from inspector.replay.analysis.best_plan import BestPlan
     from inspector.replay.analysis.recorded_costs import RecordedCost
     from inspector.replay.analysis.reuse import ReuseEvidence
     from inspector.replay.analysis.side_requests import SideSpending
     from inspector.replay.engine.inputs import ReplayInputs
     from inspector.replay.engine.replay import Replay
     from inspector.replay.subagents import SubagentCosts
+    from inspector.report.as_model import AsModelFacts
     from inspector.report.catalogue import ExplanationFacts, PlanFacts
-    from inspector.report.document import BestPlanFacts
     from inspector.report.numbers import NumberFormat
     from inspector.session.model import Session
 
@@ -99,7 +100,7 @@ def report_of(
     redactor = SecretRedactor() if options.texts else None
     baseline = replay(inputs, Plan())
     recorded = recorded_figures(inputs)
-    uses = find_reuse(inputs.history) if plans or options.comparison else None
+    uses = find_reuse(inputs.history) if plans or options.comparison or options.as_model else None
     carried = Breakdown(baseline, baseline) if options.details else None
     planned = [replay(inputs, plan) for plan in plans]
     heaviest = [] if carried is None else _heaviest(carried, redactor)
@@ -119,6 +120,8 @@ def report_of(
         )
         for each in spent
     ]
+    if options.best_plan and best is None:
+        best = _best_plan(baseline, progress) or BestPlan(None, None, 0, is_complete=False)
     switches = [model_switch(misses, options.switch_at, model) for model in options.switch_to] if misses else []
     return Report(
         schema=SCHEMA_VERSION,
@@ -156,9 +159,10 @@ def report_of(
         model_costs=model_cost_facts(baseline) if options.details else [],
         cache_misses=cache_misses_facts(misses) if options.details and misses else None,
         compacted=compaction_totals_facts(compaction_totals(baseline, misses)) if options.details and misses else None,
-        best_plan=_best_plan(baseline, best, progress) if options.best_plan or best is not None else None,
+        best_plan=None if best is None else best_plan_facts(best),
         hours=hour_facts(misses) if options.details and misses else [],
         model_switches=[model_switch_facts(each) for each in switches if each is not None],
+        as_model=None if uses is None else _as_model(baseline, options.as_model, plans, best, uses, progress),
     )
 
 
@@ -232,13 +236,37 @@ def _comparison(baseline: Replay, uses: ReuseEvidence | None, progress: Callable
     return found
 
 
-def _best_plan(baseline: Replay, known: BestPlan | None, progress: Callable[[int, int], None]) -> BestPlanFacts:
-    if known is not None:
-        return best_plan_facts(known)
+def _best_plan(baseline: Replay, progress: Callable[[int, int], None]) -> BestPlan | None:
     session = baseline.history.session
     search = BestPlanSearch(baseline, ReuseScan(baseline.history), part_of=partial(part_of, session.format))
-    found = search.run(lambda: False, lambda seconds: progress(search.tried, search.count))  # noqa: ARG005  no-op callback
-    return best_plan_facts(found)
+    return search.run(lambda: False, lambda seconds: progress(search.tried, search.count))  # noqa: ARG005  no-op callback
+
+
+def _as_model(
+    baseline: Replay,
+    model: str,
+    plans: Sequence[Plan],
+    best: BestPlan | None,
+    uses: ReuseEvidence,
+    progress: Callable[[int, int], None],
+) -> AsModelFacts | None:
+    """Compare the given plans, otherwise the recommended ones, at another model's prices, if one was requested."""
+    other = priced_baseline(baseline, model) if model else None
+    if other is None:
+        return None
+    there = None if plans else _best_plan(other, progress)
+    if not plans:
+        best = best or _best_plan(baseline, progress)
+        plans = [] if best is None else [each.plan for each in (best.applicable, best.best) if each is not None]
+    found = as_model(
+        baseline,
+        other,
+        plans,
+        uses,
+        None if there is None else there.recommended,
+        is_searched=there is not None and there.is_complete,
+    )
+    return None if found is None else as_model_facts(found)
 
 
 def _heaviest(carried: Breakdown, redactor: SecretRedactor | None) -> list[CarriedBlockFacts]:

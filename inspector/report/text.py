@@ -9,6 +9,7 @@ from rich.text import Text
 from inspector.replay.analysis.breakdown import part_label
 from inspector.replay.analysis.hazards import hazard_label
 from inspector.replay.analysis.prompt_overhead import UNRECORDED
+from inspector.report.as_model import as_model_rows
 from inspector.report.cache_document import MissCauseFacts
 from inspector.report.cache_text import (
     CAUSE_COLUMNS,
@@ -128,6 +129,7 @@ def report_text(report: Report, width: int = WIDTH, *, color: bool = False) -> s
     for index, plan in enumerate(report.plans):
         page.line()
         _plan(page, plan_letter(index), plan)
+    as_model_table(page, report)
     cache_misses_table(page, report)
     carried_table(page, report)
     explanations(page, "Calculation of the baseline's figures", report.explain)
@@ -457,6 +459,14 @@ def next_calls_rows(plan: PlanFacts) -> list[tuple[str, str]]:
 
 def _money(band: BandFacts) -> str:
     return f"about {about(band, IN_TEXT)} ({between(band, IN_TEXT)})"
+
+
+def as_model_table(page: Page, report: Report) -> None:
+    """Write the cost and the plans at another model's prices."""
+    if report.as_model is not None:
+        page.line()
+        page.line("At another model", HEADING)
+        page.pairs(as_model_rows(report.as_model))
 
 
 def cache_misses_table(page: Page, report: Report) -> None:

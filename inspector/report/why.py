@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from rich.cells import cell_len
 from rich.text import Text
 
+from inspector.report.as_model import as_model_rows
 from inspector.report.cache_text import (
     COSTLIEST,
     SETTING_LABEL,
@@ -206,6 +207,7 @@ def _ways(report: Report) -> list[tuple[str, str]]:
     """List cheaper alternatives, and the next call."""
     rows = [] if report.best_plan is None else [*_applicable(report, report.best_plan), _best(report.best_plan)]
     rows += [(SWITCH_LABEL, switch_text(each)) for each in report.model_switches]
+    rows += [] if report.as_model is None else as_model_rows(report.as_model)
     found = report.cache_misses
     if found is None:
         return rows

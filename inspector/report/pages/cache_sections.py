@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from inspector.report.as_model import as_model_rows
 from inspector.report.cache_document import (
     CacheMissesFacts,
     CacheMissFacts,
@@ -117,6 +118,18 @@ def misses_section(report: Report, figures: FigureCells) -> Section | None:
     parts += _otherwise(found, figures)
     parts += _switched(report.model_switches, figures)
     return Section("cache-misses", misses_title(report), tuple(parts))
+
+
+def as_model_section(report: Report) -> Section | None:
+    """Build the section on another model's prices: a sentence per row of the text report."""
+    if report.as_model is None:
+        return None
+    rows = as_model_rows(report.as_model)
+    return Section("as-model", "At another model", tuple(Line((Cell(_sentence(*row)),)) for row in rows))
+
+
+def _sentence(label: str, text: str) -> str:
+    return capitalized(f"{label}: {text}." if label else f"{text}.")
 
 
 def _summary(report: Report, found: CacheMissesFacts, figures: FigureCells) -> Line:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from inspector.report.pages.cache_sections import bill_section, cost_section, misses_section
+from inspector.report.pages.cache_sections import as_model_section, bill_section, cost_section, misses_section
 from inspector.report.pages.method_sections import (
     deploy_sections,
     explanation_sections,
@@ -49,6 +49,7 @@ def page_content(report: Report) -> PageContent:
         comparison_section(report, figures),
         risks_section(report, figures),
         projection_section(report, figures),
+        as_model_section(report),
         heaviest_section(report, figures),
         Section("session", "The session", (facts_table(report, figures),), folded=True),
         reproduce_section(report),

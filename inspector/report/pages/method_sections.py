@@ -106,6 +106,7 @@ def command_line(report: Report) -> str:
     )
     words += [] if days == DAYS_PER_MONTH else [f"--days-per-month {days:g}"]
     words += ["--model-uncertainty"] if any(plan.uncertainty for plan in report.plans) else []
+    words += [] if report.as_model is None else [f"--as-model {shlex.quote(plain(report.as_model.model))}"]
     prices = report.prices
     if prices is not None:
         words += [] if prices.factor == 1 else [f"--factor {prices.factor:g}"]
