@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from inspector.replay.assumptions import Assumptions
     from inspector.replay.engine.inputs import ReplayInputs
     from inspector.replay.engine.replay import ContextState, Replay
+    from inspector.replay.figure import Figure
     from inspector.strategies.plan import Plan
 
 
@@ -31,6 +32,7 @@ class Outcome:
         missed_without_plan: Per call, True if it missed the cache with nothing cut, bool; None if no plan was replayed
             yet on this state of the session.
         missed_by_edits: Calls that miss the cache because of the plan's edits, ascending.
+        as_recorded: Cost at the recorded models, if another model prices every call; otherwise None.
     """
 
     plan: Plan
@@ -42,6 +44,7 @@ class Outcome:
     terms: Assumptions | None = None
     missed_without_plan: NDArray[np.bool_] | None = None
     missed_by_edits: tuple[int, ...] = ()
+    as_recorded: Figure | None = None
 
     @property
     def inputs(self) -> ReplayInputs:

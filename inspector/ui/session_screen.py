@@ -172,6 +172,7 @@ def heading_of(controller: SessionController) -> Heading:
     return Heading(
         title=session_name(session) or identifier,
         model=_models_of(session),
+        priced_as="" if controller.outcome is None else controller.outcome.inputs.other_model,
         window=session.window if window is None else window.size,
         window_is_exact=window is None or window.tokens.known.value == "exact",
         messages=len(session.messages),

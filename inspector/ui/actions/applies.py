@@ -53,13 +53,13 @@ def was_compacted_with_none_on(main: InspectScreen) -> bool:
 
 
 def can_undo(main: InspectScreen) -> bool:
-    """Return True if a change of the plan can be undone."""
-    return main.controller.plans is not None and bool(main.controller.plans.shown.past)
+    """Return True if a change of the plan or of an assumption can be undone."""
+    return main.controller.can_undo
 
 
 def can_redo(main: InspectScreen) -> bool:
-    """Return True if a change of the plan can be redone."""
-    return main.controller.plans is not None and bool(main.controller.plans.shown.future)
+    """Return True if an undone change can be redone."""
+    return main.controller.can_redo
 
 
 def has_other_plan(main: InspectScreen) -> bool:

@@ -302,6 +302,18 @@ VIEWS: Final[tuple[Row, ...]] = (
         also="month forecast projection cost",
     ),
     UserAction(
+        "cost.price-as",
+        "",
+        lambda main: main.cost.ask_model(),
+        "price as",
+        "Price every call as another model",
+        named=PaletteName(
+            "Price as another model", "Rates and cache rules of another model, with unchanged prompts", has_outcome
+        ),
+        menu="z m",
+        also="cost cheaper expensive switch rates opus sonnet haiku fable gpt",
+    ),
+    UserAction(
         "session.diagnostics",
         "",
         lambda main: main.related.show_diagnostics(main),

@@ -5,6 +5,7 @@ Heavy modules are imported within functions to keep the first paint fast.
 
 from __future__ import annotations
 
+import dataclasses
 from functools import partial
 from time import monotonic
 from typing import TYPE_CHECKING
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from inspector.replay.assumptions import Assumptions
     from inspector.replay.engine.inputs import ReplayInputs
     from inspector.replay.engine.replay import Replay
+    from inspector.replay.figure import Figure
     from inspector.strategies.history.history import History
     from inspector.strategies.plan import Plan
     from inspector.tokens.token_table import TokenTable
@@ -175,7 +177,7 @@ def replay_plan(
     from inspector.strategies.plan import Plan
     from inspector.ui.outcome import Outcome
 
-    inputs, baseline = _start(history, table, earlier, terms)
+    inputs, baseline, as_recorded = _start(history, table, earlier, terms)
     baseline = baseline or replay(inputs, Plan())
     outcome = replay(inputs, plan) if plan.strategies else baseline
     looked_at = history.call_count if call is None else min(call, history.call_count)
@@ -189,23 +191,36 @@ def replay_plan(
     if outcome is not baseline:
         anyway = missed_calls(baseline) if anyway is None else anyway
         by_edits = tuple(calls_missed_by_edits(outcome, baseline, anyway).tolist())
-    post(Outcome(plan, baseline, outcome, totals, first_change, state, terms, anyway, by_edits))
+    post(Outcome(plan, baseline, outcome, totals, first_change, state, terms, anyway, by_edits, as_recorded))
 
 
 def _start(
     history: History, table: TokenTable, earlier: Outcome | None, terms: Assumptions | None
-) -> tuple[ReplayInputs, Replay | None]:
+) -> tuple[ReplayInputs, Replay | None, Figure | None]:
+    """Return the inputs, an earlier replay of them, and the cost at the recorded models if others price the calls."""
     from inspector.replay.assumptions import Assumptions
     from inspector.replay.calibration_source import calibration_source_of
     from inspector.replay.engine.inputs import ReplayInputs
+    from inspector.replay.engine.replay import replay
+    from inspector.strategies.plan import Plan
 
     wanted = terms or Assumptions()
     same_terms = earlier is not None and wanted.replays_as(earlier.terms or Assumptions())
     if earlier is not None and same_terms and earlier.inputs.history is history and earlier.inputs.table is table:
-        return earlier.inputs, earlier.baseline
+        return earlier.inputs, earlier.baseline, earlier.as_recorded
     pricing = earlier.inputs.pricing if earlier is not None and same_terms else wanted.pricing()
     lender = calibration_source_of(history, table)
     made = ReplayInputs.of(
         history, table, pricing=pricing, cache=wanted.cache, window=wanted.window, calibration_source=lender
     )
-    return made, None
+    if not made.other_model:
+        return made, None, None
+    recorded = ReplayInputs.of(
+        history,
+        table,
+        pricing=dataclasses.replace(wanted, model=None).pricing(),
+        cache=wanted.cache,
+        window=wanted.window,
+        calibration_source=lender,
+    )
+    return made, None, replay(recorded, Plan()).figures.cost_usd

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from functools import partial
 from time import time
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from inspector.replay.projection_terms import RunsPerDay
 from inspector.session.files import is_live
@@ -55,6 +55,18 @@ if TYPE_CHECKING:
 
 SECONDS_TO_SETTLE = 1.0
 """Maximum pause between key presses on one control that are undone together."""
+
+
+class TermsChange(NamedTuple):
+    """A change of the assumptions.
+
+    Attributes:
+        place: Letter of the plan on the screen, and its number of earlier states.
+        terms: Assumptions to return to.
+    """
+
+    place: tuple[str, int]
+    terms: Assumptions | None
 
 
 class SessionController:
@@ -155,6 +167,8 @@ class SessionController:
         self.counting.forget()
         self.replays.forget()
         self._uses_search: ReuseScan | None = None
+        self._terms_before: list[TermsChange] = []
+        self._terms_after: list[TermsChange] = []
 
     def _forget_figures(self) -> None:
         """Drop all results and cancel running work, because the session's blocks and calls have changed."""
@@ -293,13 +307,39 @@ class SessionController:
             self._take_plans(self.plans.changed(plan, merge=merge))
             self.changes.publish(Change.EDITED)
 
+    @property
+    def can_undo(self) -> bool:
+        """True if a change of the plan or of an assumption can be undone."""
+        return self.plans is not None and bool(self.plans.shown.past or self._terms_before)
+
+    @property
+    def can_redo(self) -> bool:
+        """True if an undone change can be redone."""
+        return self.plans is not None and bool(self.plans.shown.future or self._terms_after)
+
     def undo(self) -> None:
-        if self.plans is not None:
+        """Undo the last change: of an assumption if the plan was not changed since, otherwise of the plan."""
+        if self.plans is not None and not self._swap_terms(self._terms_before, self._terms_after):
             self._take_plans(self.plans.undone())
 
     def redo(self) -> None:
-        if self.plans is not None:
+        """Redo the last undone change."""
+        if self.plans is not None and not self._swap_terms(self._terms_after, self._terms_before):
             self._take_plans(self.plans.redone())
+
+    def _swap_terms(self, source: list[TermsChange], target: list[TermsChange]) -> bool:
+        """Restore the newest assumptions of a list if they were changed at the current plan; return True if so."""
+        if not source or self.plans is None or source[-1].place != self._place_of_plan(self.plans):
+            return False
+        change = source.pop()
+        target.append(TermsChange(change.place, self.given_terms))
+        self._take_terms(change.terms)
+        return True
+
+    @staticmethod
+    def _place_of_plan(plans: Plans) -> tuple[str, int]:
+        """Return the letter of the plan and its number of earlier states."""
+        return plans.letter, len(plans.shown.past)
 
     def swap_plans(self) -> None:
         """Switch between plan A and B; B starts as a copy of A."""
@@ -445,8 +485,14 @@ class SessionController:
 
     def set_terms(self, terms: Assumptions) -> None:
         """Recompute everything under other assumptions."""
+        if self.plans is not None and terms != self.terms:
+            self._terms_before.append(TermsChange(self._place_of_plan(self.plans), self.given_terms))
+            self._terms_after.clear()
+        self._take_terms(terms)
+
+    def _take_terms(self, terms: Assumptions | None) -> None:
         before, self.given_terms = self.terms, terms
-        if terms.replays_as(before):
+        if self.terms.replays_as(before):
             self._project_again()
         else:
             self.request_replay()

@@ -15,6 +15,7 @@ from inspector.report.recovery_words import needed_words, net_after_words, net_w
 from inspector.safe_text import one_line
 from inspector.ui.actions.action import bindings
 from inspector.ui.actions.parts import COST_BAR
+from inspector.ui.cost.summary import priced_as_words
 from inspector.ui.definitions import APPLIED, NEEDED_PHRASES
 from inspector.ui.toolkit.one_line import LinePiece
 from inspector.ui.toolkit.one_line import one_line as line_of
@@ -86,6 +87,9 @@ class CostBar(Widget, can_focus=True):
         text = self.get_visual_style("cost--text")
         recorded = summary.recorded
         parts = [LinePiece(self._amount("cost", recorded), 1, shorter=self._amount("", recorded))]
+        if summary.as_recorded is not None:
+            words = Content.styled(priced_as_words(summary.priced_as, summary.as_recorded), text)
+            parts.append(LinePiece(words, 3))
         if summary.copied:
             parts.append(LinePiece(Content.styled(f"({summary.copied})", self.get_visual_style("cost--attention")), 3))
         if summary.is_idle:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from inspector.replay.figure import Figure
 from inspector.report.monthly_saving import runs_that_do_not_fit
 from inspector.report.numbers import ON_SCREEN
+from inspector.safe_text import one_line
 
 if TYPE_CHECKING:
     from inspector.replay.analysis.forecast import RunProjection
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     from inspector.ui.outcome import Outcome
 
 
-HOW_TO_PRICE = "$, then g a, prices it as another model"
+HOW_TO_PRICE = "z m prices it as another model"
 
 
 def billed_before(copied: int, calls: int) -> str:
@@ -31,6 +32,18 @@ def billed_before(copied: int, calls: int) -> str:
     """
     of_all = "" if copied == calls else f"{ON_SCREEN.plural(copied, 'call')} "
     return f"{of_all}billed in an earlier session" if copied else ""
+
+
+def priced_as_words(model: str, recorded: Figure) -> str:
+    """Return `as claude-opus-5-5, $9.51 as recorded`.
+
+    Args:
+        model: Model that prices every call.
+        recorded: Cost at the recorded models.
+    """
+    if recorded.value is None:
+        return f"as {one_line(model)}"
+    return f"as {one_line(model)}, {ON_SCREEN.qualified(ON_SCREEN.dollars(recorded.value), recorded.known)} as recorded"
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +88,8 @@ class CostSummary:
         advice: Advice about a model without a price; empty if it has one. May hold session text.
         until: Costs up to the selected call; None at the present.
         recoveries: Cut text that was needed later, priced; None until computed.
+        priced_as: Model that prices every call although others answered; empty for the recorded models.
+        as_recorded: Cost at the recorded models, dollars; None if these price the calls.
         runs_question: Question about runs that do not fit into a day; empty if they fit.
     """
 
@@ -98,6 +113,8 @@ class CostSummary:
     until: CostUntil | None = None
     recoveries: Recoveries | None = None
     runs_question: str = ""
+    priced_as: str = ""
+    as_recorded: Figure | None = None
 
 
 def summarize(
@@ -147,6 +164,8 @@ def summarize(
         first_change=-1 if first_change is None else first_change,
         is_idle=first_change is None,
         is_on=bool(outcome.plan.strategies),
+        priced_as=inputs.other_model,
+        as_recorded=outcome.as_recorded,
         copied=billed_before(session.copied_calls, len(session.calls)),
         until=_until(outcome, call),
         recoveries=recoveries,

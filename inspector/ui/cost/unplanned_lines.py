@@ -10,7 +10,7 @@ from inspector.report.numbers import ON_SCREEN
 from inspector.report.recovery_words import NOTHING_WORTHWHILE, net_after_words, net_words
 from inspector.report.subagent_words import cost_words, unread_words
 from inspector.safe_text import one_line
-from inspector.ui.cost.summary import billed_before
+from inspector.ui.cost.summary import billed_before, priced_as_words
 from inspector.ui.miss_glyphs import dollars, no_misses_text
 
 if TYPE_CHECKING:
@@ -99,6 +99,7 @@ def answer_lines(
     advice: str = "",
     is_behind: bool = False,
     subagents: SubagentCosts | None = None,
+    as_recorded: Figure | None = None,
 ) -> tuple[Line, ...]:
     """Build the lines, the most important first.
 
@@ -111,11 +112,12 @@ def answer_lines(
         advice: Advice about a model without a price; may hold session text.
         is_behind: True if the session has grown since `spending` was computed.
         subagents: Costs of the sessions that this one started; None until they are read.
+        as_recorded: Cost at the recorded models, if another model prices every call.
     """
     lines, width = room
     started = _subagents(subagents)
     money = (
-        *_money(spending, width, started, is_behind=is_behind),
+        *_money(spending, width, started, as_recorded, is_behind=is_behind),
         Said((("$ ", _FIGURE), ("all figures", _TEXT)), 9, right=True),
     )
     lost, carried = _missed(misses), _carried(spending)
@@ -144,11 +146,15 @@ def _brief(line: Line) -> Line:
     return tuple(each if each.shorter is None else each._replace(said=each.shorter, shorter=None) for each in line)
 
 
-def _money(spending: Spending, width: int, started: Line, *, is_behind: bool) -> Iterator[Said]:
+def _money(
+    spending: Spending, width: int, started: Line, as_recorded: Figure | None, *, is_behind: bool
+) -> Iterator[Said]:
     """Yield the cost and its parts by kind of token, the largest first. If space is short, no part has a share."""
     calls = ON_SCREEN.plural(spending.replay.history.call_count, "call")
     behind = ((f" after {calls}", _TEXT),) if is_behind else ()
-    total = Said((("cost ", _TEXT), (_dollars(spending.total), _FIGURE), *behind, *_copied(spending)))
+    model = spending.replay.inputs.other_model
+    other = () if as_recorded is None else ((f" {priced_as_words(model, as_recorded)}", _ATTENTION),)
+    total = Said((("cost ", _TEXT), (_dollars(spending.total), _FIGURE), *other, *behind, *_copied(spending)))
     parts = [*_money_parts(spending), *_beside(spending), *started]
     has_room = _cells(total, *parts) <= width
     yield total

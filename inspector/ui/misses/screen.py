@@ -22,7 +22,7 @@ from inspector.ui.analysis_screen import AnalysisScreen, CloseResult
 from inspector.ui.bill.drawing import bill_of, call_summary
 from inspector.ui.bill.widget import BillChart
 from inspector.ui.controller.changes import Change
-from inspector.ui.cost.assumptions import TERMS
+from inspector.ui.cost.price_as import ask_model
 from inspector.ui.dialogs.dialog import ValueDialog
 from inspector.ui.figure_table.table import Table, legend_of
 from inspector.ui.figure_table.widget import FigureTable
@@ -380,28 +380,13 @@ class MissesScreen(AnalysisScreen):
     def action_model(self) -> None:
         """Open the dialog for another model to price from a call on, or all calls without a price."""
         if self.is_unpriced:
-            self.run_dialog(self._ask_price(), "set a price")
+            self.run_dialog(ask_model(self.app, self.controller), "set a price")
             return
         call = self._switch_call()
         if self.found is None or call is None:
             self.show_notice("no call to switch the model at")
         else:
             self.run_dialog(self._ask_model(self.found, call), "price another model")
-
-    async def _ask_price(self) -> None:
-        """Ask for the model to assume as the price of every call."""
-        term = next(each for each in TERMS if each.name == "model")
-        known = self.controller.terms
-
-        def problem(text: str) -> str:
-            model = term.taken(known, text).model
-            return "" if model is None or self.outcome.inputs.pricing.rates(model) else "no price for this model"
-
-        answer = await self.app.push_screen_wait(
-            ValueDialog(term.label.capitalize(), term.help, term.shown(known), problem)
-        )
-        if answer is not None:
-            self.controller.set_terms(term.taken(self.controller.terms, answer))
 
     async def _ask_model(self, cache: CacheAnswers, call: int) -> None:
         found = cache.misses

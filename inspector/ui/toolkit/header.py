@@ -34,6 +34,7 @@ class Heading(NamedTuple):
     Attributes:
         title: Title of the session; session text.
         model: Model of the latest call and number of other models; session text. Empty if unknown.
+        priced_as: Model that prices every call although others answered; empty for the recorded models.
         window: Context window of the model in tokens, None if unknown.
         window_is_exact: The window is recorded in the file, not estimated.
         messages: Number of messages.
@@ -48,6 +49,7 @@ class Heading(NamedTuple):
 
     title: str
     model: str = ""
+    priced_as: str = ""
     window: int | None = None
     window_is_exact: bool = True
     messages: int = 0
@@ -114,6 +116,7 @@ class SessionHeader(Widget):
                     least=LEAST_OF_TITLE,
                 ),
                 LinePiece(model, 3),
+                self._priced_as(),
                 LinePiece(window, 4),
                 LinePiece(Content.styled(counts, faint) if heading.messages else Content(""), 6),
                 self._cache(),
@@ -122,6 +125,13 @@ class SessionHeader(Widget):
             ],
             self.content_size.width,
         )
+
+    def _priced_as(self) -> LinePiece:
+        """Render the model that prices every call."""
+        model = clip_cells(one_line(self.heading.priced_as), 32)
+        style = self.get_visual_style("header--gone")
+        longer, shorter = (Content.styled(f"{word} {model}" if model else "", style) for word in ("priced as", "as"))
+        return LinePiece(longer, 2, shorter=shorter)
 
     def _cache(self) -> LinePiece:
         """Render the time until the prompt cache goes cold, or the cost of a call with a cold cache."""
