@@ -18,6 +18,8 @@ from inspector.session.open import open_session
 from inspector.session.registry import all_formats
 from inspector.strategies.plan import Plan
 from tests.session import databases, trace_store
+from tests.session.antigravity_store import AntigravityScript
+from tests.session.antigravity_store import usage as antigravity_counts
 from tests.session.claude_lines import Script
 from tests.session.codex_lines import Rollout
 from tests.session.gemini_lines import GeminiScript
@@ -169,6 +171,17 @@ def gemini(path: Path, calls: Sequence[Made]) -> Path:
         answer = script.answer(f"a{number}", f"answer {number}", model=call.model, tokens=counts)
         answer["timestamp"] = stamp(call.time)
     return script.write(path / "session-2026-03-01T10-00-s1.jsonl")
+
+
+def antigravity(path: Path, calls: Sequence[Made]) -> Path:
+    script = AntigravityScript()
+    for number, call in enumerate(calls):
+        script.time = round(START + call.time) - 2
+        script.user(f"question {number}")
+        script.answer(
+            f"answer {number}", counts=antigravity_counts(call.prompt - call.read, call.read, 0, 9), model=call.model
+        )
+    return script.database(path / "conversation.db")
 
 
 def opencode(path: Path, calls: Sequence[Made]) -> Path:
@@ -451,6 +464,7 @@ WRITERS: dict[str, tuple[Writer, tuple[str, str]]] = {
     "grok-build": (grok, ("grok-4", "grok-3")),
     "codex": (codex, GPT),
     "gemini-cli": (gemini, ("gemini-3-pro", "gemini-3-flash")),
+    "antigravity": (antigravity, ("gemini-3-pro", "gemini-3-flash")),
     "opencode": (opencode, CLAUDE),
     "pi": (pi, CLAUDE),
     "atif": (atif, CLAUDE),
@@ -468,6 +482,9 @@ WRITERS: dict[str, tuple[Writer, tuple[str, str]]] = {
     "qwen-code": (qwen, GPT),
     "kimi-code": (kimi_code, GPT),
 }
+
+IN_MEMORY = {"gemini-cli", "antigravity", "grok-build"}
+"""Formats whose models keep caches for minutes."""
 
 SILENT = {"copilot-cli", "goose", "hermes", "openai-agents", "swe-agent", "transcripts", "vscode-chat"}
 
@@ -489,7 +506,7 @@ def test_a_pause_another_model_and_a_miss_that_nothing_explains_are_told_apart(n
     is_claude = models is CLAUDE
     assert [(miss.call, miss.cause) for miss in found.all] == [
         (0, MissCause.FIRST_REQUEST),
-        (2, MissCause.TTL_EXPIRED_5M if is_claude or name in ("gemini-cli", "grok-build") else MissCause.TTL_EXPIRED),
+        (2, MissCause.TTL_EXPIRED_5M if is_claude or name in IN_MEMORY else MissCause.TTL_EXPIRED),
         (4, MissCause.MODEL_CHANGED),
         (5, MissCause.UNKNOWN if is_claude else MissCause.LIKELY_SERVER_SIDE),
     ]
