@@ -9,11 +9,15 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from inspector.cli.reading import replay_inputs
+from inspector.replay.analysis.recorded_costs import recorded_costs
+from inspector.replay.engine.replay import replay
 from inspector.session.follow import Follower
 from inspector.session.formats.pi import PiFormat
 from inspector.session.model import BlockKind, ContextCause, Role
 from inspector.session.open import open_session
 from inspector.session.registry import detect
+from inspector.strategies.plan import Plan
 from tests.examples import examples
 from tests.session.following import tailed
 from tests.session.mutations import mutated, short
@@ -536,3 +540,21 @@ def test_nothing_in_a_changed_real_file_makes_the_reader_raise(
     path = tmp_path_factory.mktemp("changed") / "session.jsonl"
     path.write_bytes(data.draw(mutated([*short(real), *(line.strip() for line in script.encoded())])))
     assert_reads(PiFormat(), path)
+
+
+# The cost that pi computed for every response and wrote next to it: $0.02 and $0.03.
+def test_the_recorded_costs_of_all_responses_are_one_total(tmp_path: Path) -> None:
+    script = PiScript()
+    script.message("user", "go")
+    for cost in (0.02, 0.03):
+        usage = {"input": 1_000, "output": 10, "cost": {"input": cost, "total": cost}}
+        script.message("assistant", [{"type": "text", "text": "yes"}], usage=usage)
+    (totals,) = opened(script, tmp_path).recorded_totals
+    assert (totals.source, totals.cost_usd, totals.end_call) == ("message cost", pytest.approx(0.05), 2)
+
+
+def test_the_recorded_cost_of_a_real_session_is_the_computed_one(corpus: Path) -> None:
+    baseline = replay(replay_inputs(open_session(corpus / "pi" / "before-compaction.jsonl")), Plan())
+    (cost,) = recorded_costs(baseline)
+    assert cost.recorded_usd == pytest.approx(cost.computed_usd, abs=0.005)
+    assert not cost.differs

@@ -10,7 +10,7 @@ from inspector.session.formats.pi.blocks import blocks_of_entry
 from inspector.session.formats.pi.records import FAILED, EntryKind, count_name, kind_of
 from inspector.session.json.codec import clean_text
 from inspector.session.json.lines import ObjectDecoder, object_of
-from inspector.session.json.values import count, count_or_none, mapping, seconds_of_any, string
+from inspector.session.json.values import amount, count, count_or_none, mapping, seconds_of_any, string
 from inspector.session.model import (
     BlockKind,
     Compaction,
@@ -18,6 +18,7 @@ from inspector.session.model import (
     LinkKind,
     Message,
     Origin,
+    RecordedTotals,
     Role,
     SessionLink,
     Usage,
@@ -174,6 +175,7 @@ class PiInterpreter(RecordInterpreter):
         self._model = self._thinking = ""
         self._started: float | None = None
         self._is_copy = False
+        self._cost = 0.0
         self._unsent_calls: set[str] = set()
 
     @staticmethod
@@ -206,6 +208,12 @@ class PiInterpreter(RecordInterpreter):
                 pass
             case _ if blocks:
                 self._add_messages(entry, kind, blocks, number)
+
+    def settle(self) -> None:
+        """Add the cost that pi computed for all responses."""
+        if self._cost:
+            totals = RecordedTotals("message cost", cost_usd=self._cost, end_call=len(self.builder.calls))
+            self.builder.recorded_totals = [totals]
 
     def _note(self, entry: Mapping[str, Any]) -> None:
         builder = self.builder
@@ -282,6 +290,7 @@ class PiInterpreter(RecordInterpreter):
     def _respond(self, entry: Mapping[str, Any], blocks: list[Block], number: int) -> None:
         response = mapping(entry.get("message"))
         usage = usage_of(response)
+        self._cost += amount(mapping(mapping(response.get("usage")).get("cost")).get("total"))
         has_failed = string(response.get("stopReason")) in FAILED
         is_sent = any(block.kind is not BlockKind.OTHER for block in blocks) and not (
             has_failed and self._version >= LEFT_OUT_SINCE
