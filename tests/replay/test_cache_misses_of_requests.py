@@ -11,6 +11,7 @@ from inspector.replay.analysis.cache_misses import cache_misses
 from inspector.replay.analysis.miss_evidence import lifetimes
 from inspector.replay.cache.miss_causes import MissCause
 from inspector.replay.explain.miss_wording import describe_evidence
+from inspector.replay.explain.totals import write_lifetimes
 from inspector.replay.figure import HowKnown
 from inspector.replay.sessions import replay_session
 from inspector.session.model import ReportedMiss
@@ -302,3 +303,17 @@ def test_writes_for_twelve_hours_cost_more_and_live_longer(ttl: str, dollars: fl
     # 100,000 tokens at $2.50 per million for 30 minutes, or at $5 for 12 hours.
     assert replayed.ledger.cost.tolist() == pytest.approx([dollars / 10] * 3)
     assert lifetimes(replayed).tolist() == [1_800.0 if ttl == "30m" else 43_200.0] * 3
+
+
+@pytest.mark.parametrize(
+    ("caches", "lifetimes"),
+    [
+        (("anthropic", "anthropic-1h"), ("5-minute ", "1-hour ")),
+        (("openai-12h",), ("30-minute ", "12-hour ")),
+        (("anthropic", "openai-30m"), ("", "long-lived ")),
+    ],
+)
+def test_cache_writes_are_named_by_the_lifetimes_of_their_provider(
+    caches: tuple[str, ...], lifetimes: tuple[str, str]
+) -> None:
+    assert write_lifetimes(caches) == lifetimes

@@ -15,7 +15,7 @@ from inspector.replay.pricing.rates import RateColumn
 from inspector.tokens.calibration import ResponseModel
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from inspector.replay.analysis.model_costs import ModelCost
     from inspector.replay.analysis.side_requests import SideRequest, SideSpending
@@ -264,14 +264,23 @@ def _charged_for_calls(replay: Replay) -> float:
 def _token_kinds(replay: Replay) -> Iterator[tuple[str, int, float]]:
     """Yield each kind of token: its name, its number over all calls, and its dollars, NaN without a price."""
     ledger, rates = replay.ledger, replay.inputs.rates.of_prompts(replay.ledger.prompt_tokens)
+    shorter, longer = write_lifetimes(cache.name for cache in replay.inputs.cache_models.values())
     for label, tokens, column in (
         ("uncached input", ledger.uncached, RateColumn.UNCACHED),
         ("cache reads", ledger.cache_read, RateColumn.CACHE_READ),
-        ("5-minute cache writes", ledger.cache_write_5m, RateColumn.CACHE_WRITE_5M),
-        ("1-hour cache writes", ledger.cache_write_1h, RateColumn.CACHE_WRITE_1H),
+        (f"{shorter}cache writes", ledger.cache_write_5m, RateColumn.CACHE_WRITE_5M),
+        (f"{longer}cache writes", ledger.cache_write_1h, RateColumn.CACHE_WRITE_1H),
         ("output", ledger.output, RateColumn.OUTPUT),
     ):
         yield label, int(tokens.sum()), float((tokens * rates[:, column]).sum())
+
+
+def write_lifetimes(caches: Iterable[str]) -> tuple[str, str]:
+    """Return the two lifetimes of cache writes as the beginnings of labels; providers differ."""
+    providers = {cache.partition("-")[0] for cache in caches}
+    if providers <= {"anthropic"}:
+        return "5-minute ", "1-hour "
+    return ("30-minute ", "12-hour ") if providers == {"openai"} else ("", "long-lived ")
 
 
 def _dollars_by_kind(replay: Replay) -> Iterator[Input]:
@@ -377,7 +386,8 @@ def _rate_inputs(replay: Replay) -> Iterator[Input]:
         yield Input(f"{named}: cache read", rates.cache_read, PER_MILLION)
         yield Input(f"{named}: cache write", rates.cache_write_5m, PER_MILLION)
         if rates.cache_write_1h != rates.cache_write_5m:
-            yield Input(f"{named}: 1-hour cache write", rates.cache_write_1h, PER_MILLION)
+            longer = "12-hour" if rates.provider == "openai" else "1-hour"
+            yield Input(f"{named}: {longer} cache write", rates.cache_write_1h, PER_MILLION)
         yield Input(f"{named}: output", rates.output, PER_MILLION)
         for tier in rates.tiers:
             yield Input(f"{named}: input, prompts over {tier.above:,} tokens", tier.input, PER_MILLION)
