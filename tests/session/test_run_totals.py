@@ -106,7 +106,14 @@ def test_every_attempt_has_its_own_cost(tmp_path: Path) -> None:
     assert [[each.cost_usd for each in totals] for totals in found] == [[0.5], [1.5]]
 
 
-@pytest.mark.parametrize("cost", [0, -1.0, True, "1.25", None, math.nan, math.inf])
+def test_a_cost_in_quotes_is_a_number(tmp_path: Path) -> None:
+    document = swe_run(2)
+    document["info"]["model_stats"] = {"instance_cost": "1.25"}
+    (totals,) = opened(tmp_path / "r.traj", document).recorded_totals
+    assert totals.cost_usd == 1.25
+
+
+@pytest.mark.parametrize("cost", [0, -1.0, True, "free", None, math.nan, math.inf])
 def test_a_run_without_a_cost_has_no_totals(tmp_path: Path, cost: Any) -> None:
     document = swe_run(2)
     document["info"]["model_stats"] = {"instance_cost": cost}
