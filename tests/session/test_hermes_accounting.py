@@ -73,7 +73,12 @@ def opened(path: Path) -> Session:
     return session
 
 
-TOTALS: dict[str, Any] = {"input_tokens": 2_000, "cache_read_tokens": 30_000, "cache_write_tokens": 8_000, "output_tokens": 500}
+TOTALS: dict[str, Any] = {
+    "input_tokens": 2_000,
+    "cache_read_tokens": 30_000,
+    "cache_write_tokens": 8_000,
+    "output_tokens": 500,
+}
 
 
 def test_totals_of_a_session_are_exact_and_shared_out_to_its_calls(tmp_path: Path) -> None:
