@@ -13,6 +13,7 @@ from inspector.session.billing_terms import BillingTerms
 from inspector.session.independent_usage import UsageTotals, independent_totals, totals_of
 from inspector.session.open import open_session
 from tests.session.codex_lines import Rollout
+from tests.session.following import tailed
 from tests.session.test_codex import prompts, session_of
 
 if sys.version_info >= (3, 14):
@@ -268,3 +269,22 @@ def test_the_second_count_of_a_forked_rollout_leaves_out_what_its_origin_counts(
     session = session_of(child, tmp_path)
     expected = UsageTotals(650, 250, 8) if kind == "record" else UsageTotals(300, 0, 3)
     assert independent_totals(session) == totals_of(session) == expected
+
+
+@pytest.mark.parametrize("case", ["30-codex-compaction-record.jsonl", "31c-codex-fork-slow-copy", "fork"])
+def test_a_followed_rollout_is_billed_like_the_loaded_one(shared: Path, tmp_path: Path, case: str) -> None:
+    if case == "fork":
+        parent, child = parent_and_child("other")
+        child.lines[0]["payload"]["forked_from_id"] = identifier = "01990000-0000-4000-8000-000000000001"
+        parent.write(tmp_path / f"rollout-2026-05-28T10-00-00-{identifier}.jsonl")
+        lines = child.encoded()
+    else:
+        files = sorted((shared / "cases" / case).iterdir()) if case.startswith("31c") else [shared / "cases" / case]
+        for origin in files[:-1]:
+            (tmp_path / origin.name).write_bytes(origin.read_bytes())
+        lines = files[-1].read_bytes().splitlines(keepends=True)
+    path, data = tmp_path / "followed.jsonl", b"".join(lines)
+    for _, session in tailed(path, data, len(lines[0]), [number / 40 for number in range(1, 40)]):
+        fresh = open_session(path)
+        assert session.side_calls == fresh.side_calls
+        assert totals_of(session) == totals_of(fresh)
