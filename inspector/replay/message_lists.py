@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import replace as replaced
 from functools import cache
+from itertools import groupby
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from inspector.replay.engine.inputs import ReplayInputs
@@ -18,7 +19,7 @@ from inspector.session.errors import SessionError
 from inspector.session.formats.plain.reader import read_conversation
 from inspector.session.formats.plain.records import ROLES, is_message
 from inspector.session.model import BlockKind
-from inspector.strategies.core.rendition import EMPTIED, Action
+from inspector.strategies.core.rendition import EMPTIED, EMPTIED_RESULT, Action
 from inspector.strategies.history.history import History
 from inspector.strategies.plan import Plan
 from inspector.strategies.presets import PRESETS
@@ -240,11 +241,14 @@ def rewritten(entries: Sequence[MessageDict], session: Session, sent: Mapping[in
         text = rendition.text(session.text(block))
         changed.setdefault(block.origin.offset, {})[_place(block)] = _Change(text, rendition)
     result: list[MessageDict] = []
-    for at, entry in enumerate(entries):
-        if at in changed:
-            result.extend(_entries(entry, changed[at]))
-        else:
-            result.append(entry)
+    for is_tool, batch in groupby(enumerate(entries), lambda each: each[1].get("role") == "tool"):
+        before, emptied = len(result), False
+        for at, entry in batch:
+            found = changed.get(at)
+            result.extend([entry] if found is None else _entries(entry, found))
+            emptied |= found is not None and any(change.rendition == EMPTIED_RESULT for change in found.values())
+        if is_tool and emptied and len(result) == before:
+            result.append({"role": "tool", "content": []})
     return result
 
 

@@ -150,6 +150,27 @@ def test_messages_that_become_empty_stay_as_in_the_ai_sdk_when_asked(
     sent = replayed(form(PRUNED), plan)
     assert [_text(message) for message in sent if message["role"] == "assistant"] == assistants
     assert not any(message.get("tool_calls") for message in sent)
+    # So does one message for the results of each batch, without a part.
+    emptied = [message for message in sent if message["role"] == "tool"]
+    assert emptied == ([{"role": "tool", "content": []}] * 2 if len(assistants) == 3 else [])
+
+
+def test_a_batch_that_keeps_a_result_leaves_no_empty_message() -> None:
+    calls = [{"id": name, "name": tool, "args": {}} for name, tool in (("a", "bash"), ("b", "ls"))]
+    given = openai_list(
+        [
+            {"role": "user", "content": "go"},
+            {"role": "assistant", "content": "look", "calls": calls},
+            {"role": "tool", "id": "a", "name": "bash", "content": "one"},
+            {"role": "tool", "id": "b", "name": "ls", "content": "two"},
+            {"role": "assistant", "content": "done"},
+        ]
+    )
+    plan = plan_of("vercel-prune", tool_calls="all", reasoning="none", empty_messages="keep", tools=("bash",))
+    sent = replayed(given, plan)
+    assert [message["content"] for message in sent] == ["go", "look", "two", "done"]
+    both = plan_of("vercel-prune", tool_calls="all", reasoning="none", empty_messages="keep")
+    assert [message["content"] for message in replayed(given, both)] == ["go", "look", [], "done"]
 
 
 def _text(message: dict[str, Any]) -> str:

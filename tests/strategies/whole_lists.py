@@ -57,6 +57,8 @@ def refused(messages: list[dict[str, Any]], form: str) -> set[str]:
         found.add(STRANGER)
     if form == "anthropic" and not all(message["content"] for message in messages):
         found.add(EMPTY)
+    if any(message["role"] == "tool" and "tool_call_id" not in message for message in messages):
+        found.add(EMPTY)
     waiting: set[str] = set()
     for message in spoken:
         results = set(_results(message))
@@ -77,7 +79,7 @@ def _calls(message: dict[str, Any]) -> list[str]:
 
 def _results(message: dict[str, Any]) -> list[str]:
     if message["role"] == "tool":
-        return [message["tool_call_id"]]
+        return [message["tool_call_id"]] if "tool_call_id" in message else []
     return [part["tool_use_id"] for part in _parts(message, "tool_result")]
 
 

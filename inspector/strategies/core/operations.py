@@ -11,14 +11,14 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
-from inspector.session.model import TextUnavailableError
+from inspector.session.model import BlockKind, TextUnavailableError
 from inspector.strategies.core.parameters import TOKENS, ParameterError
 from inspector.strategies.core.recall_command import RECALL, recall_command
-from inspector.strategies.core.rendition import EMPTIED, REMOVED, Action, Rendition
+from inspector.strategies.core.rendition import EMPTIED, EMPTIED_RESULT, REMOVED, Action, Rendition
 from inspector.tokens.counter import estimated_tokens
 
 if TYPE_CHECKING:
-    from inspector.session.model import Block, BlockKind, Session
+    from inspector.session.model import Block, Session
 
 
 class BlockSource(Protocol):
@@ -275,13 +275,18 @@ class RemoveBlock:
     Attributes:
         leaves_message: Send an assistant message left with no content and only removed calls as an empty message;
             otherwise drop it too.
+        leaves_results: Also send one empty message in place of tool messages that have all lost their results.
     """
 
     leaves_message: bool = False
+    leaves_results: bool = False
 
-    def apply(self, rendition: Rendition, source: BlockSource) -> Rendition:  # noqa: ARG002  same for every block
+    def apply(self, rendition: Rendition, source: BlockSource) -> Rendition:
         """Remove the block; a message that another strategy has removed does not come back empty."""
-        return EMPTIED if self.leaves_message and rendition != REMOVED else REMOVED
+        if rendition == REMOVED or not self.leaves_message:
+            return REMOVED
+        is_result = self.leaves_results and source.block.kind is BlockKind.TOOL_RESULT
+        return EMPTIED_RESULT if is_result else EMPTIED
 
 
 @dataclass(frozen=True, slots=True)

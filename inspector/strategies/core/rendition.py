@@ -102,6 +102,9 @@ REMOVED = Rendition((), Action.REMOVED)
 EMPTIED = Rendition((), Action.REMOVED, BlockKind.ASSISTANT_TEXT)
 """A removed block in an assistant message that is still sent although it has no other content."""
 
+EMPTIED_RESULT = Rendition((), Action.REMOVED, BlockKind.TOOL_RESULT)
+"""A removed result of a batch that leaves an empty message if no other result of it is sent."""
+
 
 def _length(piece: Piece) -> int:
     return piece.stop - piece.start if isinstance(piece, Slice) else len(piece)

@@ -3,9 +3,10 @@
 Source: `pruneMessages` of ai 7.0.173 (`generate-text/prune-messages.ts`). Reasoning is removed from all assistant
 messages or from all but the last message. Tool calls and their results are removed together, everywhere or before the
 newest messages; a call or result with its counterpart among those stays. Reasoning is also removed if everything after
-it in its message is gone. A message with nothing left is removed, or with `empty-messages=keep` sent empty. A message
-that held only results is never sent empty, because the SDK's provider packages make a message of every result in it.
-The same holds for Anthropic's format, which allows no empty messages.
+it in its message is gone. A message with nothing left is removed, or with `empty-messages=keep` stays empty: one with
+results as a single tool message without content and id. The SDK's provider packages write such a tool message as
+nothing (@ai-sdk/openai 3.0.141), and other clients must leave it out. In Anthropic's format, which allows no empty
+messages, all of them are removed.
 
 The function does nothing until it is configured; the defaults here come from its documentation's example. It is meant
 to be called before a request, and looks at the whole list every time.
@@ -55,6 +56,10 @@ class VercelPrune(Batching):
     title = "Prune messages (Vercel AI SDK)"
     summary = "Remove reasoning, and tool calls with their results, from all but the newest messages."
     source = "ai 7.0.173 pruneMessages, generate-text/prune-messages.ts"
+    note = (
+        "With `empty-messages=keep`, a batch without results stays as a tool message without content, which OpenAI's "
+        "API refuses; the SDK's provider packages leave it out."
+    )
 
     reasoning: str = choice(
         ("all", "before-last-message", "none"),
@@ -78,7 +83,7 @@ class VercelPrune(Batching):
     )
     empty_messages: str = choice(
         ("remove", "keep"),
-        "Remove an assistant message with nothing left, or send it empty.",
+        "Remove a message with nothing left, or keep it empty.",
         group="tools",
     )
 
@@ -86,7 +91,8 @@ class VercelPrune(Batching):
         """Remove a tool use at the call that adds the last of the kept messages after it."""
         builder = ScheduleBuilder(history)
         anew = CONTEXT_RESET
-        gone = RemoveBlock(leaves_message=self.empty_messages == "keep")
+        keeps = self.empty_messages == "keep"
+        gone = RemoveBlock(leaves_message=keeps, leaves_results=keeps)
         for items in counted_items(history, ItemKind.BATCHES):
             carried = items.item < items.carried
             builder.add(items.blocks[carried], items.calls[items.item[carried]], anew)
