@@ -56,6 +56,14 @@ async def test_without_a_price_resent_tokens_and_the_largest_results_are_shown(r
             assert "no price: the session does not name its model" in text
 
 
+async def test_a_conversation_without_results_has_no_empty_frame(running, tmp_path: Path) -> None:
+    async with running(chat(tmp_path, results=()), plan=Plan(), size=(120, 36)) as run:
+        await run.settled()
+        await run.press("M")
+        await run.until(lambda: "content of all prompts" in run.text())
+        await run.until(lambda: "Results with the most resent tokens" not in run.text())
+
+
 async def test_a_result_leads_to_its_row(running, tmp_path: Path) -> None:
     async with running(chat(tmp_path), plan=Plan(), size=(120, 36)) as run:
         await run.settled()

@@ -278,13 +278,15 @@ class MissesScreen(AnalysisScreen):
         """Show or hide the bill, and hide the calls if only one of them fits."""
         is_small = self.size.height < MEDIUM
         has_bill = self.query_one(BillChart).series is not None
-        has_calls = self.found is None or bool(self.found.misses.misses) or self._resent() is not None
+        resent = self._resent()
+        has_calls = self.found is None or bool(self.found.misses.misses) or bool(resent and resent.heaviest)
         is_shown = has_bill and (not (is_small and has_calls) if self.shows_bill is None else self.shows_bill)
         self.query_one("#bill-pane").display = is_shown
         calls = self.query_one("#calls-pane")
         if is_shown and is_small and self.calls.has_focus:
             self.causes.focus()
-        calls.display = not (is_shown and is_small)
+        has_nothing = resent is not None and not resent.heaviest
+        calls.display = not (is_shown and is_small) and not has_nothing
         has_room = self.size.height >= LEAST_FOR_WHAT_IFS
         self.query_one("#what-ifs-pane").display = has_room and not (is_shown and is_small and has_calls)
         # Give the bill the space that a few calls leave free.
@@ -339,7 +341,7 @@ class MissesScreen(AnalysisScreen):
         lines = (*what_ifs(self.found, width), *switch_lines(self._switches, width))
         if self.is_unpriced:
             inputs, is_recorded = self.outcome.inputs, not self.outcome.is_planned
-            reason = inputs.pricing.lacking(inputs.history.session.models or ("",))
+            reason = inputs.pricing.lacking(inputs.cache_models or ("",))
             lines = (*lines, *without_price(self.controller.answers.best if is_recorded else None, reason))
         reported.update(Content("\n".join(lines or ("nothing to project here",))))
 
