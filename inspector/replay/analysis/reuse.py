@@ -306,7 +306,7 @@ class _Reader:
                 self._look_for_old_texts(index, call, text, arguments)
             self._look_for_places(index, call, text, arguments)
             self._look_for_words(index, call, text, values)
-        writes = _written(meaning, arguments, [value for value, _ in values])
+        writes = files_written(tool, arguments)
         if meaning in _FETCHES and not writes:
             self._look_for_repeats(index, call, meaning, arguments)
         for path in writes:
@@ -388,8 +388,9 @@ def _paths_of(arguments: dict[str, Any]) -> set[str]:
     return {basename(path.rstrip("/")) for path in named if isinstance(path, str) and path}
 
 
-def _written(meaning: ToolKind, arguments: dict[str, Any], values: list[str]) -> set[str]:
+def files_written(tool: str, arguments: dict[str, Any]) -> set[str]:
     """Return the file names a tool call writes, plus "" for any; empty if it writes nothing."""
+    meaning, values = tool_kind(tool), [value for _, value in strings_of(arguments)]
     patched = {basename(path.strip()) for value in values if PATCH in value for path in _PATCHED.findall(value)}
     if meaning in {ToolKind.EDIT, ToolKind.WRITE}:
         return {"", *_paths_of(arguments), *patched}
