@@ -8,9 +8,12 @@ from threading import Thread
 import pytest
 
 from inspector.replay.analysis.reuse import ReuseEvidence, ReuseScan, find_reuse
+from inspector.replay.analysis.unique_terms import is_standard
 from inspector.session.follow import Follower
+from inspector.session.model import BlockKind, Role
 from inspector.session.open import open_session
 from inspector.strategies.history.history import History
+from tests.replay.synthetic import SessionBuilder
 
 SAMPLE = Path(__file__).parents[2] / "sample_sessions" / "coding-agent.jsonl"
 
@@ -72,3 +75,31 @@ def test_an_earlier_state_and_another_session_in_its_place_are_looked_at_anew(hi
 
     assert columns(search.of(shorter).run_to_the_end()) == columns(find_reuse(shorter))
     assert columns(search.of(shorter).of(history).run_to_the_end()) == columns(find_reuse(history))
+
+
+@pytest.mark.parametrize(
+    ("word", "found"),
+    [
+        ("zebraStripes", 1),
+        ("config.zebra", 1),
+        # Shared by sessions of unrelated projects, and names of Python, Go and ECMAScript.
+        ("compilerOptions", 0),
+        ("README.md", 0),
+        ("read_text", 0),
+        ("time.Millisecond", 0),
+        ("Object.freeze", 0),
+    ],
+)
+def test_common_words_are_no_evidence(word, found):
+    builder = SessionBuilder()
+    builder.add(Role.USER, builder.block(BlockKind.USER_TEXT, "goal"))
+    builder.respond(builder.block(BlockKind.TOOL_CALL, '{"path": "a"}', "Read", "c0"))
+    builder.add(Role.USER, builder.block(BlockKind.TOOL_RESULT, f"it has {word} in it", "Read", "c0"))
+    builder.respond(builder.block(BlockKind.ASSISTANT_TEXT, f"I will change {word} now"))
+
+    assert len(find_reuse(History.of(builder.session()))) == found
+
+
+@pytest.mark.parametrize("word", ["time.md", "os.py", "theme.Dark", "times", "path.to.file"])
+def test_files_and_other_owners_are_no_standard_names(word):
+    assert not is_standard(word)

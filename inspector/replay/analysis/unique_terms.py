@@ -2,16 +2,25 @@
 
 Texts are added in session order. A word that occurs in a second text, or is used by a later one, is dropped from the
 index: it is evidence only once.
+
+Common words are never evidence, because models write them without a result that shows them: those that sessions of
+unrelated projects share (`common_words.txt`, counted by `scripts/common_words.py`), and names of standard libraries.
 """
 
 from __future__ import annotations
 
+import builtins
+import os
+import posixpath
 import re
+from functools import cache
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from inspector.replay.analysis.edit_targets import bare_lines
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
     from collections.abc import Set as AbstractSet
 
 _WORD = re.compile(r"[A-Za-z0-9_$@./:\-]{8,300}")
@@ -24,6 +33,21 @@ _PARTED = re.compile(r"[./:@\-]+")
 
 _INFORMATIVE = re.compile(r"[0-9_./:\-]|.[A-Z]")
 """Distinguishes an identifier, a path or a number from an ordinary word, which may be capitalized."""
+
+_PACKAGES = (
+    "atomic base64 binary bufio bytes context embed errors exec filepath flag fmt hash heap hex html http io ioutil "
+    "json log maps math net os path rand reflect regexp runtime signal slices slog sort sql strconv strings sync "
+    "syscall template testing time unicode url utf8 xml zip"
+)
+"""Packages of Go's standard library."""
+
+_OBJECTS = "Array Boolean Date Error Intl JSON Map Math Number Object Promise Reflect RegExp Set String Symbol"
+"""Built-in objects of ECMAScript."""
+
+_OWNERS: Final = frozenset(f"{_PACKAGES} {_OBJECTS}".split())
+
+_PYTHON: Final = (builtins, os, posixpath, Path, str, bytes, dict)
+"""Modules and classes with names that Python programs share: `read_text`."""
 
 _LINE_SHOWN = re.compile(r'File "([^"\n]{3,300})", line (\d{1,7})')
 """File and line in a traceback."""
@@ -78,7 +102,7 @@ class UniqueTerms:
             lines: The only result with a line, by the line's hash, -1 for several places.
             settled_before: Hashes of words already settled.
         """
-        self._words: MappingLike = {} if words is None else words
+        self._words: MappingLike = dict(_common_words()) if words is None else words
         self._lines: MappingLike = {} if lines is None else lines
         # Hashes of words that need no further notes: ordinary words, and those in several places.
         self._settled: set[int] = set()
@@ -187,9 +211,32 @@ def _result_and_start(place: int) -> tuple[int, int]:
     return place >> _PLACE_BITS, place & ((1 << _PLACE_BITS) - 1)
 
 
+@cache
+def _common_words() -> Mapping[int, int]:
+    """Return the hashes of common words, marked as words without evidence."""
+    lines = Path(__file__).with_name("common_words.txt").read_text(encoding="utf-8").splitlines()
+    names = (name for owner in _PYTHON for name in dir(owner))
+    return {hash(word): _ANYWHERE for word in (*lines, *names) if not word.startswith("#")}
+
+
+def is_standard(word: str) -> bool:
+    """Return True for an exported name of a standard library: `time.Now`, `Object.keys`."""
+    owner, dot, name = word.partition(".")
+    return bool(dot) and owner in _OWNERS and (owner[0].isupper() or name[:1].isupper())
+
+
+def identifiers_of(text: str) -> Iterator[str]:
+    """Yield the words of a text that can be evidence, and their parts."""
+    for reported in _WORD.findall(text):
+        word = reported.strip(_AROUND)
+        if len(word) >= _LEAST_WORD and _INFORMATIVE.search(word):
+            yield word
+            yield from (part for _, part in _parts(word))
+
+
 def _known(word: str, words: MappingLike) -> int | None:
     """Return the place of a word, None without an entry; `_ANYWHERE` for an ordinary word."""
-    if len(word) < _LEAST_WORD or not _INFORMATIVE.search(word):
+    if len(word) < _LEAST_WORD or not _INFORMATIVE.search(word) or is_standard(word):
         return _ANYWHERE
     place: int | None = words.get(hash(word))
     return place
