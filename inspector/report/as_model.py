@@ -154,7 +154,8 @@ def _cost_words(found: AsModelFacts) -> str:
     now = IN_TEXT.qualified(IN_TEXT.dollars(found.usd), "projected")
     was = IN_TEXT.qualified(IN_TEXT.dollars(found.recorded_usd), found.known.get("recorded_usd", ""))
     rates = _rates_words(found.input_usd, found.output_usd, found.cache_read_share, found.dearer_above)
-    words = f"{now} instead of {was} at today's rates ({rates})"
+    instead = "" if found.recorded_usd is None else f" instead of {was}"
+    words = f"{now}{instead} at today's rates ({rates})"
     if found.beyond_window and found.window:
         prompts = IN_TEXT.plural(found.beyond_window, "prompt")
         words += f", but {prompts} would not fit its window of {IN_TEXT.short(found.window)}"
@@ -189,7 +190,7 @@ def _plan_words(each: PlanAsModelFacts) -> str:
     if not there:
         return f"{name} has no price there"
     if each.pays:
-        verdict = "still pays" if _is_sure(each.recorded) else "pays only there"
+        verdict = "still pays" if _is_sure(each.recorded) else "pays only there" if recorded else "pays there"
     elif (each.saved_at_most_usd or 0.0) > 0:
         verdict = "may not pay there"
     else:

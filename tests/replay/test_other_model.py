@@ -175,6 +175,14 @@ def test_every_command_has_the_net_range_at_both_models(command: str, capsys) ->
     assert "newest-twenty-messages still pays: net $0.22 to $0.42, as recorded net $1.22 to $1.62" in said
 
 
+def test_a_session_without_a_price_gets_one(capsys) -> None:
+    path = SAMPLE.parent / "local-agent.json"
+    said = " ".join(run_here(capsys, "why", path, "--as-model", "claude-opus-5-5").out.split())
+
+    assert "as claude-opus-5-5 ~$0.17 at today's rates ($4 in" in said
+    assert "unknown at today's" not in said
+
+
 def test_a_page_has_a_section_and_the_command_that_repeats_it(capsys) -> None:
     page = run_here(
         capsys, "report", SAMPLE, "--as-model", "claude-fable-5-2", "--strategy", "last-observations", "--format", "md"
