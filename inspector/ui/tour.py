@@ -253,6 +253,9 @@ class TouringApp(InspectorApp):
         await super().on_event(event)
 
 
+CURRENT_MODEL: Final = "claude-opus-5-5"
+"""Model of the last step: its cache reads cost 0.05 of input, those of the sample's model 0.1."""
+
 LIMIT = "data"
 """The limit to drag: the sample's agent reads files more than anything else."""
 
@@ -307,11 +310,11 @@ async def _drag(tour: Tour) -> None:
 
 async def _see_a_cut(tour: Tour) -> None:
     await tour.press("p", "home", pause=0.2)
-    await tour.press("g", pause=0.8)
+    await tour.press("g", pause=0.5)
     await tour.until(lambda: tour.app.screen is not tour.screen)
-    await tour.press("x", pause=0.8)
+    await tour.press("x", pause=0.5)
     await tour.until(lambda: tour.app.screen is tour.screen)
-    await tour.press("n", "n", pause=0.8)
+    await tour.press("n", pause=0.8)
 
 
 async def _compare(tour: Tour) -> None:
@@ -330,9 +333,24 @@ async def _take(tour: Tour) -> None:
     await tour.press("enter", pause=0.4)
     await tour.until(lambda: tour.app.screen is tour.screen)
     await tour.settled()
-    # The range of the monthly figure and the risks are computed after the plan is shown.
+    await _assessed(tour)
+
+
+async def _assessed(tour: Tour) -> None:
+    """Wait for the range of the monthly figure and the risks, which are computed after the plan is shown."""
     session = tour.screen.controller
     await tour.until(lambda: session.projection is not None and session.risks is not None)
+
+
+async def _price_as(tour: Tour) -> None:
+    session = tour.screen.controller
+    await tour.press("z", pause=0.6)
+    await tour.until(lambda: tour.app.screen is not tour.screen)
+    await tour.press("m", pause=0.4)
+    await tour.press(*CURRENT_MODEL, pause=0.04)
+    await tour.press("enter", pause=0.2)
+    await tour.until(lambda: session.outcome is not None and session.outcome.inputs.other_model == CURRENT_MODEL)
+    await _assessed(tour)
 
 
 async def _tune(tour: Tour) -> None:
@@ -353,20 +371,23 @@ async def _leave_tune(tour: Tour) -> None:
 
 STEPS: Sequence[TourStep] = (
     TourStep(
-        "An agent at work. Each row is a part of its context, each bar shows how many tokens it takes.", 3, _follow
+        "An agent at work. Each row is a part of its context, each bar shows how many tokens it takes.", 2, _follow
     ),
-    TourStep("Every call sends the whole context again. It fills up until it is compacted (▲).", 1.5, _watch),
-    TourStep("`[` and `]` go to another call and show the context as the model saw it then.", 2.5, _look_back),
-    TourStep("`M` explains the cost: calls that missed the prompt cache, and how to avoid that.", 4, _ask_why),
+    TourStep("Every call sends the whole context again. It fills up until it is compacted (▲).", 1, _watch),
+    TourStep("`[` and `]` go to another call and show the context as the model saw it then.", 1.5, _look_back),
+    TourStep("`M` explains the cost: calls that missed the prompt cache, and how to avoid that.", 3, _ask_why),
     TourStep(
-        "`1` switches a strategy on. It cuts results that the model has already answered. ░ is cut.", 4, _switch_on
+        "`1` switches a strategy on. It cuts results that the model has already answered. ░ is cut.", 2.5, _switch_on
     ),
-    TourStep("`p` goes to the plan. Drag a limit, and every call is replayed, including cache misses.", 3, _drag),
-    TourStep("`g x` goes to a cut: the text that is left, the text that is gone, and the rule.", 3, _see_a_cut),
-    TourStep("`t` opens the limit with the largest effect: the cost over its whole range, and the knee.", 4, _tune),
+    TourStep("`p` goes to the plan. Drag a limit, and every call is replayed, including cache misses.", 1.5, _drag),
+    TourStep("`g x` goes to a cut: the text that is left, the text that is gone, and the rule.", 1.5, _see_a_cut),
+    TourStep("`t` opens the limit with the largest effect: the cost over its whole range, and the knee.", 2.5, _tune),
     TourStep(
-        "`c` replays every strategy and built-in plan. `*` goes to the one with the largest net saving.", 6, _leave_tune
+        "`c` replays every strategy and built-in plan. `*` goes to the best one that has been tried.", 3, _leave_tune
     ),
-    TourStep("`⏎` uses it. Below are the savings for this session and for a month of such sessions.", 6, _take),
+    TourStep("`⏎` uses it. The saving below is net of results that the agent is expected to fetch again.", 4, _take),
+    TourStep(
+        "`z m` prices it as a newer model, where cache reads cost less: it saves less, and still pays.", 5, _price_as
+    ),
 )
-"""Steps in order, with reading times in seconds at speed 1. The whole tour takes less than 90 seconds."""
+"""Steps in order, with reading times in seconds at speed 1. The whole tour takes less than a minute."""
