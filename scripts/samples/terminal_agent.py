@@ -91,7 +91,7 @@ def make(folder: Path) -> str:
     read_the_manual(talk)
     change(talk)
     watch(talk)
-    return write_openai.log(talk, SYSTEM, "gpt-5.4", OVERHEAD)
+    return write_openai.log(talk, SYSTEM, "gpt-6.1-sol", OVERHEAD)
 
 
 def look_at_the_night(talk: Conversation) -> None:

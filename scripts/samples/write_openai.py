@@ -60,8 +60,8 @@ def document(conversation: Conversation, model: str, system: str, tools: list[di
 def log(conversation: Conversation, system: str, model: str, overhead: int) -> str:
     """Return one message a line with its time, the assistant's with model and usage.
 
-    The provider caches automatically: it reads a known prompt prefix from its cache, in steps of 128 tokens and from
-    1,024 on.
+    The provider caches automatically: it reads a known prompt prefix from its cache and writes the rest, in steps of 128
+    tokens and from 1,024 on.
 
     Args:
         conversation: The conversation.
@@ -75,14 +75,15 @@ def log(conversation: Conversation, system: str, model: str, overhead: int) -> s
         tokens = content_tokens(message)
         record = {**message, "timestamp": time.timestamp()}
         if message["role"] == "assistant":
+            cacheable = prompt // STEP * STEP if prompt >= MINIMUM else 0
             record["model"] = model
             record["usage"] = {
                 "prompt_tokens": prompt,
                 "completion_tokens": tokens,
                 "total_tokens": prompt + tokens,
-                "prompt_tokens_details": {"cached_tokens": cached},
+                "prompt_tokens_details": {"cached_tokens": cached, "cache_write_tokens": cacheable - cached},
             }
-            cached = prompt // STEP * STEP if prompt >= MINIMUM else 0
+            cached = cacheable
         prompt += tokens + 4
         lines.append(json.dumps(record, ensure_ascii=False, separators=(",", ":")) + "\n")
     return "".join(lines)
