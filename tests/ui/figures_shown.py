@@ -272,7 +272,9 @@ def _from_page(figures: Figures, report: Report) -> None:
         for cell in (tile.cell, *tile.note):
             if cell.pointer:
                 of, name = named[cell.pointer]
-                figures.add(of, name, cell.shown, "html, large")
+                # A loss is written in words: "costs more with plan A: $0.66".
+                is_loss = tile.title.startswith("costs more") and name in ("saved", "of the total")
+                figures.add(of, name, f"{MINUS}{cell.shown}" if is_loss else cell.shown, "html, large")
 
 
 def _from_csv(figures: Figures, text: str) -> None:
