@@ -8,7 +8,7 @@ written since the result. The placebo (*kept would*) is the same share for resul
 sessions, weighted to the kinds and ages of the cut ones; *caused* is the difference. The text detectors (`reuse`)
 *predict* the share of kept results with a use in these calls; a use *although gone* is one of a cut result. Age counts
 calls that sent the result, as in `refetches`. Intervals are 95 %, from resampled sessions.
-docs/development/evidence.md has the results.
+docs/development/recorded-cuts.md has the results.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
     python scripts/recommendations.py ../shared/corpus sample_sessions
 
-docs/evidence.md has the table for the reference sessions.
+docs/development/recommendations.md has the table for the reference sessions.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Expected re-fetches of a plan, prompt by prompt: every result is followed through the prompts that send it.
 
-The rates are those of `docs/evidence.md`, copied here. Of the engine, only the texts it sends and the tokens and rates
+The rates are those of `docs/development/recorded-cuts.md`, copied here. Of the engine, only the texts it sends and the tokens and rates
 of its calls are used.
 """
 

@@ -1,8 +1,8 @@
 """Find later uses of cut text, and price the re-fetches that a plan is expected to cause.
 
 A *need* is the first use of a result (`reuse`) after the plan removed the used text from the prompt. Needs point to
-text worth checking. They are found by matching text and are not priced: about two in five appear equally for results
-that are already gone, and as many re-reads are found by no detector (docs/evidence.md).
+text worth checking. They are found by matching text and are not priced: about one in four appears equally for results
+that are already gone, and many re-reads are found by no detector (docs/evidence.md).
 
 The price of a plan's risk is that of its expected re-fetches (`refetches`), measured on real cuts. Net savings are a
 range, [saved - upper end, saved - lower end], and plans are ranked by the lower end. All figures are projections.

@@ -1,9 +1,8 @@
 """Expected re-fetches of a plan: how often agents really fetched cut results again.
 
-The rates were measured on 311 recorded cuts in 216 public sessions (Claude Code compactions and microcompactions,
-Codex, pi, Copilot, OpenCode; docs/evidence.md, 28 November 2026): the share of cut results that the agent fetched again
-within 30 calls, less the share for results of the same kind and age still in the prompt. Intervals are 95 %, by
-resampling sessions.
+The rates were measured on 311 recorded cuts in 216 public sessions (docs/development/recorded-cuts.md): the share of
+cut results that the agent fetched again within 30 calls, less the share for results of the same kind and age still in
+the prompt. Intervals are 95 %, by resampling sessions.
 
 A recovered result ages and is cut again, so a rate r stands for r + r² + … = r / (1 - r) re-fetches.
 """
