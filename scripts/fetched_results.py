@@ -35,7 +35,9 @@ NAMES: Final = ("command", "cmd", "pattern", "query", "url", "path", "glob", "in
 USUAL_LINES: Final = 2_000
 """Lines of a read without a limit."""
 
-FULL, CLEARED = "compaction", "clearing"
+FULL, CLEARED, REWOUND = "compaction", "clearing", "rewind"
+
+CUTS: Final = (FULL, CLEARED)
 
 
 @dataclass
@@ -48,7 +50,7 @@ class Fetched:
         characters: Length.
         enters: Place of the first call that sends it.
         stays: Place after the last call that sends it.
-        cut: `FULL` or `CLEARED` if a recorded cut removed it; otherwise empty.
+        cut: `FULL` or `CLEARED` if a recorded cut removed it, `REWOUND`, or empty if it stays.
         rank: Newer results in the last prompt with it.
         ends: Place of the call that fetches it again or writes; `NEVER` without one.
         is_again: True if it is fetched again there.
@@ -74,7 +76,7 @@ class Fetched:
     @property
     def is_cut(self) -> bool:
         """True if it was cut while valid and not fetched again."""
-        return bool(self.cut) and self.ends >= self.stays
+        return self.cut in CUTS and self.ends >= self.stays
 
     @property
     def again_after_cut(self) -> bool:
@@ -103,7 +105,7 @@ def fetched_of(session: Session) -> list[Fetched]:
             continue
         each.stays = int(threads.position[call])
         began = session.contexts[int(history.call_context[call])].cause
-        each.cut = CLEARED if cleared < leaves else FULL if began is ContextCause.COMPACTION else ""
+        each.cut = CLEARED if cleared < leaves else FULL if began is ContextCause.COMPACTION else REWOUND
         prompt = history.prompt(int(threads.order[each.stays - 1]))
         each.rank = int(((history.kind[prompt] == BlockKind.TOOL_RESULT) & (prompt > each.block)).sum())
     uses = find_reuse(history)

@@ -27,7 +27,7 @@ from inspector.session.discovery import found_in
 from inspector.session.open import open_session
 from inspector.strategies.history.history import NEVER
 from inspector.strategies.history.tools import ToolKind
-from scripts.fetched_results import CLEARED, FETCHES, FULL, WITHIN, fetched_of
+from scripts.fetched_results import CLEARED, CUTS, FETCHES, FULL, WITHIN, fetched_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -172,7 +172,7 @@ def at_the_line(sessions: Sequence[Sequence[Fetched]]) -> tuple[Share, Share, in
     for index, results in enumerate(sessions):
         for place in sorted({each.stays for each in results if each.is_cut}):
             cut = [each for each in results if each.is_cut and each.stays == place]
-            newest = max(each.block for each in results if each.cut and each.stays == place)
+            newest = max(each.block for each in results if each.cut in CUTS and each.stays == place)
             stay = [each for each in results if each.enters < place < each.stays and each.block > newest]
             valid = [each for each in stay if each.ends >= place][:NEAR]
             for column, side in enumerate((cut[-NEAR:], valid) if valid else ()):
@@ -195,7 +195,7 @@ def sessions_with_cuts(paths: Iterable[Path]) -> dict[tuple[str, str], list[Fetc
             print(f"{path}: {error}", file=sys.stderr)
             continue
         key = session.format, session.identifier
-        if any(each.cut for each in results) and len(session.calls) > found.get(key, (0,))[0]:
+        if any(each.cut in CUTS for each in results) and len(session.calls) > found.get(key, (0,))[0]:
             found[key] = len(session.calls), results
     return {key: results for key, (_, results) in found.items()}
 
@@ -214,7 +214,7 @@ def main() -> int:
         return 0
     agents = Counter(agent for agent, _ in found)
     sessions = list(found.values())
-    cuts = sum(len({each.stays for each in results if each.cut}) for results in sessions)
+    cuts = sum(len({each.stays for each in results if each.cut in CUTS}) for results in sessions)
     print(
         f"{len(sessions)} sessions with {cuts} cuts: "
         + ", ".join(f"{agent} {agents[agent]}" for agent in sorted(agents))

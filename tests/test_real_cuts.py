@@ -10,7 +10,7 @@ import pytest
 
 from inspector.session.model import BlockKind, Role
 from inspector.strategies.history.tools import ToolKind
-from scripts.fetched_results import CLEARED, FULL, fetched_of, lines_of
+from scripts.fetched_results import CLEARED, FULL, REWOUND, fetched_of, lines_of
 from scripts.real_cuts import Row, at_the_line, cells, draws_of, main, share, totals
 from tests.replay.synthetic import SessionBuilder
 
@@ -216,6 +216,12 @@ def test_a_rewind_is_no_cut() -> None:
     work.rewind(1)
     work.say()
     assert work.fetched() == []
+
+    work.use("Read", file_path="b.py")
+    work.say()
+    work.forget()
+    work.say()
+    assert [(each.cut, each.is_cut) for each in work.fetched()] == [(REWOUND, False), (FULL, True)]
 
 
 def test_intervals_resample_sessions() -> None:
