@@ -157,7 +157,6 @@ def whole_parser() -> ArgumentParser:
 
 
 def _describe(parser: ArgumentParser) -> None:
-    """Set the completion of every argument of a parser."""
     import shtab
 
     for action in parser._actions:  # noqa: SLF001  argparse has no public access to its arguments

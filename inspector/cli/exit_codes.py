@@ -20,9 +20,9 @@ class ExitCode(IntEnum):
     BUG = 70
     """Internal error (`EX_SOFTWARE` of sysexits.h)."""
     INTERRUPTED = 130
-    """Ctrl-C: 128 and the number of SIGINT, as in shells."""
+    """Ctrl-C: 128 plus the number of SIGINT, as in shells."""
     BROKEN_PIPE = 141
-    """The reader of the output is gone: 128 and the number of SIGPIPE, as in shells."""
+    """The reader closed the pipe: 128 plus the number of SIGPIPE, as in shells."""
 
 
 class CommandError(InspectorError):

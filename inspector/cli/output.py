@@ -141,7 +141,6 @@ def print_error_line(line: str) -> None:
 
 
 def is_terminal(stream: TextIO | None) -> bool:
-    """Return True if the stream is a terminal."""
     try:
         return stream is not None and stream.isatty()
     except ValueError:  # a closed stream

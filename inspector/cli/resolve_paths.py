@@ -19,10 +19,10 @@ if TYPE_CHECKING:
 
 
 LOOKS_ALIKE = 0.9
-"""Similarity from which a name counts as a typo of another, between 0 and 1."""
+"""Similarity at or above which a name counts as a typo of another, between 0 and 1."""
 
 LIKE_A_COMMAND = 0.75
-"""Similarity from which a missing path counts as a mistyped command."""
+"""Similarity at or above which a missing path counts as a mistyped command."""
 
 
 class ScreenTargets(NamedTuple):

@@ -425,6 +425,5 @@ def _trials_in(kept: bytes) -> _Trials:
 
 
 def _key(plan: Plan, terms: TrialTerms) -> bytes:
-    """Build the key of a plan under terms."""
     asked = repr((plan, sorted(terms.keep), terms.may_forget, terms.beyond))
     return blake2b(asked.encode(errors="backslashreplace"), digest_size=16).digest()

@@ -1,4 +1,4 @@
-"""Changelog of a session: an entry with a purpose for every change of a file (`seeds/002`, 6.1).
+"""Changelog of a session: an entry with a purpose for every change to a file.
 
 The purpose comes from an argument of the call if its tool has one; otherwise from the last sentence the agent wrote
 before it; otherwise the difference is described.
@@ -50,7 +50,7 @@ class ChangeSource(StrEnum):
 
 @dataclass(frozen=True)
 class ChangelogEntry:
-    """A change of a file.
+    """A change to a file.
 
     Attributes:
         event: The change.
@@ -68,7 +68,7 @@ class ChangelogEntry:
 
 
 def generate_changelog(history: FileHistory, path: str | None = None) -> tuple[ChangelogEntry, ...]:
-    """Return the changes of a session's files in order.
+    """Return the changes to a session's files in order.
 
     Args:
         history: The session's file history.

@@ -1,8 +1,8 @@
 """Partially known file contents: runs of lines, and gaps between them.
 
 A read of lines 40 to 80 reveals only these; an edit of a file that was never read reveals the new text but not its
-position. A content is therefore a list of runs of lines. Placed runs have the number of their first line; loose ones
-are at an unknown position. Only a content without gaps is the whole file.
+position. Content is therefore a list of runs of lines. Placed runs have the number of their first line; loose ones are
+at an unknown position. Only content without gaps is the whole file.
 
 Lines exclude their newlines; a separate attribute shows if the last line ends with one.
 """

@@ -71,7 +71,7 @@ class FileEventKind(StrEnum):
 
 @dataclass(frozen=True)
 class FileEvent:
-    """One access to a file or change of it.
+    """One access or change to a file.
 
     Attributes:
         path: The file.
@@ -208,7 +208,7 @@ class FileHistory:
         return max(by_then)
 
     def file_state_at(self, path: str, turn: int | None = None) -> KnownFile:
-        """Return the known content of a file at a turn (`seeds/002`, 6.2).
+        """Return the known content of a file at a turn.
 
         Args:
             path: The file, or the end of its path.

@@ -1,7 +1,7 @@
 """File operations of a tool call, from its arguments and result, for all agents.
 
 Agents use different names for the same tools and arguments: a call with a path, an old and a new text replaces; a call
-of a writing tool with a path and a content writes. A failed call or one without a result has no known effect. A
+of a writing tool with a path and content writes the file. A failed call or one without a result has no known effect. A
 recorded change with an unrecorded effect (a notebook cell, an edit by another model, a command) is *unclear*.
 """
 
@@ -63,7 +63,7 @@ _PARTS = (
     "pages",
 )
 _INTENTS = ("intent", "instruction", "instructions", "explanation")
-"""Names of the argument with the purpose of a change: the first is used in `seeds/002`, the second by Gemini CLI."""
+"""Names of the argument that holds the purpose of a change; Gemini CLI uses the second."""
 
 _READS = re.compile(r"(?:notebook)?read|view|open|cat|show|get_file|fetch_file", re.IGNORECASE)
 _WRITES = re.compile(r"write|create|save|overwrite|new_file|^editor$", re.IGNORECASE)

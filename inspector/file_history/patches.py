@@ -40,7 +40,7 @@ _SEARCH_REPLACE = re.compile(
 
 @dataclass(frozen=True)
 class Hunk:
-    """One change of a patch.
+    """One hunk of a patch.
 
     Attributes:
         context: A line somewhere before it; may be empty.
@@ -57,7 +57,7 @@ class Hunk:
 
 @dataclass(frozen=True)
 class FilePatch:
-    """The changes of a patch to one file.
+    """The changes that a patch makes to one file.
 
     Attributes:
         path: The file, as named in the patch.
@@ -143,7 +143,7 @@ def parse_search_replace(text: str) -> tuple[tuple[str, str], ...]:
 
 
 def apply_hunks(content: FileContent, hunks: Sequence[Hunk]) -> FileContent:
-    """Apply hunks to a content.
+    """Apply hunks to a file's content.
 
     Raises:
         ContradictionError: The replaced lines are not in the completely known file.

@@ -1,4 +1,4 @@
-"""Compute the changes of an agent's settings that add or remove the hook. Nothing is written here."""
+"""Compute the changes to an agent's settings that add or remove the hook. Nothing is written here."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class SettingsError(InspectorError):
 
 
 class SettingsChange(NamedTuple):
-    """A change of a file.
+    """A change to a file.
 
     Attributes:
         path: The file.

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from inspector.session.model import Block, Session
 
 FEWEST_CHARACTERS = 6
-"""Minimum length of the beginning of an id that is accepted for the id."""
+"""Minimum length of a prefix that is accepted in place of the id."""
 MOST_NEAR = 5
 CUTOFF = 0.7
 """Minimum similarity of similar ids, between 0 and 1."""
@@ -41,7 +41,7 @@ def names_of(block: Block) -> set[str]:
 
 
 def matching_blocks(session: Session, asked: str) -> list[int]:
-    """Return the tool results matching an id, a notice, a file named in one, or the beginning of an id.
+    """Return the tool results matching an id, a notice, a file named in one, or a prefix of an id.
 
     Args:
         session: The session to search.
@@ -49,7 +49,7 @@ def matching_blocks(session: Session, asked: str) -> list[int]:
 
     Returns:
         Block indices, ascending. Repeated records after a compaction count once; several match if calls share the id or
-        a beginning.
+        the prefix.
     """
     blocks = session.all_blocks
     results = [index for index, block in enumerate(blocks) if block.kind is BlockKind.TOOL_RESULT]

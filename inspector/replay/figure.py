@@ -24,7 +24,6 @@ _ORDER = list(HowKnown)
 
 
 def lowest_confidence(*known: HowKnown) -> HowKnown:
-    """Return the lowest confidence."""
     return max(known, key=_ORDER.index)
 
 

@@ -188,7 +188,7 @@ MEASURES = (
 """Compared figures, in display order; the first one decides the answer."""
 
 DIFFERS = 0.1
-"""Share from which compositions, and lengths of sessions, count as different."""
+"""Relative difference at or above which compositions and session lengths count as different."""
 
 MOST_NAMED = 3
 """Maximum number of kinds named in a sentence."""

@@ -298,7 +298,6 @@ def _other_models(report: BeforeAfterReport, figures: FigureCells, most: int | N
 
 
 def _folded(report: BeforeAfterReport, figures: FigureCells) -> list[Section]:
-    """Build the folded reference sections."""
     found = []
     tables: list[Part] = []
     for at, group in enumerate(report.models if _has_models(report) else ()):

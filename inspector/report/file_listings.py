@@ -143,7 +143,7 @@ def files_document(history: FileHistory) -> dict[str, Any]:
 
 
 def event_counts(events: Sequence[FileEvent]) -> dict[str, int]:
-    """Count reads, edits, writes, deletions and uncertain changes of a file."""
+    """Count reads, edits, writes, deletions and uncertain changes to a file."""
     kinds = [event.kind for event in events if event.is_certain]
     return {
         "reads": kinds.count(FileEventKind.READ),
@@ -285,10 +285,7 @@ def changelog_markdown(history: FileHistory, changes: Sequence[ChangelogEntry]) 
 
 
 def changelog_text(history: FileHistory, changes: Sequence[ChangelogEntry]) -> str:
-    """Format the changelog, a change per line: `- core/agent.py: Increased tool retention for better context`.
-
-    The line form follows `seeds/002`.
-    """
+    """Format the changelog, a change per line: `- core/agent.py: Increased tool retention for better context`."""
     if not changes:
         return "no file was changed\n"
     width = max(len(f"{change.event.turn:,}") for change in changes)

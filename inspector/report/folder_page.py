@@ -69,7 +69,6 @@ NEEDED = ("calls", "repeats_anyway", "recoveries_usd", "saved_at_least_usd", "br
 
 
 def folder_content(report: FolderReport) -> PageContent:
-    """Build the page."""
     figures = FigureCells(report)
     plans = [section for index in range(len(report.plans)) for section in _plan_sections(report, figures, index)]
     return PageContent(

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 HOURS_PER_DAY = 24
 CENTS_FROM = 0.1
-"""Dollars from which amounts are written in cents."""
+"""Amounts of this many dollars or more have no digits below a cent."""
 
 FINER_BELOW = 5
 """A spread with a lower leading digit gets one more digit: 4,900 rounds to hundreds, and so does 600."""

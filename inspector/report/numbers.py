@@ -34,7 +34,7 @@ SHARE_DIGITS: Final = 6
 """Digits of figures in data output: enough for any use, without floating-point noise."""
 
 LEAST_WHOLE: Final = 10_000
-"""Size from which decimals are omitted."""
+"""Numbers of this size or larger are shown without decimals."""
 
 LEAST_SHARE: Final = {False: "<1 %", True: "<0.1 %"}
 """Share too small for its digits, on the screen and in full."""

@@ -175,7 +175,6 @@ def rounding_note(total: float | None, parts: Iterable[float | None]) -> str:
 
 
 def pointer(*steps: Step) -> str:
-    """Build a JSON Pointer."""
     return "".join(f"/{str(step).replace('~', '~0').replace('/', '~1')}" for step in steps)
 
 

@@ -556,7 +556,6 @@ def input_text(given: InputFacts) -> str:
 
 
 def write_caveats(page: Page, report: Report) -> None:
-    """Write all caveats."""
     if report.warnings:
         page.line()
         page.line("Worth knowing", HEADING)

@@ -180,7 +180,7 @@ def cost_parts(report: Report) -> list[tuple[str, str]]:
 
 
 def pays_off(report: Report, figures: FigureCells, index: int) -> Cell:
-    """Return the call from which a plan has paid off; `-` if it changes nothing."""
+    """Return the first call after which a plan has paid off; `-` if it changes nothing."""
     plan, found = report.plans[index], figures.cell("plans", index, "break_even_call")
     if plan.edits == 0:
         return Cell(NOTHING)

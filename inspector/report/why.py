@@ -49,7 +49,7 @@ CARRIED = 3
 """Number of tool results to name."""
 
 LEAST_OF_COMPACTIONS = 0.01
-"""Share of the bill from which compactions get a row."""
+"""Compactions get a row if they make up at least this share of the bill."""
 
 NAME_WIDTH = 24
 

@@ -1,4 +1,4 @@
-"""Follow a session: read appended data and survive any change of its file."""
+"""Follow a session: read appended data and survive any change to its file."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ UNREADABLE_SECONDS = 3.0
 
 @dataclass(frozen=True)
 class Update:
-    """A change of a followed session.
+    """A change to a followed session.
 
     Attributes:
         session: Its current state.
@@ -51,7 +51,7 @@ class Update:
 class Follower:
     """Keeps a session up to date with its file.
 
-    Not thread-safe. Once loaded, it never raises on any change of the file.
+    Not thread-safe. Once loaded, it never raises on any change to the file.
 
     Attributes:
         path: The followed path.
@@ -118,7 +118,7 @@ class Follower:
         yield from load_in_parts(self._reader)
 
     def watched(self) -> tuple[Path, ...]:
-        """Return the folders to watch for changes of the session."""
+        """Return the folders to watch for changes to the session."""
         folder = self._reader.watched()
         behind_link = self.path.resolve().parent if is_link(self.path) else folder
         return tuple(dict.fromkeys((folder, behind_link)))

@@ -255,7 +255,8 @@ class LingeringConnection:
         with self._lock:
             opened, self._open, self._connection = self._open, None, None
             if opened is not None:
-                # A change of the database meanwhile does not invalidate the texts read: they are verified by digest.
+                # A change to the database in the meantime does not invalidate the texts read: they are verified by
+                # digest.
                 with suppress(DatabaseUnreadableError):
                     opened.close()
 

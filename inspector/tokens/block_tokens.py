@@ -49,7 +49,7 @@ _NO_TEXT = frozenset({BlockKind.IMAGE, BlockKind.OTHER})
 
 
 def sends_text(block: Block) -> bool:
-    """Return whether the block's text is sent: not for images and unsent blocks."""
+    """Return True if the block's text is sent; False for images and unsent blocks."""
     return block.characters > 0 and block.kind not in _NO_TEXT
 
 

@@ -24,7 +24,7 @@ ADDRESS_SPACE_NEEDED = 96 << 20
 
 
 class Counter(Protocol):
-    """Counts the tokens of texts. No text makes a counter fail."""
+    """Counts the tokens of texts. Counting never fails."""
 
     @property
     def name(self) -> str:

@@ -146,7 +146,6 @@ class TextColumns:
         return characters
 
     def _characters_before(self, token: int) -> int:
-        """Return the characters of all texts before a token."""
         step = token // _STEP
         return int(self.step_characters[step]) + sum(self.lengths[step * _STEP : token].tobytes())
 

@@ -84,7 +84,6 @@ class TokenTable:
 
     @classmethod
     def of(cls, session: Session, blocks: BlockColumns, texts: CountedTexts) -> TokenTable:
-        """Build the table from the columns of the blocks and the counted texts."""
         columns = texts.columns()
         beyond_text = blocks.other_tokens(columns)
         return cls(

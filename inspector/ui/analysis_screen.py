@@ -84,7 +84,7 @@ class AnalysisScreen(SessionScreen[CloseResult | None], SingleResultScreen[Close
         raise NotImplementedError
 
     def on_mount(self) -> None:
-        """Subscribe to changes of the session, and show its newest outcome."""
+        """Subscribe to changes to the session, and show its newest outcome."""
 
         def show_next() -> None:
             self.call_next(self._show_newest)

@@ -140,7 +140,6 @@ class Settings(NamedTuple):
         return RunsPerDay(self.runs_per_day, self.runs_are_assumed)
 
     def with_value(self, name: str, value: Any) -> Settings:
-        """Return the settings with one value replaced."""
         changed: dict[str, Any] = {name: value}
         is_assumed = self.runs_are_assumed and name != "runs_per_day"
         return self._replace(**changed, runs_are_assumed=is_assumed)

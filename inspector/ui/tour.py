@@ -218,7 +218,6 @@ class TouringApp(InspectorApp):
 
     @property
     def is_touring(self) -> bool:
-        """True while the tour runs."""
         return self._playing is not None
 
     def on_mount(self) -> None:

@@ -1,4 +1,4 @@
-"""Process of a screen shown by a browser, with validated input and a guaranteed end."""
+"""Run the screen of a browser tab in its own process, validate its input, and make sure that it ends."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ class TerminalInput(Struct, frozen=True, array_like=True, forbid_unknown_fields=
 
 
 class Resized(Struct, frozen=True, array_like=True, forbid_unknown_fields=True, tag="resize"):
-    """A change of the terminal's size."""
+    """A change to the terminal's size."""
 
     size: TerminalSize
 

@@ -82,7 +82,7 @@ class CauseTotal:
         calls: Number of calls.
         tokens: Tokens written to the cache again.
         usd: Dollars for these.
-        extra_usd: Of these, the part above the price of reading.
+        extra_usd: The part of it above the price of reading.
     """
 
     cause: MissCause

@@ -32,10 +32,10 @@ class EventInContext:
     """An operation on a file, as represented in a call's prompt.
 
     Attributes:
-        tokens: Tokens sent of its result, on the provider's scale; None if the prompt does not contain it, and for a
-            command that may have changed the file.
-        read: Validity of the content it showed; None if it is no read.
-        is_later: It happened after the call.
+        tokens: Tokens of its result that were sent, on the provider's scale; None if the prompt does not contain it,
+            and for a command that may have changed the file.
+        read: Validity of the content it showed; None if it is not a read.
+        is_later: True if it happened after the call.
     """
 
     tokens: float | None

@@ -34,7 +34,7 @@ SETTING: Final = '"idleCompaction": false'
 MIN_TOKENS_VARIABLE: Final = "CLAUDE_CODE_IDLE_COMPACT_MIN_TOKENS"
 
 SLACK_SECONDS: Final = 300.0
-"""A recorded compaction is an idle one if it began this long before the usual time, or later."""
+"""A recorded compaction counts as idle if it began up to this long before the usual time, or later."""
 
 _VERSION = re.compile(r"(\d+)\.(\d+)\.(\d+)")
 
@@ -52,7 +52,7 @@ class IdleRule(NamedTuple):
 
 
 def is_idle_compaction(session: Session, compaction: int) -> bool:
-    """Return True if a recorded compaction was not requested and came about 54 minutes after the last reply."""
+    """Return True if a recorded compaction was not requested and began 49 minutes or more after the last reply."""
     each = session.compactions[compaction]
     if session.format != AGENT or each.is_partial or each.trigger == "manual" or each.time is None:
         return False

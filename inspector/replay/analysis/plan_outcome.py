@@ -52,7 +52,7 @@ def savings_of(baseline: Figures, planned: Figures) -> Savings:
 
 
 def break_even_call(baseline: Ledger, planned: Ledger) -> int | None:
-    """Return the call, counted from 1, from which on the plan's cumulative cost stays lower.
+    """Return the first call, counted from 1, after which the plan's cumulative cost stays lower.
 
     None if there is none, the plan changes nothing, or there is no price.
     """
@@ -85,8 +85,8 @@ class PlanOutcome:
         rebuild_usd: Dollars for sending them again; None without a price.
         break_usd: Of these, the part above the price of a cache read: the cost of the changes.
         savings: Tokens and dollars saved; negative if the plan costs more.
-        break_even_call: The call, counted from 1, from which on its cumulative cost is lower; None if there is none in
-            this session, or without a price.
+        break_even_call: First call, counted from 1, after which its cumulative cost stays lower; None if there is none
+            in this session, or without a price.
         cache_rewrites: Loss of each call from the changes.
     """
 

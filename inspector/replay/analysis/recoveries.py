@@ -258,7 +258,7 @@ def _is_cut(replay: Replay, change: int, start: int, stop: int) -> bool:
 
 
 def _removed_at(replay: Replay, change: int, start: int, stop: int) -> int:
-    """Return the first call from which on these characters of a change's block are not sent."""
+    """Return the call that first leaves out these characters of a changed block."""
     edits = replay.edits
     while change > 0 and edits.block[change - 1] == edits.block[change] and _is_cut(replay, change - 1, start, stop):
         change -= 1

@@ -44,12 +44,10 @@ class TunableLimit:
     scale: ValueScale
 
     def value_in(self, plan: Plan) -> float:
-        """Return a plan's value."""
         value = value_of(plan.entries[self.entry].strategy, self.parameter)
         return float(value) if isinstance(value, int | float) else 0.0
 
     def unit_in(self, plan: Plan) -> str:
-        """Return the unit of the value in a plan."""
         return unit_of(plan.entries[self.entry].strategy, self.parameter)
 
     def moved(self, plan: Plan, value: float) -> Plan:

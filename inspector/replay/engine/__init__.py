@@ -5,7 +5,7 @@
 - `plan_edits` runs the plan's strategies: a single strategy that knows its edits in advance for all calls at once, any
   other plan call by call (`simulation`). Each decision is an operation on a block.
 - `renderer` applies operations to a block and counts the tokens of the result.
-- `edits` holds the result: one row for every change of a block's rendition.
+- `edits` holds the result: one row for every change to a block's rendition.
 - `prompt_edits` locates the edits in the prompts: the tokens removed from each, and the prefix shared with the previous
   prompt.
 - `ledger` converts that to provider tokens and cost: one row of figures per call.

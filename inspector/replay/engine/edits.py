@@ -85,7 +85,7 @@ class Notice(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Edits:
-    """One row for every change of a block's rendition, sorted by block, then call.
+    """One row for every change to a block's rendition, sorted by block, then call.
 
     Attributes:
         block: Block index, int32.

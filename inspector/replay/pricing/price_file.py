@@ -90,7 +90,6 @@ class PriceFile:
 
 
 def default_price_file() -> Path:
-    """Return the path of the default price file."""
     return platformdirs.user_config_path(APPLICATION) / "prices.toml"
 
 

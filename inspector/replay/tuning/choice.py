@@ -54,7 +54,7 @@ class Verdict(StrEnum):
     INCOMPLETE = "incomplete"
     """A plan saves, but the search ended early."""
     BEYOND = "beyond"
-    """Only plans beyond what has been tried in public save."""
+    """Only plans save that go beyond settings tried in public."""
     REFETCHES = "re-fetches"
     """Only plans with too many expected re-fetches save."""
     THIN = "thin"

@@ -58,7 +58,7 @@ FIRST: Final = 5
 """Best plans of a coarse search that are tried on all sessions, for an early answer."""
 
 UNTRIED: Final = 5
-"""Best plans beyond what has been tried in public that are listed."""
+"""Maximum number of listed plans that go beyond settings tried in public."""
 
 _FORBIDDEN: Final = -1e12
 
@@ -130,7 +130,6 @@ class GroupSearch:
 
     @property
     def sessions(self) -> int:
-        """Number of sessions."""
         return len(self._cost)
 
     @property

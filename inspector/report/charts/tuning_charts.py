@@ -17,7 +17,7 @@ WIDTH, HEIGHT = 720, 240
 BEFORE, AFTER = "before re-fetches", "after re-fetches"
 
 WIDE = 50
-"""Ratio of a limit's largest to its smallest value from which the axis is logarithmic."""
+"""The axis is logarithmic if a limit's largest value is at least this many times its smallest."""
 
 
 def tuning_charts(report: TuneReport, palette: Palette) -> dict[str, dict[str, Any]]:

@@ -103,7 +103,6 @@ class AgentSupport(NamedTuple):
 
     @property
     def sentence(self) -> str:
-        """`in_short` as a sentence."""
         return f"{_capital(self.in_short)}."
 
     @property

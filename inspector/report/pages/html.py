@@ -24,10 +24,10 @@ if TYPE_CHECKING:
     from inspector.report.pages.model import PageContent
 
 MOST_ROWS = 25
-"""Rows from which a table is folded."""
+"""Tables with this many rows or more are folded."""
 
 FEW_ROWS = 14
-"""Rows from which a table behind a chart of the same figures is folded."""
+"""Tables that repeat the figures of a chart are folded from this many rows."""
 
 
 def html(

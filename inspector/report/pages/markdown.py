@@ -35,7 +35,6 @@ def markdown(content: PageContent) -> str:
 
 
 def escaped(text: str) -> str:
-    """Escape a text for Markdown."""
     return _MEANS_SOMETHING.sub(lambda match: f"\\{match[0]}", text)
 
 

@@ -40,7 +40,6 @@ ABOUT_RISKS = (
 
 
 def plan_sections(report: Report, figures: FigureCells) -> tuple[Section, ...]:
-    """Build one section per plan."""
     return tuple(
         Section(f"plan-{index + 1}", plan_title(report, index), _parts(report.plans[index], index, figures))
         for index in range(len(report.plans))

@@ -25,9 +25,7 @@ class BlockSource(Protocol):
     """The facts about a block that an operation may use."""
 
     @property
-    def block(self) -> Block:
-        """The block as recorded."""
-        ...
+    def block(self) -> Block: ...
 
     @property
     def tool_name(self) -> str:

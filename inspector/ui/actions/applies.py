@@ -53,7 +53,7 @@ def was_compacted_with_none_on(main: InspectScreen) -> bool:
 
 
 def can_undo(main: InspectScreen) -> bool:
-    """Return True if a change of the plan or of an assumption can be undone."""
+    """Return True if a change to the plan or to an assumption can be undone."""
     return main.controller.can_undo
 
 

@@ -110,7 +110,7 @@ class ContextChart(Widget, can_focus=True):
         self._dragged_to: int | None = None
 
     def watch_series(self, before: ChartSeries | None, series: ChartSeries | None) -> None:
-        """Redraw; after a small change of the plan, only the rows that differ."""
+        """Redraw; after a small change to the plan, only the rows that differ."""
         drawn, size = self._drawn, self.size
         if before is None or series is None or self._drawn_as != (*size, self.by_glyph):
             self._drawn_as = None

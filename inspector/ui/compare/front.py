@@ -121,7 +121,6 @@ def why(each: CompareRow, best: CompareRow | None, others: Sequence[CompareRow])
 
 
 def _beside(each: CompareRow, best: CompareRow) -> str:
-    """Compare a plan with the best one."""
     name, needs = one_line(best.name), _needed(each) - _needed(best)
     if needs < 0:
         return (

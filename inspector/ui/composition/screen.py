@@ -235,7 +235,7 @@ class CompositionScreen(AnalysisScreen):
         if listed == self._listed:
             self.blocks.table = table
         else:
-            # After a change of the blocks or of their order, start at the first row.
+            # After a change to the blocks or their order, start at the first row.
             self._listed = listed
             self.blocks.show_from_top(table)
         more = f", the first {MOST_BLOCKS}" if len(part.blocks) > MOST_BLOCKS else ""

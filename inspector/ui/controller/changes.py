@@ -1,4 +1,4 @@
-"""Kinds of changes of an open session, and their listeners."""
+"""Kinds of changes to an open session, and their listeners."""
 
 from __future__ import annotations
 

@@ -363,7 +363,7 @@ def assess(
 def follow_session(
     follower: Follower, history: History, rows: Rows, post: Post[Following], is_cancelled: IsCancelled
 ) -> None:
-    """Post the session after every change of its file, until cancelled."""
+    """Post the session after every change to its file, until cancelled."""
     asyncio.run(_follow(follower, history, rows, post, is_cancelled))
 
 

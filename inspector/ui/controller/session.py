@@ -58,7 +58,7 @@ SECONDS_TO_SETTLE = 1.0
 
 
 class TermsChange(NamedTuple):
-    """A change of the assumptions.
+    """A change to the assumptions.
 
     Attributes:
         place: Letter of the plan on the screen, and its number of earlier states.
@@ -309,7 +309,7 @@ class SessionController:
 
     @property
     def can_undo(self) -> bool:
-        """True if a change of the plan or of an assumption can be undone."""
+        """True if a change to the plan or to an assumption can be undone."""
         return self.plans is not None and bool(self.plans.shown.past or self._terms_before)
 
     @property

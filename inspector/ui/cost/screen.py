@@ -341,7 +341,6 @@ class CostsScreen(AnalysisScreen):
             self.show_outcome()
 
     def commands(self) -> Iterable[PaletteCommand]:
-        """Yield the palette commands of this screen."""
         for term in TERMS:
             yield PaletteCommand(
                 f"Set {term.label}", term.help, partial(self._ask, term), also="assumption price forecast"

@@ -74,7 +74,7 @@ class CostSummary:
         saved_share: Saving as a share of `recorded`; None if that is zero or unknown.
         saved_tokens: Prompt tokens not sent over all calls; negative if more are sent.
         rebuilds: Cost of cache rewrites caused by the plan, dollars; None without a price.
-        pays_off: Number of the first call from which the plan is cheaper in total; None if there is none.
+        pays_off: Number of the first call after which the plan is cheaper in total; None if there is none.
         runs: Runs per day.
         per_day: Net saving per day with its range, dollars; None without a price.
         per_month: Net saving per month with its range, dollars.

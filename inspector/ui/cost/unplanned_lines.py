@@ -315,7 +315,6 @@ def _plans(best: BestPlan | None, format_name: str, *, is_searching: bool) -> Li
 
 
 def _plan(best: BestPlan | None, *, is_searching: bool) -> Line:
-    """Describe the saving of the best plan."""
     if best is None:
         return (Said(((SEARCHING, _TEXT),), 1),) if is_searching else ()
     key = ((" ", _TEXT), (KEY_OF_COMPARE, _FIGURE), (" compares", _TEXT))

@@ -121,7 +121,6 @@ class HelpScreen(Dialog[None]):
         self.app.call_later(self.app.action_command_palette)
 
     def _group(self, group: HelpSection) -> ComposeResult:
-        """Compose a group of keys."""
         return self._part(group.title, group.text, [(row.keys, row.text, row.press) for row in group.rows])
 
     def _part(self, title: str, text: str, rows: Sequence[tuple[str, ...]]) -> ComposeResult:

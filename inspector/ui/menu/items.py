@@ -39,7 +39,6 @@ class MenuItem(Struct, frozen=True):
 
     @property
     def letter(self) -> str:
-        """Letter, as displayed."""
         return shown_key(self.action.menu_keys[-1])
 
 

@@ -126,7 +126,6 @@ class ParameterControl(PlanControl):
 
     @property
     def default_text(self) -> str:
-        """The default, formatted."""
         default = self.parameter.default
         if isinstance(default, tuple):
             return ", ".join(default) or "none"

@@ -38,7 +38,7 @@ END_REACHED = "End of the slider: no result is larger. To go beyond it, type a n
 class LimitSlider(ParameterControl):
     """Slider with three lines: name, effect and value; the track; a histogram of the results it applies to.
 
-    A size is counted at the position the limit would have with that value. The height never changes.
+    The histogram places each size where the knob would be at that limit. The height never changes.
     """
 
     HELP = """Drag the knob, or use the arrow keys for coarse steps, and shift with the arrow keys or the mouse wheel
@@ -81,7 +81,6 @@ class LimitSlider(ParameterControl):
 
     @property
     def number(self) -> float:
-        """The value as a number."""
         return float(self.value) if isinstance(self.value, int | float) else 0.0
 
     @property
@@ -91,7 +90,6 @@ class LimitSlider(ParameterControl):
 
     @property
     def track(self) -> LimitTrack:
-        """The track in its current width."""
         return LimitTrack(self.scale, max(self.content_size.width - MARGIN, 2))
 
     @property

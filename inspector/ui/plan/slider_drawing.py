@@ -47,7 +47,6 @@ class Effect:
 
     @property
     def is_known(self) -> bool:
-        """True if there is an effect to show."""
         return bool(self.touched or self.tokens)
 
     def line(self, width: int) -> str:

@@ -93,7 +93,6 @@ class Plans(NamedTuple):
 
     @property
     def by_letter(self) -> dict[str, Plan]:
-        """The existing plans by letter."""
         return dict(((self.letter, self.plan), *(() if self.other_plan is None else (self.other_plan,))))
 
     def with_other(self, letter: str, other: Plan) -> Plans:
@@ -132,11 +131,11 @@ class Plans(NamedTuple):
         return self._replace(shown=self.shown.settled())
 
     def undone(self) -> Plans:
-        """Undo the last change of the plan on the screen."""
+        """Undo the last change to the plan on the screen."""
         return self._replace(shown=self.shown.undone())
 
     def redone(self) -> Plans:
-        """Redo the last undone change of the plan on the screen."""
+        """Redo the last undone change to the plan on the screen."""
         return self._replace(shown=self.shown.redone())
 
     def named(self, name: str) -> Plans:

@@ -51,7 +51,6 @@ class Tabs(NamedTuple):
         return Tabs((*self.all, Tab(mode or f"session-{number}", path)), number)
 
     def without(self, mode: str) -> Tabs:
-        """Remove a tab."""
         return Tabs(tuple(tab for tab in self.all if tab.mode != mode), self.made)
 
     def of(self, mode: str) -> Tab | None:

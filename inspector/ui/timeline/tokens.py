@@ -47,19 +47,13 @@ class ContextAmounts(Protocol):
     """One call's prompt under a plan, as columns per block."""
 
     @property
-    def in_prompt(self) -> NDArray[np.bool_]:
-        """True if the prompt contains the block."""
-        ...
+    def in_prompt(self) -> NDArray[np.bool_]: ...
 
     @property
-    def recorded(self) -> NDArray[np.int32]:
-        """Tokens of the block as recorded."""
-        ...
+    def recorded(self) -> NDArray[np.int32]: ...
 
     @property
-    def sent(self) -> NDArray[np.int32]:
-        """Tokens of the block as sent."""
-        ...
+    def sent(self) -> NDArray[np.int32]: ...
 
     @property
     def action(self) -> NDArray[np.uint8]:

@@ -86,7 +86,6 @@ class TuneChart:
     axis: TunableLimit | None = None
 
     def column(self, value: float, columns: int) -> int:
-        """Return the column of a value."""
         return min(int(self.scale.fraction(value) * columns), columns - 1)
 
     def value_at(self, column: int, columns: int) -> float:

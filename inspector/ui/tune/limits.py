@@ -54,7 +54,6 @@ class Limits:
 
     @property
     def axis(self) -> TunableLimit:
-        """The selected limit."""
         return self.axes[self.first]
 
     @property

@@ -383,7 +383,6 @@ class TuneScreen(AnalysisScreen):
         self.show_outcome()
 
     def commands(self) -> Iterable[PaletteCommand]:
-        """Yield the palette commands of this screen."""
         for place, axis in enumerate(self.limits.axes):
             yield PaletteCommand(
                 f"Tune {_name(axis)}", axis.parameter.help, partial(self.action_choose, place), also="limit"

@@ -131,7 +131,7 @@ LOCATOR = "edit "
 
 
 class Edit(NamedTuple):
-    """A change of one message part.
+    """A change to one message part.
 
     Attributes:
         time: Time of the request before the change, in milliseconds since the epoch.

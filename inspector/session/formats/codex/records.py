@@ -95,7 +95,6 @@ class RolloutLine(NamedTuple):
 
     @property
     def is_usage(self) -> bool:
-        """True if the line reports usage."""
         return self.kind == USAGE or (self.kind == EVENT and self.payload.get("type") == "token_count")
 
     @property

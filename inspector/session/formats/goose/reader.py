@@ -203,7 +203,6 @@ def _subagents(content: Any) -> Iterator[tuple[str, str]]:
 
 
 def fill(builder: SessionBuilder, entries: Sequence[GooseMessage], model: str = "") -> None:
-    """Fill a builder from all messages of a session."""
     starts = {index for index in range(len(entries)) if _begins_again(entries, index)}
     last = max(starts, default=0)
     thread, names = Thread(builder), dict[str, str]()

@@ -232,7 +232,7 @@ class Lines0Interpreter(RecordInterpreter):
     """Builds a session from lines: events of one conversation, or whole conversations with one selected."""
 
     def __init__(self, session: str = "") -> None:
-        """Initialize for a conversation's name, empty for the last one, which is the newest."""
+        """Initialize with a conversation's name; if empty, the last (newest) conversation is selected."""
         super().__init__()
         self._session = session
         self._events: OpenHands0Interpreter | None = None

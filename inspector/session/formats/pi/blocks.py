@@ -74,7 +74,6 @@ ERROR = "errorMessage"
 
 
 def blocks_of_entry(entry: Mapping[str, Any], kind: EntryKind, line: bytes, offset: int) -> list[TextBlock]:
-    """Return the blocks of an entry."""
     origin = Origin(offset, len(line))
     message = mapping(entry.get("message"))
     match kind:
