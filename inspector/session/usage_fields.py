@@ -15,6 +15,8 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import DecodeError, json, structs
 
+from inspector.session.json.codec import decode_json
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
@@ -26,7 +28,7 @@ LONGEST_FIELD = 60
 _NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9_.:-]+")
 
 
-def is_reasoning_apart(total: int, prompts: Iterable[int], output: int, reasoning: int) -> bool:
+def excludes_reasoning(total: int, prompts: Iterable[int], output: int, reasoning: int) -> bool:
     """Return True if a report's output excludes its reasoning tokens: the sum with them equals the reported total.
 
     Args:
@@ -131,10 +133,7 @@ class LineCheck:
         start += len(_USAGE)
         if self._is_known(_DIGITS.sub(b"1", line[start : _object_end(line, start)])):
             return ()
-        try:
-            found = json.decode(line)
-        except DecodeError:
-            return ()
+        found, _ = decode_json(line)
         for name in self._names:
             found = found.get(name) if isinstance(found, dict) else None
         return self._fields.ignored(found)
@@ -142,7 +141,7 @@ class LineCheck:
     def _has_only_known(self, shape: bytes) -> bool:
         try:
             return not self._fields.ignored(json.decode(shape))
-        except DecodeError:
+        except (DecodeError, UnicodeDecodeError):
             return False
 
 

@@ -212,6 +212,7 @@ ELSEWHERE = {
     **dict.fromkeys(["z s", "z f", "z p", "z l"], "tests/ui/test_terminal_keys.py"),
     **dict.fromkeys([f"r {letter}" for letter in "rsdjmRxyp"], "tests/ui/test_terminal_everywhere.py"),
     "w c": "tests of tabs",
+    "z m": "tests/ui/test_costs.py",
 }
 """Keys that need another session, and where they are tried."""
 

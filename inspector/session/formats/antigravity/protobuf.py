@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from inspector.session.errors import SessionError
 from inspector.session.json.codec import clean_text
 
 if TYPE_CHECKING:
@@ -18,7 +19,7 @@ MOST_SHIFT = 63
 SIGN = 1 << 63
 
 
-class ProtobufError(ValueError):
+class ProtobufError(SessionError):
     """Bytes that are not a protobuf message."""
 
 
