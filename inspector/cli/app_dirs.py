@@ -60,7 +60,7 @@ class CacheContent:
 
 
 def content_of(cache: Cache) -> CacheContent:
-    """List a cache. Symbolic links are foreign entries, as is everything behind a linked folder.
+    """List a cache. Symbolic links are foreign entries, as is everything below a linked folder.
 
     Raises:
         OSError: It exists and cannot be listed.

@@ -192,7 +192,7 @@ class TuningPool:
 
     @property
     def ended(self) -> str:
-        """Reason for an early end; empty while the work goes on."""
+        """Reason for an early end; empty while the work continues."""
         return self._executor.ended
 
     def read(self) -> tuple[list[FleetSession], dict[Path, str]]:

@@ -40,7 +40,7 @@ _SEARCH_REPLACE = re.compile(
 
 @dataclass(frozen=True)
 class Hunk:
-    """One hunk of a patch.
+    """One change in a patch.
 
     Attributes:
         context: A line somewhere before it; may be empty.

@@ -85,7 +85,7 @@ class Conversation:
 
     @property
     def replayed(self) -> Replay | None:
-        """Replay behind the last result of `to_send`, with all calls so far and the next; None before the first."""
+        """Replay that produced the last result of `to_send`, including the next call; None before the first."""
         return self._replayed
 
     def to_send(self) -> list[MessageDict]:

@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from inspector.tokens.counter import Counter
 
 SETTLED_SECONDS = 600.0
-"""A session in a database that was not modified for longer is not read again when others in it are."""
+"""A session in a database is not read again when others change, if it was not modified for this long."""
 
 NOT_FOUND = "file not found"
 
@@ -91,7 +91,7 @@ class SubagentCosts(Struct, frozen=True, kw_only=True):
 
     @classmethod
     def of(cls, sessions: Sequence[SubagentCost], unread: Sequence[UnreadSubagent]) -> SubagentCosts:
-        """Sum up started sessions."""
+        """Sum the figures of started sessions."""
         costs = [each.cost_usd for each in sessions]
         costs += [each.side_requests_usd for each in sessions if each.side_requests]
         priced = [cost for cost in costs if cost is not None]
@@ -108,7 +108,7 @@ class SubagentCosts(Struct, frozen=True, kw_only=True):
         )
 
     def __bool__(self) -> bool:
-        """Return True if the session started any other that was billed or could not be read."""
+        """Return True if the session started another one that was billed or could not be read."""
         return bool(self.sessions or self.unread)
 
 

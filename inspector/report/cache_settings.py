@@ -48,7 +48,7 @@ class CacheSetting(Struct, frozen=True, kw_only=True):
 
 
 def cache_settings(found: CacheMisses, change: LifetimeChange | None) -> list[CacheSetting]:
-    """Return the settings that would have saved at least one percent of the session's cost, or prevented misses."""
+    """Return settings that would have prevented misses or saved at least one percent of the session's cost."""
     match found.replay.history.session.format:
         case "claude-code":
             return [*_claude_lifetime(found, change), *_claude_idle(found)]

@@ -101,7 +101,7 @@ def headline(verdict: str, text: str, per: str) -> str:
     """Describe the difference in cost, in a sentence: `after costs 18.3 % less per call (8.0 to 27.1 %)`.
 
     Args:
-        verdict: The verdict, a value of `Told`.
+        verdict: The verdict, a value of `ChangeVerdict`.
         text: The description by `answer`.
         per: The unit that has the cost, such as a call.
     """

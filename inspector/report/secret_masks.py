@@ -44,7 +44,7 @@ def masked(text: str, found: Iterable[Found]) -> str:
 
     Args:
         text: Any text.
-        found: The secrets, as returned by `apart`.
+        found: The secrets, as returned by `merge_overlapping`.
     """
     parts: list[str] = []
     end = 0

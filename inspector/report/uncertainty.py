@@ -31,7 +31,7 @@ EXPERIMENTS: Final = (
     f"{MASKING.lost} tasks were lost and {MASKING.won} won. With a model outside these experiments, turns may change "
     f"by {describe_turn_range()}: inspector help evidence."
 )
-"""Evidence behind the line, for places with more room."""
+"""Evidence for the line, for places with more room."""
 
 UNCERTAIN_ANSWERS: Final = "different answers"
 """Name of the range of a saving if the model answers differently from the recording."""

@@ -249,7 +249,7 @@ _UNLIMITED = PatchLimits(0, 65_535)
 
 
 def _same(factor: float, limits: PatchLimits) -> OpenAIPatches:
-    """Return the rule of a model that treats all detail levels alike."""
+    """Return the rule of a model that treats all detail levels the same."""
     return OpenAIPatches(factor, limits, limits, limits, limits)
 
 

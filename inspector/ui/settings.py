@@ -1,6 +1,6 @@
 """User settings from `settings.toml` in the platform's configuration folder. A broken file is reported, never fatal.
 
-`setting_list` documents them; docs/commands.md shows a complete file.
+docs/commands.md shows a complete file.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Price a plan under the cache breakpoints that different agents set.
 
-An edit costs more where requests set fewer breakpoints (`agent_breakpoints`). If the cost of a plan depends on them by
-more than a tenth, it is shown with the range.
+An edit costs more where requests set fewer breakpoints (`agent_breakpoints`). If they change a plan's cost by more than
+a tenth, the cost is shown with its range.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ RELEVANT: Final = 0.1
 
 @dataclass(frozen=True, slots=True)
 class BreakpointPrice:
-    """Cost of a plan under one rule.
+    """Cost of the session under one rule.
 
     Attributes:
         rule: Positions of the breakpoints.
@@ -59,7 +59,7 @@ class BreakpointPrices:
 
     @property
     def is_relevant(self) -> bool:
-        """True if the cost depends on the rule by more than a tenth."""
+        """True if the rules change the cost by more than a tenth."""
         return self.high - self.low > RELEVANT * self.prices[0].usd
 
 

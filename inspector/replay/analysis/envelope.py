@@ -1,4 +1,4 @@
-"""How far a plan goes beyond what has been tried in public.
+"""Distance of a plan from settings that have been tried in public.
 
 Public experiments and shipped defaults cover a part of all settings:
 
@@ -39,7 +39,7 @@ INSERTION_CHARACTERS: Final = 30_000
 """Smallest shipped limit for results cut on arrival (Claude Code, Bash)."""
 
 MOST_PER_100_CALLS: Final = 5.0
-"""Expected re-fetches in 100 calls up to which a plan can be recommended."""
+"""Maximum expected re-fetches in 100 calls of a plan that can be recommended."""
 
 
 class EvidenceLevel(StrEnum):
@@ -55,8 +55,8 @@ class Envelope:
 
     Attributes:
         evidence: Whether settings like these have been tried in public.
-        reason: What goes beyond it, and the nearest setting that was tried; empty for a tried plan.
-        never_whole: Number of tool results that no prompt has whole, and that keep less than any shipped limit.
+        reason: The setting that has not been tried, and the nearest one that has; empty for a tried plan.
+        never_whole: Number of tool results that are never sent whole and keep less than any shipped limit.
     """
 
     evidence: EvidenceLevel

@@ -40,7 +40,7 @@ _VERSION = re.compile(r"(\d+)\.(\d+)\.(\d+)")
 
 
 class IdleRule(NamedTuple):
-    """When an idle session is compacted.
+    """Conditions for compacting an idle session.
 
     Attributes:
         min_tokens: Smallest prompt.
@@ -62,7 +62,7 @@ def is_idle_compaction(session: Session, compaction: int) -> bool:
 
 
 def idle_rule(replay: Replay) -> IdleRule | None:
-    """Return the rule by which a session is compacted when idle; None if its agent does not.
+    """Return the rule for idle compaction of a session; None if its agent has none.
 
     A recorded pause at a sufficient size without a compaction shows that it is turned off.
     """

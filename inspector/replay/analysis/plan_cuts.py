@@ -1,4 +1,4 @@
-"""Cuts of a plan: their age, size and kind, the input of risk and of the envelope."""
+"""Cuts of a plan with age, size and kind: the input of `refetches` and `envelope`."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ CHANGES: Final = (ToolKind.EDIT, ToolKind.WRITE)
 
 
 class CallsByThread(NamedTuple):
-    """Calls in the order of their thread, so that ages and stays count calls of one conversation.
+    """Calls in the order of their thread, so that ages and durations count calls of one conversation.
 
     Attributes:
         order: Calls sorted by thread, then by index, int64.
@@ -62,7 +62,7 @@ class PlanCuts(NamedTuple):
     """Cuts of tool results, tool calls and thinking blocks under a plan, by block, then call.
 
     A block that is cut in several steps has a row for each. Rows that leave a block as long as before, or restore text,
-    are no cuts, and neither are those that no prompt shows.
+    are not cuts. Rows that no prompt includes are not cuts either.
 
     Attributes:
         block: Block index, int32.

@@ -52,7 +52,7 @@ class RecordedCut:
         replayed: Tokens by our replay; for savings, by the agent's estimation rule; for results, the number that its
             clearing rule selects here.
         measured: Tokens on the provider's scale if `replayed` uses the agent's rule; otherwise None.
-        alike: Results that both clear; None if tokens are compared.
+        alike: Number of results that both the agent and the replay clear; None if tokens are compared.
     """
 
     call: int

@@ -7,8 +7,8 @@ that are already gone, and many re-reads are found by no detector (docs/evidence
 The price of a plan's risk is that of its expected re-fetches (`refetches`), measured on real cuts. Net savings are a
 range, [saved - upper end, saved - lower end], and plans are ranked by the lower end. All figures are projections.
 
-A repeated read or command is no need if its earlier result was still in the recorded prompt: it happened with the
-result available, and would happen under the plan too. It counts as a repeat.
+A repeated read or command does not count as a need if its earlier result was still in the recorded prompt: it happened
+with the result available, and would happen under the plan too. It counts as a repeat.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Expected re-fetches of a plan: how often agents really fetched cut results again.
+"""Expected re-fetches of a plan, from the rates at which agents fetched cut results again.
 
 The rates were measured on 311 recorded cuts in 216 public sessions (docs/development/recorded-cuts.md): the share of
 cut results that the agent fetched again within 30 calls, less the share for results of the same kind and age still in
@@ -57,10 +57,10 @@ READS: Final = (
     (5, MeasuredRate(Rate(0.334, 0.211, 0.462), 173)),
     (20, MeasuredRate(Rate(0.151, 0.086, 0.224), 348)),
 )
-"""File reads by their age in calls at the cut, up to which each rate applies; the second includes the first."""
+"""Rates of file reads by the maximum age in calls at the cut. The second sample includes the first."""
 
 OLD_READS: Final = MeasuredRate(Rate(0.057, 0.031, 0.084), 1_664)
-"""File reads cut later."""
+"""Rate of file reads cut at a higher age."""
 
 LARGE_READS: Final = MeasuredRate(Rate(0.160, 0.098, 0.225), None)
 """File reads of more than `LARGE_CHARACTERS`, at any age: measured by tokens, on results of all kinds."""
@@ -77,7 +77,7 @@ CALLS_PER_REFETCH: Final = 247 / 341
 """Extra calls per re-fetched result: several results share a call."""
 
 WITHIN: Final = 5
-"""Calls after the cut at which a re-fetch is priced: half of them come within five."""
+"""Calls between a cut and its priced re-fetch: half of them come within five."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +87,7 @@ class Refetches:
     Attributes:
         count: Expected re-fetched results: estimate and 95 % interval.
         per_100_calls: The same for extra calls, in 100 calls of the session.
-        cost: Dollars of them; None without a price.
+        cost: Their cost in dollars; None without a price.
         is_measured: False if the plan cuts no tool result, so that no rate applies.
         cost_at: Dollars expected at each call that has any; empty without a price.
     """
@@ -150,7 +150,8 @@ def _costs(
 ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
     """Return the call of each re-fetch, and its dollars.
 
-    It is its share of one more call, its text written, and read until it is as old as the result was when it was cut.
+    Each costs its share of one more call, a cache write of its text, and cache reads until it is as old as the result
+    was at the cut.
     """
     count = replay.history.call_count
     ledger, rates, ratio = replay.ledger, replay.inputs.rates, replay.inputs.sizes.ratio[:count]

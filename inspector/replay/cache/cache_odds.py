@@ -10,7 +10,7 @@ Every quantity is a ratio of counts with pseudo-counts added, so it can be check
 prefix shared with the previous prompt, less a typical lag; a failed read covers a share of it. The expected read lies
 between the two, weighted by the probability.
 
-If the file shows why a cache missed (another model, another thinking level), the call is no evidence about pauses and
+If the file shows why a cache missed (another model, another thinking level), the call is not evidence about pauses and
 is treated like one after expiry.
 """
 
@@ -117,7 +117,7 @@ class CacheObservations:
 
     @classmethod
     def nothing(cls) -> CacheObservations:
-        """Return the columns of no calls; odds built from them are the typical ones."""
+        """Return empty columns; odds built from them are the typical ones."""
         none, never = np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.bool_)
         return cls(none, none, none, np.zeros(0), never, never, never, none)
 

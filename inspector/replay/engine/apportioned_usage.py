@@ -1,12 +1,12 @@
 """Apportion recorded totals to calls without reported prompts, or with placeholders for their output.
 
-Some agents record the usage of a stretch of calls, not of each: Copilot CLI writes one record per process. The sums are
-exact. A call's share is an estimate: its counted prompt, plus an equal part of everything that the file does not record
-(system prompt and tools, sent with every call). Cache reads go to prefixes shared with the previous prompt first, cache
-writes to the rest of the prompts.
+Some agents record the usage of a range of calls, not of each call: Copilot CLI writes one record per process. The sums
+are exact. A call's share is an estimate: its counted prompt, plus an equal part of everything that the file does not
+record (system prompt and tools, sent with every call). Cache reads go to prefixes shared with the previous prompt
+first, cache writes to the rest of the prompts.
 
 Printed runs of Claude Code report every prompt, but the size of responses only as they begin. The rest of the total
-output is shared out by the measured lengths of the responses.
+output is divided in proportion to the measured lengths of the responses.
 """
 
 from __future__ import annotations
@@ -73,14 +73,14 @@ def apportioned_usage(
         receivers = mine[unsized[mine]]
         rest = whole_output - int(calls.output[mine[~unsized[mine]]].sum())
         if rest > 0 and len(receivers):
-            # A placeholder's count had already been streamed.
+            # The count in a placeholder was streamed before the response ended.
             known = np.maximum(calls.output[receivers], 0)
             known = known if int(known.sum()) <= rest else np.zeros_like(known)
             lengths = np.maximum(output[receivers] - known, 1).astype(np.float64)
             output[receivers] = known + apportion(rest - int(known.sum()), lengths)
             shared_output[receivers] = True
         elif rest > 0 and len(silent):
-            # Reasoning may be part of the total only.
+            # Reasoning may be included only in the total.
             output[silent] += apportion(rest, np.maximum(output[silent], 1).astype(np.float64))
             shared_output[silent] = True
     read, written, written_1h, uncached = columns
@@ -88,7 +88,7 @@ def apportioned_usage(
 
 
 def _stretches(session: Session, calls: RecordedCalls, columns: Integers) -> Iterator[tuple[Integers, Integers, int]]:
-    """Yield the calls of one model in a stretch, with the part of the total prompt they do not report, and all output.
+    """Yield the calls of one model in a range, with the part of the total prompt they do not report, and all output.
 
     The prompt is in the order of `columns`. Totals that are smaller than the reported usage are skipped, as are those
     that include requests of other files.

@@ -36,7 +36,7 @@ _UNCHANGED = np.iinfo(np.int64).max
 class Breakpoints:
     """Breakpoints of all prompts of a session, one row per entry of `PromptColumns.calls`.
 
-    Positions in a prompt are counts of leading blocks, so that they compare across the contexts of a thread.
+    Positions in a prompt are counts of leading blocks, so that they can be compared across the contexts of a thread.
 
     Attributes:
         applies: True if the call's provider caches at breakpoints, bool.

@@ -1,4 +1,4 @@
-"""Colors and type of the charts."""
+"""Colors and typefaces of the charts."""
 
 from __future__ import annotations
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 class FreshnessChanges(NamedTuple):
-    """Changes of blocks between fresh and stale, as columns of equal length.
+    """Transitions of blocks between fresh and stale, as columns of equal length.
 
     Attributes:
         rows: Positions in the columns passed in, int32.

@@ -50,7 +50,7 @@ class Assumption:
 
 
 RUNS: Final = "runs"
-"""Key of the runs per day, which are a setting and not a `Term`."""
+"""Key of the runs per day, which are a setting and not an `Assumption`."""
 
 
 def _number(text: str, least: float, most: float, what: str) -> float:

@@ -58,7 +58,7 @@ class RowSearch:
         """Set the query of the next search; an empty text clears it.
 
         Raises:
-            QueryError: The text is no valid query; the previous query stays.
+            QueryError: The text is not a valid query; the previous query stays.
         """
         from inspector.ui.timeline.search import Query, Search
 

@@ -256,7 +256,7 @@ def _in_tier(query: Query, view: TimelineView) -> NDArray[np.bool_]:
 
 
 def _rows_of(view: TimelineView, found: Mapping[Key, NDArray[np.bool_]]) -> NDArray[np.int32]:
-    """Return the rows of matching blocks, given masks for the session (`OWN`) and for subagents by key."""
+    """Return the rows of matching blocks, given masks for the session (`SESSION_KEY`) and for subagents by key."""
     return np.flatnonzero(_matching(view.rows, found, SESSION_KEY)).astype(np.int32)
 
 

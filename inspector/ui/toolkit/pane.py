@@ -90,7 +90,7 @@ def set_title(widget: Widget, title: str) -> None:
 
 
 def set_subtitle(widget: Widget, text: str) -> None:
-    """Set a frame's subtitle if it changed; see `entitle`."""
+    """Set a frame's subtitle if it changed; see `set_title`."""
     if str(widget.border_subtitle or "") != text:
         widget.border_subtitle = Content(text)
 

@@ -1,7 +1,7 @@
 """Separate one tool from the others in a plan, so that a limit can be tuned for it alone.
 
 A tiered strategy gets a separate tier for the tool. A strategy that can exclude tools excludes this one, and a copy
-after it in the plan excludes all others. A strategy that treats all tools alike cannot be split.
+after it in the plan excludes all others. A strategy that treats all tools the same cannot be split.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ def can_separate(strategy: Strategy) -> bool:
 
 
 def entry_to_separate(plan: Plan, wanted: int | None = None) -> int | None:
-    """Return the index of the strategy to split; None if every strategy of the plan treats all tools alike.
+    """Return the index of the strategy to split; None if every strategy of the plan treats all tools the same.
 
     Args:
         plan: The plan.

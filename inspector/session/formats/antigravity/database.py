@@ -325,7 +325,7 @@ class ConversationSteps:
         kept = [at for at in self._thread.members if self._number_of.get(at, -1) not in request.covered]
         kept = [at for at in kept if not self._builder.messages[at].is_summary]
         self._thread.begin(ContextCause.COMPACTION, [summary, *kept], 1 + len(kept))
-        # A checkpoint is prepared in the background: calls before this one may follow it.
+        # A checkpoint is prepared in the background, so calls recorded before this one may come after it.
         last = len(self._builder.messages)
         first = summary if summary + 1 == last else last
         self._builder.compactions.append(Compaction(first, trigger="auto", time=message.time))
@@ -336,7 +336,7 @@ class ConversationSteps:
             self._builder.link(SessionLink(LinkKind.SUBAGENT, identifier, tool_call_id=call))
 
     def _add_side_requests(self) -> None:
-        """Add requests that produced no response of the conversation."""
+        """Add requests whose responses are not in the conversation."""
         used = {id(request) for request in self._requests.values()}
         kinds = {step.get("number", 0): step.get("type", 0) for step in self._steps}
         seen = {request.identifier for request in self._generations} - {""}
@@ -374,7 +374,7 @@ def _own_usage(step: Record) -> Usage | None:
 def match_requests(steps: Sequence[Record], generations: Sequence[Generation]) -> dict[int, Generation]:
     """Return the request of each response, by the response's step number.
 
-    A request names its steps. Where it does not, the response's id decides, then the time: a response belongs to the
+    A request names its steps. Where it does not, the response's id is used, then the time: a response belongs to the
     last request before it.
     """
     responses = {step.get("number", 0): step for step in steps if step.get("type") == RESPONSE}

@@ -82,14 +82,14 @@ class OriginContent:
         self._next = 0
 
     def pass_copy(self, content: Content) -> None:
-        """Move behind a line that is a copy."""
+        """Move past a line that is a copy."""
         place = self._place(content)
         self._next = self._next if place is None else place + 1
 
     def continues(self, content: Content) -> bool:
-        """Return True if the next line can be a copy, and move behind it.
+        """Return True if the next line can be a copy, and move past it.
 
-        A fork may omit lines: an id identifies a line anywhere behind the last one, a text only as the next message.
+        A fork may omit lines: an id identifies a line anywhere after the last one, a text only as the next message.
         """
         place = self._place(content)
         if place is None:
@@ -107,7 +107,7 @@ class OriginContent:
 
 
 def read_origin(path: Path, until: float | None, copied: Iterable[Content]) -> OriginContent | None:
-    """Read the content of a rollout up to the time it was copied, and move behind known copies; None if unreadable."""
+    """Read the content of a rollout up to the time it was copied, and move past known copies; None if unreadable."""
     contents = []
     try:
         with open_for_reading(path) as file:

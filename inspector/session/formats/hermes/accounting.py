@@ -145,7 +145,7 @@ class CompactionRecord(NamedTuple):
 
 
 def compaction_record(line: bytes) -> CompactionRecord | None:
-    """Convert a line of an ATOF file; None if it is no record of a rewrite."""
+    """Convert a line of an ATOF file; None if it does not record a rewrite."""
     if SCHEMA not in line:
         return None
     event = mapping(decode_json(line)[0])

@@ -117,7 +117,7 @@ class SpanLog(RequestLog):
         self._silent: dict[str, RequestThread] = {}
 
     def read(self, node: Node, about: dict[str, Any], names: ToolNames) -> list[PlainMessage]:
-        """Return the message behind a node."""
+        """Convert a node to a message."""
         if not isinstance(node, MessageNode):
             return []
         names.note(made.block for made in node.message.blocks)
@@ -183,7 +183,7 @@ class SpanInterpreter(RecordInterpreter):
             self.take(Record(item.value(), item.raw(), item.offset))
 
     def settle(self, *, has_new_builder: bool = False) -> None:
-        """Rebuild the session from the selected requests; `anew` means that the builder was replaced."""
+        """Rebuild the session from the selected requests; `has_new_builder` means that the builder was replaced."""
         if self._is_settled and not has_new_builder:
             return
         self._is_settled = True
