@@ -5,7 +5,10 @@ from __future__ import annotations
 import json
 import os
 import re
+import subprocess
 import sys
+import threading
+import time
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +18,7 @@ from inspector.recall.originals import state_folder, store_original
 from inspector.session.model import BlockKind
 from inspector.session.open import open_session
 from tests.conftest import ROOT
-from tests.program import environment, run_program
+from tests.program import COMMAND, environment, run_program
 from tests.session.opencode_store import Store
 from tests.test_cli_files import session_of
 
@@ -26,6 +29,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 SAMPLE = ROOT / "sample_sessions" / "coding-agent.jsonl"
+CLIENT = {"name": "test", "version": "1"}
 KEY = "sk-ant-api03-" + "Zq8Lr2Vx9Tn4Wb7Kc1Yd6Hs3Pf5Mg0Ja" * 2 + "-AAAAAA"
 
 
@@ -193,6 +197,57 @@ async def test_secrets_are_masked_wherever_a_page_begins_unless_they_are_allowed
         assert "masked]" in answers[6]["text"]
     async with client_of(session, "--allow-secrets") as client:
         assert KEY in (await ask(client, "file_state_at", path="a.env"))["text"]
+
+
+async def test_lines_of_a_huge_result_are_found_before_they_are_masked(tmp_path: Path) -> None:
+    filler = "".join(f"row {number} of nothing in particular, id={number}\n" for number in range(300_000))
+    text = f"{filler}the needle is here\ntoken = {KEY} # needle\n{'y' * 9_000}needle\n" + "more needle\n" * 150
+    assert len(text) > 13_000_000
+    session = session_of(tmp_path / "s.jsonl", ("Bash", {"command": "log"}, text))
+    async with client_of(session) as client:
+        started = time.monotonic()
+        page = await ask(client, "memory_query", execution_id="toolu_0", text="NEEDLE")
+        assert time.monotonic() - started < 12
+        lines, offset = page["text"], page["next_offset"]
+        assert lines.startswith("300001:the needle is here\n300002:token = [")
+        assert KEY[:20] not in lines
+        while offset is not None:
+            page = await ask(client, "memory_query", execution_id="toolu_0", text="NEEDLE", offset=offset)
+            lines, offset = lines + ("" if page["text"][:1] == "y" else "\n") + page["text"], page["next_offset"]
+        # Three lines, then 150 more.
+        assert [line.partition(":")[0] for line in lines.split("\n")] == [str(300_001 + each) for each in range(153)]
+        assert lines.count("needle") == 153
+        # A guess of a secret is not confirmed.
+        assert "no line of" in await refusal(client, "memory_query", execution_id="toolu_0", text=KEY[:24])
+
+
+async def test_lone_surrogates_in_requests_and_in_answers_are_replaced(tmp_path: Path) -> None:
+    session = session_of(tmp_path / "s.jsonl", ("Bash", {"command": "ls"}, "a \ud800 b \U0001f600"))
+    asked = [
+        {"method": "initialize", "params": {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": CLIENT}},
+        *(
+            {"method": "tools/call", "params": {"name": "memory_query", "arguments": arguments}}
+            for arguments in ({"execution_id": "\udfff"}, {"execution_id": "toolu_0"}, {"execution_id": "\\\\ud800"})
+        ),
+    ]
+    requests = "".join(f"{json.dumps({'jsonrpc': '2.0', 'id': at, **each})}\n" for at, each in enumerate(asked))
+    with subprocess.Popen(
+        [*COMMAND, "mcp", str(session)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment(), text=True
+    ) as server:
+        assert server.stdin is not None
+        assert server.stdout is not None
+        kill = threading.Timer(60, server.kill)
+        kill.start()
+        server.stdin.write(requests)
+        server.stdin.flush()
+        answers = [json.loads(server.stdout.readline() or "{}") for _ in asked]
+        server.stdin.close()
+        kill.cancel()
+    by_id = {answer.get("id"): json.dumps(answer, ensure_ascii=False) for answer in answers}
+    assert set(by_id) == {0, 1, 2, 3}
+    assert "no tool result has the id \ufffd" in by_id[1]
+    assert "a \ufffd b \U0001f600" in by_id[2]
+    assert "ud800" in by_id[3]  # an escaped backslash and letters
 
 
 async def test_without_a_path_it_answers_for_the_folder_it_is_started_in(private_home: Path, tmp_path: Path) -> None:

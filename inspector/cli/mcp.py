@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import io
+import re
+import sys
 import threading
 from functools import wraps
 from pathlib import Path
@@ -14,6 +17,7 @@ from inspector.errors import InspectorError
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
     from collections.abc import Callable
+    from typing import BinaryIO
 
     from mcp.server.mcpserver import MCPServer
 
@@ -28,6 +32,11 @@ INSTRUCTIONS = (
     "the current content of the context and results that are superseded by later ones. Long answers are paged: "
     "repeat the call with next_offset as offset."
 )
+
+_ESCAPES = re.compile(
+    rb"\\(?:u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|(?P<lone>u[dD][89a-fA-F][0-9a-fA-F]{2})|.)"
+)
+"""Escapes of JSON: a pair of surrogates, a lone one, or any other."""
 
 DESCRIPTIONS = {
     "memory_query": (
@@ -55,7 +64,7 @@ def add_arguments(parser: ArgumentParser) -> None:
         nargs="*",
         metavar="PATH",
         type=Path,
-        help="sessions or folders of sessions to answer queries on (default: the current folder's)",
+        help="sessions or folders of sessions to search (default: those of the current folder)",
     )
     parser.add_argument("--allow-secrets", action="store_true", help="do not mask secrets in answers")
 
@@ -72,8 +81,45 @@ def run(options: Namespace) -> int:
         server = server_of(memory)
     except InspectorError as error:
         raise CommandError(error.explanation) from None
+    sys.stdin = io.TextIOWrapper(io.BufferedReader(_EncodableRequests(sys.stdin.buffer)), "utf-8", "replace")
     server.run("stdio")
     return ExitCode.FINE
+
+
+class _EncodableRequests(io.RawIOBase):
+    """Requests with lone surrogates replaced: the SDK drops such a request, and its client waits forever."""
+
+    def __init__(self, lines: BinaryIO) -> None:
+        super().__init__()
+        self._lines = lines
+        self._rest = memoryview(b"")
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        if not self._rest:
+            self._rest = memoryview(_ESCAPES.sub(_encodable_escape, self._lines.readline()))
+        length = min(len(buffer), len(self._rest))
+        buffer[:length] = self._rest[:length]
+        self._rest = self._rest[length:]
+        return length
+
+
+def _encodable_escape(match: re.Match[bytes]) -> bytes:
+    return rb"\ufffd" if match["lone"] else match[0]
+
+
+def _encodable(value: Any) -> Any:
+    """Replace lone surrogates in an answer, which come from broken escapes in a session."""
+    match value:
+        case str():
+            return value if value.isascii() else value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+        case dict():
+            return {name: _encodable(each) for name, each in value.items()}
+        case list():
+            return [_encodable(each) for each in value]
+    return value
 
 
 def server_of(memory: SessionMemory) -> MCPServer[Any]:
@@ -106,8 +152,8 @@ def _answering(ask: Callable[..., dict[str, Any]], lock: threading.Lock) -> Call
     def answer(*arguments: Any, **named: Any) -> dict[str, Any]:
         with lock:
             try:
-                return ask(*arguments, **named)
+                return {name: _encodable(value) for name, value in ask(*arguments, **named).items()}
             except InspectorError as error:
-                raise ToolError(error.message or error.explanation) from None
+                raise ToolError(_encodable(error.message or error.explanation)) from None
 
     return answer

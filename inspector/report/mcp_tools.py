@@ -8,6 +8,7 @@ by a text search.
 from __future__ import annotations
 
 import os
+import re
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -41,6 +42,10 @@ USUAL_ENTRIES = 10
 EXCERPT_CHARACTERS = 160
 MARGIN_CHARACTERS = 8_000
 """Characters around a page that are also searched for secrets, so that page edges do not split one."""
+MOST_LINES = 100
+"""Maximum matching lines of one result in one answer, because each is searched for secrets with its surroundings."""
+AROUND_HIT = 2_000
+"""Characters of a line from the searched words on that may hold them outside a secret."""
 LONGEST_ARGUMENT = 1_000
 MOST_OF_FOLDER = 24
 """Newest sessions of this machine that are opened to find those of a folder."""
@@ -258,11 +263,10 @@ class SessionMemory:
         place = _only(search, execution_id)
         whole = _whole_text(place)
         if text:
-            wanted, whole = text.lower(), self._clean(whole)  # single lines may not reveal that they are secret
-            lines = (f"{number}:{line}" for number, line in enumerate(whole.split("\n"), 1) if wanted in line.lower())
-            whole = "\n".join(lines)
-            if not whole:
+            page = self._line_page(text, whole, offset)
+            if page is None:
                 raise MemoryQueryError(f"no line of {execution_id} contains {text!r}: omit text to get all of it")
+            return {**self._entry(place), **page}
         return {**self._entry(place), **self._text_page(whole, offset)}
 
     def _found(self, headers: Sequence[Header], tool: str | None, text: str, limit: int, offset: int) -> dict[str, Any]:
@@ -311,6 +315,44 @@ class SessionMemory:
             "offset": offset,
             "total_characters": len(text),
             "next_offset": end if end < len(text) else None,
+        }
+
+    def _line_page(self, words: str, whole: str, offset: int) -> dict[str, Any] | None:
+        """Return a page of the lines that contain some words, numbered; None if no line does.
+
+        Only lines of the page are masked, so the time does not grow with the text. Offsets count unmasked characters.
+        Lines with the words only inside a secret are dropped: queries must not confirm guesses of a secret.
+        """
+        pattern = re.compile(re.escape(words), re.IGNORECASE)
+        parts: list[str] = []
+        at = start = looked_at = 0
+        next_offset = offset
+        for number, line in enumerate(whole.split("\n"), 1):
+            if hit := pattern.search(line):
+                label = f"{number}:"
+                end = at + len(label) + len(line)
+                if end > offset and at < offset + PAGE_CHARACTERS and looked_at < MOST_LINES:
+                    looked_at += 1
+                    body = at + len(label)
+                    first, last = (min(max(edge - body, 0), len(line)) for edge in (offset, offset + PAGE_CHARACTERS))
+                    if pattern.search(
+                        self._part(whole, start + hit.start(), start + min(len(line), hit.start() + AROUND_HIT))
+                    ):
+                        parts.append(label[max(0, offset - at) :] + self._part(whole, start + first, start + last))
+                    next_offset = min(end + 1, offset + PAGE_CHARACTERS)
+                at = end + 1
+            start += len(line) + 1
+        total = max(at - 1, 0)
+        if total and offset >= total:
+            raise MemoryQueryError(f"the text has {total:,} characters: offset must be smaller")
+        has_more = next_offset < total
+        if not parts and not has_more:
+            return None
+        return {
+            "text": "\n".join(parts),
+            "offset": offset,
+            "total_characters": total,
+            "next_offset": next_offset if has_more else None,
         }
 
     def _part(self, text: str, begin: int, end: int) -> str:
