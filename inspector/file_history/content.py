@@ -175,7 +175,7 @@ class FileContent:
         return FileContent((*placed, *loose), self.total if total is None else total, newline)
 
     def differs(self, lines: Sequence[str], first: int = 1, *, total: int | None = None) -> bool:
-        """Return whether shown lines contradict the known content: something else changed the file."""
+        """Return True if shown lines contradict the known content: something else changed the file."""
         return self.is_deleted or not self._agrees(LineRun(first, tuple(lines)), total)
 
     def _agrees(self, shown: LineRun, total: int | None) -> bool:
@@ -365,7 +365,7 @@ def _without_places_behind_gap(content: FileContent) -> FileContent:
 
 
 def _touches(line: str, old: Sequence[str]) -> bool:
-    """Return whether a line may be one of the replaced lines, the first and last of which may be partial."""
+    """Return True if a line may be one of the replaced lines, the first and last of which may be partial."""
     bare = line.strip()
     if not bare:
         return any(not each.strip() for each in old)

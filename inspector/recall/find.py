@@ -168,7 +168,7 @@ def _needles(asked: str) -> list[bytes]:
 
 
 def _holds(header: Header, needle: bytes) -> bool:
-    """Return whether a file of a session contains some bytes, ignoring case."""
+    """Return True if a file of a session contains some bytes, ignoring case."""
     file = Locator.of(header.path).file
     names = _files_in(str(file)) if is_folder(file) else [str(file)]
     search = re.compile(re.escape(needle), re.IGNORECASE).search
@@ -191,7 +191,7 @@ def _has(name: str, needle: bytes, search: Callable[..., object]) -> bool:
 
 
 def _is_packed(header: Header) -> bool:
-    """Return whether a session's file may not contain its texts literally: compressed files and databases."""
+    """Return True if a session's file may not contain its texts literally: compressed files and databases."""
     return bool(header.identifier) or header.path.suffix in (".zst", ".zstd", ".db", ".sqlite", ".sqlite3", ".vscdb")
 
 

@@ -113,7 +113,7 @@ def _once(session: Session, found: Sequence[int]) -> list[int]:
 
 
 def _is_within(identifier: str, asked: str) -> bool:
-    """Return whether a text contains an id as a whole: `event-20` does not contain `event-2`."""
+    """Return True if a text contains an id as a whole: `event-20` does not contain `event-2`."""
     return re.search(rf"(?<![A-Za-z0-9]){re.escape(identifier)}(?![A-Za-z0-9])", asked) is not None
 
 

@@ -117,7 +117,7 @@ class _ReadSubagent:
     """A session that was read: columns over all its calls, and the sessions that it started.
 
     Attributes:
-        session: The figures of all its calls, copied ones included.
+        session: The figures of all its calls, including copied ones.
         keys: Identifiers of the calls.
         is_copy: True for calls copied from another session, bool.
         prompt: Prompt tokens, int64.

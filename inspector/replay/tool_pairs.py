@@ -1,4 +1,4 @@
-"""Tool calls and results in a prompt that have no counterpart: APIs refuse a request with one."""
+"""Tool calls and results in a prompt that have no counterpart: APIs reject requests that contain any."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ class Unpaired:
     of the two, a result recorded twice.
 
     Attributes:
-        blocks: What each of them is, by block index.
+        blocks: Description of each, by block index.
     """
 
     def __init__(self, replay: Replay, call: int) -> None:
-        """Find them.
+        """Find the blocks to leave out.
 
         Args:
             replay: The plan on the session.
@@ -50,7 +50,7 @@ class Unpaired:
         self._add_reasoning(replay, call)
 
     def _add_reasoning(self, replay: Replay, call: int) -> None:
-        """Leave out the reasoning before a call in a response that has nothing else: none may end with reasoning."""
+        """Leave out reasoning if nothing else is left of its message: APIs reject messages that end with it."""
         history = replay.history
         for message in sorted({int(history.message[index]) for index in self.blocks}):
             first = int(history.message_first_block[message])

@@ -26,7 +26,7 @@ TRIED: Final = "tried"
 
 
 class PlanAsModelFacts(Struct, frozen=True, kw_only=True):
-    """Net saving of a plan at the recorded models and at the other model, expected re-fetches included."""
+    """Net saving of a plan at the recorded models and at the other model, including expected re-fetches."""
 
     name: Annotated[str, about("Name of the plan; empty if it has none.")]
     strategies: Annotated[list[str], about("Its strategies in order, in their one-line form.")]
@@ -178,7 +178,7 @@ def _read_share(rates: Rates) -> float | None:
 
 
 def _tried(found: AsModelFacts) -> list[PlanAsModelFacts]:
-    """Return the plans inside of what has been tried, the highest net saving there first."""
+    """Return the plans with settings tried in public, highest net saving at the other model first."""
     tried = [each for each in found.plans if each.evidence == TRIED]
     return sorted(tried, key=lambda each: -(each.saved_at_least_usd or 0.0))
 

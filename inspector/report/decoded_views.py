@@ -111,7 +111,7 @@ def decoded_views(text: str) -> Iterator[DecodedView]:
     """Yield the original, a view without invisible characters, and views with one layer of escapes less at a time.
 
     Args:
-        text: Any string, lone surrogates included.
+        text: Any string, including lone surrogates.
 
     Yields:
         At most `MOST_READINGS`, each different from the previous one.

@@ -157,7 +157,7 @@ def session_row(report: Report, whole: Replay, counted: Collection[int]) -> Sess
 
     Args:
         report: The session's own report, on the calls that are counted for it.
-        whole: The whole session with nothing cut, calls counted for other sessions included.
+        whole: The whole session with nothing cut, including calls counted for other sessions.
         counted: The responses of the counted calls, as message indices.
     """
     misses, lifetime = session_misses(whole, counted)
@@ -198,7 +198,7 @@ def folder_report(
     *,
     model_uncertainty: bool = False,
 ) -> FolderReport:
-    """Sum up sessions.
+    """Compute the totals of sessions.
 
     Args:
         path: The folder.

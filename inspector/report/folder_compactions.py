@@ -104,7 +104,7 @@ def _stretch(found: WorkStretch, tokens: HowKnown, cost: HowKnown) -> StretchFac
 
 
 def folder_compactions(sessions: Iterable[Sequence[AftermathFacts]]) -> FolderCompactionsFacts | None:
-    """Sum up the compactions of all sessions; None if there are none."""
+    """Compute the totals of the compactions of all sessions; None if there are none."""
     found = [each for session in sessions for each in session]
     if not found:
         return None

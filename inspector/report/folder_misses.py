@@ -151,7 +151,7 @@ def session_misses(baseline: Replay, counted: Collection[int]) -> tuple[list[Ses
 def folder_misses(
     misses: Sequence[Sequence[SessionMissFacts]], lifetimes: Iterable[LifetimeFacts | None], cost_usd: float | None
 ) -> FolderMissesFacts:
-    """Sum up the misses of sessions.
+    """Compute the totals of the misses of sessions.
 
     Args:
         misses: Misses of every session.

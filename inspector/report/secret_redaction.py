@@ -120,7 +120,7 @@ class SecretRedactor:
         return merge_overlapping(self._secrets(text))
 
     def in_place(self, text: str) -> list[Found]:
-        """Return the secrets and user names in a text, home folders included, sorted and merged."""
+        """Return the secrets and user names in a text, including home folders, sorted and merged."""
         return merge_overlapping([*self._secrets(text), *user_names(text), *homes(text)])
 
     def _secrets(self, text: str) -> list[Found]:

@@ -65,7 +65,7 @@ def set_session(path: Path, baseline: Replay, whole: Replay, name: SetName = "be
     Args:
         path: Path that opens it.
         baseline: The calls that are counted for it, with nothing cut.
-        whole: The whole session with nothing cut, calls counted for other sessions included.
+        whole: The whole session with nothing cut, including calls counted for other sessions.
         name: The set it is in.
     """
     session = baseline.history.session

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def may_appear(path: Path) -> bool:
-    """Return whether a session may still appear at a path: it is an empty file, or missing from an existing folder."""
+    """Return True if a session may still appear at a path: it is an empty file, or missing from an existing folder."""
     file = Locator.of(path).file
     try:
         status = os.lstat(file)

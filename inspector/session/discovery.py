@@ -175,7 +175,7 @@ def list_sessions(
 
 
 def may_hold_sessions(places: Sequence[tuple[Path, Format | None]]) -> bool:
-    """Return whether there are any files to inspect; stops at the first file found."""
+    """Return True if there are any files to inspect; stops at the first file found."""
     return any(True for _ in FileSearch(RESULT_FOLDERS).files(places, HOME_DEPTH))
 
 

@@ -76,7 +76,7 @@ def without_calls(session: Session, keys: Collection[bytes]) -> Session:
 
 
 def _totals_of(session: Session, kept: Sequence[bool]) -> tuple[RecordedTotals, ...]:
-    """Return the recorded totals of stretches whose calls are all kept, with their places among the kept calls."""
+    """Return the recorded totals of ranges whose calls are all kept, with their places among the kept calls."""
     before = [0, *accumulate(kept)]
     return tuple(
         structs.replace(totals, first_call=before[totals.first_call], end_call=before[min(totals.end_call, len(kept))])

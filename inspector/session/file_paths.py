@@ -1,4 +1,4 @@
-r"""Paths of files in sessions: one name per file, also where a Windows session spells it in several ways.
+r"""Paths of files in sessions: one name per file, even if a Windows session spells it in several ways.
 
 In a session with a Windows working directory, `C:\shop\src\a.py`, `c:/shop/src/a.py`, `src\a.py`, `/c/shop/src/a.py`
 (Git Bash), `/c:/shop/src/a.py` (URIs) and `\\?\C:\shop\src\a.py` are one file. Elsewhere, a backslash is part of a
@@ -14,7 +14,7 @@ _DRIVE = re.compile(r"[A-Za-z]:(?=[\\/]|$)")
 _IN_URI = re.compile(r"/(?=[A-Za-z]:[\\/])")
 _IN_GIT_BASH = re.compile(r"/([A-Za-z])(?=/|$)")
 _LONG = "\\\\?\\"
-"""Prefix of Windows for paths of any length."""
+"""Windows prefix for long paths."""
 _SHARE = ("\\\\", "//")
 
 

@@ -1,4 +1,4 @@
-"""Search folders for files: each once, also through links."""
+"""Search folders for files. Links are followed, and each file is found once."""
 
 from __future__ import annotations
 
@@ -52,14 +52,14 @@ _FileKey = tuple[int, int] | str
 
 
 class FileSearch:
-    """A search for files: each once, also where links lead to it by several paths.
+    """A search that finds each file once, even if links lead to it by several paths.
 
     Links to folders and files are followed last, so that a file keeps its own path if it is below one of the places. A
     compressed file next to the same file uncompressed is a copy.
     """
 
     def __init__(self, passed_over: AbstractSet[str]) -> None:
-        """Start with nothing found.
+        """Initialize without results.
 
         Args:
             passed_over: Names of folders to skip, in addition to `SKIPPED_FOLDERS`.

@@ -118,7 +118,7 @@ def last_written(changed: float, recorded: float | None) -> float:
 
 
 def is_live(written: float | None, now: float) -> bool:
-    """Return whether a session counts as live; used by the header, tabs and lists.
+    """Return True if a session counts as live; used by the header, tabs and lists.
 
     Args:
         written: Result of `last_written`; None if unknown.
@@ -188,17 +188,17 @@ def open_error_message(path: Path, error: OSError | ValueError) -> str:
 
 
 def exists(path: Path) -> bool:
-    """Return whether a path exists; follows links, never raises."""
+    """Return True if a path exists; follows links, never raises."""
     return _mode(path) != 0
 
 
 def is_file(path: Path) -> bool:
-    """Return whether a path is a regular file; follows links, never raises."""
+    """Return True if a path is a regular file; follows links, never raises."""
     return stat.S_ISREG(_mode(path))
 
 
 def is_folder(path: Path) -> bool:
-    """Return whether a path is a folder; follows links, never raises."""
+    """Return True if a path is a folder; follows links, never raises."""
     return stat.S_ISDIR(_mode(path))
 
 
@@ -211,7 +211,7 @@ def glob_sorted(folder: Path, pattern: str) -> list[Path]:
 
 
 def is_link(path: Path) -> bool:
-    """Return whether a path is a symbolic link; never raises."""
+    """Return True if a path is a symbolic link; never raises."""
     try:
         return path.is_symlink()
     except OSError:

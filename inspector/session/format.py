@@ -79,7 +79,7 @@ def editor_folders() -> list[Path]:
 
 
 def can_name_file(identifier: str) -> bool:
-    """Return whether a recorded id can be used in a file name."""
+    """Return True if a recorded id can be used in a file name."""
     return identifier not in ("", ".", "..") and "/" not in identifier and "\x00" not in identifier
 
 
@@ -155,11 +155,11 @@ class Format(ABC):
         return ()
 
     def is_sidecar(self, path: Path) -> bool:  # noqa: ARG002  # for formats with sidecars
-        """Return whether a file only adds data to a session in another file."""
+        """Return True if a file only adds data to a session in another file."""
         return False
 
     def is_copy(self, path: Path) -> bool:  # noqa: ARG002  # for formats with copies
-        """Return whether a file's location shows that it is a copy; a copy is counted with its original."""
+        """Return True if a file's location shows that it is a copy; a copy is counted with its original."""
         return False
 
     def parent_file(self, path: Path) -> Path | None:  # noqa: ARG002  # for formats with files of subagents
@@ -187,7 +187,7 @@ class Format(ABC):
         return None
 
     def is_bookkeeping(self, count_name: str) -> bool:  # noqa: ARG002  # for formats that leave records out
-        """Return whether records counted under this name are the agent's bookkeeping, skipped on purpose."""
+        """Return True if records counted under this name are the agent's bookkeeping, skipped on purpose."""
         return False
 
     def knows_record(self, count_name: str) -> bool:  # noqa: ARG002  for formats with typed records

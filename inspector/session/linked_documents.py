@@ -78,11 +78,11 @@ class LinkedDocuments:
         return LinkedDocument(len(self.paths), FileNode(data, 0))
 
     def changed(self) -> bool:
-        """Return whether any document was changed, created or removed since it was opened."""
+        """Return True if any document was changed, created or removed since it was opened."""
         return any(FileState.at(path) != state for path, state in self._states.items())
 
     def are_settled(self, seconds: float) -> bool:
-        """Return whether no document is being written: invalid JSON counts as settled after so many seconds."""
+        """Return True if no document is being written: invalid JSON counts as settled after so many seconds."""
         for path in self._states:
             state = FileState.at(path)
             if state is None or state == self._states[path]:
@@ -125,7 +125,7 @@ class SidecarFile:
         return self._value
 
     def changed(self) -> bool:
-        """Check the file and return whether its content has changed."""
+        """Check the file; return True if its content has changed."""
         try:
             state = FileState.of(self._path.stat())
             if state == self._state or state.size > MOST_SIDECAR_BYTES:

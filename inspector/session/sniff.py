@@ -134,7 +134,7 @@ class Sample:
         return self.head.startswith(ZIP)
 
     def has_tables(self, tables: Mapping[str, frozenset[str]]) -> bool:
-        """Return whether it is a database with these tables, each with at least these columns.
+        """Return True if it is a database with these tables, each with at least these columns.
 
         Raises:
             SessionError: The database is not readable at the moment.

@@ -83,7 +83,7 @@ def unknown_parts(session: Session) -> UnknownParts:
 
 
 def by_agent(found: Iterable[UnknownParts]) -> list[UnknownParts]:
-    """Sum up unknown parts by agent version, the most first; versions without any are left out."""
+    """Sum unknown parts by agent version, the most first; versions without any are left out."""
     of_agent: dict[str, list[UnknownParts]] = {}
     for each in found:
         if each.count:

@@ -85,7 +85,7 @@ async def _events(folders: tuple[Path, ...], stop: asyncio.Event) -> AsyncIterat
 
 
 def has_events(folders: tuple[Path, ...]) -> bool:
-    """Return whether the operating system reports changes in these folders."""
+    """Return True if the operating system reports changes in these folders."""
     if os.environ.get(WATCH_VARIABLE) == "stat":
         return False
     return not any(is_silent(file_system_of(folder)) for folder in folders)

@@ -61,7 +61,7 @@ def parse_model_name(model: str) -> ModelName:
 
 
 def is_openai(name: str) -> bool:
-    """Return whether a model is OpenAI's, given its `ModelName.name`."""
+    """Return True if a model is OpenAI's, given its `ModelName.name`."""
     return name.startswith(("gpt-", "codex", "o1", "o3", "o4", "chatgpt"))
 
 

@@ -65,7 +65,7 @@ def tokenizer_family(model: str) -> str:
 
 
 def drops_reasoning(model: str) -> bool:
-    """Return whether reasoning leaves the prompt with the next user message, as OpenAI documents.
+    """Return True if reasoning leaves the prompt with the next user message, as OpenAI documents.
 
     Claude models keep it; recorded sessions of both confirm that.
     """

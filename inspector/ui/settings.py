@@ -203,7 +203,7 @@ def _problem(name: str, value: object) -> str:
 
 
 def with_line(text: str, name: str, value: str | float | bool) -> str:
-    """Change one setting in the text of a settings file. Everything else, comments included, is unchanged.
+    """Change one setting in the text of a settings file. Everything else, including comments, is unchanged.
 
     Args:
         text: Content of the file.

@@ -159,7 +159,7 @@ class CacheMisses:
 
 
 def total_of(cause: MissCause, misses: Iterable[CacheMiss]) -> CauseTotal:
-    """Sum up some misses under one cause."""
+    """Sum misses under one cause."""
     mine = tuple(misses)
     return CauseTotal(
         cause,
@@ -171,7 +171,7 @@ def total_of(cause: MissCause, misses: Iterable[CacheMiss]) -> CauseTotal:
 
 
 def sum_of(figures: Iterable[Figure]) -> Figure:
-    """Sum up dollars, with the lowest confidence of all figures; None if any is None."""
+    """Sum dollars, with the lowest confidence of all figures; None if any is None."""
     found = tuple(figures)
     known = lowest_confidence(HowKnown.EXACT, *(each.known for each in found))
     values = [each.value for each in found if each.value is not None]

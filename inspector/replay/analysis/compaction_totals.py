@@ -44,7 +44,7 @@ class CompactionTotals(NamedTuple):
 
 
 def compaction_totals(baseline: Replay, misses: CacheMisses | None = None) -> CompactionTotals | None:
-    """Sum up all compactions; None if the agent recorded none.
+    """Compute the totals of all compactions; None if the agent recorded none.
 
     Args:
         baseline: The session replayed with nothing cut.

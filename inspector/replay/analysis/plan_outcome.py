@@ -28,7 +28,7 @@ class Savings:
 
     Attributes:
         tokens: Prompt tokens.
-        usd: Dollars, cache misses included; None without a price.
+        usd: Dollars, including cache misses; None without a price.
         share: Savings as a share of the quantity in `share_of`, 0.25 for a quarter.
         share_of: The cost, or the prompt tokens if there is no price.
     """

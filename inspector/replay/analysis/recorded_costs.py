@@ -17,11 +17,11 @@ if TYPE_CHECKING:
     from inspector.session.model import RecordedTotals, Usage
 
 LEAST_USD, LEAST_SHARE = 0.005, 0.01
-"""Differences below half a cent, or below one percent, are rounding and price dates."""
+"""Smaller differences, in dollars or as a share, are attributed to rounding and price dates."""
 
 
 class RecordedCost(Struct, frozen=True, kw_only=True):
-    """A cost recorded by the agent, for a session or for a stretch of its calls."""
+    """A cost recorded by the agent, for a session or for a range of its calls."""
 
     source: Annotated[str, Meta(description="Type of the record: `result`, `cost-state`, `session.shutdown`.")]
     recorded_usd: Annotated[float, Meta(description="Dollars as recorded.")]

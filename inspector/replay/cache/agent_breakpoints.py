@@ -5,8 +5,8 @@ next request reads the longest earlier entry that ends at one of its own breakpo
 and whose prefix is unchanged. So the price of an edit depends on where the agent sets breakpoints: with a single one at
 the end, an edit more than 20 positions back costs a rewrite of everything after the system prompt.
 
-Each rule cites its source. Claude Code's was captured from requests of released versions to a scripted local model.
-The Vercel AI SDK, pydantic-ai and the OpenAI Agents SDK set none unless the program that uses them asks for it
+Each rule cites its source. Claude Code's was captured from requests of released versions to a scripted local model. The
+Vercel AI SDK, pydantic-ai and the OpenAI Agents SDK set none unless the program that uses them requests it
 (pydantic_ai_slim/pydantic_ai/models/anthropic.py at 4fda3898), so sessions of these have no known rule.
 """
 
@@ -33,7 +33,7 @@ MAX_PER_REQUEST: Final = 4
 """Maximum breakpoints per request (Anthropic's documentation on prompt caching)."""
 
 LOOKBACK_POSITIONS: Final = 20
-"""Positions searched backward from a breakpoint, its own included (same source)."""
+"""Positions searched backward from a breakpoint, including its own (same source)."""
 
 NOWHERE: Final = -1
 """Block count of an unused breakpoint."""
@@ -173,7 +173,7 @@ RULES: Final[Mapping[str, AgentRule]] = MappingProxyType(
 """The known rules by name, from the least caching to the most."""
 
 LEAST, MOST = RULES["claude-code"], RULES["hermes-0.19"]
-"""Rules between which an unknown agent is assumed to be: system prompt and end, or system prompt and three messages."""
+"""Bounds for an unknown agent: breakpoints after the system prompt and at the end, or also after three messages."""
 
 _AGENTS: Final = (
     (re.compile(r"claude code|claude-code"), "claude-code"),

@@ -1,6 +1,6 @@
 """Convert counted tokens to provider tokens and cost: the ledger of a replay, one row per call.
 
-With reported usage, the baseline is that usage to the token, cache misses included, and a plan shifts it by its own
+With reported usage, the baseline is that usage to the token, including cache misses, and a plan shifts it by its own
 changes. Otherwise prompts are counted locally and the cache is simulated.
 """
 
@@ -210,7 +210,7 @@ def figures_of(
     lacks_prices: bool = False,
     lacks_usage: bool = False,
 ) -> Figures:
-    """Sum up a ledger.
+    """Compute the totals of a ledger.
 
     Args:
         ledger: The rows.

@@ -1,7 +1,7 @@
 """Price a session as if another model had answered every call.
 
 Prompts, responses and the calibration stay as they are; rates, minimum prefix and cache rules are the other model's. A
-provider with the same kind of cache reads what was recorded, misses included. Another provider's cache is simulated by
+provider with the same kind of cache reads what was recorded, including misses. Another provider's cache is simulated by
 its own rules and the typical chance that a read succeeds. Rates are today's, because the session did not run there.
 """
 

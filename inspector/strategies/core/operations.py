@@ -116,7 +116,8 @@ class CutText:
         tail: Characters kept from the end; 0 for none.
         marker: Text in place of the part left out. With `numbered`, a `str.format` template that may name `length` and
             `removed` (characters, before and left out), `tool`, and `recall`, the command that prints the full text.
-        numbered: True if `marker` is a template; otherwise it is sent verbatim, braces included, except for `{recall}`.
+        numbered: True if `marker` is a template; otherwise it is sent verbatim, including braces, except for
+            `{recall}`.
         never_longer: Leave a text whole if the cut would not make it shorter.
     """
 

@@ -40,7 +40,7 @@ _RESULT_COLUMNS: Final = (
 
 
 def kind_table(spending: Spending) -> Table:
-    """Build a row per kind of content, most tokens first; without a price no costs."""
+    """Build a row per kind of content, most tokens first. Costs are omitted without a price."""
     rows = sorted(spending.kinds, key=lambda row: -(row.sent.value or 0))
     made = tuple(
         FigureRow(
@@ -59,7 +59,7 @@ def kind_table(spending: Spending) -> Table:
 
 
 def result_table(spending: Spending, rows: Rows) -> Table:
-    """Build a row per tool result, most resent tokens first; without a price no costs."""
+    """Build a row per tool result, most resent tokens first. Costs are omitted without a price."""
     session, whole = spending.replay.history.session, float(spending.replay.ledger.prompt_tokens.sum())
     made = []
     for row in sorted(spending.heaviest, key=lambda each: -(each.sent.value or 0)):

@@ -1,6 +1,6 @@
 """Read the totals that Claude Code records: of a printed run in `result`, of a session in `cost-state`.
 
-Both have the cost and, in `modelUsage`, the tokens per model, subagents and requests without a message included. A
+Both have the cost and, in `modelUsage`, the tokens per model, including subagents and requests without a message. A
 process writes several, each with everything since it began. `result` also has the `usage` of the conversation alone.
 Requests that are in a total and nowhere else become side requests.
 """
@@ -29,7 +29,7 @@ LONG_CONTEXT: Final = "[1m]"
 """Suffix of a model's name in `modelUsage`, not in responses, if its long context window is on."""
 
 SLACK_SECONDS: Final = 600
-"""Time from the start of a process to its first record, at most: otherwise its totals include an earlier session."""
+"""Maximum time from the start of a process to its first record; beyond it, its totals include an earlier session."""
 
 
 @dataclass(frozen=True)
@@ -105,7 +105,7 @@ class TotalsReader:
         return self._stretches, last.end
 
     def _of_one_model(self, first: int, end: int, conversation: Usage) -> dict[str, Usage]:
-        """Return the conversation's usage by model if all calls of a stretch are in it and name the same one."""
+        """Return the conversation's usage by model if it includes all calls of a range and they name the same model."""
         calls = self._builder.calls[first:end]
         names = {call.model for call in calls}
         return {names.pop(): conversation} if len(names) == 1 and _is_prompt_of(conversation, calls) else {}

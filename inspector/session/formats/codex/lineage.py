@@ -1,8 +1,8 @@
 """Recognize the lines of a rollout that a fork or a subagent copied from the rollout it continues.
 
-Copies get the time of copying, which says little: a slow disk or a long history spreads them over seconds. They are
-recognized by content, in this order: the boundary in the header, ids of threads and turns, and the other rollout. The
-clock decides only for old rollouts without ids whose origin is gone.
+Copies get the time of copying, which is unreliable: a slow disk or a long history spreads them over seconds. They are
+recognized by content, in this order: the boundary in the header, ids of threads and turns, and the other rollout. Times
+decide only for old rollouts without ids if the other rollout no longer exists.
 """
 
 from __future__ import annotations

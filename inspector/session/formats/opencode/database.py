@@ -243,7 +243,7 @@ class LaterRows:
 
 
 def _is_until(time: object, last: float | None) -> bool:
-    """Return whether a row belongs to a copied message: version 2 splits off the text that the agent added."""
+    """Return True if a row belongs to a copied message: version 2 splits off the text that the agent added."""
     return last is not None and isinstance(time, (int, float)) and time <= last
 
 
