@@ -12,7 +12,7 @@ from inspector.cli.arguments import FORMATS, add_report_arguments
 from inspector.cli.exit_codes import CommandError, ExitCode
 from inspector.cli.fleet import add_fleet_arguments, refuse_fleet_options
 from inspector.cli.model_switches import add_as_model_argument, check_as_model
-from inspector.cli.output import check_output, check_target, print_or_save_report
+from inspector.cli.output import check_output, check_target, narrate, print_or_save_report
 from inspector.cli.reading import priced_inputs, read_session
 from inspector.report.forms import FORMS, before_after_written
 
@@ -65,7 +65,7 @@ def add_arguments(parser: ArgumentParser) -> None:
         "--effect",
         metavar="PERCENT",
         type=_effect,
-        help="size of difference to detect; the report states how many more sessions that takes (10%%)",
+        help="difference to detect (default: 10%%); the report states how many more sessions that takes",
     )
     add_fleet_arguments(parser)
 
@@ -93,6 +93,7 @@ def _compare_strategies(options: Namespace) -> int:
     from inspector.report.comparison import comparison_text, in_order
     from inspector.report.options import ReportOptions
     from inspector.report.session_report import report_of
+    from inspector.strategies.registry import PLUG_INS
 
     refuse_fleet_options(options)
     check_output(options)
@@ -105,9 +106,12 @@ def _compare_strategies(options: Namespace) -> int:
         days_per_month=options.days_per_month,
         model_uncertainty=options.model_uncertainty,
         as_model=options.as_model,
+        skips_failed=True,
     )
     sort = FORMER_ORDERS.get(options.sort, options.sort) or ORDERS[0]
     report = report_of(priced_inputs(session, options), plans_to_compare(session), asked)
+    for problem in PLUG_INS.problems():
+        narrate(problem)
     report = msgspec.structs.replace(report, plans=in_order(report.plans, sort))
     return print_or_save_report(report, options, partial(comparison_text, sort=sort))
 

@@ -28,6 +28,7 @@ def run(_: Namespace) -> int:
     """Run all checks and print the results, problems first."""
     from inspector.cli.checkup.content import (
         counting_finding,
+        plug_in_finding,
         price_finding,
         session_findings,
         settings_finding,
@@ -48,6 +49,7 @@ def run(_: Namespace) -> int:
         price_finding(),
         settings_finding(),
         variable_finding(),
+        plug_in_finding(),
         *sessions,
     ]
     write(findings_text(findings))

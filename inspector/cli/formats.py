@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from inspector.cli.exit_codes import CommandError, ExitCode
-from inspector.cli.output import encodes_everything, wants_color, write, write_json
+from inspector.cli.output import encodes_everything, narrate, wants_color, write, write_json
 from inspector.cli.reading import detect_format, read_session
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--schema",
         action="store_true",
-        help="only print the JSON Schema of the native line format, which any program can write",
+        help="print only the JSON Schema of the native line format, which any program can write",
     )
     parser.add_argument(
         "--json",
@@ -39,7 +39,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 def run(options: Namespace) -> int:
     """List the formats, or explain the detection of one file."""
     from inspector.report.session_listings import formats_text, reading_text
-    from inspector.session.registry import all_formats
+    from inspector.session.registry import PLUG_INS, all_formats
 
     if options.schema:
         from inspector.session.formats.native.records import schema
@@ -57,6 +57,8 @@ def run(options: Namespace) -> int:
     else:
         session = read_session(options.path)  # read first: a folder of sessions fails with a session to open
         write(reading_text(detect_format(options.path), session, color=color))
+        for problem in PLUG_INS.problems():
+            narrate(problem)
     return ExitCode.FINE
 
 

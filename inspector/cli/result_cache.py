@@ -2,9 +2,9 @@
 
 One file per session, in the user's cache folder. The key of a result is its content (a digest of every file the session
 was read from), its request (plans, prices, calls counted for other sessions) and its code (this program, and the
-libraries that affect figures). Unchanged content is detected by file size, times and inode; if only times differ, the
-content is read and compared. Never raises: damaged files are ignored and rewritten, and without write access nothing is
-cached. Only the owner can read it.
+libraries and plug-ins that affect figures). Unchanged content is detected by file size, times and inode; if only times
+differ, the content is read and compared. Never raises: damaged files are ignored and rewritten, and without write
+access nothing is cached. Only the owner can read it.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ import msgspec
 
 import inspector
 from inspector.atomic_files import cache_folder, evict, replacing
+from inspector.plug_ins import versions as plug_in_versions
 from inspector.session.discovery import Header  # noqa: TC001  needed at run time for decoding
 from inspector.session.duplicate_calls import ORIGINS
 from inspector.session.file_search import ListedFile  # noqa: TC001  needed at run time for decoding
@@ -158,7 +159,8 @@ def code_versions() -> tuple[str, ...]:
             package.update(blake2b(path.read_bytes(), digest_size=_DIGEST).digest())
     libraries = (f"{name} {version_of(name)}" for name in LIBRARIES)
     python = f"Python {platform.python_version()}"
-    return (f"inspector {inspector.__version__} ({package.hexdigest()})", python, *libraries, shared_counter().name)
+    program = f"inspector {inspector.__version__} ({package.hexdigest()})"
+    return (program, python, *libraries, *plug_in_versions(), shared_counter().name)
 
 
 def key_of(*asked: object) -> bytes:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from inspector.cli.exit_codes import CommandError, ExitCode
-from inspector.cli.output import wants_color, write, write_json
+from inspector.cli.output import narrate, wants_color, write, write_json
 from inspector.cli.reading import read_session
 
 if TYPE_CHECKING:
@@ -18,11 +18,11 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument(
         "name", nargs="?", metavar="NAME", help="only this strategy, with all its parameters, or this plan"
     )
-    parser.add_argument("--plans", action="store_true", dest="shows_plans", help="built-in and saved plans, by name")
+    parser.add_argument("--plans", action="store_true", dest="shows_plans", help="list built-in and saved plans")
     parser.add_argument(
-        "--tools", metavar="PATH", type=Path, help="the tool classes of this session, with unknown tools"
+        "--tools", metavar="PATH", type=Path, help="list the tools of this session by class, unknown ones included"
     )
-    parser.add_argument("--json", action="store_true", help="print as data: a list, or one object with NAME")
+    parser.add_argument("--json", action="store_true", help="print JSON: a list, or one object with NAME")
 
 
 def run(options: Namespace) -> int:
@@ -30,7 +30,7 @@ def run(options: Namespace) -> int:
     from inspector.report.strategy_listings import strategies_text, strategy_data, strategy_text
     from inspector.strategies.core.parameters import ParameterError
     from inspector.strategies.presets import PRESETS
-    from inspector.strategies.registry import STRATEGIES, strategy_type, suggestion
+    from inspector.strategies.registry import PLUG_INS, STRATEGIES, strategy_type, suggestion
 
     color = wants_color(sys.stdout)
     if options.tools is not None:
@@ -40,12 +40,16 @@ def run(options: Namespace) -> int:
     if options.name is None:
         if options.json:
             write_json([strategy_data(each) for each in STRATEGIES.values()])
+            for problem in PLUG_INS.problems():
+                narrate(problem)
         else:
             write(strategies_text(STRATEGIES.values(), color=color))
         return ExitCode.FINE
     try:
         named = strategy_type(options.name)
     except ParameterError:
+        if problem := PLUG_INS.problem_of(options.name):
+            raise CommandError(f"unusable {problem}", ExitCode.WRONG_USAGE) from None
         known = suggestion(options.name, [*STRATEGIES, *PRESETS])
         message = f"no strategy or built-in plan is called {options.name!r}{known}"
         raise CommandError(message, ExitCode.WRONG_USAGE) from None

@@ -27,6 +27,7 @@ class ReportOptions:
             projected savings accordingly.
         breakpoint_prices: Price every plan under other breakpoint rules even if they hardly matter. JSON only.
         as_model: Compare the plans at this model's prices too; empty for none.
+        skips_failed: Leave out plans with a strategy of another package that fails.
         suggests: The plans were not chosen by the user, so the session's cost comes first.
     """
 
@@ -44,4 +45,5 @@ class ReportOptions:
     model_uncertainty: bool = False
     breakpoint_prices: bool = False
     as_model: str = ""
+    skips_failed: bool = False
     suggests: bool = False

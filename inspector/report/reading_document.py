@@ -13,6 +13,7 @@ import inspector
 from inspector.report.catalogue import Count, about
 from inspector.report.document import SCHEMA_VERSION
 from inspector.report.path_redaction import shown_path
+from inspector.session.registry import PLUG_INS
 from inspector.session.unknown_parts import UnknownParts, by_agent, unknown_parts
 
 if TYPE_CHECKING:
@@ -31,6 +32,7 @@ class FormatListing(Struct, frozen=True, kw_only=True):
     homes: Annotated[list[str], about("The searched folders and databases, existing or not.")]
     live: Annotated[bool, about("True if a session is followed while it grows.")]
     exact: Annotated[str, about("Figures that are exact, in a phrase.")]
+    package: Annotated[str, about("Package and version of a plug-in; empty for built-in formats.")] = ""
 
 
 class RecordKindListing(Struct, frozen=True, kw_only=True):
@@ -85,6 +87,7 @@ class FormatsReport(Struct, frozen=True, kw_only=True):
     schema: Annotated[Literal[3], about("Version of this contract.")]
     inspector: str
     formats: list[FormatListing] = []
+    plug_in_problems: Annotated[list[str], about("Formats of other packages that are not usable, and why.")] = []
     sessions: Annotated[list[SessionListing], about("The session of a file, or all sessions of a folder.")] = []
     unread: Annotated[dict[str, str], about("Files that could not be read, with the reason.")] = {}
     unknown: Annotated[list[UnknownListing], about("Unknown parts by agent version, the most first.")] = []
@@ -100,10 +103,13 @@ def formats_report(formats: Iterable[Format]) -> FormatsReport:
             homes=[shown_path(home) for home in each.homes()],
             live=each.is_live,
             exact=each.exact,
+            package=plug_in.label if (plug_in := PLUG_INS.plug_in(each.name)) else "",
         )
         for each in formats
     ]
-    return FormatsReport(schema=SCHEMA_VERSION, inspector=inspector.__version__, formats=listed)
+    problems = PLUG_INS.problems()
+    version = inspector.__version__
+    return FormatsReport(schema=SCHEMA_VERSION, inspector=version, formats=listed, plug_in_problems=problems)
 
 
 def reading_report(

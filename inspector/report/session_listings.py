@@ -8,12 +8,14 @@ from typing import TYPE_CHECKING
 from inspector.report.layout import HEADING, LEFT, RIGHT, WARNING, WIDTH, WRAPPED, Page
 from inspector.report.numbers import IN_TEXT
 from inspector.session.files import exists
+from inspector.session.registry import PLUG_INS
 from inspector.session.session_name import first_name
 from inspector.session.unknown_parts import unknown_parts
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
+    from inspector.plug_ins import PlugIn
     from inspector.report.session_summary import SessionSummary
     from inspector.session.discovery import Header
     from inspector.session.format import Detection, Format
@@ -35,9 +37,24 @@ def formats_text(formats: Iterable[Format], width: int = WIDTH, *, color: bool =
                 *(("searched", f"{home} ({'there' if exists(home) else 'missing'})") for home in each.homes()),
                 ("live", "followed while it grows" if each.is_live else "read once"),
                 ("exact", each.exact),
+                *_package(PLUG_INS.plug_in(each.name)),
             )
         )
+    plug_in_problems(page, PLUG_INS.problems())
     return page.text()
+
+
+def _package(plug_in: PlugIn | None) -> list[tuple[str, str]]:
+    return [] if plug_in is None else [("package", plug_in.label)]
+
+
+def plug_in_problems(page: Page, problems: Sequence[str]) -> None:
+    """List the plug-ins that are not usable, if there are any."""
+    if problems:
+        page.line()
+        page.line("Plug-ins with problems", WARNING)
+    for problem in problems:
+        page.line(problem, indent=2)
 
 
 def reading_text(detection: Detection, session: Session, width: int = WIDTH, *, color: bool = False) -> str:

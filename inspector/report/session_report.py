@@ -15,7 +15,7 @@ from inspector.replay.analysis.best_plan import BestPlan, BestPlanSearch
 from inspector.replay.analysis.breakdown import Breakdown
 from inspector.replay.analysis.cache_misses import cache_misses
 from inspector.replay.analysis.compaction_totals import compaction_totals
-from inspector.replay.analysis.comparison import plans_to_compare
+from inspector.replay.analysis.comparison import plans_to_compare, replays_of
 from inspector.replay.analysis.model_switch import model_switch
 from inspector.replay.analysis.recorded_costs import recorded_costs
 from inspector.replay.analysis.reuse import ReuseScan, find_reuse
@@ -101,9 +101,9 @@ def report_of(
     baseline = replay(inputs, Plan())
     recorded = recorded_figures(inputs)
     uses = find_reuse(inputs.history) if plans or options.comparison or options.as_model else None
-    carried = Breakdown(baseline, baseline) if options.details else None
-    planned = [replay(inputs, plan) for plan in plans]
-    heaviest = [] if carried is None else _heaviest(carried, redactor)
+    breakdown = Breakdown(baseline, baseline) if options.details else None
+    planned = list(replays_of(inputs, plans)) if options.skips_failed else [replay(inputs, plan) for plan in plans]
+    heaviest = [] if breakdown is None else _heaviest(breakdown, redactor)
     session = _session_facts(inputs, redactor)
     wanted = options.details or options.ledger or options.switch_to
     misses = cache_misses(baseline) if wanted else None
@@ -149,7 +149,7 @@ def report_of(
             for each in agent_costs
         ],
         prices=price_facts(inputs),
-        carried=[] if carried is None else carried_facts(carried),
+        carried=[] if breakdown is None else carried_facts(breakdown),
         heaviest=heaviest,
         explain=_explained(baseline) if options.explain else None,
         comparison=_comparison(baseline, uses, progress) if options.comparison else [],
@@ -230,9 +230,9 @@ def _comparison(baseline: Replay, uses: ReuseEvidence | None, progress: Callable
     plans = plans_to_compare(baseline.history.session)
     totals = ReportOptions(details=False)
     found = []
-    for done, plan in enumerate(plans):
+    for done, planned in enumerate(replays_of(baseline.inputs, plans)):
         progress(done, len(plans))
-        found.append(plan_facts(replay(baseline.inputs, plan), baseline, uses, totals))
+        found.append(plan_facts(planned, baseline, uses, totals))
     return found
 
 
@@ -269,8 +269,8 @@ def _as_model(
     return None if found is None else as_model_facts(found)
 
 
-def _heaviest(carried: Breakdown, redactor: SecretRedactor | None) -> list[CarriedBlockFacts]:
-    history = carried.planned.history
+def _heaviest(breakdown: Breakdown, redactor: SecretRedactor | None) -> list[CarriedBlockFacts]:
+    history = breakdown.planned.history
     return [
         to_report(
             CarriedBlockFacts,
@@ -279,7 +279,7 @@ def _heaviest(carried: Breakdown, redactor: SecretRedactor | None) -> list[Carri
             message=int(history.message[row.block]) + 1,
             text="" if redactor is None else excerpt(history.session, row.block, redactor),
         )
-        for row in carried.heaviest(HEAVIEST)
+        for row in breakdown.heaviest(HEAVIEST)
     ]
 
 

@@ -22,6 +22,7 @@ import msgspec
 import numpy as np
 
 from inspector.atomic_files import cache_folder, replacing
+from inspector.plug_ins import versions as plug_in_versions
 from inspector.replay.cache.prompt_usage import PromptUsage
 from inspector.replay.pricing.prices import Pricing
 from inspector.session.duplicate_calls import without_copied_calls
@@ -296,7 +297,8 @@ class SummaryCache:
 
 def code_fingerprint(pricing: Pricing) -> bytes:
     """Return a fingerprint of the code and prices; a different value invalidates all summaries."""
-    digest = blake2b(repr((pricing.own, pricing.factor, _version_of_prices())).encode(errors="replace"), digest_size=16)
+    outside = (pricing.own, pricing.factor, _version_of_prices(), plug_in_versions())
+    digest = blake2b(repr(outside).encode(errors="replace"), digest_size=16)
     for room in ("session", "replay", "report"):
         for path in sorted((PACKAGE / room).rglob("*.py")):
             with contextlib.suppress(OSError):

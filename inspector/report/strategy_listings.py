@@ -9,11 +9,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from inspector.report.layout import HEADING, LABEL, LEFT, RIGHT, WIDTH, WRAPPED, Page, broken_after_commas
 from inspector.report.numbers import IN_TEXT
+from inspector.report.session_listings import plug_in_problems
 from inspector.session.model import BlockKind
 from inspector.strategies.core.parameters import ParameterKind
 from inspector.strategies.history.tools import ToolKind, tool_kind
 from inspector.strategies.library.tiered_stale import TieredStale
 from inspector.strategies.presets import PRESETS
+from inspector.strategies.registry import PLUG_INS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -31,12 +33,24 @@ def strategies_text(strategies: Iterable[StrategyType], width: int = WIDTH, *, c
             page.line()
         page.line(f"{strategy.name}: {strategy.title}", HEADING)
         page.line(strategy.summary, indent=2)
-        page.line(f"Source: {strategy.source}", LABEL, indent=2)
+        page.line(f"Source: {strategy.source}{_package(strategy)}", LABEL, indent=2)
     page.line()
     page.line("built-in plans", HEADING)
     page.line(", ".join(PRESETS), indent=2)
     page.line("Use one with --plan NAME; 'inspector strategies --plans' describes them.", LABEL, indent=2)
+    plug_in_problems(page, PLUG_INS.problems())
     return page.text()
+
+
+def _package(strategy: StrategyType) -> str:
+    package = package_of(strategy)
+    return f". Package: {package}" if package else ""
+
+
+def package_of(strategy: StrategyType) -> str:
+    """Return package and version of a strategy from another package; empty for built-in ones."""
+    plug_in = PLUG_INS.plug_in(strategy.name)
+    return "" if plug_in is None else plug_in.label
 
 
 def strategy_text(strategy: StrategyType, width: int = WIDTH, *, color: bool = False) -> str:
@@ -46,7 +60,7 @@ def strategy_text(strategy: StrategyType, width: int = WIDTH, *, color: bool = F
     page.line(strategy.summary, indent=2)
     if note := note_of(strategy):
         page.line(note, indent=2)
-    page.line(f"Source: {strategy.source}", LABEL, indent=2)
+    page.line(f"Source: {strategy.source}{_package(strategy)}", LABEL, indent=2)
     page.line()
     page.line("parameters" if strategy.parameters else "no parameters", HEADING)
     rows: list[tuple[str, str]] = []
@@ -76,6 +90,7 @@ def strategy_data(strategy: StrategyType) -> dict[str, Any]:
         "summary": strategy.summary,
         "source": strategy.source,
         "note": note_of(strategy),
+        "package": package_of(strategy),
         "parameters": [
             {
                 "name": parameter.name,

@@ -11,6 +11,7 @@ from abc import ABC, abstractmethod
 from enum import Enum, auto
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol
 
+from inspector.plug_ins import FORMATS, failure_of
 from inspector.session.builder import SessionBuilder
 from inspector.session.json.lines import ObjectDecoder
 from inspector.session.json.nodes import object_nodes
@@ -142,11 +143,16 @@ class RecordInterpreter(Interpreter):
         """Add a record."""
 
     def take(self, record: Record) -> None:
-        """Add an untrusted record: one that is nested too deeply becomes a diagnostic."""
+        """Add an untrusted record: one nested too deeply, or that a plug-in fails on, becomes a diagnostic."""
         try:
             self.add(record)
         except RecursionError:
             self.builder.diagnose("JSON nested too deeply", record.line, record.offset, skipped=True)
+        except Exception as error:
+            failed = failure_of(error, FORMATS)
+            if not failed:
+                raise
+            self.builder.diagnose(failed, record.line, record.offset, skipped=True)
 
     def take_document(self, document: Node) -> None:
         """Add the records of a document that is a list."""

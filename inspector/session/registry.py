@@ -1,7 +1,8 @@
 """Registry of formats, and format detection.
 
-To add a format, add a module with a `Format` and one line here. Formats are detected by content only: names and
-extensions are unreliable, and the first line of a session is rarely specific.
+To add a format, add a module with a `Format` and one line here, or an entry point `inspector.formats` in a package of
+its own. Formats are detected by content only: names and extensions are unreliable, and the first line of a session is
+rarely specific.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from functools import cache
 from importlib import import_module
 from typing import TYPE_CHECKING, cast
 
+from inspector.plug_ins import FORMATS, PlugIns
 from inspector.session.errors import SessionError, UnreadableFileError
 from inspector.session.files import Locator
 from inspector.session.format import Detection
@@ -21,6 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
+    from inspector.plug_ins import PlugIn
     from inspector.session.format import Format
 
 MODULES = (
@@ -49,11 +52,11 @@ MODULES = (
     "inspect_ai",
     "openhands",
     "swe_agent",
-    "transcripts",
-    "responses",
-    "plain",
 )
 """Modules in `formats`, each with its formats in `FORMATS`; specific formats come before general ones."""
+
+GENERAL = ("transcripts", "responses", "plain")
+"""Modules of formats for any program; plug-ins come before them."""
 
 
 def formats() -> Iterator[Format]:
@@ -63,6 +66,27 @@ def formats() -> Iterator[Format]:
     """
     for module in MODULES:
         yield from _formats_in(module)
+    yield from filter(None, map(PLUG_INS.get, PLUG_INS.names()))
+    for module in GENERAL:
+        yield from _formats_in(module)
+
+
+def built_in() -> Iterator[Format]:
+    """Yield the formats of this program in detection order."""
+    for module in (*MODULES, *GENERAL):
+        yield from _formats_in(module)
+
+
+def _from_package(plug_in: PlugIn, loaded: object) -> Format:
+    from inspector.session.plug_in_format import PlugInFormat
+
+    return PlugInFormat(plug_in, loaded, PLUG_INS.note)
+
+
+PLUG_INS: PlugIns[Format] = PlugIns(
+    FORMATS, lambda name: any(known.name == name for known in built_in()), _from_package
+)
+"""Formats of other packages."""
 
 
 @cache
@@ -76,7 +100,9 @@ def _formats_in(module: str) -> tuple[Format, ...]:
 
 
 def format_named(name: str) -> Format | None:
-    return next((known for known in formats() if known.name == name), None) if name else None
+    if not name:
+        return None
+    return next((known for known in built_in() if known.name == name), None) or PLUG_INS.get(name)
 
 
 def detect(path: Path, *, most_document_bytes: int | None = None) -> Detection:
@@ -93,7 +119,10 @@ def detect(path: Path, *, most_document_bytes: int | None = None) -> Detection:
     for candidate in formats():
         if reason := candidate.recognize(sample):
             return Detection(candidate, reason)
-    raise _not_a_session(sample)
+    error = _not_a_session(sample)
+    if problems := PLUG_INS.problems():
+        raise type(error)(f"{error.message} Plug-ins with problems: {'; '.join(problems)}.")
+    raise error
 
 
 def _not_a_session(sample: Sample) -> SessionError:

@@ -9,6 +9,7 @@ from collections import OrderedDict
 from operator import attrgetter
 from typing import TYPE_CHECKING
 
+from inspector.plug_ins import FORMATS, failure_of
 from inspector.session.model import Block, TextUnavailableError
 
 if TYPE_CHECKING:
@@ -67,7 +68,12 @@ class CachedTexts(ABC):
                 self._recent.move_to_end(self._key(origin))
         if known is not None and place in known and known[place][0] == block.digest:
             return known[place][1]
-        texts = self.remember(origin, self._blocks_of_record(self.record(block), origin))
+        try:
+            texts = self.remember(origin, self._blocks_of_record(self.record(block), origin))
+        except Exception as error:
+            if not (failed := failure_of(error, FORMATS)):
+                raise
+            raise TextUnavailableError(failed) from error
         digest, text = texts.get(place, (b"", ""))
         if digest != block.digest:
             raise TextUnavailableError(f"{self._name(origin)} has been rewritten since it was read")

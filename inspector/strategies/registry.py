@@ -7,12 +7,15 @@ from difflib import get_close_matches
 from importlib import import_module
 from typing import TYPE_CHECKING, cast
 
+from inspector.plug_ins import STRATEGIES as GROUP
+from inspector.plug_ins import PlugIns, UnusablePlugInError, failure_of
 from inspector.strategies.core.parameters import CHARACTERS, TOKENS, ParameterError
 from inspector.strategies.core.strategy import FittedStrategy
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
+    from inspector.plug_ins import PlugIn
     from inspector.session.model import Session
     from inspector.strategies.core.parameters import Parameter, ParameterValue
     from inspector.strategies.core.strategy import ScheduledStrategy, SequentialStrategy, Strategy
@@ -105,25 +108,92 @@ Their names there are in `Strategy.counterpart`.
 """
 
 
+PLAN_NAMES = frozenset(
+    """
+    none newest-ten newest-twenty-messages careful aggressive hynous hynous-shipped micro-x micro-x-summary
+    odincode hermes-proposal utah anthropic anthropic-compaction claude-code langchain langchain-summary
+    deepagents opencode opencode-dcp codex gemini-cli cline cline-4 roo swe-agent openhands openhands-masking
+    openclaw openclaw-2026.9 openclaw-server hermes hermes-pruning hermes-0.21 hermes-0.22 headroom cozempic pi
+    pi-1.5 haystack strands agent-framework adk vercel
+    """.split()  # noqa: SIM905  a list would have one name a line
+)
+"""Names of built-in plans that are not strategies: `--plan NAME` takes either, so no plug-in can have them."""
+
+
+def _from_package(plug_in: PlugIn, loaded: object) -> StrategyType:
+    """Check a strategy of another package, and make its texts safe to display."""
+    from dataclasses import replace
+
+    from inspector.safe_text import one_line
+    from inspector.strategies.core.parametrized import Parametrized
+    from inspector.strategies.core.strategy import AdaptingStrategy, ScheduledStrategy, SequentialStrategy
+
+    if not (isinstance(loaded, type) and issubclass(loaded, Parametrized)):
+        raise UnusablePlugInError(f"{plug_in.target} is not a subclass of Parametrized or Batching")
+    kind = loaded
+    if kind.name != plug_in.name:
+        raise UnusablePlugInError(f"its `name` is {kind.name!r}, not that of the entry point")
+    for name in ("title", "summary", "source", "note"):
+        setattr(kind, name, one_line(getattr(kind, name)))
+    kind.parameters = tuple(
+        replace(each, help=one_line(each.help), unit=one_line(each.unit), group=one_line(each.group))
+        for each in kind.parameters
+    )
+    if not isinstance(kind(), ScheduledStrategy | SequentialStrategy | AdaptingStrategy):
+        raise UnusablePlugInError("it has neither `schedule` nor `start`")
+    return cast("StrategyType", kind)
+
+
+PLUG_INS: PlugIns[StrategyType] = PlugIns(GROUP, lambda name: name in _HOMES or name in PLAN_NAMES, _from_package)
+"""Strategies of other packages."""
+
+
+class FailedPlugInError(ParameterError):
+    """A strategy of another package raised an exception."""
+
+    advice = "update or uninstall that package"
+
+
+def raise_for_plug_in(error: Exception, strategies: Iterable[Strategy]) -> None:
+    """Raise `FailedPlugInError` if a strategy of another package raised the exception; otherwise return.
+
+    Raises:
+        FailedPlugInError: It did; the message names the package and the exception.
+    """
+    failed = failure_of(error, GROUP)
+    if not failed:
+        return
+    for each in strategies:
+        plug_in = PLUG_INS.plug_in(each.name)
+        if plug_in is not None and failed.startswith(plug_in.named):
+            PLUG_INS.note(plug_in, failed.removeprefix(f"{plug_in.named}: "))
+    raise FailedPlugInError(failed) from error
+
+
 class _Strategies(Mapping[str, "StrategyType"]):
     """Lazy mapping that imports a strategy on access: there are many, and a session usually needs one or two."""
 
     def __getitem__(self, name: str) -> StrategyType:
+        if name not in _HOMES:
+            if (found := PLUG_INS.get(name)) is None:
+                raise KeyError(name)
+            return found
         module, kind = _HOMES[name]
         return cast("StrategyType", getattr(import_module(f"inspector.strategies.library.{module}"), kind))
 
     def __contains__(self, name: object) -> bool:
-        return name in _HOMES
+        return name in _HOMES or (isinstance(name, str) and PLUG_INS.get(name) is not None)
 
     def __iter__(self) -> Iterator[str]:
-        return iter(_HOMES)
+        yield from _HOMES
+        yield from PLUG_INS.names()
 
     def __len__(self) -> int:
-        return len(_HOMES)
+        return len(_HOMES) + len(PLUG_INS.names())
 
 
 STRATEGIES: Mapping[str, StrategyType] = _Strategies()
-"""Strategy classes by the name plans use, in display order."""
+"""Strategy classes by the name plans use, in display order: those of this program, then those of other packages."""
 
 
 def strategy_type(name: str) -> StrategyType:
@@ -133,6 +203,8 @@ def strategy_type(name: str) -> StrategyType:
         ParameterError: No such strategy; the message suggests the nearest name.
     """
     if name not in STRATEGIES:
+        if problem := PLUG_INS.problem_of(name):
+            raise ParameterError(f"unusable {problem}")
         raise ParameterError(f"unknown strategy {name!r}{suggestion(name, STRATEGIES)}")
     return STRATEGIES[name]
 
@@ -155,7 +227,11 @@ def strategy_for(name: str, session: Session) -> Strategy:
     """
     made = strategy(name)
     if isinstance(made, FittedStrategy):
-        made = made.for_session(session)
+        try:
+            made = made.for_session(session)
+        except Exception as error:
+            raise_for_plug_in(error, (made,))
+            raise
     summary = next((parameter for parameter in made.parameters if parameter.name == "summary-tokens"), None)
     if summary is not None and session.compactions:
         return _with_recorded_summaries(made, summary, session)

@@ -93,6 +93,19 @@ def settings_finding() -> Finding:
     return Finding("settings", f"{path}, valid")
 
 
+def plug_in_finding() -> Finding:
+    """List the formats and strategies of other packages, and those that are not usable."""
+    from inspector.session.registry import PLUG_INS as OTHER_FORMATS
+    from inspector.strategies.registry import PLUG_INS as OTHER_STRATEGIES
+
+    problems = [*OTHER_FORMATS.problems(), *OTHER_STRATEGIES.problems()]
+    usable = [each.plug_in(name) for each in (OTHER_FORMATS, OTHER_STRATEGIES) for name in each.names()]
+    text = ", ".join(each.named for each in usable if each is not None) or ("none usable" if problems else "none")
+    if problems:
+        return Finding("plug-ins", text, "; ".join(problems), "update or uninstall these packages")
+    return Finding("plug-ins", text)
+
+
 def variable_finding() -> Finding:
     """List the environment variables of the program that are set."""
     parts = [f"{each.name}={os.environ[each.name]}" for each in VARIABLES if os.environ.get(each.name)]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -10,7 +11,7 @@ from inspector.replay.analysis.plan_outcome import break_even_call, savings_of
 from inspector.replay.engine.replay import replay
 from inspector.strategies.plan import Plan
 from inspector.strategies.presets import PRESETS
-from inspector.strategies.registry import STRATEGIES, strategy_for
+from inspector.strategies.registry import STRATEGIES, FailedPlugInError, strategy_for
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -53,10 +54,23 @@ class ComparedPlan:
 
 def plans_to_compare(session: Session) -> tuple[Plan, ...]:
     """Return every strategy as a single plan, with defaults for the session, and the presets that combine several."""
-    alone = tuple(Plan.of(strategy_for(name, session), name=name) for name in STRATEGIES)
+    alone = tuple(_alone(session))
     known = {plan.strategies for plan in alone} | {()}
     presets = (preset.plan(session) for preset in PRESETS.values())
     return (*alone, *(plan for plan in presets if plan.strategies not in known and plan.name not in STRATEGIES))
+
+
+def _alone(session: Session) -> Iterator[Plan]:
+    for name in STRATEGIES:
+        with suppress(FailedPlugInError):  # listed by `inspector strategies`
+            yield Plan.of(strategy_for(name, session), name=name)
+
+
+def replays_of(inputs: ReplayInputs, plans: Iterable[Plan]) -> Iterator[Replay]:
+    """Replay a session under each plan, leaving out those of plug-ins that fail."""
+    for plan in plans:
+        with suppress(FailedPlugInError):
+            yield replay(inputs, plan)
 
 
 def compare(inputs: ReplayInputs, plans: Iterable[Plan], baseline: Replay | None = None) -> Iterator[ComparedPlan]:
@@ -68,8 +82,8 @@ def compare(inputs: ReplayInputs, plans: Iterable[Plan], baseline: Replay | None
         baseline: The session with nothing cut, if already replayed.
     """
     baseline = baseline or replay(inputs, Plan())
-    for plan in plans:
-        yield compared(baseline, replay(inputs, plan))
+    for planned in replays_of(inputs, plans):
+        yield compared(baseline, planned)
 
 
 def compared(baseline: Replay, planned: Replay) -> ComparedPlan:

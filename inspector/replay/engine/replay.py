@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from inspector.errors import InspectorError
 from inspector.replay.engine.edits import RECORDED
 from inspector.replay.engine.ledger import (
     Figures,
@@ -21,6 +22,7 @@ from inspector.replay.engine.plan_edits import plan_edits
 from inspector.replay.engine.prompt_edits import PromptEdits
 from inspector.session.model import BlockKind
 from inspector.strategies.core.rendition import Action, Rendition
+from inspector.strategies.registry import raise_for_plug_in
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -224,8 +226,17 @@ def replay(inputs: ReplayInputs, plan: Plan, next_call: NextCall | None = None) 
         inputs: The session.
         plan: The plan; `Plan()` changes nothing.
         next_call: External facts about the next call.
+
+    Raises:
+        FailedPlugInError: A strategy of another package failed.
     """
-    edits = plan_edits(inputs.history_of_window, inputs.renderer, plan, inputs.sizes, next_call)
+    try:
+        edits = plan_edits(inputs.history_of_window, inputs.renderer, plan, inputs.sizes, next_call)
+    except InspectorError:
+        raise
+    except Exception as error:
+        raise_for_plug_in(error, plan.strategies)
+        raise
     prompt_edits = PromptEdits.of(inputs.layout, edits)
     reusable = prompt_edits.reusable(inputs.cached_blocks, breakpoints=inputs.breakpoints)
     ledger = ledger_of(inputs, prompt_edits, reusable, edits.model_calls)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from inspector.session.files import expand_user
 from inspector.strategies.plan import Plan, PlanError
 from inspector.strategies.presets import PRESETS
-from inspector.strategies.registry import STRATEGIES
+from inspector.strategies.registry import PLUG_INS, STRATEGIES
 from inspector.ui.dialogs.choice import DialogChoice
 
 if TYPE_CHECKING:
@@ -22,9 +22,14 @@ FILE = "file:"
 
 def strategy_choices() -> list[DialogChoice]:
     return [
-        DialogChoice(each.name, each.name, each.title, f"{each.summary}\nSource: {each.source}")
+        DialogChoice(each.name, each.name, each.title, f"{each.summary}\nSource: {each.source}{_package(each.name)}")
         for each in STRATEGIES.values()
     ]
+
+
+def _package(name: str) -> str:
+    plug_in = PLUG_INS.plug_in(name)
+    return "" if plug_in is None else f"\nPackage: {plug_in.label}"
 
 
 def ready_choices() -> list[DialogChoice]:
