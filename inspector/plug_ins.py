@@ -168,7 +168,7 @@ def declared() -> tuple[PlugIn, ...]:
 
 
 def _declared_by(package: Distribution) -> Iterator[PlugIn]:
-    """Yield the plug-ins of one package; broken metadata of other packages is no concern of this program."""
+    """Yield the plug-ins of one package; broken metadata of other packages is ignored."""
     try:
         text = package.read_text("entry_points.txt") or ""
     except (OSError, ValueError):

@@ -3,7 +3,7 @@
     python scripts/common_words.py FOLDER... [--projects 5] > inspector/replay/analysis/common_words.txt
 
 Sort the sessions into one folder per project: the folder that holds a session is its project. A word counts for a
-project if a tool result shows it or the model writes it there, also as a part of a longer word. Such a word is no
+project if a tool result shows it or the model writes it there, including as a part of a longer word. Such a word is not
 evidence that a model used a certain result. Only words that the detectors would take for identifiers are printed,
 without names of standard libraries (`is_standard`). No word of fewer projects is printed.
 """

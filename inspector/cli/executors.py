@@ -85,7 +85,7 @@ class SessionExecutor(ABC):
     """Executor of jobs on sessions. Use it as a context manager; leaving it ends everything it started.
 
     Attributes:
-        ended: Reason for an early end, in a few words; empty while the work goes on.
+        ended: Reason for an early end, in a few words; empty while the work continues.
     """
 
     def __init__(self) -> None:
@@ -141,7 +141,7 @@ class SessionExecutor(ABC):
         return bool(self.ended) or time.monotonic() >= until
 
     def _is_past_grace(self, until: float) -> bool:
-        """Return True if running jobs are no longer waited for either."""
+        """Return True if the executor no longer waits even for running jobs."""
         return self._is_over(until if self.ended else until + GRACE_SECONDS)
 
     def _interrupted(self, number: int, frame: FrameType | None) -> None:  # noqa: ARG002  signal handler signature

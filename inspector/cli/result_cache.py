@@ -184,7 +184,6 @@ class ResultCache:
 
     @property
     def is_on(self) -> bool:
-        """True if caching is enabled."""
         return self._folder is not None
 
     def kept(self, path: Path, key: bytes) -> bytes | None:
@@ -228,7 +227,7 @@ class ResultCache:
         return dict(looked.found)
 
     def store_sniffed_files(self, place: Path | None, found: SniffedFiles, before: int) -> None:
-        """Cache the sessions found, if more files were looked into than before."""
+        """Cache the sessions found, if more files were examined than before."""
         if self._folder is not None and len(found) != before:
             newest = {file.path: (file, headers) for file, headers in found.items()}
             self._write(self._file("found", place), _Looked(key_of("found"), list(newest.values())))

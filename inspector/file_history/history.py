@@ -253,7 +253,7 @@ class FileHistory:
 
 
 def _settles(event: FileEvent) -> bool:
-    """Return whether an event shows or writes the complete file, which resolves earlier doubts."""
+    """Return True if an event shows or writes the complete file, which resolves earlier doubts."""
     if event.kind is FileEventKind.READ:
         shown = [operation.shown for operation in event.operations if isinstance(operation, Read)]
         return any(each.total == len(each.lines) for each in shown)

@@ -274,7 +274,7 @@ _EXIT = re.compile(r"(?:Exit code: |exited with code |\"exit_code\": ?)(-?\d+)")
 
 
 def has_failed(text: str, *, is_error: bool) -> bool:
-    """Return whether a result reports that nothing was done."""
+    """Return True if a result reports that nothing was done."""
     if is_error or _FAILED.match(text[:300]):
         return True
     if text.startswith("{"):

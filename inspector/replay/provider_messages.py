@@ -192,7 +192,7 @@ def _other_content(content: Any) -> list[Any]:
 
 
 def tool_input(text: str) -> Any:
-    """Parse the input of a tool call from JSON; wrap it under one key if it is no JSON object."""
+    """Parse the input of a tool call from JSON; wrap it under one key if it is not a JSON object."""
     try:
         value = json.loads(text) if text else {}
     except ValueError:

@@ -75,9 +75,9 @@ class SessionSummary:
         calls: Number of calls, without those copied from other sessions.
         tokens: Tokens of all reported prompts; None without reports.
         context: Tokens of the last reported prompt and its response; None without reports.
-        usd: Cost of the reported tokens, side requests included; None without reports, or if a model has no price.
-        is_lower_bound: The cost is a lower bound: some call reported nothing, only a placeholder response, or a number
-            that no count includes.
+        usd: Cost of the reported tokens, including side requests; None without reports, or if a model has no price.
+        is_lower_bound: The cost is a lower bound: some call reported nothing, only a placeholder response, or usage in
+            a field that is not counted.
         prompt: The first user prompt, as recorded.
         last: The last assistant text, as recorded.
         parent: Path that opens the session that started it; None if the user started it.

@@ -191,7 +191,7 @@ class Format(ABC):
         return False
 
     def knows_record(self, count_name: str) -> bool:  # noqa: ARG002  for formats with typed records
-        """Return whether this version knows the kind of records counted under this name; True without a list of kinds.
+        """Return True if this version knows the kind of records counted under this name; True without a list of kinds.
 
         Records of an unknown kind are shown and not sent. They may change the conversation or the bill.
         """

@@ -288,7 +288,7 @@ class JsonlReader:
         return _digest(os.pread(self._file.fileno(), self._offset - start, start))
 
     def _is_continued(self) -> bool:
-        """Return whether the data read before is still in the file, judging by its beginning and end."""
+        """Return True if the data read before is still in the file, judging by its beginning and end."""
         try:
             head = _digest(os.pread(self._file.fileno(), self._head[0], 0))
             return head == self._head[1] and self._just_before() == self._before_offset

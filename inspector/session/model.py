@@ -182,7 +182,7 @@ class Usage(Struct, frozen=True, gc=False):
         cache_read: Prompt tokens read from a cache.
         cache_write_5m: Prompt tokens written to a cache with a lifetime of five minutes (or the provider's only kind).
         cache_write_1h: Prompt tokens written to a cache with the longer lifetime: one hour, OpenAI 12 hours.
-        output: Response tokens, reasoning included.
+        output: Response tokens, including reasoning.
         reasoning: Reasoning tokens within `output`, if reported.
         output_is_placeholder: True if `output` is a streaming placeholder, not the size of the response.
         ignored: Fields of the report with a number that none of these counts include.
@@ -289,14 +289,14 @@ class SideCall(Struct, frozen=True, gc=False):
 
 
 class RecordedTotals(Struct, frozen=True, gc=False):
-    """Totals that the agent recorded for a session or for a stretch of its calls.
+    """Totals that the agent recorded for a session or for a range of its calls.
 
     Attributes:
         source: The record: `result`, `cost-state`, `session.shutdown`, `message cost`.
         usages: Model names and their summed usage; empty if only the cost is recorded.
         cost_usd: Cost as computed by the agent, or None.
         requests: Number of requests, or None.
-        first_call: Index of the first call of the stretch.
+        first_call: Index of the first call of the range.
         end_call: Index after its last call.
         includes_subagents: True if requests in the files of subagents are included.
         side_usages: Model names and usage of the included requests that are in `Session.side_calls`.
@@ -462,7 +462,7 @@ class Session:
         links: Related sessions: its parent, its subagents, the one it continues.
         side_calls: Billed requests outside the conversation, each once: included in the totals, not in any prompt.
         side_files: Files and folders, existing or not, checked for such requests or for billing data.
-        recorded_totals: Totals recorded by the agent, of stretches that do not overlap, in order.
+        recorded_totals: Totals recorded by the agent, of ranges that do not overlap, in order.
         texts: Reads texts again.
     """
 
@@ -544,7 +544,7 @@ class Session:
 
     @cached_property
     def ignored_usage(self) -> Mapping[str, int]:
-        """Number of usage reports with each field that no count includes; empty if the whole bill is counted."""
+        """Number of usage reports by uncounted field; empty if the whole bill is counted."""
         return ignored_usage(self.calls, self.side_calls)
 
     @property

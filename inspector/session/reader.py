@@ -35,7 +35,7 @@ class ReadingProgress(NamedTuple):
 
 
 class FileChange(Enum):
-    """Change of a file since the last check."""
+    """Change to a file since the last check."""
 
     NONE = auto()
     APPENDED = auto()
@@ -68,7 +68,7 @@ class Reader(Protocol):
         ...
 
     def watched(self) -> Path:
-        """Return the folder to watch for changes of the session."""
+        """Return the folder to watch for changes to the session."""
         ...
 
 

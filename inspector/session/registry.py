@@ -148,7 +148,7 @@ def _not_a_session(sample: Sample) -> SessionError:
 
 
 def _is_text(head: bytes) -> bool:
-    """Return whether the beginning of a file is UTF-8 text, possibly cut within a character."""
+    """Return True if the beginning of a file is UTF-8 text, possibly cut within a character."""
     try:
         getincrementaldecoder("utf-8")().decode(head)
     except UnicodeDecodeError:

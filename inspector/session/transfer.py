@@ -178,7 +178,7 @@ class TransferPart(Struct, array_like=True):
 
 
 def resumes(reader: Reader) -> TypeGuard[JsonlReader]:
-    """Return whether a reader can resume at another reader's position: only one for the lines of a single file."""
+    """Return True if a reader can resume at another reader's position: only one for the lines of a single file."""
     return type(reader) is JsonlReader
 
 

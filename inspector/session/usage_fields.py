@@ -1,8 +1,8 @@
 """Fields of usage reports, by format: which ones are counted, and which ones are left out with a reason.
 
-This is the rule behind the word "exact". A reader passes every usage report through `UsageFields.check`; a number in a
-field that is in neither list is a part of the bill that no count includes. Its name goes to `Usage.ignored`, and from
-there to the session's diagnostics and to the certainty of every total.
+This rule decides which totals are called exact. A reader passes every usage report through `UsageFields.check`; a
+number in a field on neither list is part of the bill but not counted. Its name goes to `Usage.ignored`, and from there
+to the session's diagnostics and to the certainty of every total.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ class UsageFields:
         counted: Fields that counts or billing terms include, or that repeat their sum.
         harmless: Fields that do not change the bill, with the reason; all fields inside them are included.
         types: Known values of `type` for the entries of a list; an entry of another type is a request of unknown kind.
-        about: Which names are about usage, for records that hold other numbers too; all names if None.
+        about: Pattern of names that report usage, for records that hold other numbers too; None for all names.
     """
 
     counted: frozenset[str]
@@ -66,13 +66,13 @@ class UsageFields:
         return self.counted | self.harmless.keys()
 
     def ignored(self, reported: object) -> tuple[str, ...]:
-        """Return the fields of a report with a number that no count includes, without duplicates."""
+        """Return the fields of a report that hold a number but are not counted, without duplicates."""
         if not isinstance(reported, dict):
             return ()
         return tuple(dict.fromkeys(self._ignored(reported, "")))
 
     def check(self, usage: Usage | None, reported: object) -> Usage | None:
-        """Return the usage with the fields of its report that no count includes."""
+        """Return the usage with the names of its report's uncounted fields."""
         if usage is None or not (names := self.ignored(reported)):
             return usage
         return structs.replace(usage, ignored=tuple(dict.fromkeys((*usage.ignored, *names))))
@@ -103,7 +103,7 @@ def _shown(path: str) -> str:
 
 
 def _is_number(value: object) -> bool:
-    """Return whether a value is a number other than 0, also one in quotes."""
+    """Return True for a number other than 0, including one in quotes."""
     if isinstance(value, str):
         try:
             value = float(value) if len(value) <= LONGEST_FIELD else 0
@@ -115,18 +115,17 @@ def _is_number(value: object) -> bool:
 class LineCheck:
     """Checks the usage in lines that a reader decodes into structs without unknown fields.
 
-    Only the text of the usage object is looked at, and reports that differ in nothing but their numbers are checked
-    once.
+    It examines only the text of the usage object; reports that differ only in their numbers are checked once.
     """
 
     def __init__(self, fields: UsageFields, *names: str) -> None:
-        """Create a check of the object that `names` lead to, the last of them `usage`."""
+        """Create a check of the object at the path `names`; the last name is `usage`."""
         self._fields = fields
         self._names = names
         self._is_known = lru_cache(256)(self._has_only_known)
 
     def ignored(self, line: bytes) -> tuple[str, ...]:
-        """Return the fields of a line's usage with a number that no count includes."""
+        """Return the fields of a line's usage that hold a number but are not counted."""
         start = line.rfind(_USAGE)
         if start < 0:
             return ()
@@ -153,7 +152,7 @@ _BRACES = re.compile(rb"[{}]")
 
 
 def _object_end(line: bytes, start: int) -> int:
-    """Return the end of the object that begins at a position, or of the line."""
+    """Return the end of the object that begins at a position; the end of the line if it is incomplete."""
     depth = 0
     for brace in _BRACES.finditer(line, start):
         depth += 1 if brace[0] == b"{" else -1

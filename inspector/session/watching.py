@@ -92,7 +92,7 @@ def has_events(folders: tuple[Path, ...]) -> bool:
 
 
 def is_silent(file_system: str) -> bool:
-    """Return whether a file system type has no events. FUSE may be anything, so it counts as silent."""
+    """Return True if a file system type has no events. FUSE may be anything, so it counts as silent."""
     return file_system in SILENT_FILE_SYSTEMS or file_system == "fuse" or file_system.startswith("fuse.")
 
 

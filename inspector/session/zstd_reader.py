@@ -102,7 +102,7 @@ class ZstdReader:
         return self._path.parent
 
     def _is_continued(self, state: FileState) -> bool:
-        """Return whether the data read before is still in the file, judging by its beginning."""
+        """Return True if the data read before is still in the file, judging by its beginning."""
         is_longer = state[:2] == self._state[:2] and state.size > self._state.size
         return is_longer and os.pread(self._file.fileno(), len(self._head), 0) == self._head
 

@@ -36,9 +36,9 @@ class ResponseModel(StrEnum):
 
     A provider reports the length of a response, including reasoning, and later prompts contain the response again. How
     much of its reasoning they contain depends on the provider, the model and the agent, and is not recorded: all of it,
-    that since the user's last message, only the last response's, or none. Every reading is tried on the session's
-    reports. If lengths were not reported or are placeholders, responses are measured by their texts, and reasoning by
-    its signature.
+    the reasoning since the user's last message, only the last response's, or none. Every reading is tried on the
+    session's reports. If lengths were not reported or are placeholders, responses are measured by their texts, and
+    reasoning by its signature.
     """
 
     SIGNATURES = "texts and signatures"
@@ -154,14 +154,14 @@ def calibrate(
 ) -> Calibration:
     """Fit local counts to the reported usage. All columns are per call, in call order, for any number of contexts.
 
-    A model with too few reports uses, in this order: a lent fit of the same model, the session's fit of a model of the
-    same family with the most calls, a lent fit of the same family, the typical coefficients of the family.
+    A model with too few reports uses, in this order: a borrowed fit of the same model; the session's fit of the model
+    of the same family with the most calls; a borrowed fit of the same family; the typical coefficients of the family.
 
     Args:
         models: Model names as recorded.
         contexts: Context of each call's prompt; prompts of one context extend each other.
-        contents: Contents of the whole prompt under every reading, `Reading.SIGNATURES` first, without the counted
-            tokens of thinking that has a signature; each model gets the reading that explains its reports best.
+        contents: Contents of the whole prompt under every reading, `ResponseModel.SIGNATURES` first, without the
+            counted tokens of thinking that has a signature; each model gets the reading that explains its reports best.
         reported: Reported prompt tokens, 0 for calls without a report, which are predicted.
         borrowed_fit: Fits of another session.
     """

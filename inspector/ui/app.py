@@ -356,7 +356,7 @@ class InspectorApp(ThemedApp, EndingApp, GatedApp, DraggingApp, CollectingApp, P
             self.call_from_thread(self._show_problem, f"keymap: {problem}")
 
     def _use_theme(self, name: str) -> bool:
-        """Switch to a theme, and return whether it exists."""
+        """Switch to a theme; return False if it does not exist."""
         name = THEMES[name].name if name in THEMES else name
         if name in self.available_themes and name != self.theme:
             self.theme = name

@@ -102,7 +102,7 @@ ENDED = CloseReason(WSCloseCode.GOING_AWAY, "inspector serve was stopped.")
 
 
 class ScreenServer(Server):
-    """Server of the screen on some paths, with a page that loads nothing from other hosts."""
+    """Serves the screen for some paths. Its page loads nothing from other hosts."""
 
     def __init__(self, paths: Sequence[str], host: str, listening: socket.socket, most_screens: int) -> None:
         """Prepare a server.
@@ -173,7 +173,7 @@ class ScreenServer(Server):
         return app
 
     async def handle_download(self, request: web.Request) -> web.StreamResponse:
-        """Send a file. A file that is not complete is never taken for one: status 404, or an aborted connection."""
+        """Send a file. An incomplete file results in status 404 or an aborted connection."""
         key = request.match_info["key"]
         async with contextlib.aclosing(self.download_manager.download(key)) as pieces:
             try:

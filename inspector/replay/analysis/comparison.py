@@ -32,7 +32,7 @@ class ComparedPlan:
         plan: The plan.
         figures: Totals over all calls.
         savings: Savings compared with the session with nothing cut.
-        break_even_call: The call, counted from 1, from which on its cumulative cost is lower; None if there is none.
+        break_even_call: First call, counted from 1, after which its cumulative cost stays lower; None if there is none.
         first_firing: Index of the first call it changes something at; the number of recorded calls for the next one,
             None if it changes nothing.
         edits: Number of rendition changes over all calls.

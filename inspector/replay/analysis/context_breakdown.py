@@ -61,8 +61,7 @@ class Scope(StrEnum):
 ALL_PROMPTS = "all prompts, without output"
 
 WHOLE = {Scope.WINDOW: "this window", Scope.SESSION: ALL_PROMPTS}
-"""Labels of the total. The cost of earlier windows' blocks is part of all prompts only; no label covers output cost.
-"""
+"""Labels of the total. Only all prompts include the cost of earlier windows' blocks. Neither includes output cost."""
 
 NO_TOOL = "texts (no tool)"
 

@@ -379,7 +379,7 @@ class ReplayInputs:
 
     @property
     def lacks_usage(self) -> bool:
-        """True if the file reports usage that no count includes, or may do so, so that totals are lower bounds."""
+        """True if the file reports usage that is not counted, or may do so, so that totals are lower bounds."""
         session = self.history.session
         return bool(session.ignored_usage) or any(one.loses_usage for one in session.diagnostics)
 

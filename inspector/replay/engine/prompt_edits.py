@@ -212,7 +212,7 @@ class PromptEdits:
         return int(changed[0]) if len(changed) else -1
 
     def _removed_before(self, ends: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return the tokens removed before a place, per entry of `calls`, carried edits included."""
+        """Return the tokens removed before a place, per entry of `calls`, including carried edits."""
         removed = self._left_out_before(ends)
         return removed if self._carried_before is None else removed + self._carried_before[ends]
 

@@ -135,7 +135,7 @@ class PromptLayout:
 
     @cached_property
     def with_envelopes(self) -> NDArray[np.int64]:
-        """Counted tokens of each call's prompt with every block whole, envelopes included. int64."""
+        """Counted tokens of each call's prompt with every block whole, including envelopes. int64."""
         sums = np.zeros(self.history.call_count + 1, dtype=np.int64)
         for context in self.contexts:
             before = np.concatenate(([0], np.cumsum(self.envelopes[context.blocks])))
@@ -279,7 +279,6 @@ class PromptColumns:
 
     @classmethod
     def of(cls, contexts: Sequence[ContextLayout], call_count: int, block_count: int) -> PromptColumns:
-        """Build the columns of contexts."""
         first_call = _ends([len(each.calls) for each in contexts])
         first_place = _ends([len(each.blocks) + 1 for each in contexts])[:-1]
         context = np.repeat(np.arange(len(contexts)), np.diff(first_call))

@@ -178,7 +178,6 @@ class Replay:
         return ContextState(call, in_prompt, recorded, sent, action, row)
 
     def rendition(self, block: int, call: int) -> Rendition:
-        """Return the rendition of a block at a call."""
         row = self.edits.row(block, call)
         stack = self.edits.stacks[self.edits.stack[row]] if row >= 0 else ()
         return self.inputs.renderer.rendition(block, stack)

@@ -344,7 +344,7 @@ class SimulatedCallContext:
         arrived: NDArray[np.int32],
         starts_context: bool,
     ) -> None:
-        """Create the view; see `Moment`. `depth` is the number of strategies before this one."""
+        """Create the view; see `CallContext`. `depth` is the number of strategies before this one."""
         self.simulation, self.depth, self.call, self.thread = simulation, depth, call, thread
         self.arrived, self.starts_context = arrived, starts_context
 

@@ -33,7 +33,7 @@ class LongPrompts(NamedTuple):
 
 
 class TierFactor(NamedTuple):
-    """Factor of a service tier on every price, from a day on; None for no start."""
+    """Factor of a service tier on every price, from its start day; None if it has always applied."""
 
     tier: str
     factor: Decimal
@@ -52,8 +52,8 @@ class AddedModel(NamedTuple):
         cache_write: Input written to the cache, with the shortest lifetime.
         cache_write_long: Input written to the cache with the provider's long lifetime.
         output: Output.
-        long_prompts: The cliff; None if length makes no difference.
-        tiers: Service tiers; of two for the same tier, the later start first.
+        long_prompts: The cliff; None if the price does not depend on length.
+        tiers: Service tiers. Two entries for the same tier are ordered by start, the later one first.
         source: Source, with the date it was read.
     """
 
@@ -71,7 +71,7 @@ class AddedModel(NamedTuple):
 
 
 class EarlierPrice(NamedTuple):
-    """A price that the table lists as if it had always been this way.
+    """A price that the table lists without the date it began.
 
     Attributes:
         provider: The provider's id in the table.
@@ -126,15 +126,15 @@ EARLIER_PRICES = (
 )
 
 TIERS_LISTED_FROM = date(2026, 10, 12)
-"""Day from which the table lists OpenAI's service tiers.
+"""First day for which the table lists OpenAI's service tiers.
 
 The tiers are older, at the same multiples of the standard price (OpenAI, API priority processing and API fast mode,
-2026-11-28), so calls before that day are priced alike.
+2026-11-28), so calls before that day are priced the same way.
 """
 
 
 def with_overlay(providers: list[Provider]) -> list[Provider]:
-    """Return the table's providers with the entries that it lacks; the given ones are not changed."""
+    """Return the table's providers with the missing entries added; the arguments are not changed."""
     return [replace(provider, models=list(_models_of(provider))) for provider in providers]
 
 
@@ -232,7 +232,7 @@ def _begins_before_tiers(period: ConditionalPrice) -> bool:
 
 
 def _scaled(tier: ModelPrice, standard: ModelPrice, reference: ModelPrice) -> ModelPrice:
-    """Return a tier's prices at another standard price; a kind of token without one there is left out."""
+    """Scale a tier's prices to another standard price; kinds of tokens without that price are omitted."""
     from genai_prices.types import ModelPrice, Tier, TieredPrices
 
     prices: dict[str, Decimal | TieredPrices | None] = {}

@@ -98,7 +98,7 @@ class Rates:
         return {"input": self.input, "cache_read": self.cache_read, "output": self.output}[served]
 
     def at(self, prompt_tokens: float) -> RateRow:
-        """Return the row that bills a prompt of this length, cached tokens included."""
+        """Return the row that bills a prompt of this length, including cached tokens."""
         return next(row for row in reversed(self.rows) if row is self.rows[0] or prompt_tokens > row.above)
 
     @property
@@ -167,9 +167,7 @@ class ServedPrompts(Protocol):
         ...
 
     @property
-    def cache_read(self) -> NDArray[np.int64]:
-        """Read from a cache."""
-        ...
+    def cache_read(self) -> NDArray[np.int64]: ...
 
     @property
     def cache_write_5m(self) -> NDArray[np.int64]:

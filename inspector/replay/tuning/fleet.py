@@ -44,7 +44,6 @@ class FleetSession:
 
     @classmethod
     def of(cls, path: Path, prepared: PreparedSession) -> FleetSession:
-        """Create it from a prepared session."""
         history = prepared.inputs.history
         session = history.session
         models = [call.model for call in session.calls]
@@ -129,7 +128,6 @@ class TunedGroup:
 
     @property
     def is_complete(self) -> bool:
-        """True if the search is complete."""
         return not self.left
 
     @classmethod

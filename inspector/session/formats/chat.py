@@ -423,9 +423,9 @@ def usage_of(reported: object) -> Usage | None:
 SEPARATE_ITERATIONS = {"advisor_message": "advisor", "compaction": "compaction"}
 """Types in Anthropic's `usage.iterations` that are billed but not included in the totals, with their purpose.
 
-The totals sum up the `message` entries. With a `fallback_message`, they repeat that entry, which is the attempt that
-answered, and exclude the declined attempts, which are not billed.
-Source: anthropic-sdk-python, `types/beta/beta_iterations_usage.py`.
+The totals sum the `message` entries. With a `fallback_message`, they repeat that entry, which is the attempt that
+answered, and exclude the declined attempts, which are not billed. Source: anthropic-sdk-python,
+`types/beta/beta_iterations_usage.py`.
 """
 
 

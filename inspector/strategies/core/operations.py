@@ -111,7 +111,7 @@ class CutText:
     """Keep the first `head` and the last `tail` characters of a text longer than `limit`, with a marker between them.
 
     Attributes:
-        limit: Length in characters up to which a text stays as it is.
+        limit: Longest text that is left whole, in characters.
         head: Characters kept from the beginning.
         tail: Characters kept from the end; 0 for none.
         marker: Text in place of the part left out. With `numbered`, a `str.format` template that may name `length` and
@@ -158,7 +158,7 @@ class CutTokens:
     recorded text's ratio of tokens to characters.
 
     Attributes:
-        limit: Tokens up to which a text stays as it is.
+        limit: Longest text that is left whole, in tokens.
         head: Tokens kept from the beginning.
         tail: Tokens kept from the end; 0 for none.
         marker: As in `CutText`; `length` and `removed` are characters, and it may name `tokens`, the text's token

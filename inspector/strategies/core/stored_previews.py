@@ -178,7 +178,7 @@ def head_and_tail(text: str, limit: int, path: str) -> list[Part] | None:
 
     Args:
         text: The text.
-        limit: Length in UTF-16 units up to which a text stays as it is (returns None).
+        limit: Longest text that is left whole (returns None), in UTF-16 units.
         path: Path of the saved text.
     """
     # A character is at most two units.

@@ -27,10 +27,10 @@ class AnthropicCompact(Parametrized):
 
     Source: Anthropic's documentation of compaction at a token threshold, strategy `compact_20260112` (beta header
     `compact-2026-01-12`). The API checks the input tokens of a request. At the threshold it summarizes everything sent,
-    the newest messages included, in an additional request to the same model, which is billed and listed in
+    including the newest messages, in an additional request to the same model, which is billed and listed in
     `usage.iterations`. The answer continues from the summary, and later requests drop everything before it. The system
-    prompt and the tools stay. With `pause_after_compaction` the program may send its newest messages again after the
-    summary, which is `keep-messages`.
+    prompt and the tools are kept. With `pause_after_compaction` the program may send its newest messages again after
+    the summary, which is `keep-messages`.
 
     No model writes the summary here: a placeholder of the assumed length replaces it, so later calls are projected. The
     request that would write it is charged without cache reads; the API's own request can read the cached prompt.
@@ -88,7 +88,7 @@ class AnthropicCompactRun(ThreadRun[AnthropicCompact, Sent]):
         return state.summarize(cut, text, f"summarized when the prompt reached {self.strategy.trigger:,} tokens")
 
     def _cut(self, state: Sent) -> int:
-        """Return the index of the first item that stays: no batch is split, and no result is without its call."""
+        """Return the index of the first item kept. Batches are not split, and results keep their calls."""
         items, messages = state.messages, self.strategy.keep_messages
         at = len(items)
         while at > state.start and messages > 0:

@@ -5,7 +5,7 @@ stays cleared. The notice names the id under which the full result can be querie
 that not every id can. The variant `shipped` adds a behavior of the program: it holds at most `frames` entries and
 forgets the oldest, including the user's goal.
 
-The program has no tool messages. It sends every result as a user text in a fixed wording, whole results included.
+The program has no tool messages. It sends every result as a user text in a fixed wording, including whole results.
 Recorded user texts in that wording count as results here, with the tool and the success they state; texts already
 cleared stay as they are. `whole-as` sends the remaining results in that wording. `notice` selects the wording of
 cleared results: from the program's messages, from its single prompt, or from the document's first draft. With

@@ -228,7 +228,7 @@ class BasicCompaction:
         return _trimmed(self._text(block)) if message.is_typed else self._text(block)
 
     def _keep_newest(self, kept: dict[int, list[int]], newest: int, total: int, target: int) -> int:
-        """Keep the newest messages after the newest question that fit; return the tokens kept in total."""
+        """Keep as many messages after the newest question as fit, newest first; return the total tokens kept."""
         messages = self._messages
         start, room = len(messages), target - total
         for place in range(len(messages) - 1, newest, -1):

@@ -102,7 +102,7 @@ def request_target(are_of_users: Iterable[bool], most: float, trigger: float) ->
     Args:
         are_of_users: Per message sent, True for a user message, including results.
         most: Maximum input tokens of the model.
-        trigger: Tokens from which on it compacts.
+        trigger: Tokens at which it compacts.
     """
     asked = answered = 0
     for is_user in are_of_users:
@@ -174,7 +174,7 @@ class _Task:
     def cut(self, keep: int) -> int:
         """Return the first message that stays if the newest `keep` tokens do: `findCutIndex`."""
         sent = self.sent
-        # The last message from which on the tokens still reach `keep`.
+        # The last message that can start the tail: the tokens after it still reach `keep`.
         place = min(bisect_right(sent.sums, sent.since(0) - keep), len(sent.messages) - 1)
         if sent.since(sent.start) < keep:
             return sent.start
@@ -216,7 +216,7 @@ class ClineCompactionRun(ThreadRun[ClineCompaction, _Task]):
 
     Attributes:
         most: Maximum input tokens of the model.
-        trigger: Tokens from which on it compacts.
+        trigger: Tokens at which it compacts.
     """
 
     def __init__(self, strategy: ClineCompaction, history: History) -> None:
@@ -272,7 +272,7 @@ class ClineBasicRun(ThreadRun[ClineCompaction, _BasicConversation]):
 
     Attributes:
         most: Maximum input tokens of the model.
-        trigger: Tokens from which on it compacts.
+        trigger: Tokens at which it compacts.
     """
 
     def __init__(self, strategy: ClineCompaction, history: History) -> None:

@@ -54,7 +54,7 @@ class ReplaceLonger:
     """Replace a text with a fixed text if it is longer than a limit.
 
     Attributes:
-        limit: Length in characters up to which a text stays.
+        limit: Longest text that is left whole, in characters.
     """
 
     limit: int
@@ -151,8 +151,8 @@ class TrimOutput:
     """Keep head and tail of a long text: by lines if it has too many, otherwise by characters.
 
     Attributes:
-        max_bytes: Bytes up to which a text stays.
-        max_lines: Lines up to which a text stays.
+        max_bytes: Longest text that is left whole, in bytes.
+        max_lines: Longest text that is left whole, in lines.
         only_shorter: Leave a text as it is if trimming would not shorten its JSON.
     """
 
@@ -196,7 +196,6 @@ def _lines_end(text: str, count: int) -> int:
 
 
 def _last_lines_begin(text: str, count: int) -> int:
-    """Return the start of the last `count` lines."""
     begin = len(text)
     for _ in range(count):
         begin = text.rfind("\n", 0, begin)

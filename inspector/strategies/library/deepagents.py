@@ -55,7 +55,7 @@ class PreviewLines:
     The texts come from deepagents 0.7 (`middleware/_message_eviction.py`, `backends/utils.py`).
 
     Attributes:
-        limit: Length in characters up to which a text stays as it is.
+        limit: Longest text that is left whole, in characters.
         head: Lines shown from the beginning.
         tail: Lines shown from the end.
         folder: Folder in which the agent saves texts.
@@ -142,7 +142,7 @@ class TruncateArguments:
     """Cut long texts in the arguments of a call, which stay valid JSON.
 
     Attributes:
-        limit: Length in characters up to which a text stays as it is.
+        limit: Longest text that is left whole, in characters.
         marker: Text appended to the beginning of a cut text.
     """
 
@@ -279,7 +279,7 @@ class DeepagentsTruncateArgumentsRun(ThreadRun[DeepagentsTruncateArguments, _Wri
         if not strategy.keep_fraction:
             return 0 if count <= strategy.keep_messages else count - strategy.keep_messages
         target = max(int(self.window * strategy.keep_fraction), 1)
-        # The earliest message from which on all of them fit.
+        # The earliest message that can start the tail so that all of it fits.
         total = state.sums[-1] if state.sums else 0
         return 0 if total <= target else bisect_left(state.sums, total - target) + 1
 

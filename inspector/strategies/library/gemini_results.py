@@ -86,7 +86,7 @@ class KeepEnds:
     """Keep a fifth of the limit from the beginning of a text over it and the rest from its end, in UTF-16 units.
 
     Attributes:
-        limit: Length up to which a text stays as it is.
+        limit: Longest text that is left whole.
         file: File name shown for the full text.
     """
 

@@ -42,7 +42,7 @@ def _sorted_length(text: str) -> int:
 
 
 ARGUMENTS = Measure(_sorted_length)
-"""Length of a JSON text as Python writes the value with sorted keys; of the text itself if it is not JSON."""
+"""Length of a JSON text as Python serializes it with sorted keys; otherwise the length of the text itself."""
 
 
 def haystack_size(moment: CallContext, item: ConversationItem) -> tuple[int, int]:
@@ -149,13 +149,13 @@ class _HaystackMessages:
     """One conversation.
 
     Attributes:
-        characters: Characters of its messages as rendered, line breaks between them included.
+        characters: Characters of its messages as rendered, including line breaks between them.
         media: Tokens of its images and files.
-        since: The same of the messages after the model's last one, and its tokens.
+        since: Characters and media tokens of the messages after the model's last one.
         answer: Tokens of the model's last message; 0 before the first, and at the start of a run.
-        results: Its tool results, oldest first, with their position in `steps`; -1 for a result of no step.
+        results: Its tool results, oldest first, each with its characters and media tokens.
         steps: Number of results before each step with results.
-        passed: Number of results pruned or left for good.
+        passed: Number of oldest results already pruned or permanently kept.
         is_in_step: True after a model message and its results.
         has_results: True if the current step has a result.
     """
@@ -224,7 +224,7 @@ class HaystackPruneRun(ThreadRun[HaystackPrune, _HaystackMessages]):
         else:
             state.is_in_step = False
             if self.asks(item):
-                state.answer = 0  # a run begins without a count of the provider
+                state.answer = 0  # a run begins without a count from the provider
 
     def _prune(self, state: _HaystackMessages, tokens: int, target: int) -> Iterator[Choice]:
         strategy, blocks = self.strategy, self.history.session.blocks

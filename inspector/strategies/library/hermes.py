@@ -49,7 +49,7 @@ _RECOVERY = 300.0
 
 
 def threshold_for(window: int, fraction: float, *, newer: bool = False) -> int:
-    """Return the prompt tokens from which on a conversation is compressed: `_compute_threshold_tokens`.
+    """Return the prompt tokens at which a conversation is compressed: `_compute_threshold_tokens`.
 
     Args:
         window: The model's context window in tokens.
@@ -163,7 +163,7 @@ class HermesPrepassRun(ThreadRun[HermesPrepass, HermesMessages]):
     """A run of the pass before compressing on one session.
 
     Attributes:
-        threshold: Prompt tokens from which on the pass is made.
+        threshold: Prompt tokens at which the pass runs.
         newer: True for 0.21 or later.
         newest: True for 0.22.
         window: The model's context window in tokens.

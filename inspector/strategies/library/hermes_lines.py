@@ -200,7 +200,7 @@ class ShrinkArguments:
     """Cut every long text in a call's arguments, which stay valid JSON.
 
     Attributes:
-        limit: Length of the arguments, in characters of JSON, up to which they stay as they are.
+        limit: Longest arguments that are left whole, in characters of JSON.
         keep: Characters kept of every text.
     """
 

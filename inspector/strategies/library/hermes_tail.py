@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
 SHORTEST_DEMOTED = 1_500
-"""Characters from which on an old result of the tail is demoted."""
+"""Smallest old result of the tail that is demoted, in characters."""
 
 PRUNED_SKILL = "[SKILL_PRUNED:"
 """Text in the remainder of a pruned skill; such a result stays as it is."""

@@ -396,7 +396,7 @@ class LangChainSummarizationRun(ThreadRun[LangChainSummarization, _EstimatedMess
             return self._safe(sent, len(sent.messages) - strategy.keep_messages)
         if tokens <= target:
             return sent.start
-        # The earliest message from which on everything fits; the newest stays even if it does not fit.
+        # The earliest message that can start the tail so that it fits; the newest stays even if it does not fit.
         cutoff = bisect_left(sent.sums, sent.since(0) - target, sent.start) + 1
         if sent.since(sent.start) <= target:
             cutoff = sent.start

@@ -181,7 +181,7 @@ class Messages:
         )
 
     def _characters(self, index: int, moment: CallContext | None = None) -> int:
-        """Return the length of a content as JSON, as it would be sent now or as recorded."""
+        """Return the length of a block as JSON, as it would be sent now or as recorded."""
         session = self._history.session
         block, kind = session.blocks[index], self._kinds[index]
         if kind in MEDIA:
@@ -237,7 +237,7 @@ class Groups:
 
     Attributes:
         recorded: The session's messages.
-        groups: Groups that are sent, replaced ones included, oldest first, without system groups.
+        groups: Groups that are sent, including replaced ones, oldest first, without system groups.
         calls: Groups of tool calls with their results that are sent unreplaced.
         messages: Number of messages sent, including system messages.
         tokens: Their estimated tokens.
@@ -381,7 +381,7 @@ class Groups:
         self.tokens += group.sent[1] - before[1]
 
     def _send_again(self, group: Group) -> None:
-        """Undo the change of a group because a part of it came late."""
+        """Undo the change to a group because a part of it came late."""
         for sent in (self.calls, self.groups):
             if group not in sent:
                 sent[group] = None

@@ -3,8 +3,8 @@
 Source: context pruning of openclaw/openclaw@11b0d35 (`src/agents/pi-hooks/context-pruning`), mode `cache-ttl`. Nothing
 happens until the time to live has passed since the end of the agent's last run, or since the last pruning. Then, if the
 estimated conversation fills enough of the window, large results before the newest assistant messages are trimmed to
-head and tail. If that is not enough, results are cleared from the oldest on. Everything before the first user message
-stays untouched.
+head and tail. If that is not enough, results are cleared, oldest first. Everything before the first user message stays
+untouched.
 
 The pruned form is sent only once: the next request, within the time to live, sends everything whole again, and pays for
 it. Later versions keep the pruned form (variant `sticky`).
@@ -116,7 +116,7 @@ class SoftTrim:
     of text; they are assumed to follow its text.
 
     Attributes:
-        limit: Length up to which a text stays.
+        limit: Longest text that is left whole.
         head: Units kept from the beginning.
         tail: Units kept from the end.
         whole_characters: Drop a character that a cut would halve.
@@ -430,7 +430,7 @@ class OpenClawPruneRun(ThreadRun[OpenClawPrune, _Prunable]):
             state.cleared = max(state.cleared, cleared)
 
     def _keep(self, state: _Prunable, result: _Result, now: str) -> None:
-        """Record the change of a result, and its new size if the change is permanent."""
+        """Record the change to a result, and its new size if the change is permanent."""
         if result.state == "whole":
             state.pruned.append(result)
             state.trimmable -= result.changes
@@ -443,7 +443,7 @@ class OpenClawPruneRun(ThreadRun[OpenClawPrune, _Prunable]):
             result.size = result.trimmed = size
 
     def _cleared(self, state: _Prunable, total: int) -> int:
-        """Return how many of the old results to clear, from the oldest on."""
+        """Return how many of the old results to clear, oldest first."""
         strategy = self.strategy
         if total / self.window < strategy.hard_ratio or not strategy.clear:
             return 0

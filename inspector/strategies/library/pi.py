@@ -197,8 +197,8 @@ class PiTruncate(Parametrized):
     lines and mention a reached limit. Tools pi does not have are left alone. The real program generates a file name for
     the full output; here it derives from the tool call.
 
-    `version=1.5` follows @earendil-works/pi-coding-agent 1.5.2, the package's successor: since 0.75.5 a final line end
-    starts no line, so that 2,000 lines are 2,000 whether or not the last one is terminated.
+    `version=1.5` follows @earendil-works/pi-coding-agent 1.5.2, the package's successor: since 0.75.5 a newline at the
+    end does not start another line, so 2,000 lines count as 2,000 with or without it.
     """
 
     name = "pi-truncate"
@@ -283,9 +283,9 @@ class PiCompaction(Parametrized):
     Source: `core/compaction` and `core/agent-session.js` of @mariozechner/pi-coding-agent 0.73.1. At the end of an
     agent run, if the last response's tokens, prompt and answer, leave less than the reserve of the window, one user
     message with a summary replaces everything before the newest messages. During a run nothing is compacted until the
-    window overflows. The cut is at the first user or model message at or after the point from which on the newest
-    messages reach the tokens to keep, never at a tool result. If a single newest result is that large, there is no such
-    message, and nothing is removed.
+    window overflows. Counting back from the end, the point where the newest messages reach the tokens to keep is found;
+    the cut is at the first user or model message at or after it, never at a tool result. If a single newest result is
+    that large, there is no such message, and nothing is removed.
 
     `version=1.5` follows @earendil-works/pi-coding-agent 1.5.2, the package's successor. A run is also compacted
     between its calls, once the last response's tokens and an estimate of the results after it leave too little (since
@@ -349,7 +349,7 @@ class _Compacted:
         first = bisect_left(self.cuts, sent.start)
         if first == len(self.cuts):
             return sent.start
-        # The last message from which on the tokens still reach `keep`: sums[at - 1] <= total - keep.
+        # The last message that can start the tail so that its tokens still reach `keep`: sums[at - 1] <= total - keep.
         at = min(bisect_right(sent.sums, sent.since(0) - keep), len(sent.sums) - 1)
         if keep > sent.since(sent.start):
             return self.cuts[first]

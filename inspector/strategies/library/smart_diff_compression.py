@@ -4,7 +4,7 @@ Source: "Smart Tool History Strategy", section 6.3. The document gives the note 
 the file and the turns, a line for each change with equal wordings counted together (`3x`), and the location of the full
 diff. It leaves the rest open, which is chosen here:
 
-- A run consists of the changes of one file made before the agent last read some of it and not yet in a run, once there
+- A run consists of the changes to one file made before the agent last read some of it and not yet in a run, once there
   are `changes` of them. Changes since the last read stay whole, because nothing else shows the file's content. A note
   never changes, so it breaks the cached prompt once.
 - The note replaces the last change's result, and its call keeps only the file's name; the other calls of the run are
@@ -79,7 +79,7 @@ _KNOWN: Memo[tuple[str, bytes, bytes, bool], _FileEffects] = Memo()
 
 
 class _Change(NamedTuple):
-    """A change of a file in a context.
+    """A change to a file in a context.
 
     Attributes:
         call: The call's block index.
@@ -93,7 +93,7 @@ class _Change(NamedTuple):
 
 
 class _Run(NamedTuple):
-    """Changes of a file that are compressed together.
+    """Changes to a file that are compressed together.
 
     Attributes:
         at: First call that sends the note.
@@ -105,7 +105,7 @@ class _Run(NamedTuple):
 
 @dataclass(frozen=True)
 class SmartDiffCompression(Batching):
-    """Compress runs of changes of a file into a note with a line for each."""
+    """Compress runs of changes to a file into a note with a line for each."""
 
     name = "smart-diff-compression"
     title = "Smart diff compression"

@@ -76,7 +76,7 @@ def read_changes(files: NDArray[np.int32], calls: NDArray[np.int32], maximum: in
         files: Per read, in the order they are sent, the file's number.
         calls: Per read, the call it arrives at, non-decreasing.
         maximum: As for `kept_reads`.
-        active_from: Number of reads of a file from which on any is left out, at least 3.
+        active_from: Number of reads of a file at which some are first left out, at least 3.
     """
     order = np.argsort(files, kind="stable")
     files, calls = files[order], calls[order]
@@ -112,7 +112,7 @@ class CutOutput:
     """Keep both ends of a text over a limit, with a line between that gives its number of characters and lines.
 
     Attributes:
-        limit: Length up to which a text stays as it is.
+        limit: Longest text that is left whole.
         keep: Length kept at each end.
         unit: Unit of both, characters or tokens.
     """

@@ -63,7 +63,7 @@ class StoreText:
     """Leave a preview of a text over a limit, with the path of the full text.
 
     Attributes:
-        limit: Length in characters up to which a text stays as it is.
+        limit: Longest text that is left whole, in characters.
         preview: Characters shown of a longer text, cut back to the last line end if that is past the half.
         folder: Folder in which the agent saves texts; empty if it cannot save any.
     """
@@ -154,7 +154,7 @@ class StoreLarge(Parametrized):
         return builder.schedule()
 
     def limit_for(self, tool: str, limit: int) -> int:
-        """Return the length up to which a tool's result is inserted whole, given the general limit."""
+        """Return the longest result of a tool that is inserted whole, given the general limit."""
         return min(limit, self.mcp_limit) if self.mcp_limit and tool.startswith("mcp_") else limit
 
     def _spilled(self, history: History, budgets: Budgets, stored: dict[int, int]) -> NDArray[np.int32]:

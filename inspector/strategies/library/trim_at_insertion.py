@@ -61,7 +61,7 @@ class TrimText:
     """Keep head and tail of a text over a threshold, then cut the result to the hard cap.
 
     Attributes:
-        threshold: Length in characters up to which a text stays as it is.
+        threshold: Longest text that is left whole, in characters.
         head: Characters kept from the beginning.
         tail: Characters kept from the end.
         cap: Maximum length after trimming; 0 for no cap.

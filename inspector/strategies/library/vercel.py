@@ -42,7 +42,7 @@ from inspector.strategies.history.history import History
 
 
 class VisibilityChange(NamedTuple):
-    """A call from which on a block is left out, or sent again."""
+    """A call that starts to leave a block out, or to send it again."""
 
     call: int
     is_gone: bool

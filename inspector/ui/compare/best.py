@@ -126,8 +126,8 @@ def _most(contenders: Iterable[CompareRow], share: Callable[[CompareRow], float]
 def safest_of(contenders: Iterable[CompareRow]) -> CompareRow | None:
     """Return the plan with the fewest expected re-fetches, among plans that may be best and save for sure.
 
-    Plans that reach half of the best saving with fewer re-fetches than the best are preferred: a plan without any
-    because it does next to nothing is no choice. Ties go to the larger net saving.
+    Plans that reach half of the best saving with fewer re-fetches than the best are preferred: a plan that has none
+    because it changes almost nothing is not chosen. Ties go to the larger net saving.
     """
     found = [
         each

@@ -212,7 +212,7 @@ class CostBar(Widget, can_focus=True):
         does, by_day = daily_saving(day, ON_SCREEN, is_most=summary.is_at_most).split(" ", 1)
         by_month = f"{does} {monthly_saving(month, ON_SCREEN, is_most=summary.is_at_most)}"
         parts += [
-            # The range is dropped last: a single amount would be taken for a fact.
+            # The range is dropped last: a single amount would look exact.
             LinePiece(Content.styled(by_month, style), shorter=Content.styled(by_month.replace("about ", "~"), style)),
             LinePiece(Content.styled(HOLDS, text), 2, shorter=Content.styled(HOLDS.partition("hold ")[2], text)),
             LinePiece(Content.styled(by_day, style), 3),

@@ -173,7 +173,6 @@ def section_title(section: CostSection, sheet: CostSheet | None) -> str:
 
 
 def default_sorting(section: CostSection) -> Sorting:
-    """Return the default sorting of a section."""
     return Sorting("usd") if section in (CostSection.PARTS, CostSection.RESULTS) else Sorting()
 
 

@@ -106,7 +106,7 @@ class MenuScreen(ModalScreen[None], SingleResultScreen[None]):
             event.stop()
 
     async def press(self, key: str) -> bool:
-        """Handle a key and return whether it was consumed: run a letter's action, ignore an unknown letter.
+        """Handle a key; return True if it was consumed: run a letter's action, ignore an unknown letter.
 
         A key with a modifier, such as the palette's, closes the menu and is not consumed.
 

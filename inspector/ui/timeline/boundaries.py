@@ -48,7 +48,7 @@ class Boundary:
 
     @cached_property
     def effect(self) -> CompactionEffect | None:
-        """The change of the prompt; None without a call before the boundary or after it."""
+        """Effect on the prompt; None without a call on both sides of the boundary."""
         # Most sessions begin without a compaction: do not delay the first rows by this import.
         from inspector.replay.analysis.compaction_effect import CompactionEffect, calls_around
 

@@ -78,7 +78,7 @@ LIST_DIRECTORY = (15, 2)
 EXIT_CODES = ((28, 6), (37, 5), (127, 2))
 
 ERROR_TEXTS = (3, 2, 1)
-"""Fields of error details: the whole error, a short one, one for people."""
+"""Fields of error details: the whole error, a short one, one for display."""
 
 NOTE_PATHS = {SYSTEM_MESSAGE: (114, 1), HISTORY: (111, 1), EPHEMERAL: (103, 1)}
 

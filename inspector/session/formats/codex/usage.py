@@ -193,7 +193,6 @@ class Attribution:
 
     @property
     def waiting(self) -> CodexUsage | None:
-        """The pending report."""
         return self._waiting
 
     def begin(self, call: int) -> CodexUsage | None:

@@ -133,7 +133,6 @@ class KimiCodeInterpreter(RecordInterpreter):
         return self._agents / agent / WIRE if can_name_file(agent) else None
 
     def _link(self, agent: str, call: str, title: str = "") -> None:
-        """Link an agent started by this one."""
         if self._is_placed and agent != self._agent:
             path = self._file_of(agent)
             self.builder.link(SessionLink(LinkKind.SUBAGENT, self._identifier_of(agent), path, clean_text(call), title))

@@ -32,7 +32,7 @@ UNTITLED = frozenset({"New Session", "Untitled"})
 
 
 class WireReader(JsonlReader):
-    """Reads a wire file and follows changes of its metadata files."""
+    """Reads a wire file and follows changes to its metadata files."""
 
     def __init__(
         self,

@@ -43,7 +43,7 @@ SIGNATURES = frozenset({"encryptedcontent", "reasoningencryptedcontent", "reason
 
 
 def blocks_of_record(record: bytes, origin: Origin, /) -> Sequence[TextBlock]:
-    """Return the blocks of a part, or of a message's error, that is read again."""
+    """Parse the blocks of a stored part or a message's error, when its text is read again."""
     value = lenient_json(record)[0]
     if not isinstance(value, dict):
         return []
@@ -342,7 +342,7 @@ class OpenCodeInfo:
         created: Start in seconds since the epoch, or None. Older messages were copied by a fork.
         modified: Seconds since the epoch.
         origin: The session it was forked from; empty for none.
-        boundary: Message of the origin up to which messages were copied; empty if not recorded.
+        boundary: Last message copied from the origin; empty if not recorded.
         recorded: Totals recorded for the session, or None: all its requests, including those without a message.
         children: Sessions it started as subagents.
         is_second: True for a session in the tables of OpenCode 2.
@@ -391,7 +391,7 @@ def message_of(info: Mapping[str, Any], identifier: str, created: float | None, 
         completed=seconds_of_any(time.get("completed")),
         model=string(model),
         usage=usage_of(info.get("tokens")),
-        # On a user message, `summary` holds the changes of its turn.
+        # On a user message, `summary` holds the changes made in its turn.
         is_summary=info.get("summary") is True,
         is_finished=bool(info.get("finish")) or bool(time.get("completed")),
         parent=string(info.get("parentID")),

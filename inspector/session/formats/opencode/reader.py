@@ -199,7 +199,6 @@ def with_parts(
 def fill(
     builder: SessionBuilder, session: OpenCodeInfo, stored: Sequence[MessageWithParts], agent: str = "OpenCode"
 ) -> None:
-    """Fill a builder from a whole session."""
     builder.identifier = session.identifier
     builder.title = session.title
     builder.working_directory = session.directory

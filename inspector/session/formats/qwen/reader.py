@@ -33,7 +33,7 @@ QUIET = frozenset(
 COMPRESSION = "chat_compression"
 
 NOTICES = frozenset({"at_command", "slash_command", "cron", "notification", "error", "info", "warning"})
-"""Kinds of system records that are shown and not sent."""
+"""Kinds of system records that are shown but not sent."""
 
 INJECTED = frozenset({"background_task_completed", "cron", "goal_runtime", "notification"})
 """Kinds of user records that were not typed."""

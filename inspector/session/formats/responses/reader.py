@@ -296,7 +296,7 @@ class ResponsesInterpreter(RecordInterpreter):
                 common += 1
             if common >= max(most, 1) and conversation.definition_digests == digest_of(definitions):
                 best, most = conversation, common
-            # Small side requests begin alike, with other instructions, and repeat no response.
+            # Small side requests begin the same way, with other instructions, and repeat no response.
             elif best is None and common == len(conversation.sent) > 1:
                 changed = conversation
         if best is None and changed is not None:

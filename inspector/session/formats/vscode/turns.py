@@ -141,7 +141,6 @@ class Turn:
 
     @property
     def has_response(self) -> bool:
-        """True if a model responded."""
         return any(message.is_call for message in self.messages)
 
 
