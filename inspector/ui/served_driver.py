@@ -5,15 +5,24 @@ from __future__ import annotations
 import asyncio
 import os
 from concurrent.futures import wait
+from contextlib import closing, suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from textual import events
-from textual.drivers.web_driver import WebDriver
+from textual.drivers._byte_stream import ByteStream
+from textual.drivers.web_driver import WebDriver, _ExitInput
+
+from inspector.ui.terminal_input import InputDecoder
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from textual.app import App
     from textual.message import Message
+
+KEYS = "D"
+"""Type of a packet with terminal input; the others hold events as JSON."""
 
 MOST_AT_ONCE = 100
 """Number of events read between two checks of the message queues."""
@@ -34,6 +43,22 @@ class ServedDriver(WebDriver):
         super().__init__(app, **options)
         self._given = 0
         self._write = partial(_write_while_read, self.fileno)
+
+    def run_input_thread(self) -> None:
+        """Read packets of the server until it ends the app."""
+        decoder, packets = InputDecoder(debug=self._debug), ByteStream()
+        with closing(self._input_reader), suppress(_ExitInput, RuntimeError):  # the event loop has ended
+            for data in self._input_reader:
+                for kind, payload in packets.feed(data) if data else ():
+                    if kind == KEYS:
+                        self._process_all(decoder.feed(payload))
+                    else:
+                        self._on_meta(kind, payload)
+                self._process_all(decoder.tick())
+
+    def _process_all(self, messages: Iterable[Message]) -> None:
+        for message in messages:
+            self.process_message(message)
 
     def process_message(self, message: Message) -> None:
         """Handle terminal input. Sizes among the keys are dropped: only the server's are checked against limits."""

@@ -20,7 +20,9 @@ from textual import on
 from textual._context import active_message_pump
 from textual.app import App
 from textual.driver import Driver
+from textual.drivers.linux_driver import LinuxDriver
 
+from inspector.ui.terminal_input import TerminalDriver
 from inspector.ui.toolkit.failures import contain_pump_failure, keep_running, log_failure, reason_of
 
 if TYPE_CHECKING:
@@ -40,6 +42,11 @@ class EndingApp(App[None]):
     """App that exits with its terminal and reports a crash in one line."""
 
     _is_suspended_early = False
+
+    def get_driver_class(self) -> type[Driver]:
+        """Return the driver named in the environment, or one that invalid input does not end."""
+        driver = super().get_driver_class()
+        return TerminalDriver if driver is LinuxDriver else driver
 
     def _build_driver(self, headless: bool, inline: bool, mouse: bool, size: tuple[int, int] | None) -> Driver:
         driver = super()._build_driver(headless, inline, mouse, size)
