@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from inspector.cli import cluster_executor, folder_report, tune, tuning_pool
-from inspector.cli.executors import ENDED, TOO_LITTLE_MEMORY, InProcessExecutor, Job, ProcessExecutor
+from inspector.cli.executors import ENDED, TOO_LITTLE_MEMORY, InProcessExecutor, Job, JobLost, ProcessExecutor
 from inspector.cli.exit_codes import CommandError
 from inspector.cli.fleet import FEW_BYTES, executor_of
 from tests import fleet_work
@@ -86,7 +86,23 @@ def test_what_is_being_worked_on_when_time_is_up_is_waited_for_and_its_process_s
 
 
 @pytest.mark.parametrize("make", MAKES.values(), ids=MAKES)
-def test_an_error_of_the_program_is_raised_where_it_is_waited_for(make: Callable[[], SessionExecutor]) -> None:
+def test_an_error_of_the_program_costs_its_session_and_no_other(make: Callable[[], SessionExecutor]) -> None:
+    jobs = [Job(Path("bad"), fleet_work.squared, (13,)), Job(Path("good"), fleet_work.squared, (3,))]
+    with make() as executor:
+        found = dict(executor.finished(jobs))
+    lost = found[0]
+    assert isinstance(lost, JobLost)
+    assert "ValueError" in lost.problem
+    assert "fleet_work.py" in lost.problem
+    assert "\n" not in lost.problem
+    assert found[1] == 9  # 3 * 3
+
+
+@pytest.mark.parametrize("make", MAKES.values(), ids=MAKES)
+def test_an_error_of_the_program_is_raised_if_its_traceback_is_wanted(
+    make: Callable[[], SessionExecutor], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("INSPECTOR_TRACEBACK", "1")
     with make() as executor, pytest.raises(ValueError, match="thirteen") as caught:
         list(executor.finished([Job(Path(), fleet_work.squared, (13,))]))
     assert "fleet_work.py" in "".join(caught.value.__notes__)

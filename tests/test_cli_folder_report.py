@@ -309,3 +309,23 @@ def test_what_compactions_did_is_that_of_each_session_and_medians_of_all(report:
     text = folder_text(report)
     assert "Effect of recorded compactions" in text
     assert "actions are counted until the next edit" in " ".join(text.split())
+
+
+NO_TIMES = ("9999-12-31T23:59:59-23:59", "0001-01-01T00:00:00+23:59", "0001-01-01T00:00:00Z")
+
+
+@pytest.mark.parametrize("stamp", NO_TIMES)
+def test_a_time_in_no_year_of_the_calendar_is_unknown(stamp: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    lines = (ROOT / "sample_sessions" / SAMPLES[0]).read_text(encoding="utf-8").splitlines(keepends=True)
+    bad = next(number for number, line in enumerate(lines) if '"role":"assistant"' in line)
+    record = json.loads(lines[bad])
+    assert "timestamp" in record
+    lines[bad] = json.dumps({**record, "timestamp": stamp}) + "\n"
+    session = tmp_path / "bad.jsonl"
+    session.write_text("".join(lines), encoding="utf-8")
+    shutil.copy(ROOT / "sample_sessions" / SAMPLES[1], tmp_path)
+    for command in (["report", str(session)], ["why", str(session)], ["report", str(tmp_path)]):
+        assert main(command) == 0, capsys.readouterr().err
+    capsys.readouterr()
+    assert main(["report", str(tmp_path), "--format", "json"]) == 0
+    assert len(json.loads(capsys.readouterr().out)["sessions"]) == 2

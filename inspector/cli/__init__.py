@@ -10,7 +10,7 @@ import os
 import sys
 from typing import TYPE_CHECKING
 
-from inspector.cli.exit_codes import CommandError, ExitCode
+from inspector.cli.exit_codes import TRACEBACK_VARIABLE, CommandError, ExitCode, describe_bug
 from inspector.errors import InspectorError
 
 if TYPE_CHECKING:
@@ -25,9 +25,6 @@ XDG_FOLDERS = ("XDG_CACHE_HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_STATE_
 
 ANSWERING = ("--agent", "--plan", "--no-originals")
 """Arguments of `hook` when an agent runs it. The agent treats any exit code other than 0 as an objection."""
-
-TRACEBACK_VARIABLE = "INSPECTOR_TRACEBACK"
-"""If set to anything, a bug prints its traceback."""
 
 
 UNSUPPORTED = "win32"
@@ -84,7 +81,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             return ExitCode.UNREADABLE
         if os.environ.get(TRACEBACK_VARIABLE):
             raise
-        narrate(_bug(error))
+        narrate(describe_bug(error))
         return ExitCode.BUG
 
 
@@ -130,11 +127,3 @@ def _run(arguments: Sequence[str]) -> int:
     from inspector.cli import screen
 
     return screen.run(options)
-
-
-def _bug(error: Exception) -> str:
-    import traceback
-
-    frames = traceback.extract_tb(error.__traceback__)
-    place = f"{frames[-1].filename}:{frames[-1].lineno}" if frames else "an unknown location"
-    return f"this is a bug: {type(error).__name__} in {place}; set {TRACEBACK_VARIABLE}=1 to see the traceback"

@@ -8,6 +8,7 @@ finished results; a second Ctrl-C ends the program.
 from __future__ import annotations
 
 import math
+import os
 import signal
 import threading
 import time
@@ -19,8 +20,10 @@ from dataclasses import dataclass
 from multiprocessing import connection, get_context, resource_tracker
 from typing import TYPE_CHECKING, Any, Final, Generic, Self, TypeVar
 
-from inspector.cli.memory import tune_gc
+from inspector.cli.exit_codes import TRACEBACK_VARIABLE, describe_bug
+from inspector.cli.memory import too_little_memory, tune_gc
 from inspector.cli.output import ProgressLine
+from inspector.errors import InspectorError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -60,7 +63,7 @@ class Job(Generic[Worked]):
 
 @dataclass(frozen=True, slots=True)
 class JobLost:
-    """A session that cannot be processed because it kills its process.
+    """A session that cannot be processed: it kills its process, or a bug ends the work on it.
 
     Attributes:
         problem: Description in one line.
@@ -71,10 +74,17 @@ class JobLost:
 
 @dataclass(frozen=True, slots=True)
 class JobError:
-    """Exception of a job, sent to the requesting process."""
+    """Exception of a job, sent to the requesting process.
+
+    Attributes:
+        error: The exception.
+        place: Its traceback.
+        problem: Description in one line.
+    """
 
     error: Exception
     place: str
+    problem: str
 
 
 TOO_LITTLE_MEMORY: Final = JobLost("needs more memory than available; if `ulimit -v` limits it, raise the limit")
@@ -124,9 +134,12 @@ class SessionExecutor(ABC):
         """
         for index, outcome in self._outcomes(jobs, until, stays=stays):
             if isinstance(outcome, JobError):
-                outcome.error.add_note(outcome.place)
-                raise outcome.error
-            yield index, outcome
+                if isinstance(outcome.error, InspectorError) or os.environ.get(TRACEBACK_VARIABLE):
+                    outcome.error.add_note(outcome.place)
+                    raise outcome.error
+                yield index, JobLost(outcome.problem)
+            else:
+                yield index, outcome
 
     @abstractmethod
     def _outcomes(
@@ -337,7 +350,7 @@ def outcome_of(job: Job[Worked]) -> Worked | JobLost | JobError:
         return job.work(*job.arguments)
     except MemoryError:
         return TOO_LITTLE_MEMORY
-    except Exception as error:  # noqa: BLE001  raised again in the requesting process
-        return JobError(error, traceback.format_exc())
+    except Exception as error:  # noqa: BLE001  reported by the requesting process
+        return JobError(error, traceback.format_exc(), too_little_memory(error) or describe_bug(error))
     finally:
         ProgressLine.is_shown = shown

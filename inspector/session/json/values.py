@@ -62,14 +62,18 @@ def count_or_none(value: object) -> int | None:
 
 
 def seconds(timestamp: str | None) -> float | None:
-    """Parse an ISO 8601 time as seconds since the epoch; None if invalid. Without a time zone it is UTC."""
+    """Parse an ISO 8601 time as seconds since the epoch. Without a time zone it is UTC.
+
+    None if it is invalid or not in 1970 to 5138: shifted to UTC, it may be in no year of the calendar.
+    """
     if not timestamp:
         return None
     try:
         time = datetime.fromisoformat(timestamp)
-        return (time if time.tzinfo is not None else time.replace(tzinfo=UTC)).timestamp()
+        since = (time if time.tzinfo is not None else time.replace(tzinfo=UTC)).timestamp()
     except (ValueError, OverflowError):
         return None
+    return since if 0 <= since < MILLISECONDS else None
 
 
 def seconds_of_any(value: object) -> float | None:

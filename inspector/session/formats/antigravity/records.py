@@ -13,7 +13,7 @@ from urllib.parse import unquote, urlsplit
 
 from inspector.session.billing_terms import parse_billing_terms
 from inspector.session.formats.antigravity.protobuf import ProtobufMessage
-from inspector.session.json.values import count
+from inspector.session.json.values import count, seconds_of_any
 from inspector.session.model import Usage
 
 if TYPE_CHECKING:
@@ -168,7 +168,7 @@ def _model(chat: ProtobufMessage) -> str:
 def time_of(timestamp: ProtobufMessage) -> float | None:
     """Return seconds since the epoch, or None."""
     seconds = count(timestamp.number(1))
-    return seconds + count(timestamp.number(2)) / 1e9 if seconds else None
+    return seconds_of_any(seconds + count(timestamp.number(2)) / 1e9)
 
 
 def step_record(row: Mapping[str, Any]) -> dict[str, Any]:
