@@ -25,6 +25,10 @@ if TYPE_CHECKING:
 SLICE_BYTES = 1 << 20
 """Slice size. Decoding one holds the GIL for a few milliseconds, so the screen stays responsive."""
 
+LINE_VARIABLE = "INSPECTOR_LINE_MB"
+DEFAULT_LINE_MB = 64
+"""Limit on a line; agents write a few megabytes at most. Decoding takes several times the memory of the line."""
+
 HEAD_BYTES = 4096
 TAIL_BYTES = 64
 
@@ -90,6 +94,8 @@ class JsonlReader:
         self._before_offset = b""
         self._texts = FileTexts((path,), (self._file,), interpreter.blocks_of_record)
         self._read_elsewhere: Session | None = None
+        self._most = line_limit()
+        self._searched = (0, 0)  # offset of a line over the limit, and up to where it has no line end
 
     @property
     def texts(self) -> TextSource:
@@ -200,9 +206,21 @@ class JsonlReader:
     def _read_slices(self) -> Iterator[int]:
         """Read all whole lines from the offset on; yield the offset after each slice."""
         pieces: list[bytes] = []  # parts of a line longer than a slice
-        position = self._offset
+        start, position = self._searched
+        if start != self._offset:
+            position = self._offset
         descriptor = self._file.fileno()
         while data := os.pread(descriptor, SLICE_BYTES, position):
+            if position - self._offset >= self._most:
+                pieces = []
+                newline = data.find(b"\n")
+                position += len(data) if newline < 0 else newline + 1
+                if newline < 0:
+                    self._searched = (self._offset, position)
+                else:
+                    self._skip_line(position)
+                yield position
+                continue
             newline = data.rfind(b"\n")
             if newline < 0:
                 pieces.append(data)
@@ -212,6 +230,19 @@ class JsonlReader:
             pieces = []
             position = self._offset  # a line cut off by the end of a slice is read again as a whole
             yield self._offset
+
+    def _skip_line(self, end: int) -> None:
+        """Pass over a line over the limit, which ends before an offset."""
+        self._lines += 1
+        self._interpreter.builder.diagnose(
+            f"line longer than {self._most >> 20} MB; {LINE_VARIABLE} sets the limit",
+            self._lines,
+            self._offset,
+            skipped=True,
+            loses_usage=True,
+        )
+        self._offset = end
+        self._tail_taken = False
 
     def _take(self, data: bytes) -> None:
         """Interpret whole lines; unreadable ones become diagnostics."""
@@ -256,6 +287,10 @@ class JsonlReader:
         """Accept the text after the last line end if it is a whole record; otherwise note it as unfinished."""
         self._tail_settled = True
         size = os.fstat(self._file.fileno()).st_size
+        if size - self._offset > self._most + SLICE_BYTES:
+            problem = f"the last line is longer than {self._most >> 20} MB; {LINE_VARIABLE} sets the limit"
+            self._unfinished = Diagnostic(problem, self._lines + 1, self._offset, loses_usage=True)
+            return True
         tail = os.pread(self._file.fileno(), size - self._offset, self._offset) if size > self._offset else b""
         if not tail.strip():
             return False
@@ -294,6 +329,12 @@ class JsonlReader:
             return head == self._head[1] and self._just_before() == self._before_offset
         except OSError:
             return False
+
+
+def line_limit() -> int:
+    """Return the limit on a line in bytes, from the environment or the default."""
+    given = os.environ.get(LINE_VARIABLE, "")
+    return (int(given) if given.isascii() and given.isdigit() and 0 < len(given) < 7 else DEFAULT_LINE_MB) << 20
 
 
 def _digest(data: bytes) -> bytes:

@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import sys
+import tracemalloc
 from typing import TYPE_CHECKING
 
 import pytest
@@ -272,3 +273,47 @@ def test_a_folder_that_goes_and_comes_back_is_followed_on(tmp_path: Path, lines:
         file.write(b"".join(lines[6:]))
     assert_caught_up(follower, path)
     assert follower.state == "live"
+
+
+def test_a_line_over_the_limit_is_skipped_and_listed_and_the_lines_behind_it_are_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("INSPECTOR_LINE_MB", "1")
+    script = Script()
+    script.prompt("before")
+    long = b'{"type":"user","text":"' + b"x" * (3 << 20) + b'"}\n'
+    script.prompt("after")
+    first, after = script.encoded()
+    path = tmp_path / "session.jsonl"
+    path.write_bytes(first + long + after)
+    session = open_session(path)
+    assert [session.text(block) for block in session.blocks] == ["before", "after"]
+    (skipped,) = session.diagnostics
+    assert "longer than 1 MB" in skipped.reason
+    assert (skipped.line, skipped.offset, skipped.skipped) == (2, len(first), True)
+
+
+def test_a_hole_at_the_end_of_a_followed_file_is_not_read_whole_and_what_follows_is(tmp_path: Path) -> None:
+    script = Script()
+    script.prompt("before")
+    script.prompt("after")
+    first, after = script.encoded()
+    path = tmp_path / "session.jsonl"
+    path.write_bytes(first)
+    follower = Follower(path)
+    os.truncate(path, 1 << 30)
+    settle(path)
+    tracemalloc.start()
+    try:
+        follower.poll()
+        follower.poll()
+        _, most = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert most < 200 << 20  # the limit of 64 MB, with room for a copy of it
+    assert "longer than 64 MB" in follower.session.diagnostics[-1].reason
+    with path.open("ab") as file:
+        file.write(b"\n" + after)
+    follower.poll()
+    assert [follower.session.text(block) for block in follower.session.blocks] == ["before", "after"]
+    assert [diagnostic.offset for diagnostic in follower.session.diagnostics] == [len(first)]
