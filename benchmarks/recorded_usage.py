@@ -83,6 +83,6 @@ def direct_cost(inputs: ReplayInputs) -> float:
             cache_write_1h_tokens=call.usage.cache_write_1h,
             output_tokens=output if call.usage.output_is_placeholder else call.usage.output,
         )
-        moment = datetime.fromtimestamp(call.time, UTC) if call.time is not None else None
-        total += float(calc_price(usage, call.model, genai_request_timestamp=moment).total_price)
+        timestamp = datetime.fromtimestamp(call.time, UTC) if call.time is not None else None
+        total += float(calc_price(usage, call.model, genai_request_timestamp=timestamp).total_price)
     return total

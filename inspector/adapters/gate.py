@@ -131,7 +131,7 @@ class PlanGate:
             with self._lock:
                 conversation = self._conversation(messages)
                 sent = conversation.to_send()
-                self._tell(conversation)
+                self._report_call(conversation)
         except Exception as error:  # noqa: BLE001  the agent continues without its plan
             self._fail(error)
             return list(messages)
@@ -147,7 +147,7 @@ class PlanGate:
             with self._lock:
                 conversation = self._conversation(messages)
                 conversation.to_send()
-                self._tell(conversation)
+                self._report_call(conversation)
                 return _result_texts(conversation.replayed)
         except Exception as error:  # noqa: BLE001  the agent continues without its plan
             self._fail(error)
@@ -163,7 +163,7 @@ class PlanGate:
         held.add(*messages[len(held) :])
         return held
 
-    def _tell(self, conversation: Conversation) -> None:
+    def _report_call(self, conversation: Conversation) -> None:
         replayed = conversation.replayed
         if replayed is None or not (self._on_call or self._diagnostics):
             return

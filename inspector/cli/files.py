@@ -24,7 +24,7 @@ LAST = "last"
 _NUMBER = re.compile(r"[0-9]{1,9}")
 
 
-class SessionMoment(NamedTuple):
+class SessionPoint(NamedTuple):
     """A moment for a file state: exactly one field is set.
 
     Attributes:
@@ -53,11 +53,15 @@ class SessionMoment(NamedTuple):
 def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("path", metavar="PATH", type=Path, help="a session file or folder")
     parser.add_argument("file", nargs="?", metavar="FILE", help="one file: its path or the end of its path")
-    moments = f"a turn as numbered in the timeline, call:N, a time such as 2026-11-23T14:05, or {LAST}"
+    points = f"a turn as numbered in the timeline, call:N, a time such as 2026-11-23T14:05, or {LAST}"
     what = parser.add_mutually_exclusive_group()
-    what.add_argument("--at", metavar="N", type=_moment, help=f"its content at N as the agent knew it: {moments}")
+    what.add_argument("--at", metavar="N", type=_session_point, help=f"its content at N as the agent knew it: {points}")
     what.add_argument(
-        "--diff", nargs=2, metavar=("N", "M"), type=_moment, help="the difference between its content at two of these"
+        "--diff",
+        nargs=2,
+        metavar=("N", "M"),
+        type=_session_point,
+        help="the difference between its content at two of these",
     )
     what.add_argument("--changelog", action="store_true", help="changes with their purpose; only of FILE, if given")
     named = (f"{name}: {use}{' (default)' if name == 'text' else ''}" for name, use in FORMATS.items())
@@ -136,7 +140,7 @@ def _print_difference(history: FileHistory, options: Namespace) -> None:
     from inspector.report.file_listings import difference_text, state_notes
 
     path = history.find(options.file)
-    old, new = (history.file_state_at(path, moment.turn_in(history)) for moment in options.diff)
+    old, new = (history.file_state_at(path, point.turn_in(history)) for point in options.diff)
     difference = difference_text(path, old, new)
     if options.format == "json":
         write_json({"path": path, "from_turn": old.turn, "to_turn": new.turn, "difference": difference})
@@ -162,14 +166,14 @@ def _write_in(form: str, text: str, language: str = "") -> None:
         write_bytes(text.encode("utf-8", "surrogatepass"))
 
 
-def _moment(text: str) -> SessionMoment:
+def _session_point(text: str) -> SessionPoint:
     if text == LAST:
-        return SessionMoment(turn=-1)
+        return SessionPoint(turn=-1)
     kind, _, number = text.rpartition(":")
     if kind in ("", "turn", "call") and _NUMBER.fullmatch(number):
-        return SessionMoment(call=int(number)) if kind == "call" else SessionMoment(turn=int(number))
+        return SessionPoint(call=int(number)) if kind == "call" else SessionPoint(turn=int(number))
     try:
-        return SessionMoment(time=datetime.fromisoformat(text).timestamp())
+        return SessionPoint(time=datetime.fromisoformat(text).timestamp())
     except (ValueError, OverflowError, OSError):
         message = f"{text!r} is not a turn, call or time; use 50, call:12, 2026-11-23T14:05 or {LAST}"
         raise ArgumentTypeError(message) from None

@@ -153,8 +153,8 @@ def counted_inputs(
         # Only the last table is needed; a list would hold a copy for every tenth of a second.
         table = deque(count_session(session, shared_counter(), progress=progress, cache=counts), maxlen=1).pop()
     history = History.of(session)
-    lender = calibration_source_of(history, table)
-    return ReplayInputs.of(history, table, pricing=pricing, cache=cache, window=window, calibration_source=lender)
+    source = calibration_source_of(history, table)
+    return ReplayInputs.of(history, table, pricing=pricing, cache=cache, window=window, calibration_source=source)
 
 
 def shared_counter() -> Counter:

@@ -14,7 +14,7 @@ from inspector.cli.tuning_pool import TuningPool, left_out_warnings, retry_witho
 from inspector.replay.tuning.compaction_choice import (
     choose_threshold,
     compaction_terms,
-    is_told,
+    has_enough_data,
     thresholds_to_try,
 )
 from inspector.replay.tuning.compaction_costs import AS_RECORDED
@@ -88,7 +88,7 @@ def _group(pool: TuningPool, options: Namespace, group: FleetGroup) -> Compactio
     if not sessions:
         return None
     terms = compaction_terms(sessions)
-    thresholds = thresholds_to_try(sessions, terms) if terms is not None and is_told(sessions, calls) else ()
+    thresholds = thresholds_to_try(sessions, terms) if terms is not None and has_enough_data(sessions, calls) else ()
     costs = pool.threshold_costs(paths, (AS_RECORDED, *thresholds), terms) if terms is not None and thresholds else ()
     if thresholds and not costs:
         return None

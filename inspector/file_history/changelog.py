@@ -42,7 +42,7 @@ class ChangeSource(StrEnum):
 
     INTENT = "intent"
     """An argument of the call."""
-    SAID = "said"
+    PRECEDING_TEXT = "said"
     """The agent's text before the call."""
     DIFFERENCE = "difference"
     """A description of the difference."""
@@ -88,7 +88,7 @@ def _change(history: FileHistory, event: FileEvent, preceding: PrecedingText) ->
     difference = _Difference(event, *history.before_and_after(event))
     what, source = shortened(event.intent), ChangeSource.INTENT
     if not what:
-        what, source = preceding.before(event.call_block, event.call_turn), ChangeSource.SAID
+        what, source = preceding.before(event.call_block, event.call_turn), ChangeSource.PRECEDING_TEXT
     if not what:
         what, source = difference.in_words(), ChangeSource.DIFFERENCE
     return ChangelogEntry(event, what, source, difference.added, difference.removed)
@@ -131,7 +131,7 @@ class PrecedingText:
             if index in self._found:
                 return self._found[index]
             block = blocks[index]
-            if block.kind is BlockKind.USER_TEXT and self._is_said_by_user(index):
+            if block.kind is BlockKind.USER_TEXT and self._is_user_message(index):
                 return ""
             if block.kind is BlockKind.ASSISTANT_TEXT:
                 try:
@@ -142,7 +142,7 @@ class PrecedingText:
                     return shortened(sentence)
         return ""
 
-    def _is_said_by_user(self, index: int) -> bool:
+    def _is_user_message(self, index: int) -> bool:
         message = self._session.messages[bisect_right(self._session.first_blocks, index) - 1]
         return message.role is Role.USER and not message.is_meta
 

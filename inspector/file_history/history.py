@@ -327,27 +327,27 @@ class _Collector:
         tool = blocks[call].tool_name
         try:
             text = session.text(blocks[result])
-            deeds = call_effects(tool, session.text(blocks[call]), text, is_error=blocks[result].is_error)
+            effects = call_effects(tool, session.text(blocks[call]), text, is_error=blocks[result].is_error)
         except TextUnavailableError:
             self._unread += 1
             return
         by_path: dict[str, list[FileOperation]] = {}
         moves: dict[str, str] = {}
-        for operation in deeds.operations:
+        for operation in effects.operations:
             path = self._path(operation, text)
             if isinstance(operation, Patching) and operation.moved_to:
                 moves[path] = self._path(FileOperation(operation.moved_to, operation.folder), "")
             by_path.setdefault(path, []).append(operation)
-        event = FileEvent("", FileEventKind.READ, message + 1, asked + 1, call, result, tool, intent=deeds.intent)
+        event = FileEvent("", FileEventKind.READ, message + 1, asked + 1, call, result, tool, intent=effects.intent)
         for path, operations in by_path.items():
             self._add(replace(event, path=path, kind=kind_of(operations), operations=tuple(operations)))
         for old, new in moves.items():
             arrival = RenameTarget(new, content=self._contents[old][-1])
             self._add(replace(event, path=old, kind=FileEventKind.DELETE, operations=(Deletion(old),)))
             self._add(replace(event, path=new, kind=FileEventKind.EDIT, operations=(arrival,)))
-        if deeds.may_change:
-            doubt = _doubt(deeds.may_change, message + 1)
-            for path in [path for path in self._events if path not in by_path and _names(deeds.may_change, path)]:
+        if effects.may_change:
+            doubt = _doubt(effects.may_change, message + 1)
+            for path in [path for path in self._events if path not in by_path and _names(effects.may_change, path)]:
                 self._add(replace(event, path=path, kind=FileEventKind.UNCLEAR, problem=doubt, is_certain=False))
 
     def _take_notice(self, index: int, message: int) -> None:

@@ -231,13 +231,13 @@ def call_effects(tool: str, arguments_text: str, result: str | None, *, is_error
     operations = tuple(_of_files(name, arguments, result))
     if operations:
         return CallEffects(operations, intent)
-    deeds = shell_effects(arguments) if _SHELLS.search(name) else None
-    if deeds is None:
+    effects = shell_effects(arguments) if _SHELLS.search(name) else None
+    if effects is None:
         return NOTHING
     return CallEffects(
-        tuple(_of_shell(deeds, result)),
+        tuple(_of_shell(effects, result)),
         _first(arguments, (*_INTENTS, "description")),
-        deeds.command if deeds.may_change else "",
+        effects.command if effects.may_change else "",
     )
 
 
@@ -426,18 +426,18 @@ def _replaced_in_python(code: str) -> tuple[str, str, bool] | None:
     return None
 
 
-def _of_shell(deeds: ShellEffects, result: str) -> Iterator[FileOperation]:
-    folder = deeds.folder or current_directory(result)
-    for written in deeds.written:
+def _of_shell(effects: ShellEffects, result: str) -> Iterator[FileOperation]:
+    folder = effects.folder or current_directory(result)
+    for written in effects.written:
         yield Writing(written.path, folder, text=written.text, appends=written.appends)
-    for path in deeds.removed:
+    for path in effects.removed:
         yield Deletion(path, folder)
-    if deeds.patch:
-        yield from _patching(deeds.patch, folder)
-    if deeds.printed is not None:
-        shown = _printed(deeds.printed, result)
+    if effects.patch:
+        yield from _patching(effects.patch, folder)
+    if effects.printed is not None:
+        shown = _printed(effects.printed, result)
         if shown is not None:
-            yield Read(deeds.printed.path, folder, shown=shown)
+            yield Read(effects.printed.path, folder, shown=shown)
 
 
 def _printed(printed: Printed, result: str) -> ShownLines | None:

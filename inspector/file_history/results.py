@@ -120,9 +120,9 @@ def parse_read_result(text: str, *, asks_for_part: bool, first_asked: int | None
     fenced = _FENCED.match(text)
     if fenced is not None and (fenced["first"] or (asks_for_part and first_asked is not None)):
         return _fenced(fenced["code"], fenced["first"], first_asked or 1)
-    total_told = _TOTAL.search(text)
+    total_match = _TOTAL.search(text)
     body = _body(text)
-    shown = _numbered_part(body, asks_for_part=asks_for_part, total=int(total_told[1]) if total_told else None)
+    shown = _numbered_part(body, asks_for_part=asks_for_part, total=int(total_match[1]) if total_match else None)
     if shown is not None:
         return shown
     if body is not text or text.startswith(("<", "[read_file")):

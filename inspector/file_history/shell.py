@@ -138,21 +138,21 @@ def _file_effects(command: str, folder: str) -> ShellEffects:
     rest, into = _without_cd(command)
     folder = posixpath.join(folder, into) if into else folder
     written, rest = _heredocs(rest)
-    deeds = ShellEffects(folder, written, command=command, rest=rest.strip())
+    effects = ShellEffects(folder, written, command=command, rest=rest.strip())
     patch = _PATCH.match(rest)
     if patch is not None:
         body, found, after = _until(rest[patch.end() :], patch[2])
         if found:
-            return deeds._replace(patch=body, may_change=_may_change(after))
+            return effects._replace(patch=body, may_change=_may_change(after))
     words = _simple_words(rest)
     if words is not None:
         if (echoed := _echoed(words)) is not None:
-            return deeds._replace(written=(*written, echoed), rest="")
+            return effects._replace(written=(*written, echoed), rest="")
         if removed := _removed(words):
-            return deeds._replace(removed=removed)
+            return effects._replace(removed=removed)
         if not written and (printed := _printed(words)) is not None:
-            return deeds._replace(printed=printed)
-    return deeds._replace(may_change=_may_change(rest))
+            return effects._replace(printed=printed)
+    return effects._replace(may_change=_may_change(rest))
 
 
 def _heredocs(command: str) -> tuple[tuple[Written, ...], str]:

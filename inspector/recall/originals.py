@@ -154,7 +154,7 @@ def find_originals(asked: str, folder: str | None = None) -> list[tuple[dict[str
     if found:
         return found
     if asked.startswith(f"{folder}/{RESULTS}/"):
-        return [each for each in _of_file(asked, folder) if stored_path(folder, *_whose(each[0])) == asked]
+        return [each for each in _of_file(asked, folder) if stored_path(folder, *_owner(each[0])) == asked]
     for colon in (index for index, character in enumerate(asked) if character == ":"):
         session = asked[:colon]
         found = [each for each in stored_originals(asked[colon + 1 :], folder) if each[0].get("session") == session]
@@ -163,7 +163,7 @@ def find_originals(asked: str, folder: str | None = None) -> list[tuple[dict[str
     return []
 
 
-def _whose(about: dict[str, object]) -> tuple[str, str]:
+def _owner(about: dict[str, object]) -> tuple[str, str]:
     return str(about.get("id", "")), str(about.get("session", ""))
 
 
@@ -176,4 +176,4 @@ def _of_file(path: str, folder: str) -> list[tuple[dict[str, object], str]]:
             about = json.loads(file.readline())
     except (OSError, ValueError):
         return []
-    return stored_originals(_whose(about)[0], folder) if isinstance(about, dict) else []
+    return stored_originals(_owner(about)[0], folder) if isinstance(about, dict) else []

@@ -221,7 +221,7 @@ class TextIndex:
                     unread.append(f"{header.path}: {error.message}")
                     continue
                 with _writing(self._connection):
-                    self._take_in(header, session)
+                    self._add_session(header, session)
         except sqlite3.Error as error:
             raise IndexUnavailableError(f"the index cannot be written: {error}") from error
         return tuple(unread)
@@ -260,7 +260,7 @@ class TextIndex:
         ).fetchone()
         return bool(row == (header.size, header.modified, header.inode))
 
-    def _take_in(self, header: Header, session: Session) -> None:
+    def _add_session(self, header: Header, session: Session) -> None:
         path = os.fsencode(header.path)
         self._drop_session(path)
         stamp = (path, header.size, header.modified, header.inode)

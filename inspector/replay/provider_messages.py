@@ -72,7 +72,7 @@ def _anthropic(replay: Replay, role: Role, kept: list[tuple[Block, Rendition]]) 
     return [{"role": speaker, "content": parts[0]["text"] if only_text else parts}]
 
 
-_SAID = frozenset(
+_IN_PROSE = frozenset(
     {BlockKind.SYSTEM_TEXT, BlockKind.USER_TEXT, BlockKind.ASSISTANT_TEXT, BlockKind.IMAGE, BlockKind.DOCUMENT}
 )
 
@@ -83,7 +83,7 @@ def _openai(replay: Replay, role: Role, kept: list[tuple[Block, Rendition]]) -> 
         (block, block.kind if rendition.kind is None else rendition.kind, rendition.text(session.text(block)))
         for block, rendition in kept
     ]
-    phrase = "\n".join(text or media_notice(block) for block, kind, text in texts if kind in _SAID)
+    phrase = "\n".join(text or media_notice(block) for block, kind, text in texts if kind in _IN_PROSE)
     if role is Role.ASSISTANT:
         entry: MessageDict = {"role": "assistant", "content": phrase or None}
         calls = [

@@ -30,5 +30,5 @@ def replay_session(session: Session, plan: Plan, *, pricing: Pricing | None = No
     """
     *_, table = count_session(session, load_counter())
     history = History.of(session)
-    lender = calibration_source_of(history, table)
-    return replay(ReplayInputs.of(history, table, pricing=pricing, precise=precise, calibration_source=lender), plan)
+    source = calibration_source_of(history, table)
+    return replay(ReplayInputs.of(history, table, pricing=pricing, precise=precise, calibration_source=source), plan)

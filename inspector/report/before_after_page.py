@@ -222,8 +222,8 @@ def _about_verdict(report: BeforeAfterReport) -> str:
 def _sets(report: BeforeAfterReport, figures: FigureCells) -> Section:
     rows = [
         (Cell("sessions"), *(figures.cell(name, "sessions") for name in SETS)),
-        (Cell("first session began"), *(Cell(_moment(_set(report, name).first)) for name in SETS)),
-        (Cell("last session began"), *(Cell(_moment(_set(report, name).last)) for name in SETS)),
+        (Cell("first session began"), *(Cell(_time_text(_set(report, name).first)) for name in SETS)),
+        (Cell("last session began"), *(Cell(_time_text(_set(report, name).last)) for name in SETS)),
     ]
     rows += _totals(figures, TOTALS)
     parts: list[Part] = [Table("All sessions of each set", ("", *SETS), tuple(rows))]
@@ -252,7 +252,7 @@ def _set(report: BeforeAfterReport, name: SetName) -> SessionSetFacts:
     return report.before if name == "before" else report.after
 
 
-def _moment(time: str) -> str:
+def _time_text(time: str) -> str:
     """Format a time to the minute in UTC."""
     return time.replace("T", " ")[:16] or "unknown"
 
@@ -327,7 +327,7 @@ def _folded(report: BeforeAfterReport, figures: FigureCells) -> list[Section]:
         (
             name_cell(each.path),
             Cell(each.set),
-            Cell(_moment(each.began)),
+            Cell(_time_text(each.began)),
             word(" ".join(part.model or NOT_NAMED for part in each.parts)),
             *(figures.cell("sessions", at, "figures", name) for name in ("calls", "cost_usd")),
         )

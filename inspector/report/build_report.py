@@ -117,7 +117,7 @@ def plan_facts(planned: Replay, baseline: Replay, uses: ReuseEvidence | None, op
             **({} if missed is None else {"needed_later": HowKnown.ESTIMATED.value}),
         },
         outcome=None if outcome is None else to_report(OutcomeFacts, outcome),
-        carried=[] if tallies is None else carried_facts(tallies),
+        carried=[] if tallies is None else content_facts(tallies),
         compactions=[_compaction_facts(forecast) for forecast in forecasts],
         tools=[] if tallies is None else [_tool_facts(row) for row in cuts_by_tool(tallies)],
         notices=_notices(planned) if options.details else [],
@@ -400,14 +400,14 @@ def _compaction_facts(forecast: CompactionForecast) -> CompactionFacts:
         CompactionFacts,
         forecast,
         call=forecast.call + 1,
-        noted_by_agent=forecast.is_noted,
+        noted_by_agent=forecast.is_agent_count,
         asked_for=forecast.asked_for,
         reached_call=reached,
         until_call=None if forecast.until is None else forecast.until + 1,
     )
 
 
-def carried_facts(breakdown: Breakdown) -> list[CarriedFacts]:
+def content_facts(breakdown: Breakdown) -> list[CarriedFacts]:
     """Return prompt content by kind, largest first."""
     return [to_report(CarriedFacts, row, kind=row.name, tool=row.part) for row in breakdown.by_kind()]
 

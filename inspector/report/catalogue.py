@@ -631,7 +631,7 @@ class TierFacts(Struct, frozen=True, kw_only=True):
             Unit.TOKENS,
             "Tokens of the changed blocks in the newest prompt, as sent.",
             short="newest",
-            source="carried",
+            source="in_newest",
         ),
     ] = None
     sent_tokens: Annotated[
@@ -741,7 +741,7 @@ class CarriedFacts(Struct, frozen=True, kw_only=True):
             Unit.TOKENS,
             "Tokens of these blocks in the newest prompt.",
             short="newest",
-            source="carried",
+            source="in_newest",
         ),
     ]
     sent_tokens: Annotated[

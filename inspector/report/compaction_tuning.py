@@ -212,8 +212,8 @@ def compaction_group(
         model_uncertainty: Widen the band by the uncertainty of the model's answers.
     """
     window = _usual([_window(group.agent, session) for session in sessions])
-    untold = default_threshold(group.agent, window)
-    reported = configured if configured is not None else untold
+    default = default_threshold(group.agent, window)
+    reported = configured if configured is not None else default
     effective, terms, table = choice.effective, choice.terms, choice.table
     return CompactionGroup(
         name=name,

@@ -134,8 +134,8 @@ def _needed(plan: FolderPlan) -> tuple[Cell, ...]:
     if found is None:
         return ()
     saving = (plan.saved.usd, net_of(found))
-    said = recovery_words(refetches_of(found), found.calls, saving, found.break_even_recoveries, IN_TEXT)
-    return (Cell(f" {capitalized(said)}."),)
+    words = recovery_words(refetches_of(found), found.calls, saving, found.break_even_recoveries, IN_TEXT)
+    return (Cell(f" {capitalized(words)}."),)
 
 
 def _tiles(report: FolderReport, figures: FigureCells) -> tuple[Tile, ...]:

@@ -60,8 +60,8 @@ def saved_words(saved: float | None, net: NetRange, numbers: NumberFormat) -> st
 
 def net_after_words(net: NetRange, expected: Expected, numbers: NumberFormat) -> str:
     """Return `net $8.36 to $9.10 after about 12 re-fetches (8 to 17)`, or only the known part."""
-    refetches, said = refetch_words(expected, numbers), net_words(net, numbers)
-    return f"{said} after {refetches}" if said and expected is not None else refetches
+    refetches, words = refetch_words(expected, numbers), net_words(net, numbers)
+    return f"{words} after {refetches}" if words and expected is not None else refetches
 
 
 def refetch_words(expected: Expected, numbers: NumberFormat) -> str:
@@ -131,11 +131,11 @@ def recovery_words(
         numbers: Number format.
     """
     saves, refetches = saved_words(*saving, numbers), refetch_words(expected, numbers)
-    said = f"{saves} after {refetches}" if saves and expected is not None else refetches
-    said += f"; {needed_words(calls, numbers)}" if calls else ""
+    words = f"{saves} after {refetches}" if saves and expected is not None else refetches
+    words += f"; {needed_words(calls, numbers)}" if calls else ""
     if not break_even or expected is None or not round(expected[2]):
-        return said
-    return f"{said}; break-even: {numbers.plural(break_even, 're-fetch')}"
+        return words
+    return f"{words}; break-even: {numbers.plural(break_even, 're-fetch')}"
 
 
 def breakpoint_words(prices: Sequence[tuple[str, float]], numbers: NumberFormat) -> str:

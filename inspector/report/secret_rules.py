@@ -156,7 +156,7 @@ _CONNECTION = _form(
     """,
     flags=re.IGNORECASE | re.MULTILINE | re.VERBOSE,
 )
-_SAID = _form(
+_STATED = _form(
     rf"""
     (?:{_PASSWORDS})(?:[ \t]{{1,4}}(?:is|was|ist|es)[ \t:]{{1,4}} | 是[ \t:\uff1a]{{0,4}})
     (?:{_QUOTED} | [`(]?(?P<value>{_BARE}))
@@ -291,7 +291,7 @@ _CARD = re.compile(
     """,
     re.VERBOSE,
 )
-_TOLD_PHRASE = _form(
+_LABELED_PHRASE = _form(
     r"""
     (?:mnemonic | (?:seed|recovery|secret|backup|wallet)[_\ -]?(?:phrase|words?) | (?<![a-z])seed)
     [\w\ ]{0,20}["'`]?\s{0,4}[:=]?\s{0,4}["'`(\[]{0,2}(?P<value>
@@ -340,7 +340,7 @@ def _is_called(match: re.Match[str]) -> bool:
     return _is_assigned(match) and is_mixed(match[_secret_group(match)])
 
 
-def _is_said(match: re.Match[str]) -> bool:
+def _is_stated(match: re.Match[str]) -> bool:
     value = match[_secret_group(match)]
     return len(value) >= 6 and " " not in value and is_mixed(value) and not is_placeholder(value)
 
@@ -386,23 +386,23 @@ def _is_card(match: re.Match[str]) -> bool:
     return is_card_number(match["value"])
 
 
-def _is_told_phrase(match: re.Match[str]) -> bool:
-    return is_recovery_phrase(match["value"], is_told=True)
+def _is_labeled_phrase(match: re.Match[str]) -> bool:
+    return is_recovery_phrase(match["value"], is_labeled=True)
 
 
 def _is_phrase(match: re.Match[str]) -> bool:
-    return is_recovery_phrase(match["value"], is_told=False)
+    return is_recovery_phrase(match["value"], is_labeled=False)
 
 
 def _is_hexadecimal(match: re.Match[str]) -> bool:
-    return is_hexadecimal_secret(match["value"]) and not _stands_before(_DIGEST_BEFORE, match)
+    return is_hexadecimal_secret(match["value"]) and not _is_preceded(_DIGEST_BEFORE, match)
 
 
 def _is_long_word(match: re.Match[str]) -> bool:
-    return is_random_word(match["value"]) and not _stands_before(_PUBLIC_BEFORE, match)
+    return is_random_word(match["value"]) and not _is_preceded(_PUBLIC_BEFORE, match)
 
 
-def _stands_before(pattern: re.Pattern[str], match: re.Match[str]) -> bool:
+def _is_preceded(pattern: re.Pattern[str], match: re.Match[str]) -> bool:
     return bool(pattern.search(match.string, max(0, match.start() - _BEFORE), match.start()))
 
 
@@ -415,7 +415,7 @@ NAMED_RULES: tuple[Rule, ...] = (
     Rule("login in an address", _THIN_ADDRESS, _is_address_login),
     Rule("credentials", _SCHEME, _is_credential),
     Rule("credentials", _ENCODED_LOGIN, _is_long),
-    Rule("credentials", _LOGIN_CALL, _is_said),
+    Rule("credentials", _LOGIN_CALL, _is_stated),
     Rule("credentials", _PIPED, _is_piped),
     Rule("password's hash", _HASH),
     Rule("credentials", _AUTHORIZATION, _is_credential),
@@ -428,7 +428,7 @@ NAMED_RULES: tuple[Rule, ...] = (
     Rule("value of a secret's name", _COMPARED, _is_called),
     Rule("value of a secret's name", _MARKED_UP, _is_assigned),
     Rule("value of a secret's name", _CONNECTION, _is_assigned),
-    Rule("value of a secret's name", _SAID, _is_said),
+    Rule("value of a secret's name", _STATED, _is_stated),
     Rule("value of a secret's name", _NETRC, _is_assigned),
     Rule("secret argument", _ARGUMENT, _is_argument),
     Rule("secret argument", _PROGRAM_ARGUMENT, _is_argument),
@@ -438,7 +438,7 @@ NAMED_RULES: tuple[Rule, ...] = (
 
 ALL_RULES: tuple[Rule, ...] = (
     *NAMED_RULES,
-    Rule("recovery phrase", _TOLD_PHRASE, _is_told_phrase),
+    Rule("recovery phrase", _LABELED_PHRASE, _is_labeled_phrase),
     Rule("recovery phrase", _PHRASE, _is_phrase),
     Rule("long hexadecimal number", _HEXADECIMAL, _is_hexadecimal),
     Rule("long random word", _LONG_WORD, _is_long_word),

@@ -148,7 +148,7 @@ def is_card_number(value: str) -> bool:
     return (sum(map(int, digits[-1::-2])) + sum(each - 9 if each > 9 else each for each in doubled)) % 10 == 0
 
 
-def is_recovery_phrase(value: str, *, is_told: bool) -> bool:
+def is_recovery_phrase(value: str, *, is_labeled: bool) -> bool:
     """Return True if words may be the recovery phrase of a wallet.
 
     There is no word list here: a phrase is recognized by its number of words, and by the absence of words that prose
@@ -156,9 +156,9 @@ def is_recovery_phrase(value: str, *, is_told: bool) -> bool:
 
     Args:
         value: Words, with numbers, commas and quotes among them.
-        is_told: The preceding text labels them as a recovery phrase.
+        is_labeled: The preceding text labels them as a recovery phrase.
     """
     value = value.lower()
     words = re.findall("[a-z]+", value)
-    is_long = len(words) >= min(_PHRASE_LENGTHS) if is_told else len(words) in _PHRASE_LENGTHS
+    is_long = len(words) >= min(_PHRASE_LENGTHS) if is_labeled else len(words) in _PHRASE_LENGTHS
     return is_long and len(set(words)) >= len(words) - 2 and not _NO_WORD_OF_PHRASES.search(value)

@@ -26,7 +26,7 @@ from inspector.replay.figure import HowKnown
 from inspector.report.as_model import as_model_facts
 from inspector.report.build_report import (
     best_plan_facts,
-    carried_facts,
+    content_facts,
     compaction_totals_facts,
     cost_parts,
     explanation_facts,
@@ -149,7 +149,7 @@ def report_of(
             for each in agent_costs
         ],
         prices=price_facts(inputs),
-        carried=[] if breakdown is None else carried_facts(breakdown),
+        carried=[] if breakdown is None else content_facts(breakdown),
         heaviest=heaviest,
         explain=_explained(baseline) if options.explain else None,
         comparison=_comparison(baseline, uses, progress) if options.comparison else [],

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from rich.text import Text
-
 from inspector.replay.analysis.breakdown import part_label
 from inspector.replay.analysis.hazards import hazard_label
 from inspector.replay.analysis.prompt_overhead import UNRECORDED
@@ -59,8 +57,8 @@ from inspector.report.recovery_words import breakpoint_words, net_of, recovery_w
 from inspector.report.subagent_words import costliest_first, subagents_text
 from inspector.report.tables import FigureCells, rounding_note
 from inspector.report.totals import (
-    carried_title,
     columns_of,
+    content_title,
     marks_used,
     misses_title,
     plan_letter,
@@ -69,11 +67,10 @@ from inspector.report.totals import (
 )
 from inspector.report.uncertainty import REPLAY_CAVEAT, UNCERTAIN_ANSWERS, describe_uncertain_saving
 from inspector.safe_text import clip_cells
+from rich.text import Text
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
-
-    from msgspec import Struct
 
     from inspector.report.cache_document import CacheMissFacts
     from inspector.report.catalogue import (
@@ -86,6 +83,7 @@ if TYPE_CHECKING:
     )
     from inspector.report.document import Report, SessionFacts, SideCallFacts, TokenFacts
     from inspector.report.totals import TotalsRow
+    from msgspec import Struct
 
 COLUMNS_PER_TABLE = 3
 """Plan columns that fit in 80 columns; further plans follow in further tables."""
@@ -103,7 +101,7 @@ NAME_WIDTH = 33
 """Cells of a row's name; a tool's name may have any length."""
 
 
-ABOUT_CARRIED = "token-calls: tokens, once per sending call; newest: in the newest prompt"
+ABOUT_TOKEN_CALLS = "token-calls: tokens, once per sending call; newest: in the newest prompt"
 
 
 def report_text(report: Report, width: int = WIDTH, *, color: bool = False) -> str:
@@ -131,7 +129,7 @@ def report_text(report: Report, width: int = WIDTH, *, color: bool = False) -> s
         _plan(page, plan_letter(index), plan)
     as_model_table(page, report)
     cache_misses_table(page, report)
-    carried_table(page, report)
+    content_table(page, report)
     explanations(page, "Calculation of the baseline's figures", report.explain)
     for index, plan in enumerate(report.plans):
         explanations(page, f"Calculation of the figures of plan {plan_letter(index)}", plan.explain)
@@ -376,8 +374,8 @@ def needed_rows(plan: PlanFacts) -> list[tuple[str, str]]:
     counts = [(quantity(NeededLaterFacts, name).label, getattr(needed, name)) for name in names]
     by_kind = ", ".join(f"{label} {count:,}" for label, count in counts if count)
     saving = (plan.saved.usd, net_of(needed))
-    said = recovery_words(refetches_of(needed), needed.calls, saving, needed.break_even_recoveries, IN_TEXT)
-    rows = [("net", said.removeprefix("net "))]
+    words = recovery_words(refetches_of(needed), needed.calls, saving, needed.break_even_recoveries, IN_TEXT)
+    rows = [("net", words.removeprefix("net "))]
     if by_kind:
         rows.append(("", f"needed later, by evidence: {by_kind} (inspector help evidence)"))
     if needed.evidence_reason:
@@ -498,12 +496,12 @@ def _extra(miss: CacheMissFacts) -> str:
     return "" if miss.extra_usd is None else f"{dollars(miss.extra_usd, miss.known, 'extra_usd')}, "
 
 
-def carried_table(page: Page, report: Report) -> None:
+def content_table(page: Page, report: Report) -> None:
     """Write the prompt content without a plan, and the results with the highest resend cost."""
     if not report.carried:
         return
     page.line()
-    page.line(carried_title(report), HEADING)
+    page.line(content_title(report), HEADING)
     # Limit the rows; the last ones, for content the file does not hold, are always included.
     others = [row for row in report.carried if row.kind in UNRECORDED]
     texts = [row for row in report.carried if row.kind not in UNRECORDED and row.sent_tokens]
@@ -516,7 +514,7 @@ def carried_table(page: Page, report: Report) -> None:
         ("blocks", "sent_tokens", "share", "usd", "carried_tokens"),
         short=("carried_tokens",),
     )
-    page.line(ABOUT_CARRIED, LABEL, indent=2)
+    page.line(ABOUT_TOKEN_CALLS, LABEL, indent=2)
     if report.heaviest:
         page.line()
         page.line("Results with the highest resend cost", HEADING)

@@ -68,7 +68,7 @@ def session_heading(session: SessionFacts) -> str:
     return plain(session.title if says_something(session.title) else text)
 
 
-def carried_title(report: Report) -> str:
+def content_title(report: Report) -> str:
     """Return the title of the prompt content; it mentions plans only if there are some."""
     return f"Content of the prompts, over all calls{_without(report)}"
 

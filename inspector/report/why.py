@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from inspector.report.catalogue import CarriedBlockFacts, How
     from inspector.report.document import BestPlanFacts, Report, SavingPlanFacts
 
-CARRIED = 3
+MOST_RESENDS = 3
 """Number of tool results to name."""
 
 LEAST_OF_COMPACTIONS = 0.01
@@ -76,7 +76,7 @@ def why_text(report: Report, width: int = WIDTH, *, color: bool = False) -> str:
         page.line(line, LABEL, indent=2)
     if session.calls:
         rows = [*_bill(report), *_by_model(report), *_subagents(report), *_hour(report), *_misses(report)]
-        rows += [*_compacted(report), *_carried(report.heaviest)]
+        rows += [*_compacted(report), *_resends(report.heaviest)]
         page.table(
             None, [(Text(label, LABEL), amount, reported) for label, amount, reported in rows], LEFT + RIGHT + WRAPPED
         )
@@ -88,7 +88,7 @@ def why_text(report: Report, width: int = WIDTH, *, color: bool = False) -> str:
         marks = legend(
             marks_in(
                 *(report.cost, report.subagents, report.cache_misses, report.compacted, report.best_plan),
-                *report.heaviest[:CARRIED],
+                *report.heaviest[:MOST_RESENDS],
                 *report.model_switches,
             )
         )
@@ -192,9 +192,9 @@ def _priced(value: float | None, known: Mapping[str, How]) -> str:
     return "" if value is None else dollars(value, known, "extra_usd")
 
 
-def _carried(heaviest: list[CarriedBlockFacts]) -> list[Row]:
+def _resends(heaviest: list[CarriedBlockFacts]) -> list[Row]:
     rows = []
-    for place, row in enumerate(heaviest[:CARRIED]):
+    for place, row in enumerate(heaviest[:MOST_RESENDS]):
         name = clip_cells(plain(row.tool or "tool"), NAME_WIDTH)
         cost = "" if row.usd is None else dollars(row.usd, row.known, "usd")
         tokens = IN_TEXT.qualified(IN_TEXT.whole(row.tokens), row.known.get("tokens", ""))

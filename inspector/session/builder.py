@@ -212,12 +212,12 @@ class OpenContext:
     members: SnapshotList[int]
     cause: ContextCause
     thread: int
-    carried: int = 0
+    retained: int = 0
     _frozen: Context | None = field(default=None, repr=False)
 
     def frozen(self) -> Context:
         """Return an immutable copy; the same object while nothing changed."""
-        now = Context(self.members.snapshot(), self.carried, self.cause, self.thread)
+        now = Context(self.members.snapshot(), self.retained, self.cause, self.thread)
         if self._frozen is None or self._frozen != now:
             self._frozen = now
         return self._frozen
@@ -301,17 +301,17 @@ class Thread:
         call = Call(index, context, prompt_messages, time=message.time, identifier=message.identifier)
         self._builder.calls.append(structs.replace(call, **fields))
 
-    def begin(self, cause: ContextCause, members: Iterable[int] = (), carried: int | None = None) -> OpenContext:
+    def begin(self, cause: ContextCause, members: Iterable[int] = (), retained: int | None = None) -> OpenContext:
         """Begin a new context.
 
         Args:
             cause: Why it begins.
             members: The messages it begins with.
-            carried: Number of members kept from the previous context; all if None.
+            retained: Number of members kept from the previous context; all if None.
         """
         self.context = self._builder.add_context(self.number, cause)
         self.context.members.extend(members)
-        self.context.carried = len(self.context.members) if carried is None else carried
+        self.context.retained = len(self.context.members) if retained is None else retained
         return self.context
 
     def compact(

@@ -103,8 +103,8 @@ class DirectoryReader:
             return FileChange.REPLACED
         before, waited = len(self._taken), self._waiting
         self._take([name for name in names if name not in self._taken])
-        is_noted = self._note_sidecar(only_changes=len(self._taken) == before)
-        is_same = len(self._taken) == before and self._waiting == waited and not is_noted
+        has_new_metadata = self._note_sidecar(only_changes=len(self._taken) == before)
+        is_same = len(self._taken) == before and self._waiting == waited and not has_new_metadata
         return FileChange.NONE if is_same else FileChange.APPENDED
 
     def watched(self) -> Path:

@@ -123,8 +123,8 @@ def _claude_code(path: Path) -> Iterable[UsageTotals]:
         if not (any(equal) if request else all(equal)):
             place = len(reports)
         last[key] = place, turn, prompt
-        apart = [one for one in usage.get("iterations") or () if one.get("type") in _APART]
-        reports[place : place + 1] = [[found, *map(_anthropic_totals, apart)]]
+        separate = [one for one in usage.get("iterations") or () if one.get("type") in _SEPARATE]
+        reports[place : place + 1] = [[found, *map(_anthropic_totals, separate)]]
     return [one for report in reports for one in report]
 
 
@@ -181,8 +181,8 @@ def _pi(path: Path) -> Iterable[UsageTotals]:
             read, output = usage.get("cacheRead", 0), usage.get("output", 0)
             prompt = usage.get("input", 0) + read + usage.get("cacheWrite", 0)
             reasoning = usage.get("reasoning") or usage.get("reasoningTokens") or 0
-            is_apart = usage.get("totalTokens") == prompt + output + reasoning
-            yield UsageTotals(prompt, read, output + reasoning if is_apart else output)
+            excludes_reasoning = usage.get("totalTokens") == prompt + output + reasoning
+            yield UsageTotals(prompt, read, output + reasoning if excludes_reasoning else output)
 
 
 def _gemini(path: Path) -> Iterable[UsageTotals]:
@@ -206,7 +206,7 @@ def _opencode(path: Path) -> Iterable[UsageTotals]:
     export = json.loads(path.read_bytes())
     is_later = any("info" not in message for message in export["messages"])
     reports = [tokens for message in export["messages"] if (tokens := message.get("info", message).get("tokens"))]
-    found = [_opencode_totals(tokens, is_apart=is_later) for tokens in reports]
+    found = [_opencode_totals(tokens, excludes_reasoning=is_later) for tokens in reports]
     if is_later and export["info"].get("tokens"):
         columns = zip(*map(_opencode_counts, reports), strict=True)
         listed = [sum(column) for column in columns] or [0] * 5
@@ -222,14 +222,14 @@ def _opencode_counts(tokens: dict[str, Any]) -> list[int]:
     return [*counts, cache.get("read", 0), cache.get("write", 0)]
 
 
-def _opencode_totals(tokens: dict[str, Any], *, is_apart: bool = False) -> UsageTotals:
+def _opencode_totals(tokens: dict[str, Any], *, excludes_reasoning: bool = False) -> UsageTotals:
     """Parse token counts: a total shows whether the output includes reasoning; without one, OpenCode 2 excludes it."""
     cache = tokens.get("cache") or {}
     read, output, reasoning = cache.get("read", 0), tokens.get("output", 0), tokens.get("reasoning", 0)
     prompt, total = tokens.get("input", 0) + read + cache.get("write", 0), tokens.get("total")
     if total:
-        is_apart = total not in (prompt + output, tokens.get("input", 0) + output)
-    return UsageTotals(prompt, read, output + reasoning if is_apart else max(output, reasoning))
+        excludes_reasoning = total not in (prompt + output, tokens.get("input", 0) + output)
+    return UsageTotals(prompt, read, output + reasoning if excludes_reasoning else max(output, reasoning))
 
 
 def _opencode_rows(identifier: str, connection: sqlite3.Connection) -> Iterable[UsageTotals]:
@@ -246,7 +246,11 @@ def _opencode_rows(identifier: str, connection: sqlite3.Connection) -> Iterable[
             query = f"SELECT id, data FROM {table} WHERE session_id = ?"  # noqa: S608  # one of two names
             for name, text in connection.execute(query, (identifier,)).fetchall():
                 rows.setdefault(name, (json.loads(text), table != "message"))
-    found = [_opencode_totals(data["tokens"], is_apart=later) for data, later in rows.values() if data.get("tokens")]
+    found = [
+        _opencode_totals(data["tokens"], excludes_reasoning=later)
+        for data, later in rows.values()
+        if data.get("tokens")
+    ]
     if session is not None:
         began = session[0] if session[1] else 0
         listed, copied = [0] * 5, [0] * 5
@@ -406,8 +410,8 @@ def _reported(usage: Any) -> UsageTotals | None:
 def _requests(usage: Any) -> list[UsageTotals]:
     """Return the usage of a response, and the iterations that it excludes."""
     iterations = (usage.get("iterations") or ()) if isinstance(usage, dict) else ()
-    apart = [_reported(one) for one in iterations if one.get("type") in _APART]
-    return [one for one in (_reported(usage), *apart) if one is not None]
+    separate = [_reported(one) for one in iterations if one.get("type") in _SEPARATE]
+    return [one for one in (_reported(usage), *separate) if one is not None]
 
 
 def _answered(text: str) -> list[UsageTotals]:
@@ -426,7 +430,7 @@ def _answered(text: str) -> list[UsageTotals]:
     return _requests(usage)
 
 
-_APART = ("advisor_message", "compaction")
+_SEPARATE = ("advisor_message", "compaction")
 """Iterations that the totals of an Anthropic response exclude."""
 
 _ASKED = ("/messages", "/chat/completions", "/responses", "/invoke", "/invoke-with-response-stream")

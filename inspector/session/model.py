@@ -331,14 +331,14 @@ class Context(Struct, frozen=True, gc=False):
 
     Attributes:
         members: Message indices in the order they are sent: first those carried over, then later additions.
-        carried: Number of leading `members` that were kept from an earlier context, including a summary sent before
+        retained: Number of leading `members` that were kept from an earlier context, including a summary sent before
             them. 0 if none were kept.
         cause: Why it began.
         thread: The thread it belongs to.
     """
 
     members: Sequence[int]
-    carried: int = 0
+    retained: int = 0
     cause: ContextCause = ContextCause.START
     thread: int = 0
 

@@ -22,9 +22,9 @@ def session_name(session: Session) -> str:
     return first_name(session.title) or first_name(first_prompt(session))
 
 
-def first_name(*told: str) -> str:
+def first_name(*candidates: str) -> str:
     """Return the first non-empty name on one line; pass a title before the first prompt."""
-    return next((" ".join(_as_typed(each).split()) for each in told if each.strip()), "")
+    return next((" ".join(_as_typed(each).split()) for each in candidates if each.strip()), "")
 
 
 def _as_typed(text: str) -> str:

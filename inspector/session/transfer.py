@@ -81,7 +81,7 @@ class EncodedSession(Struct, array_like=True):
             identifier=session.identifier,
             messages=tuple(session.messages),
             calls=tuple(session.calls),
-            contexts=tuple((tuple(one.members), one.carried, one.cause, one.thread) for one in session.contexts),
+            contexts=tuple((tuple(one.members), one.retained, one.cause, one.thread) for one in session.contexts),
             compactions=session.compactions,
             diagnostics=session.diagnostics,
             skipped_records=session.skipped_records,
@@ -115,8 +115,8 @@ class EncodedSession(Struct, array_like=True):
             messages=ListSnapshot(self.messages),
             calls=ListSnapshot(self.calls),
             contexts=tuple(
-                Context(ListSnapshot(members), carried, cause, thread)
-                for members, carried, cause, thread in self.contexts
+                Context(ListSnapshot(members), retained, cause, thread)
+                for members, retained, cause, thread in self.contexts
             ),
             texts=texts,
             compactions=self.compactions,

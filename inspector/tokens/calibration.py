@@ -185,12 +185,12 @@ def calibrate(
     ours.sort(key=lambda fit: -fit.calls)
     borrowed: dict[str, BorrowedCalibration] = {}
     for number, (model, own) in enumerate(zip(names, rows, strict=True)):
-        lender = _borrowed_fit(model, ours, borrowed_fit) if usable[number] < LEAST_CALLS else None
-        if lender is None:
+        source_fit = _borrowed_fit(model, ours, borrowed_fit) if usable[number] < LEAST_CALLS else None
+        if source_fit is None:
             continue
-        borrowed[model], coefficients = lender, lender.scaled_to(model)
-        readings[model] = lender.reading
-        if lender.reading not in features:  # no response length is reported
+        borrowed[model], coefficients = source_fit, source_fit.scaled_to(model)
+        readings[model] = source_fit.reading
+        if source_fit.reading not in features:  # no response length is reported
             readings[model] = ResponseModel.SIGNATURES
             coefficients = coefficients._replace(
                 per_signature_character=typical_coefficients(model).per_signature_character

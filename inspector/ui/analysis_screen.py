@@ -98,7 +98,7 @@ class AnalysisScreen(SessionScreen[CloseResult | None], SingleResultScreen[Close
             self._stop_listening()
 
     def _show_newest(self) -> None:
-        if self.controller.outcome is not None and not self.is_going and not self._is_below_another:
+        if self.controller.outcome is not None and not self.is_closing and not self._is_below_another:
             self.show_outcome()
 
     def _tick(self) -> None:

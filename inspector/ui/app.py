@@ -310,14 +310,14 @@ class InspectorApp(ThemedApp, EndingApp, GatedApp, DraggingApp, CollectingApp, P
         self.switch_mode(HOME)
         self.add_mode(START, StartScreen)  # registered only now, because `remove_mode` ignores an unregistered mode
         self._compose_screen = None  # makes queries on the app search the screen in front
-        after_frame(self, self._go_on)
+        after_frame(self, self._finish_start)
 
     def delay_update(self, delay: float = 0.05) -> None:
         """Delay painting while screens switch, except for the first screen."""
         if self._dom_ready:
             super().delay_update(delay)
 
-    async def _go_on(self) -> None:
+    async def _finish_start(self) -> None:
         """Do the work that the first paint did not need."""
         if self.is_running:
             await self.remove_mode(START)

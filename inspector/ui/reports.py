@@ -292,23 +292,23 @@ class ReportWriter:
             self._show_progress(found.fraction)
             return
         self._show_progress(None)
-        tell = self._controller.host.show_notice
+        show = self._controller.host.show_notice
         if found.problem:
-            tell(found.problem, is_problem=True)
+            show(found.problem, is_problem=True)
         elif deliver_in_browser(self._app, found.text, path, form.mime_type):
-            tell("report sent to the browser")
+            show("report sent to the browser")
         else:
             try:
                 path.parent.mkdir(parents=True, exist_ok=True)
                 write_user_file(path, found.text.encode())
             except OSError as error:
-                tell(f"cannot write {display_path(path)}: {error.strerror}", is_problem=True)
+                show(f"cannot write {display_path(path)}: {error.strerror}", is_problem=True)
             else:
                 hint = ""
                 if form.name == PAGE:
                     self.page = path
                     hint = f"{KEYS_TO_OPEN} {'copies the path' if why_not_shown(os.environ) else 'opens it'}"
-                tell(f"report saved{f', {hint},' if hint else ''} in {display_path(path.parent)}: {path.name}")
+                show(f"report saved{f', {hint},' if hint else ''} in {display_path(path.parent)}: {path.name}")
                 # The path may not fit in one line, and the user may want to copy it.
                 where = "\n".join(filter(None, (_in_lines(display_path(path), self._app.size.width), hint)))
                 self._app.notify(where, title="Report saved", timeout=SECONDS_OF_PATH, markup=False)
@@ -328,12 +328,12 @@ class ReportWriter:
             host.run(work, partial(self._take_opened, page), group="open page", description="open the page")
 
     def _take_opened(self, page: Path, reason: str) -> None:
-        tell = self._controller.host.show_notice
+        show = self._controller.host.show_notice
         if not reason:
-            tell(f"opened in the browser: {page.name}")
+            show(f"opened in the browser: {page.name}")
         else:
             self._app.copy_to_clipboard(one_line(str(page.absolute())))
-            tell(f"{reason}; copied, if the terminal allows it: {display_path(page)}")
+            show(f"{reason}; copied, if the terminal allows it: {display_path(page)}")
 
 
 def _in_lines(path: str, width: int) -> str:

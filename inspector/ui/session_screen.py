@@ -153,7 +153,7 @@ class SessionScreen(Screen[Left]):
             if error is not None and not isinstance(
                 error, InspectorError | OSError
             ):  # their messages already give advice
-                reason = f"{reason}; {Failure.noted(error).details}"
+                reason = f"{reason}; {Failure.logged(error).details}"
             self.jobs.fail(event.worker)
             self.show_notice(f"could not {event.worker.description}: {reason}", is_problem=True)
 
@@ -212,13 +212,13 @@ def how_tokens_are_known(controller: SessionController) -> str:
         return f"tokens {table.counter.name}"
     scale = outcome.inputs.scale
     if scale.borrowed:
-        return f"prompts {_whose_fit(scale)}"
+        return f"prompts {_borrowed_words(scale)}"
     if scale.known.value != "calibrated" or isnan(scale.calibration.residual):
         return f"tokens {scale.known.value}"
     return f"prompts calibrated ±{ON_SCREEN.share(max(scale.calibration.residual, LEAST_RESIDUAL))}"
 
 
-def _whose_fit(scale: TokenScale) -> str:
+def _borrowed_words(scale: TokenScale) -> str:
     """Name the source of a borrowed fit in two or three words. The explanation of a figure has the details."""
     return (
         "calibrated by parent session"
@@ -234,6 +234,8 @@ def scale_words(scale: TokenScale, call: int | None = None) -> str:
         scale: Scale from local counts to the provider's counts.
         call: The call of the prompt; None for several calls.
     """
-    known = "calibrated" if scale.known.value == "calibrated" else _whose_fit(scale) if scale.borrowed else "estimated"
+    known = (
+        "calibrated" if scale.known.value == "calibrated" else _borrowed_words(scale) if scale.borrowed else "estimated"
+    )
     ratio = "" if call is None else f", local × {scale.ratio[call]:.2f}"  # noqa: RUF001  a multiplication is meant
     return f"{'tokens' if call is None else 'in prompt'}: {known}{ratio}"

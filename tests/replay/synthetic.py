@@ -49,7 +49,7 @@ class SessionBuilder:
         self.contexts: list[Context] = []
         self.members: list[int] = []
         self.compactions: list[Compaction] = []
-        self.carried = 0
+        self.retained = 0
         self.cause = ContextCause.START
 
     def block(self, kind: BlockKind, text: str, tool: str = "", identifier: str = "", **rest: Any) -> Block:
@@ -71,19 +71,19 @@ class SessionBuilder:
     def compact(self, keep: int, trigger: str = "auto", tokens_before: int | None = None) -> None:
         self.compactions.append(Compaction(len(self.messages), trigger, tokens_before))
         kept = self.members[len(self.members) - keep :] if keep else []
-        self.contexts.append(Context(tuple(self.members), self.carried, self.cause))
-        self.members, self.carried, self.cause = list(kept), len(kept), ContextCause.COMPACTION
+        self.contexts.append(Context(tuple(self.members), self.retained, self.cause))
+        self.members, self.retained, self.cause = list(kept), len(kept), ContextCause.COMPACTION
 
     def rewind(self, keep: int) -> None:
         kept = self.members[:keep]
-        self.contexts.append(Context(tuple(self.members), self.carried, self.cause))
-        self.members, self.carried, self.cause = list(kept), len(kept), ContextCause.REWIND
+        self.contexts.append(Context(tuple(self.members), self.retained, self.cause))
+        self.members, self.retained, self.cause = list(kept), len(kept), ContextCause.REWIND
 
     def clear(self, *identifiers: str) -> None:
         self.compactions.append(Compaction(len(self.messages), "auto", cleared_tool_call_ids=identifiers))
 
     def session(self) -> Session:
-        contexts = (*self.contexts, Context(tuple(self.members), self.carried, self.cause))
+        contexts = (*self.contexts, Context(tuple(self.members), self.retained, self.cause))
         return Session(
             "test",
             Path("test"),
@@ -164,13 +164,13 @@ class _ToldRun:
     orders: tuple[tuple[int, int, Decision], ...]
     measured: list[tuple[int, int]] = field(default_factory=list)
 
-    def step(self, moment):
-        self.measured.append((moment.call, moment.previous_prompt_tokens))
-        enters = moment.history.enters
+    def step(self, context):
+        self.measured.append((context.call, context.previous_prompt_tokens))
+        enters = context.history.enters
         return [
             Choice(block, decision)
             for block, call, decision in self.orders
-            if max(call, int(enters[block])) == moment.call
+            if max(call, int(enters[block])) == context.call
         ]
 
 

@@ -52,7 +52,7 @@ def test_where_nothing_changed_none_is_told_and_none_as_large_as_was_wanted() ->
 def test_few_sessions_that_vary_are_said_not_to_tell_and_how_many_more_would() -> None:
     found = compared(sessions(8, 1.0, 1), sessions(12, 0.9, 3))
 
-    assert found.verdict is ChangeVerdict.NOT_TOLD
+    assert found.verdict is ChangeVerdict.INCONCLUSIVE
     assert found.low < 0 < found.high
     assert 10 < found.more < 1_000
 

@@ -173,5 +173,5 @@ def test_the_best_that_the_agent_can_apply_is_kept_where_the_session_grows() -> 
     result = search.run(wanted, at_once)
     assert result is not None
     assert result.applicable is not None
-    again = best_plan.renewed(result, sample(), find_reuse(sample().history), wanted)
+    again = best_plan.refreshed(result, sample(), find_reuse(sample().history), wanted)
     assert again == result

@@ -196,12 +196,12 @@ def test_the_engine_borrows_what_it_is_handed_and_looks_for_nothing(
     session = open_session(family(tmp_path))
     *_, table = count_session(session, load_counter())
     history = History.of(session)
-    lender = calibration_source.calibration_source_of(history, table)
-    assert lender is not None
+    source = calibration_source.calibration_source_of(history, table)
+    assert source is not None
     monkeypatch.setattr(calibration_source, "_fitted", lambda *_: pytest.fail("another file was read"))
     monkeypatch.setattr(calibration_source, "_BORROWED", type(calibration_source._BORROWED)())
     assert ReplayInputs.of(history, table).scale.calibration_source is None
-    assert ReplayInputs.of(history, table, calibration_source=lender).scale.calibration.ratio == pytest.approx(
+    assert ReplayInputs.of(history, table, calibration_source=source).scale.calibration.ratio == pytest.approx(
         RATIO, rel=0.01
     )
 

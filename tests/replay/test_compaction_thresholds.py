@@ -18,7 +18,7 @@ from inspector.replay.tuning.compaction_choice import (
     ThresholdChoice,
     choose_threshold,
     compaction_terms,
-    is_told,
+    has_enough_data,
     thresholds_to_try,
 )
 from inspector.replay.tuning.compaction_costs import (
@@ -86,7 +86,7 @@ class Agent:
 def chosen(ran: Sequence[Replay]) -> ThresholdChoice:
     sessions, calls = [compacted_session(each) for each in ran], [each.history.call_count for each in ran]
     terms = compaction_terms(sessions)
-    thresholds = thresholds_to_try(sessions, terms) if terms is not None and is_told(sessions, calls) else ()
+    thresholds = thresholds_to_try(sessions, terms) if terms is not None and has_enough_data(sessions, calls) else ()
     costs = [threshold_costs(each, (AS_RECORDED, *thresholds), terms) for each in ran] if terms and thresholds else []
     return choose_threshold(sessions, calls, thresholds, costs)
 

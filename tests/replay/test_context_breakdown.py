@@ -58,7 +58,7 @@ def test_what_no_text_stands_for_is_in_one_prompt_what_it_is_in_the_breakdown_of
     outcome = replay_session(open_session(ROOT / "sample_sessions" / name), Plan(), precise=False)
     state = outcome.state(outcome.history.call_count)
     parts = context_breakdown(outcome, state, resend_cost(outcome), Grouping.ROLE).parts
-    rows = {row.name: row.carried.value for row in Breakdown(outcome, outcome).by_kind()}
+    rows = {row.name: row.in_newest.value for row in Breakdown(outcome, outcome).by_kind()}
 
     here = {part.name: part.tokens for part in parts}
     assert here.get(NOT_RECORDED, 0) == rows.get(SYSTEM_AND_TOOLS, 0)
@@ -143,7 +143,7 @@ def test_parts_hold_the_blocks_of_their_name_and_their_tokens(data):
         for part in found.parts:
             assert part.tokens == pytest.approx({**tokens, **rest}[part.name])
             if len(part.blocks):
-                assert part.carried == pytest.approx(carriage.tokens[part.blocks].sum())
+                assert part.token_calls == pytest.approx(carriage.tokens[part.blocks].sum())
         assert sum(part.tokens for part in found.parts) == pytest.approx(context.prompt.value)
         assert found.everything.tokens == context.prompt.value
 
@@ -157,11 +157,11 @@ def test_over_the_whole_session_parts_add_up_to_every_prompt_and_its_dollars(dat
     found = context_breakdown(outcome, state, resend_cost(outcome), Grouping.ROLE, Scope.SESSION)
     ledger, rates = outcome.ledger, outcome.inputs.rates
 
-    assert sum(part.carried for part in found.parts) == pytest.approx(ledger.prompt_tokens.sum())
+    assert sum(part.token_calls for part in found.parts) == pytest.approx(ledger.prompt_tokens.sum())
     responses = ledger.output * rates.of_prompts(ledger.prompt_tokens)[:, RateColumn.OUTPUT]
     dollars = ledger.cost.sum() - responses.sum()
     assert sum(part.cost for part in found.parts) == pytest.approx(dollars)
-    assert (found.everything.carried, found.everything.cost) == pytest.approx((ledger.prompt_tokens.sum(), dollars))
+    assert (found.everything.token_calls, found.everything.cost) == pytest.approx((ledger.prompt_tokens.sum(), dollars))
 
 
 def test_a_prompt_the_provider_reported_is_exact_and_one_under_a_plan_is_not():

@@ -47,5 +47,5 @@ def test_the_window_and_the_report_count_the_same_injected_text(corpus: Path) ->
 
     for part, row in ((parts[INJECTED], rows[INJECTED]), (parts["user"], rows["user text"])):
         assert len(part.blocks) == row.blocks
-        assert part.tokens == pytest.approx(row.carried.value, abs=1)
-        assert part.carried == pytest.approx(row.sent.value, abs=1)
+        assert part.tokens == pytest.approx(row.in_newest.value, abs=1)
+        assert part.token_calls == pytest.approx(row.sent.value, abs=1)

@@ -93,7 +93,7 @@ def test_what_parts_and_tiers_cut_and_save_adds_up_to_what_the_plan_does(session
     for key, row in rows.items():
         assert row.cut.value + len(session.calls) * 2 >= 0
         assert row.cut.value <= whole.get(key, 0) + len(session.calls) * 2
-        assert row.carried.value >= -len(rows)
+        assert row.in_newest.value >= -len(rows)
 
 
 @st.composite
@@ -125,10 +125,10 @@ def test_no_part_of_all_prompts_is_below_zero_where_reports_are_smaller_than_the
     prompts = int(baseline.ledger.prompt_tokens.sum())
     for scope in Scope:
         parts = context_breakdown(baseline, state, resend, Grouping.ROLE, scope).parts
-        assert min(min(part.tokens, part.carried, part.cost * 1e6) for part in parts) >= -0.001
-        assert sum(part.carried for part in parts) == pytest.approx(prompts)
+        assert min(min(part.tokens, part.token_calls, part.cost * 1e6) for part in parts) >= -0.001
+        assert sum(part.token_calls for part in parts) == pytest.approx(prompts)
     rows = Breakdown(baseline, baseline).by_kind()
-    assert min(min(row.sent.value, row.carried.value, row.cost.value) for row in rows) >= -1e-9
+    assert min(min(row.sent.value, row.in_newest.value, row.cost.value) for row in rows) >= -1e-9
     assert sum(row.cost.value for row in rows) == pytest.approx(float(baseline.ledger.cost.sum() - output_of(baseline)))
 
 
@@ -259,7 +259,7 @@ def test_a_cleared_thinking_is_one_figure_in_tiers_parts_totals_and_window(reque
     assert tier.cut.value == rows["thinking"].cut.value
     # Thinking that the plan leaves alone is read from the cache, or not, as before, to a cent.
     assert tier.saved.value == pytest.approx(rows["thinking"].saved.value, abs=0.01)
-    assert rows[SYSTEM_AND_TOOLS].carried.value == system_tokens(planned.inputs)
+    assert rows[SYSTEM_AND_TOOLS].in_newest.value == system_tokens(planned.inputs)
     state = planned.state(planned.history.call_count)
     for scope in Scope:
         found = context_breakdown(planned, state, resend_cost(planned), Grouping.ROLE, scope)

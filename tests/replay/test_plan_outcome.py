@@ -140,7 +140,7 @@ def test_a_tools_tokens_are_those_of_its_results_in_every_prompt(session, strate
             sent = texts(resent.prompts[:-1], row.part)
             assert row.sent.value == sent
             assert row.cut.value == texts(plain.prompts[:-1], row.part) - sent
-            assert row.carried.value == texts(resent.prompts[-1:], row.part)
+            assert row.in_newest.value == texts(resent.prompts[-1:], row.part)
 
 
 @given(agent_sessions(cleared=False), st.data())

@@ -35,15 +35,15 @@ def test_every_system_can_be_written_for_with_every_strategy_it_takes(name):
 @pytest.mark.parametrize("name", STRATEGIES)
 def test_what_a_strategy_is_called_elsewhere_are_its_own_parameters(name):
     kind = STRATEGIES[name]
-    if kind.counterpart is not None:
+    if kind.agent_settings is not None:
         names = {parameter.name for parameter in kind.parameters}
-        assert {*kind.counterpart.names, *kind.counterpart.constants} <= names
+        assert {*kind.agent_settings.names, *kind.agent_settings.constants} <= names
 
 
 def test_a_strategy_has_a_counterpart_where_a_system_has_it():
     assert list(SYSTEMS) == list(TARGETS)
     of_systems = [name for names in SYSTEMS.values() for name in names]
-    assert sorted(of_systems) == sorted(name for name, kind in STRATEGIES.items() if kind.counterpart is not None)
+    assert sorted(of_systems) == sorted(name for name, kind in STRATEGIES.items() if kind.agent_settings is not None)
 
 
 def test_the_tier_dictionary_is_the_document_s():

@@ -31,7 +31,7 @@ def assert_indices_sound(session: Session) -> None:
     for context in session.contexts:
         assert all(0 <= member < count for member in context.members)
         assert len(set(context.members)) == len(context.members)
-        assert 0 <= context.carried <= len(context.members)
+        assert 0 <= context.retained <= len(context.members)
         assert all(session.messages[member].thread == context.thread for member in context.members)
         assert not any(session.messages[member].is_synthetic for member in context.members)
     for call in session.calls:

@@ -165,7 +165,7 @@ def test_a_checkpoint_begins_a_context_when_a_request_uses_it(tmp_path: Path) ->
     session = opened(script, tmp_path)
     first, second = session.contexts
     assert [session.messages[at].blocks[0].preview for at in first.members] == ["go", "one", "long", "two", "go on"]
-    assert (second.cause, second.carried) == (ContextCause.COMPACTION, 2)
+    assert (second.cause, second.retained) == (ContextCause.COMPACTION, 2)
     assert [session.text(session.messages[at].blocks[0]) for at in second.members] == [
         *("intent\n\nall that happened", "go on", "three", "four")
     ]

@@ -360,7 +360,7 @@ def test_a_compaction_begins_a_context_with_its_summary(file: Path) -> None:
     script.attachment("compact_file_reference", filename="a.py")
     script.text("m2", "on with it")
     session = opened(script, file)
-    assert [(context.cause, context.members, context.carried) for context in session.contexts] == [
+    assert [(context.cause, context.members, context.retained) for context in session.contexts] == [
         (ContextCause.START, (0, 1), 0),
         (ContextCause.COMPACTION, (2, 3, 4), 0),
     ]
@@ -386,7 +386,7 @@ def test_messages_a_compaction_kept_follow_the_summary(file: Path) -> None:
     script.text("m3")
     session = opened(script, file)
     assert prompt_texts(session, 2) == ["in short", "recent", "kept answer", "next"]
-    assert session.contexts[1].carried == 3
+    assert session.contexts[1].retained == 3
     assert session.diagnostics == ()
 
 
@@ -402,7 +402,7 @@ def test_messages_kept_as_a_segment_before_the_summary_stay_before_it(file: Path
     script.text("m3")
     session = opened(script, file)
     assert prompt_texts(session, 2) == ["first", "answer", "in short"]
-    assert session.contexts[1].carried == 2
+    assert session.contexts[1].retained == 2
 
 
 def test_kept_messages_of_another_file_are_a_visible_diagnostic(file: Path) -> None:
@@ -493,7 +493,7 @@ def test_a_rewind_leaves_a_branch_and_begins_a_context(file: Path) -> None:
     session = opened(script, file)
     assert [message.is_abandoned for message in session.messages] == [False, False, True, True, False, False]
     assert [context.cause for context in session.contexts] == [ContextCause.START, ContextCause.REWIND]
-    assert session.contexts[1].carried == 2
+    assert session.contexts[1].retained == 2
     assert prompt_texts(session, 1) == ["go", "answer", "wrong turn"]
     assert prompt_texts(session, 2) == ["go", "answer", "right turn"]
 

@@ -288,7 +288,7 @@ def test_a_compaction_begins_a_context_with_what_it_left(tmp_path: Path) -> None
     session = session_of(rollout, tmp_path)
     before, after = session.contexts
     assert after.cause is ContextCause.COMPACTION
-    assert after.carried == 1
+    assert after.retained == 1
     assert [texts(session, index) for index in after.members[:5]] == [
         ["You are Codex."],
         ["first"],
@@ -344,7 +344,7 @@ def test_an_old_compaction_keeps_what_the_user_said_beside_its_summary(tmp_path:
         "recent",
         "We did this and that.",
     ]
-    assert context.carried == 2
+    assert context.retained == 2
     assert [session.messages[index].is_summary for index in context.members][-2:] == [True, False]
 
 

@@ -189,7 +189,7 @@ def test_prompts_of_a_context_grow_until_a_compaction(session: Session, lines: I
     assert len(session.compactions) == len(compacted)
     assert len(session.contexts) == 1 + len(compacted)
     for context, payload in zip(session.contexts[1:], compacted, strict=True):
-        left = context.members[context.carried : context.carried + len(payload["replacement_history"])]
+        left = context.members[context.retained : context.retained + len(payload["replacement_history"])]
         assert [[session.text(block) for block in session.messages[index].blocks] for index in left] == [
             texts_of(item) for item in payload["replacement_history"]
         ]

@@ -199,7 +199,7 @@ def test_a_compaction_keeps_what_was_said_since_it_started(tmp_path: Path) -> No
     assert session.window == 128_000
     assert now(session) == ["You are Copilot.", "what came before", "meanwhile", "meanwhile answered", "next"]
     context = session.contexts[1]
-    assert (context.cause, context.carried) == (ContextCause.COMPACTION, 4)
+    assert (context.cause, context.retained) == (ContextCause.COMPACTION, 4)
 
 
 def test_a_compaction_by_hand_keeps_the_system_text_alone(tmp_path: Path) -> None:
@@ -212,7 +212,7 @@ def test_a_compaction_by_hand_keeps_the_system_text_alone(tmp_path: Path) -> Non
     script.user("new")
     session = opened(script, tmp_path)
     assert now(session) == ["You are Copilot.", "summary", "new"]
-    assert session.contexts[1].carried == 1
+    assert session.contexts[1].retained == 1
     assert session.compactions[0].tokens_before == 50_000
 
 

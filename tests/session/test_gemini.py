@@ -218,7 +218,7 @@ def test_a_checkpoint_with_a_summary_is_a_compaction(tmp_path: Path) -> None:
     assert session.messages[made.message].is_summary
     assert made.time is not None
     assert session.contexts[1].cause is ContextCause.COMPACTION
-    assert session.contexts[1].carried == 5
+    assert session.contexts[1].retained == 5
     assert not any(message.is_abandoned for message in session.messages)
     assert len(session.calls) == 3
     assert len(session.messages) == 9

@@ -145,8 +145,8 @@ def test_the_ledger_tells_of_requests_that_left_no_message(tmp_path: Path) -> No
 
 def test_a_sum_carried_into_the_ledger_is_no_request(tmp_path: Path) -> None:
     script = two_calls()
-    carried = ledger("s1", start(script, 1), (50_000, 0, 0, 900), model=None, cost_source="carried_forward")
-    found = opened(in_database(tmp_path, script, carried, ledger("s1", start(script, 1), FIRST)))
+    forwarded = ledger("s1", start(script, 1), (50_000, 0, 0, 900), model=None, cost_source="carried_forward")
+    found = opened(in_database(tmp_path, script, forwarded, ledger("s1", start(script, 1), FIRST)))
     assert found.side_calls == ()
     assert found.record_counts["usage:carried forward"] == 1
     assert [call.model for call in found.calls] == ["m1", "configured"]

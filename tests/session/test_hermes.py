@@ -153,7 +153,7 @@ def test_a_compression_hands_a_session_on_and_copies_count_once(tmp_path: Path, 
             "new answer",
         ]
         assert [context.cause for context in session.contexts] == [ContextCause.START, ContextCause.COMPACTION]
-        assert session.contexts[1].carried == 5
+        assert session.contexts[1].retained == 5
         assert len(session.calls) == 3
         assert len(session.messages) == 8
         assert prompt(session, 1) == ["You are Hermes.", "first prompt", "looking", '{"command": "ls"}', "found"]
@@ -226,7 +226,7 @@ def test_a_compaction_in_place_archives_rows_and_writes_the_kept_ones_again(tmp_
     assert now(session) == ["first", "It was like this.", "second", "answer two", "third", "answer three"]
     assert len(session.calls) == 3
     assert len(session.messages) == 7
-    assert session.contexts[1].carried == 4
+    assert session.contexts[1].retained == 4
     assert session.messages[session.compactions[0].message].is_summary
     assert not any(message.is_abandoned for message in session.messages)
 

@@ -221,7 +221,7 @@ def test_a_summary_begins_a_context_with_what_asked_for_it(read: Callable[[Store
     assert summary.role is Role.ASSISTANT
     assert [call.context for call in session.calls] == [0, 0, 1]
     assert session.contexts[1].cause is ContextCause.COMPACTION
-    assert session.contexts[1].carried == 1
+    assert session.contexts[1].retained == 1
     assert [message.is_meta for message in session.messages if message.role is Role.USER] == [False, False, True, True]
 
 
@@ -283,7 +283,7 @@ def test_the_total_shows_whether_output_includes_reasoning(
 def test_a_summary_may_keep_the_newest_messages_behind_it(read: Callable[[Store], Session]) -> None:
     session = read(compacted(tail="kept"))
     assert spoken(session)[:5] == ["What did we do so far?", "The summary.", "kept", "two", "done"]
-    assert session.contexts[1].carried == 5
+    assert session.contexts[1].retained == 5
 
 
 @pytest.mark.parametrize("failed", [{"error": {"name": "APIError", "data": {"message": "overloaded"}}}])

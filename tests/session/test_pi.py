@@ -127,7 +127,7 @@ def test_old_compactions_keep_the_entries_from_a_line_on(counted: list[tuple[Pat
     for place, context in zip(places, contexts, strict=True):
         kept = lines[lines[place]["firstKeptEntryIndex"] : place]
         spoken = [line for line in kept if line["type"] == "message" and line["message"].get("content") != []]
-        members = [session.messages[member] for member in context.members[: context.carried]]
+        members = [session.messages[member] for member in context.members[: context.retained]]
         assert members[0].is_summary
         assert lines[place]["summary"] in session.text(members[0].blocks[0])
         offsets = {message.blocks[0].origin.offset for message in members[1:]}
@@ -200,7 +200,7 @@ def test_a_branch_leaves_what_it_left_marked_and_begins_a_context(tmp_path: Path
     session = opened(script, tmp_path)
     assert [message.is_abandoned for message in session.messages] == [False, True, True, True, False, False]
     assert [context.cause for context in session.contexts] == [ContextCause.START, ContextCause.REWIND]
-    assert session.contexts[1].carried == 1
+    assert session.contexts[1].retained == 1
     assert len(session.calls) == 3
     assert prompt(session, 1) == ["one", "one answered", "wrong way"]
     assert prompt(session, 2)[0] == "one"
@@ -263,7 +263,7 @@ def test_a_compaction_keeps_entries_from_the_named_one_on(tmp_path: Path) -> Non
         "what came before\n</summary>"
     )
     assert sent[1:] == ["recent", "recent answer", "next"]
-    assert session.contexts[1].carried == 3
+    assert session.contexts[1].retained == 3
 
 
 def test_later_compactions_and_branches_behind_them_send_what_pi_sends(tmp_path: Path) -> None:
@@ -289,7 +289,7 @@ def test_a_compaction_without_its_kept_entry_is_noted_and_keeps_none(tmp_path: P
     script.user("one")
     script.compaction("gone", "summary")
     session = opened(script, tmp_path)
-    assert session.contexts[1].carried == 0
+    assert session.contexts[1].retained == 0
     (note,) = session.diagnostics
     assert (note.skipped, note.line) == (False, 3)
     assert "not in this file" in note.reason
@@ -405,7 +405,7 @@ def test_system_text_comes_first_whatever_is_compacted(tmp_path: Path) -> None:
     session = opened(script, tmp_path)
     assert now(session)[0] == "You review."
     assert now(session)[2] == "one"
-    assert session.contexts[1].carried == 3
+    assert session.contexts[1].retained == 3
 
 
 def test_unknown_types_roles_and_parts_are_shown_and_not_sent(tmp_path: Path) -> None:

@@ -106,7 +106,7 @@ def test_a_compression_begins_with_its_summary_and_keeps_what_stays(tmp_path: Pa
     assert session.messages[compaction.message].is_summary
     assert texts(session) == ["so far", "looking", '{"path":"a"}', "found", "and then", "done"]
     assert [context.cause for context in session.contexts] == [ContextCause.START, ContextCause.COMPACTION]
-    assert session.contexts[1].carried == 3
+    assert session.contexts[1].retained == 3
     assert session.calls[-1].prompt_messages == 4
 
 

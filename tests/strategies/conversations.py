@@ -232,15 +232,15 @@ def decisions_by_call(
         gap = float(history.call_time[call] - history.call_time[calls[thread]]) if thread in calls else np.nan
         idle = None if np.isnan(gap) else gap
         starts = contexts.get(thread) != context
-        moment = ObviousMoment(history, call, arrived, starts, sent.get(thread, 0), decided, idle)
+        now = ObviousMoment(history, call, arrived, starts, sent.get(thread, 0), decided, idle)
         contexts[thread], calls[thread] = context, call
-        decided.update(run.step(moment))
-        sent[thread] = (measured or {}).get(call, moment.prompt_tokens)
+        decided.update(run.step(now))
+        sent[thread] = (measured or {}).get(call, now.prompt_tokens)
         yield dict(decided)
 
 
 class Sent:
-    def __init__(self, session: Session, strategy: Strategy, *, history: History | None = None, **moment: Any) -> None:
+    def __init__(self, session: Session, strategy: Strategy, *, history: History | None = None, **known: Any) -> None:
         self.session = session
         self.history = History.of(session) if history is None else history
         self.by_call: list[dict[int, Decision]] = []
@@ -248,7 +248,7 @@ class Sent:
         if isinstance(strategy, ScheduledStrategy):
             self._from_schedule(strategy)
         else:
-            self.by_call = list(decisions_by_call(self.history, strategy, **moment))
+            self.by_call = list(decisions_by_call(self.history, strategy, **known))
 
     def _from_schedule(self, strategy: ScheduledStrategy) -> None:
         schedule = strategy.schedule(self.history)

@@ -83,7 +83,7 @@ class _Walked:
             by_call.setdefault(due, []).append((block, schedule.table[schedule.decisions[at]]))
         from inspector.strategies.core.strategy import Choice
 
-        return BatchedRun(self.batching, lambda moment: [Choice(*item) for item in by_call.get(moment.call, [])])
+        return BatchedRun(self.batching, lambda context: [Choice(*item) for item in by_call.get(context.call, [])])
 
 
 @settings(max_examples=examples(40), deadline=None)

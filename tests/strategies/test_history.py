@@ -26,7 +26,7 @@ def first_messages(session: Session, count: int) -> Session:
     for context in session.contexts:
         members = tuple(member for member in context.members if member < count)
         if members:
-            grown = Context(members, min(context.carried, len(members)), context.cause, context.thread)
+            grown = Context(members, min(context.retained, len(members)), context.cause, context.thread)
             contexts.append(context if grown == context else grown)
     return dataclasses.replace(session, messages=session.messages[:count], calls=calls, contexts=tuple(contexts))
 

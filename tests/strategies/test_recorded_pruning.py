@@ -86,9 +86,9 @@ def pi_cut_point(vector: Vector) -> None:
     expected, entries = vector["expected"], vector["input"]
     given = openai_list(entries)
     history = History.of(session_of(entries))
-    moment = ObviousMoment(history, history.call_count, history.prompt(0), True, 0, {})
+    context = ObviousMoment(history, history.call_count, history.prompt(0), True, 0, {})
     messages = [history.blocks_of(history.prompt_messages(history.call_count)[at : at + 1]) for at in range(len(given))]
-    assert [pi_tokens(moment, blocks.tolist()) for blocks in messages] == expected["tokens"]
+    assert [pi_tokens(context, blocks.tolist()) for blocks in messages] == expected["tokens"]
     plan = plan_of("pi-compaction", keep=vector["params"]["keepRecentTokens"])
     sent = apply_once(given, plan, input_tokens=200_000, window=200_000)
     kept_from = expected["firstKeptEntryIndex"]

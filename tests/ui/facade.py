@@ -919,7 +919,7 @@ class Running:
 
     @property
     def has_other_plan(self) -> bool:
-        return self._controller.rival is not None
+        return self._controller.other_result is not None
 
     @property
     def has_replay(self) -> bool:

@@ -145,5 +145,5 @@ def grown(recorded: Session, *added: Message) -> Session:
     messages = (*recorded.messages, *added)
     last = recorded.contexts[-1]
     members = (*last.members, *range(len(recorded.messages), len(messages)))
-    contexts = (*recorded.contexts[:-1], Context(members, last.carried, last.cause, last.thread))
+    contexts = (*recorded.contexts[:-1], Context(members, last.retained, last.cause, last.thread))
     return replace(recorded, messages=messages, contexts=contexts)

@@ -326,8 +326,8 @@ def test_keys_that_panes_name_are_those_of_the_actions_they_name():
     named = {
         "plan.best": (cost_answers.KEY_OF_TAKING,),
         "cost.carried": (cost_answers.KEY_OF_LARGEST,),
-        "study.open-composition": (cost_answers.KEY_OF_CARRIED.partition(" ")[0],),
-        "composition.scope": (cost_answers.KEY_OF_CARRIED.partition(" ")[2],),
+        "study.open-composition": (cost_answers.KEY_OF_RESENDS.partition(" ")[0],),
+        "composition.scope": (cost_answers.KEY_OF_RESENDS.partition(" ")[2],),
         "study.open-compare": (cost_answers.KEY_OF_COMPARE,),
         "study.open-misses": (cost_answers.KEY_OF_MISSES,),
         "compare.best": (compare_best.KEY_OF_BEST,),

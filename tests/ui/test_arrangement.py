@@ -64,7 +64,7 @@ def test_a_subagent_folds_to_the_row_it_begins_at() -> None:
     assert not (rows.thread[shown] == 1).any()
 
 
-@pytest.mark.parametrize("order", [Order.SIZE, Order.CARRIED])
+@pytest.mark.parametrize("order", [Order.SIZE, Order.TOKEN_CALLS])
 @settings(max_examples=examples(20))
 @given(st.booleans(), st.data())
 def test_the_heaviest_come_first_and_nothing_but_boundaries_is_lost(

@@ -29,10 +29,10 @@ async def test_s_orders_rows_by_size_then_by_token_calls_then_as_recorded(runnin
         assert timeline.cursor == 0
         assert "largest first" in run.text()
         await run.press("z", "s")
-        await run.until(lambda: timeline.view.carried is not None)
-        carried = [timeline.view.carried_at(timeline.view.row_at(place)) for place in range(timeline.count)]
-        assert carried == sorted(carried, reverse=True)
-        assert carried[0] > 0
+        await run.until(lambda: timeline.view.token_calls is not None)
+        token_calls = [timeline.view.token_calls_at(timeline.view.row_at(place)) for place in range(timeline.count)]
+        assert token_calls == sorted(token_calls, reverse=True)
+        assert token_calls[0] > 0
         await run.pause()
         assert "token-calls" in run.text()
         await run.press("z", "s")
@@ -45,12 +45,12 @@ async def test_a_sorted_timeline_stays_sorted_while_the_plan_changes(running, se
     async with running(session_file.path, plan=PLAN) as run:
         await run.press("z", "s", "z", "s")
         timeline = run.timeline
-        await run.until(lambda: timeline.view.carried is not None)
-        first = timeline.view.carried
+        await run.until(lambda: timeline.view.token_calls is not None)
+        first = timeline.view.token_calls
         await run.press("1")
-        await run.until(lambda: timeline.view.carried is not first)
-        assert timeline.view.carried.sum() > first.sum()
-        assert timeline.view.order is Order.CARRIED
+        await run.until(lambda: timeline.view.token_calls is not first)
+        assert timeline.view.token_calls.sum() > first.sum()
+        assert timeline.view.order is Order.TOKEN_CALLS
 
 
 async def test_folding_leaves_one_row_with_all_that_was_in_it(running, session_file) -> None:

@@ -95,15 +95,15 @@ def test_the_best_plan_saves_most_if_what_was_needed_is_got_back_and_is_not_reje
     assert best.key == "sound"
 
     said = headline(plans, best, 0)
-    assert said.said == "★ best plan: sound saves $4.00 (40 %); net about $4.00 after hardly any re-fetches"
+    assert said.text == "★ best plan: sound saves $4.00 (40 %); net about $4.00 after hardly any re-fetches"
     assert said.short == "★ best: sound $4.00, net about $4.00"
     bold = best_of([contender("bold", 5.0, 9), *plans])
     assert bold is not None
     risky = headline(plans, bold, 0)
-    assert risky.said == ("★ best plan: bold saves $5.00 (50 %); net $4.10 to $4.55 after about 9 re-fetches (4 to 9)")
+    assert risky.text == ("★ best plan: bold saves $5.00 (50 %); net $4.10 to $4.55 after about 9 re-fetches (4 to 9)")
     assert risky.short == "★ best: bold $5.00, net $4.10 to $4.55"
     so_far = headline(plans, best, 3)
-    assert "so far" in so_far.said
+    assert "so far" in so_far.text
     assert "so far" in so_far.short
     marks = {row.key: row.mark for row in compare_table(plans, best.key).rows}
     assert [key for key, mark in marks.items() if mark == BEST_MARK] == ["sound"]
@@ -116,7 +116,7 @@ def test_a_plan_that_leaves_out_what_was_said_is_not_the_best_and_the_line_says_
     best = best_of([BASELINE, window, contender("sound", 4.0, 0)])
     assert best is not None
     assert best.key == "sound"
-    assert headline([BASELINE, window], best_of([BASELINE, window]), 0).said == (
+    assert headline([BASELINE, window], best_of([BASELINE, window]), 0).text == (
         "nothing worth changing here: window saves most, $6.00 (60 %), but it leaves out user or assistant messages"
     )
 
@@ -159,8 +159,8 @@ def test_the_safest_plan_is_the_one_whose_cuts_were_needed_least_of_those_that_s
     said = safest_line(best, safest, 0)
     assert said is not None
     assert said.short == "◆ safer: careful $2.00, net $1.90 to $1.95; 1 re-fetch (best: 12)"
-    assert "saves $2.00" in said.said
-    assert said.said.endswith(
+    assert "saves $2.00" in said.text
+    assert said.text.endswith(
         ", net $1.90 to $1.95, ~$1.90 less than the best; about 1 re-fetch, 12 with the best plan"
     )
     assert safest in front_of(plans, best, safest)
@@ -169,7 +169,7 @@ def test_the_safest_plan_is_the_one_whose_cuts_were_needed_least_of_those_that_s
     sound = safest_of(alone)
     assert sound is best_of(alone)
     assert safest_line(sound, sound, 0) is None
-    assert headline(alone, sound, 0, sound).said.startswith("★ best plan, also the safest: sound saves $4.00")
+    assert headline(alone, sound, 0, sound).text.startswith("★ best plan, also the safest: sound saves $4.00")
 
 
 def test_the_safest_plan_saves_half_of_what_the_best_does_where_one_does_and_was_needed_less() -> None:
@@ -211,12 +211,12 @@ def test_a_plan_that_no_other_beats_is_on_the_front_page_with_its_mark_where_it_
 def test_without_a_plan_to_recommend_the_line_says_what_the_most_saving_one_would_lose() -> None:
     plans = [BASELINE, contender("bold", 5.0, 52), contender("other", 3.0, 31)]
     assert best_of(plans) is None
-    assert headline(plans, None, 0).said == (
+    assert headline(plans, None, 0).text == (
         "nothing worth changing here: bold saves most, $5.00 (50 %), but net "
         "\N{MINUS SIGN}$0.20 to $2.40 after about 52 re-fetches (26 to 52)"
     )
-    assert headline([BASELINE], None, 0).said == ("nothing worth changing here: no plan saves anything in this session")
-    assert headline(plans, None, 2).said == "looking for the plan with the largest net saving …"
+    assert headline([BASELINE], None, 0).text == ("nothing worth changing here: no plan saves anything in this session")
+    assert headline(plans, None, 2).text == "looking for the plan with the largest net saving …"
 
 
 def test_what_never_applied_is_one_row_below_all_others_and_can_be_unfolded() -> None:
@@ -373,14 +373,14 @@ def test_the_agents_own_plan_is_the_headline_and_the_best_for_other_code_comes_s
     plans = [BASELINE, best, own]
     lines = headlines(plans, 0)
     assert [each.key for each in recommended_of(plans)] == ["own settings", "best"]
-    assert lines[0].said == (
+    assert lines[0].text == (
         "✓ best plan Claude Code can apply: own settings saves $2.00 (20 %); net $1.90 to $1.95 after about 1 re-fetch "
         "(0 to 1)"
     )
     assert lines[0].key.startswith("* goes to ◆ ★,")
-    assert lines[1].said.startswith("★ best plan: best saves $5.00 (50 %)")
+    assert lines[1].text.startswith("★ best plan: best saves $5.00 (50 %)")
     # Without a plan of the agent's own the best one leads, and without any there is nothing to change.
-    assert headlines([BASELINE, best], 0)[0].said.startswith("★ best plan, also the safest: best saves")
+    assert headlines([BASELINE, best], 0)[0].text.startswith("★ best plan, also the safest: best saves")
     assert headlines([BASELINE, best], 0)[-1].short == "✓ Claude Code can apply no plan that saves"
     assert [each.short for each in headlines([BASELINE], 0)] == ["nothing worth changing here"]
     assert recommended_of([BASELINE]) == ()

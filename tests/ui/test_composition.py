@@ -119,8 +119,8 @@ async def test_over_the_whole_session_parts_are_those_of_every_prompt(running, s
         screen = await studies.Composition.opened(run, "e")
         found = screen.found
         assert found.scope is Scope.SESSION
-        carried = run.replay.ledger.prompt_tokens.sum()
-        assert sum(part.carried for part in found.parts) == pytest.approx(carried)
+        token_calls = run.replay.ledger.prompt_tokens.sum()
+        assert sum(part.token_calls for part in found.parts) == pytest.approx(token_calls)
         assert "Everything sent in 30 calls · token-calls: tokens" in run.text()
         assert screen.parts.sorting == Sorting("cost")
         assert screen.found.everything.name == "all prompts, without output"

@@ -52,7 +52,7 @@ def said(
     found: BestPlan | None, lines: int = 4, width: int = 116, *, is_searching: bool = False, path: Path = SAMPLE
 ) -> list[str]:
     told = answer_lines(spending(path), misses(path), found, (lines, width), is_searching=is_searching)
-    return ["   ".join("".join(text for text, _ in piece.said) for piece in line) for line in told]
+    return ["   ".join("".join(text for text, _ in piece.text) for piece in line) for line in told]
 
 
 def test_the_cost_is_told_by_kind_of_token_the_most_first() -> None:
@@ -66,7 +66,7 @@ def test_where_nothing_tells_how_long_responses_were_the_cost_is_at_least_what_i
 
     money = answer_lines(least, misses(), None, (4, 116), is_searching=False)[0]
 
-    assert "".join(text for text, _ in money[0].said) == "cost ≥ $1.75"
+    assert "".join(text for text, _ in money[0].text) == "cost ≥ $1.75"
 
 
 def applicable() -> BestPlan:
@@ -129,7 +129,7 @@ def test_cache_misses_are_told_with_their_cost_and_their_causes_the_costliest_fi
     other = replace(misses().misses[0], cause=MissCause.MODEL_CHANGED, usd=dear, read_usd=cheap)
     both = replace(misses(), all=(*misses().all, other))
     told = answer_lines(spending(), both, None, (4, 116), is_searching=False)[1]
-    line = "   ".join("".join(text for text, _ in piece.said) for piece in told)
+    line = "   ".join("".join(text for text, _ in piece.text) for piece in told)
     assert line.startswith(
         "2 cache misses $0.70 extra   model changed $0.40   expired (5 min) $0.30   105k tokens rewritten"
     )
@@ -138,7 +138,7 @@ def test_cache_misses_are_told_with_their_cost_and_their_causes_the_costliest_fi
 def test_until_cache_misses_are_explained_their_line_is_kept_for_them() -> None:
     told = answer_lines(spending(), None, None, (4, 116), is_searching=False)
 
-    assert told[1][0].said[0][0] == EXPLAINING
+    assert told[1][0].text[0][0] == EXPLAINING
 
 
 def test_a_session_without_a_cache_is_told_nothing_of_misses() -> None:
@@ -175,7 +175,7 @@ def test_without_a_price_shares_of_tokens_are_told_and_what_to_do() -> None:
     told = answer_lines(
         spending(UNPRICED), misses(UNPRICED), best(UNPRICED), (3, 116), is_searching=False, advice="name a price"
     )
-    lines = ["   ".join("".join(text for text, _ in piece.said) for piece in line) for line in told]
+    lines = ["   ".join("".join(text for text, _ in piece.text) for piece in line) for line in told]
 
     assert lines[0].startswith("cost unknown   largest resends: file_read results 42 % of the tokens")
     assert lines[1] == "name a price"
@@ -237,7 +237,7 @@ def test_calls_that_were_billed_in_an_earlier_session_are_told_beside_the_cost()
     for copied, told in ((34, "cost $1.75 (billed in an earlier session)"), (12, "(12 calls billed in an earlier")):
         found = replace(spending(), copied_calls=copied)
         money = answer_lines(found, misses(), best(), (3, 116), is_searching=False)[0]
-        assert told in "".join(text for text, _ in money[0].said)
+        assert told in "".join(text for text, _ in money[0].text)
 
 
 async def test_it_is_still_told_beside_the_cost_with_a_strategy_on(running, tmp_path: Path) -> None:

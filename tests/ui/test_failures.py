@@ -60,7 +60,7 @@ WAYS = {
     "a frame was drawn": BrokenPart("plan.panel.PlanList.scroll_to_focus", "plan", ("down",), "tiered-stale"),
     "a timer runs": BrokenPart("main.chart_pane.ChartPane._play_on", "chart", ("g", "space"), "█"),
     "work is done": BrokenPart(
-        "main.timeline_pane.TimelinePane._take_carried", "timeline", ("z", "s", "z", "s"), "The guard"
+        "main.timeline_pane.TimelinePane._take_token_calls", "timeline", ("z", "s", "z", "s"), "The guard"
     ),
 }
 

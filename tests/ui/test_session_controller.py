@@ -521,8 +521,8 @@ async def test_a_plan_put_aside_is_replayed_too_and_comes_back(session_file) -> 
 
     assert controller.plans is not None
     assert controller.plans.letter == "B"
-    assert controller.rival is not None
-    assert (controller.rival.letter, controller.rival.plan) == ("A", STALE)
+    assert controller.other_result is not None
+    assert (controller.other_result.letter, controller.other_result.plan) == ("A", STALE)
     controller.swap_plans()
     assert controller.plan == STALE
 

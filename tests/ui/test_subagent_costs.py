@@ -58,7 +58,7 @@ def line(found: SubagentCosts, path: Path | None = None) -> str:
     spent = spending() if path is None else spending(path)
     advice = "" if path is None else "no price"
     money = answer_lines(spent, misses(), None, (4, 160), is_searching=False, subagents=found, advice=advice)[0]
-    return "   ".join("".join(text for text, _ in piece.said) for piece in money)
+    return "   ".join("".join(text for text, _ in piece.text) for piece in money)
 
 
 def test_the_cost_pane_names_subagents_next_to_the_cost() -> None:

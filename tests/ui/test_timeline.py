@@ -144,7 +144,7 @@ async def test_whatever_becomes_of_the_view_what_is_shown_is_what_would_be_drawn
         replace(later, tokens=later.tokens * 3),
         replace(later, uncounted=np.ones(len(later.tokens), dtype=np.bool_)),
         replace(later, folded=np.arange(messages) > messages - 6),
-        replace(later, carried=np.arange(len(later.tokens), dtype=np.int64) * 1_000, order=Order.CARRIED),
+        replace(later, token_calls=np.arange(len(later.tokens), dtype=np.int64) * 1_000, order=Order.TOKEN_CALLS),
         synthetic.view_of(replace(grown, working_directory="/elsewhere"), previous=later),
     ]
     app, fresh = TimelineApp(first), TimelineApp(None)

@@ -259,11 +259,11 @@ async def _forward_input(window: web.WebSocketResponse, screen: ScreenProcess) -
     return True
 
 
-async def _close(window: web.WebSocketResponse, farewell: CloseReason) -> None:
+async def _close(window: web.WebSocketResponse, close_reason: CloseReason) -> None:
     """Close a window's websocket if it is open, without waiting for an unresponsive page."""
     with contextlib.suppress(TimeoutError):
         async with asyncio.timeout(SECONDS_TO_CLOSE):
-            await window.close(code=farewell.code, message=farewell.reason.encode())
+            await window.close(code=close_reason.code, message=close_reason.reason.encode())
 
 
 def _is_own_fault(logged: logging.LogRecord) -> bool:

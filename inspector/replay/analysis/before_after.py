@@ -64,7 +64,7 @@ class ChangeVerdict(StrEnum):
     """After is more than before."""
     SMALL = "small"
     """No significant difference, and a difference of the wanted size is ruled out."""
-    NOT_TOLD = "not told"
+    INCONCLUSIVE = "not told"
     """No significant difference."""
     TOO_FEW = "too few"
     """Too few sessions for a verdict."""
@@ -225,7 +225,7 @@ def _verdict(low: float, high: float, size: float) -> ChangeVerdict:
         return ChangeVerdict.LESS
     if low > 0:
         return ChangeVerdict.MORE
-    return ChangeVerdict.SMALL if low == high or -size < low <= high < size else ChangeVerdict.NOT_TOLD
+    return ChangeVerdict.SMALL if low == high or -size < low <= high < size else ChangeVerdict.INCONCLUSIVE
 
 
 def _more(spreads: Sequence[float], counts: Sequence[int], size: float, *, after_alone: bool) -> float:

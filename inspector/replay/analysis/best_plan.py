@@ -170,16 +170,16 @@ class BestPlanSearch:
     def run(
         self,
         is_cancelled: Callable[[], bool],
-        give_way: Callable[[float], object],
-        tell: Callable[[BestPlan], object] = lambda _: None,
+        pause: Callable[[float], object],
+        report: Callable[[BestPlan], object] = lambda _: None,
     ) -> BestPlan | None:
         """Try the remaining plans.
 
         Args:
             is_cancelled: Polled; True ends the search for now.
-            give_way: Called after each plan with the seconds it took; may block to yield to other work. Called with 0
+            pause: Called after each plan with the seconds it took; may block to yield to other work. Called with 0
                 repeatedly while another thread tries plans.
-            tell: Called with the result so far at each improvement.
+            report: Called with the result so far at each improvement.
 
         Returns:
             The result; None if it was cancelled.
@@ -187,10 +187,10 @@ class BestPlanSearch:
         while not self._turn.acquire(timeout=_SECONDS_OF_WAIT):
             if is_cancelled():
                 return None
-            give_way(0.0)
+            pause(0.0)
         try:
             if self._result is None:
-                self._result = self._search(is_cancelled, give_way, tell)
+                self._result = self._search(is_cancelled, pause, report)
             return self._result
         finally:
             self._turn.release()
@@ -198,8 +198,8 @@ class BestPlanSearch:
     def _search(
         self,
         is_cancelled: Callable[[], bool],
-        give_way: Callable[[float], object],
-        tell: Callable[[BestPlan], object],
+        pause: Callable[[float], object],
+        report: Callable[[BestPlan], object],
     ) -> BestPlan | None:
         if len(self._baseline.history.kind) > MOST_BLOCKS:
             return self._found(is_complete=False)
@@ -220,11 +220,11 @@ class BestPlanSearch:
                 self._try(self._plans[self._tried], inputs, uses)
                 self._tried += 1
                 if (self._best, self._can) != before:
-                    tell(self._found(is_complete=False))
+                    report(self._found(is_complete=False))
                 took = thread_time() - began
                 self._spent += took
                 began = thread_time()
-                give_way(took)
+                pause(took)
         except ReplayCancelledError:
             return None if is_cancelled() else self._found(is_complete=False)
         return None if self._tried < len(self._plans) else self._found(is_complete=True)
@@ -243,9 +243,9 @@ class BestPlanSearch:
         savings = savings_of(self._baseline.figures, planned.figures)
         share = savings.share.value
         is_part, can_be_applied = plan.strategies in self._parts, plan.strategies in self._applicable
-        rivals = [] if is_part else [_judged(self._best), _saved(self._most)]
-        rivals += [_judged(self._can)] if can_be_applied else []
-        if share is None or share < WORTHWHILE or share < min(rivals):
+        candidates = [] if is_part else [_judged(self._best), _saved(self._most)]
+        candidates += [_judged(self._can)] if can_be_applied else []
+        if share is None or share < WORTHWHILE or share < min(candidates):
             return
         found = SavingPlan(plan, savings, recoveries(self._baseline, planned, uses))
         if not is_part and self._is_ahead(found, self._most, _saved):
@@ -266,7 +266,7 @@ class BestPlanSearch:
         return BestPlan(self._best, self._most, self._tried, is_complete, self._can)
 
 
-def renewed(known: BestPlan, baseline: Replay, uses: ReuseEvidence, is_cancelled: Callable[[], bool]) -> BestPlan:
+def refreshed(known: BestPlan, baseline: Replay, uses: ReuseEvidence, is_cancelled: Callable[[], bool]) -> BestPlan:
     """Recompute the figures of a result for another state of the session, without trying other plans.
 
     Args:

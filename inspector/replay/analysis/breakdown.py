@@ -1,7 +1,7 @@
 """Prompt tokens by tool and kind of text, summed over all calls, and the part without recorded text.
 
-Tokens are the provider's. A result that stays for a hundred calls is sent a hundred times; `carried` is its size in the
-newest prompt. Rows add up to the prompts: the remainder after all texts is in the last rows
+Tokens are the provider's. A result that stays for a hundred calls is sent a hundred times; `in_newest` is its size in
+the newest prompt. Rows add up to the prompts: the remainder after all texts is in the last rows
 (`inspector.replay.analysis.prompt_overhead`).
 """
 
@@ -54,7 +54,7 @@ class BreakdownRow:
         name: The kind of block, or for a tier its strategy's name.
         part: The tool, or the tier; empty if there is none.
         blocks: Number of blocks.
-        carried: Their tokens in the newest prompt.
+        in_newest: Their tokens in the newest prompt.
         sent: Their tokens summed over all prompts.
         cut: Tokens that a plan removes from them, summed over all prompts; negative if it adds.
         share: `sent` as a share of all prompts' tokens, 0.25 for a quarter.
@@ -65,7 +65,7 @@ class BreakdownRow:
     name: str
     part: str
     blocks: int
-    carried: Figure
+    in_newest: Figure
     sent: Figure
     cut: Figure
     share: Figure
@@ -165,7 +165,9 @@ class Breakdown:
         sent = float(self.after.tokens[blocks].sum())
         cut = float(self.before.tokens[blocks].sum()) - sent
         cost = float(self.after.cost[blocks].sum())
-        return self._row(name, part, len(blocks), self._carried(blocks), sent, cut, cost, self._saved(blocks), known)
+        return self._row(
+            name, part, len(blocks), self._tokens_in_newest(blocks), sent, cut, cost, self._saved(blocks), known
+        )
 
     def _system(self) -> BreakdownRow:
         """Return the unrecorded part of the system prompt and the tools."""
@@ -188,7 +190,7 @@ class Breakdown:
             "",
             0,
             # The rows are rounded: together they may have a token more than the prompts.
-            max(rest(float(self._newest.prompt.value or 0), "carried"), 0),
+            max(rest(float(self._newest.prompt.value or 0), "in_newest"), 0),
             max(rest(prompts, "sent"), 0),
             rest(before - prompts, "cut"),
             rest(cost, "cost"),
@@ -206,7 +208,7 @@ class Breakdown:
         name: str,
         part: str,
         blocks: int,
-        carried: float,
+        in_newest: float,
         sent: float,
         cut: float,
         cost: float,
@@ -218,7 +220,7 @@ class Breakdown:
             name,
             part,
             blocks,
-            Figure(round(carried), known),
+            Figure(round(in_newest), known),
             Figure(round(sent), known),
             Figure(round(cut), known),
             Figure(sent / prompts if prompts else None, known),
@@ -241,7 +243,7 @@ class Breakdown:
         tokens[self._newest.blocks] = self._newest.sent
         return tokens
 
-    def _carried(self, blocks: NDArray[np.int64]) -> float:
+    def _tokens_in_newest(self, blocks: NDArray[np.int64]) -> float:
         return float(self._in_newest[blocks].sum())
 
     def _saved(self, blocks: NDArray[np.int64]) -> float:

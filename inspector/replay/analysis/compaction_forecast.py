@@ -42,7 +42,7 @@ class CompactionForecast:
         compaction: Index into the session's compactions.
         call: The first call after it.
         trigger_tokens: Trigger size: reported by the agent, or the last prompt before it.
-        is_noted: True if the agent reported that size.
+        is_agent_count: True if the agent reported that size.
         asked_for: True if the user requested it, so that it is independent of the size. The other fields are then None.
         prompt_tokens: Size of that call's prompt under the plan without the compaction.
         reached_at: The first call from `call` on with a prompt of the trigger size under the plan; `call` itself if the
@@ -60,7 +60,7 @@ class CompactionForecast:
     compaction: int
     call: int
     trigger_tokens: Figure
-    is_noted: bool
+    is_agent_count: bool
     asked_for: bool
     prompt_tokens: Figure = _UNKNOWN
     reached_at: int | None = None
@@ -100,8 +100,8 @@ def compaction_forecasts(planned: Replay, *, asked_for: bool = False) -> Iterato
         if trigger.value is None:
             continue
         if compaction.trigger == MANUAL and not asked_for:
-            noted = bool(compaction.tokens_before)
-            yield CompactionForecast(index, call, trigger, is_noted=noted, asked_for=True)
+            is_agent_count = bool(compaction.tokens_before)
+            yield CompactionForecast(index, call, trigger, is_agent_count=is_agent_count, asked_for=True)
             continue
         without = without_compaction(session, index)
         if without is not None:
@@ -149,7 +149,7 @@ def _forecast(
         compaction=index,
         call=call,
         trigger_tokens=trigger,
-        is_noted=bool(planned.history.session.compactions[index].tokens_before),
+        is_agent_count=bool(planned.history.session.compactions[index].tokens_before),
         asked_for=False,
         prompt_tokens=_projected(int(prompts[0])),
         reached_at=int(calls[end]) if len(reached) else None,

@@ -97,7 +97,7 @@ class ContextPart:
         blocks: Its block indices, int32; empty for tokens outside blocks.
         tokens: Its tokens sent in the call's prompt, on the provider's scale.
         recorded: The same tokens without the plan.
-        carried: Its token-calls over all recorded calls.
+        token_calls: Its token-calls over all recorded calls.
         cost: Dollars of those; NaN without a price.
     """
 
@@ -105,7 +105,7 @@ class ContextPart:
     blocks: NDArray[np.int32]
     tokens: float
     recorded: float
-    carried: float
+    token_calls: float
     cost: float
 
 
@@ -139,7 +139,7 @@ class Consumer:
         tokens: Its tokens sent in the call's prompt, on the provider's scale.
         recorded: The same tokens without the plan; 0 if it is not in the prompt.
         calls: Number of recorded calls with it in the prompt.
-        carried: Its token-calls.
+        token_calls: Its token-calls.
         cost: Dollars of those; NaN without a price.
     """
 
@@ -147,7 +147,7 @@ class Consumer:
     tokens: float
     recorded: float
     calls: int
-    carried: float
+    token_calls: float
     cost: float
 
 
@@ -187,7 +187,7 @@ def context_breakdown(
     if grouping is not Grouping.REPEATS:
         parts += rest
     if grouping is not Grouping.AGE:
-        parts.sort(key=lambda each: -(each.tokens if scope is Scope.WINDOW else each.carried))
+        parts.sort(key=lambda each: -(each.tokens if scope is Scope.WINDOW else each.token_calls))
     return ContextBreakdown(
         grouping, scope, context, everything, tuple(parts), {repeat.block: repeat for repeat in repeats}
     )
@@ -219,10 +219,12 @@ def _totals(
         ContextPart(unseen, none, context.system, context.system, system_calls, of_system),
         ContextPart(AROUND_TEXTS, none, around, around, left, cost_left),
     ]
-    rest = [part for part in rest if part.carried or part.tokens or part.name == AROUND_TEXTS]
+    rest = [part for part in rest if part.token_calls or part.tokens or part.name == AROUND_TEXTS]
     prompt = float(context.prompt.value or 0)
-    carried, cost = (shown.carried + system_calls + left, shown.cost + of_system + cost_left)
-    return ContextPart(shown.name, shown.blocks, prompt, prompt + shown.recorded - shown.tokens, carried, cost), rest
+    token_calls, cost = (shown.token_calls + system_calls + left, shown.cost + of_system + cost_left)
+    return ContextPart(
+        shown.name, shown.blocks, prompt, prompt + shown.recorded - shown.tokens, token_calls, cost
+    ), rest
 
 
 def consumers_of(
@@ -341,10 +343,10 @@ def _named_by_calls(history: History, calls: NDArray[np.int32]) -> list[str]:
 
 
 def _of_command(arguments: dict[str, Any]) -> tuple[str, str]:
-    deeds = shell_effects(arguments)
-    if deeds is None:
+    effects = shell_effects(arguments)
+    if effects is None:
         return "", ""
-    return joined_path(deeds.folder, deeds.only_file), first_word(deeds.command)
+    return joined_path(effects.folder, effects.only_file), first_word(effects.command)
 
 
 _about_command = argument_memo(_of_command, ("", ""))

@@ -238,10 +238,10 @@ def orphaned_pairs(replay: Replay) -> Iterator[tuple[int, int]]:
         end = min(int(history.leaves[result]), int(history.leaves[call_block]), history.call_count + 1)
         if first == NEVER or first >= end:
             continue
-        moments = {first}
+        calls = {first}
         for block in (result, call_block):
-            moments.update(call for call, _ in gone.get(block, ()) if first <= call < end)
-        for call in sorted(moments):
+            calls.update(call for call, _ in gone.get(block, ()) if first <= call < end)
+        for call in sorted(calls):
             without_result, without_call = _is_gone(gone, result, call), _is_gone(gone, call_block, call)
             if without_result != without_call:
                 yield call, call_block if without_result else result

@@ -132,8 +132,8 @@ def _prompts(baseline: Replay) -> Iterator[Violation]:
             yield Violation(Invariant.EMPTY, call, f"{prompt:,.0f} tokens attributed to {NOT_RECORDED}")
     whole = context_breakdown(baseline, baseline.state(count), resend, Grouping.ROLE, Scope.SESSION)
     for part in whole.parts:
-        if part.carried < -NEAR:
-            yield Violation(Invariant.SHARES, -1, f"{part.name} of all prompts: {part.carried:,.0f} tokens")
-    carried = sum(part.carried for part in whole.parts)
-    if abs(carried - float(baseline.ledger.prompt_tokens.sum())) > NEAR * max(count, 1):
+        if part.token_calls < -NEAR:
+            yield Violation(Invariant.SHARES, -1, f"{part.name} of all prompts: {part.token_calls:,.0f} tokens")
+    token_calls = sum(part.token_calls for part in whole.parts)
+    if abs(token_calls - float(baseline.ledger.prompt_tokens.sum())) > NEAR * max(count, 1):
         yield Violation(Invariant.SUMS, -1, "the parts do not add up to all prompts")

@@ -147,11 +147,11 @@ def _stretches(
     inside = (positions >= 0) & (at < len(calls))
     positions, at, sent = positions[inside], at[inside], edits.tokens[inside].astype(np.int64)
     at = np.maximum(at, enters[positions])
-    beside = replay.inputs.layout.thinking_uncounted
-    sent += np.where(edits.action[inside] == Action.REMOVED, 0, beside[edits.block[inside]])
+    uncounted = replay.inputs.layout.thinking_uncounted
+    sent += np.where(edits.action[inside] == Action.REMOVED, 0, uncounted[edits.block[inside]])
     owners = np.concatenate((np.arange(len(context.blocks)), positions))
     starts = np.concatenate((enters, at))
-    tokens = np.concatenate((context.tokens + beside[context.blocks], sent))
+    tokens = np.concatenate((context.tokens + uncounted[context.blocks], sent))
     # Changes follow the whole block they change, in call order, so a stable sort preserves that order.
     order = np.argsort(owners, kind="stable")
     owners, starts, tokens = owners[order], starts[order], tokens[order]

@@ -225,9 +225,9 @@ class _Gathering:
             if is_cancelled():
                 return None
             newest: list[_Row] = []
-            aside = _Reader(history, self._notes.layered(), newest)
+            newest_reader = _Reader(history, self._notes.layered(), newest)
             for index in range(last, len(history.kind)):
-                aside.look_at(index)
+                newest_reader.look_at(index)
             self._found = (history, _evidence(history, [*self._rows, *newest]))
             if not self._keeps_notes:
                 # The notes are much larger than the evidence.

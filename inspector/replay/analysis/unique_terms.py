@@ -151,7 +151,7 @@ class UniqueTerms:
     def note_result(self, text: str, result: int) -> None:
         """Add the words and lines of a tool result."""
         words, settled, settled_before = self._words, self._settled, self._settled_before
-        noted = 0
+        added = 0
         seen: set[str] = set()
         for match in _WORD.finditer(text):
             reported = match[0]
@@ -164,9 +164,9 @@ class UniqueTerms:
                 settled.add(number)
                 continue
             if known is None:
-                if noted >= _WORDS_PER_RESULT:
+                if added >= _WORDS_PER_RESULT:
                     continue
-                noted += 1
+                added += 1
             elif known >> _PLACE_BITS == result:
                 continue
             offset = match.start() + reported.index(word)
@@ -194,14 +194,14 @@ class UniqueTerms:
         self._note_lines(text, -1)
 
     def _note_lines(self, text: str, result: int) -> None:
-        lines, noted = self._lines, 0
+        lines, added = self._lines, 0
         for line in bare_lines(text):
             key = hash(line)
             known = lines.get(key)
             if known is None:
-                if result >= 0 and noted >= _LINES_PER_RESULT:
+                if result >= 0 and added >= _LINES_PER_RESULT:
                     continue
-                noted += 1
+                added += 1
                 lines[key] = result
             elif known != result:
                 lines[key] = -1

@@ -294,8 +294,8 @@ class ReplayInputs:
         # The reported size of the previous prompt is closer than a count of its texts.
         previous, kept = self.entry_call, self.recorded.prompt - self.recorded.uncached
         held = np.where(self.caches.writes, kept, self.recorded.prompt)[previous]
-        is_told = (previous >= 0) & ~self.restarts & self.anchored[previous] & ~prefix.shortened[:-1] & (held > 0)
-        shared = np.where(is_told, held, shared)
+        is_known = (previous >= 0) & ~self.restarts & self.anchored[previous] & ~prefix.shortened[:-1] & (held > 0)
+        shared = np.where(is_known, held, shared)
         return np.clip(np.rint(shared), 0, whole).astype(np.int64)
 
     def cacheable_tokens(self, shared: NDArray[np.float64], prompt: NDArray[np.float64]) -> NDArray[np.float64]:

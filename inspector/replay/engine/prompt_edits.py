@@ -92,8 +92,8 @@ class PromptEdits:
         """Per call, tokens the plan removed from its prompt, negative if it added. int64."""
         columns = self._columns
         removed = self._tokens_before[self._made[1:]] - self._tokens_before[self._made_before_context]
-        if self._carried_before is not None:
-            removed = removed + self._carried_before[columns.end]
+        if self._removed_before_context is not None:
+            removed = removed + self._removed_before_context[columns.end]
         return columns.by_call(removed)
 
     @cached_property
@@ -214,7 +214,7 @@ class PromptEdits:
     def _removed_before(self, ends: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return the tokens removed before a place, per entry of `calls`, including carried edits."""
         removed = self._left_out_before(ends)
-        return removed if self._carried_before is None else removed + self._carried_before[ends]
+        return removed if self._removed_before_context is None else removed + self._removed_before_context[ends]
 
     def _left_out_before(self, ends: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return the tokens removed before a place by edits made by then, per entry of `calls`."""
@@ -254,28 +254,28 @@ class PromptEdits:
         return sums
 
     @cached_property
-    def _carried_before(self) -> NDArray[np.int64] | None:
+    def _removed_before_context(self) -> NDArray[np.int64] | None:
         """Per place, tokens already removed before it when its context began; None if there are none."""
         if not len(self.edits.block):
             return None
         columns, edits, layout = self._columns, self.edits, self.layout
-        carried: NDArray[np.int64] | None = None
+        removed: NDArray[np.int64] | None = None
         for context, first in zip(layout.contexts, columns.first_place.tolist(), strict=True):
-            if not context.carried or not len(context.calls):
+            if not context.retained or not len(context.calls):
                 continue
-            blocks = context.blocks[: context.carried]
+            blocks = context.blocks[: context.retained]
             rows = edits.rows(blocks, context.call_before)
             changed = np.flatnonzero(rows >= 0)
             if not len(changed):
                 continue
             rows, blocks = rows[changed], blocks[changed]
-            if carried is None:
-                carried = np.zeros(len(columns.block), dtype=np.int64)
+            if removed is None:
+                removed = np.zeros(len(columns.block), dtype=np.int64)
             left_out = np.zeros(len(context.blocks), dtype=np.int64)
             left_out[changed] = layout.tokens[blocks] - edits.tokens[rows]
             left_out[changed] += (edits.action[rows] == Action.REMOVED) * layout.envelopes[blocks]
-            carried[first + 1 : first + 1 + len(left_out)] = np.cumsum(left_out)
-        return carried
+            removed[first + 1 : first + 1 + len(left_out)] = np.cumsum(left_out)
+        return removed
 
     def _alike(self, cached: NDArray[np.int64]) -> dict[int, int]:
         """Count the blocks shared with the previous prompt for first calls of contexts that match it only as edited.
@@ -292,7 +292,7 @@ class PromptEdits:
             before, last_of_thread[context.thread] = last_of_thread.get(context.thread), context
             prompt = int(context.prompt_blocks[0])
             shared = min(context.shared, prompt)
-            if before is None or context.carried <= shared or cached[entry] < shared:
+            if before is None or context.retained <= shared or cached[entry] < shared:
                 continue
             earlier = before.blocks[: int(before.prompt_blocks[-1])]
             later = int(context.calls[0]), context.blocks[:prompt]

@@ -61,7 +61,7 @@ class PromptLayout:
                     blocks=blocks,
                     tokens=tokens[blocks],
                     uncounted=np.zeros(len(blocks) + 1),
-                    carried=int(ends[context.carried]),
+                    retained=int(ends[context.retained]),
                     shared=0 if before is None else _shared(before.blocks[: before.prompt_blocks[-1]], blocks),
                     call_before=-1 if before is None else int(before.calls[-1]),
                     calls=calls,
@@ -196,7 +196,7 @@ class ContextLayout:
         blocks: Block indices in the order they are sent, int32.
         tokens: Their tokens, whole, int32.
         uncounted: Running sum of provider tokens beyond the counted ones, float64, one longer than `blocks`.
-        carried: Number of blocks present when the context began.
+        retained: Number of blocks present when the context began.
         shared: Number of leading blocks shared with the thread's last prompt before this context.
         call_before: That prompt's call, -1 for none.
         calls: Its calls, int64. The last may be the next one, not yet made.
@@ -209,7 +209,7 @@ class ContextLayout:
     blocks: NDArray[np.int32]
     tokens: NDArray[np.int32]
     uncounted: NDArray[np.float64]
-    carried: int
+    retained: int
     shared: int
     call_before: int
     calls: NDArray[np.int64]

@@ -66,15 +66,15 @@ class StrategyRun:
         due = self._next_due
         return self.sequential is None and self.batched is None and (due is None or due[0] > call)
 
-    def choices(self, moment: CallContext) -> Iterable[Choice]:
+    def choices(self, context: CallContext) -> Iterable[Choice]:
         """Return the strategy's changes at this call."""
-        return self.decide(moment) if self.batched is None else self.batched.step(moment)
+        return self.decide(context) if self.batched is None else self.batched.step(context)
 
-    def decide(self, moment: CallContext) -> Iterable[Choice]:
+    def decide(self, context: CallContext) -> Iterable[Choice]:
         """Return the strategy's decisions at this call, before batching."""
         if self.sequential is not None:
-            return self.sequential.step(moment)
-        return self._due(moment.call)
+            return self.sequential.step(context)
+        return self._due(context.call)
 
     def _due(self, call: int) -> Iterator[Choice]:
         while (item := self._next_due) is not None and item[0] <= call:
@@ -194,8 +194,8 @@ class Simulation:
                 if run.is_idle(call):
                     continue
                 decided, later = run.decided, self._sent[depth:]
-                moment = SimulatedCallContext(self, depth, call, thread, arrived, starts)
-                for block, decision in run.choices(moment):
+                call_context = SimulatedCallContext(self, depth, call, thread, arrived, starts)
+                for block, decision in run.choices(call_context):
                     decided[block] = decision
                     touched.add(block)
                     for sent in later:

@@ -80,11 +80,11 @@ class TokenScale:
     @property
     def borrowed(self) -> str:
         """Source and size of the fit that the most-used model borrows; empty if it borrows none."""
-        fit, lender = self.calibration.main_borrowed, self.calibration_source
-        if fit is None or lender is None:
+        fit, source = self.calibration.main_borrowed, self.calibration_source
+        if fit is None or source is None:
             return ""
-        whose = "the session that started this one" if lender.is_parent else "the session that this one continues"
-        return f"fitted to {fit.calls:,} calls of {fit.model} in {whose}, {lender.identifier}"
+        which = "the session that started this one" if source.is_parent else "the session that this one continues"
+        return f"fitted to {fit.calls:,} calls of {fit.model} in {which}, {source.identifier}"
 
     def whole_prompts(
         self,
@@ -230,7 +230,7 @@ def signature_contents(history: History, table: TokenTable) -> PromptContents:
     model drops reasoning at the next user message, only reasoning after the last one counts.
     """
     per_block = _of_blocks(history, table)
-    (counted, blocks, signatures), (since_user,) = _over_prompts(history, per_block, [_said_by_user(history)])
+    (counted, blocks, signatures), (since_user,) = _over_prompts(history, per_block, [_is_user_text(history)])
     media = media_of_prompts(history, table)
     models = recorded_calls(history).models.and_again()
     drops = np.array([drops_reasoning(name) for name in models.names], dtype=np.bool_)[models.code]
@@ -248,7 +248,7 @@ def response_contents(history: History, table: TokenTable) -> dict[ResponseModel
     (texts, blocks, tokens, reasoning), (since_user, of_last) = _over_prompts(
         history,
         np.stack((counted, is_sent, responses.tokens, responses.reasoning)),
-        [_said_by_user(history), responses.tokens > 0],
+        [_is_user_text(history), responses.tokens > 0],
     )
     held = {
         ResponseModel.KEPT: reasoning,
@@ -359,7 +359,7 @@ def _of_main_model(history: History, table: TokenTable, calibration: Calibration
     return per_block
 
 
-def _said_by_user(history: History) -> NDArray[np.bool_]:
+def _is_user_text(history: History) -> NDArray[np.bool_]:
     reported: NDArray[np.bool_] = history.kind == BlockKind.USER_TEXT
     return reported
 

@@ -37,19 +37,19 @@ def describe_evidence(miss: CacheMiss, session: Session) -> str:
     parts.append(_by_cause(miss) or _by_setting(miss, session))
     if shown.previous >= 0 and shown.gap_seconds is not None and miss.cause in (*EXPIRED, *_UNSEEN):
         # The name of the cause already contains the lifetime if it is five minutes or an hour.
-        is_told = miss.cause in _NAMED_LIFETIMES or not shown.lifetime
-        kept = "" if is_told else f", cache lifetime {duration(shown.lifetime)}"
+        is_named = miss.cause in _NAMED_LIFETIMES or not shown.lifetime
+        kept = "" if is_named else f", cache lifetime {duration(shown.lifetime)}"
         parts.append(f"{duration(shown.gap_seconds)} after call {shown.previous + 1}{kept}")
     if miss.cause in _DEPARTURES and max(shown.blocks) >= 0:
         before, now = shown.blocks
         parts.append(f"from message {bisect_right(session.first_blocks, before if before >= 0 else now)} on")
     if miss.cause is MissCause.RESUMED and any(link.kind is LinkKind.CONTINUED for link in session.links):
         parts.append("continues another session")
-    parts.append(provider_said(miss))
+    parts.append(provider_reason(miss))
     return "; ".join(part for part in parts if part)
 
 
-def provider_said(miss: CacheMiss) -> str:
+def provider_reason(miss: CacheMiss) -> str:
     """Describe the provider's report on a miss; empty if there is none. May contain session text."""
     if miss.reported is None:
         return ""

@@ -44,7 +44,7 @@ def breakdown_explanation(row: BreakdownRow, planned: Replay) -> Explanation:
         "tokens of these blocks, summed over all prompts: a block that stays for 100 calls is sent 100 times",
         (
             Input("blocks", row.blocks),
-            Input("in the newest prompt", row.carried.value, "tokens"),
+            Input("in the newest prompt", row.in_newest.value, "tokens"),
             Input("of all prompts", row.share.value, "share"),
             Input("cost", row.cost.value, "$"),
             *(of_plan if is_planned else ()),
@@ -233,7 +233,7 @@ def compaction_explanation(forecast: CompactionForecast) -> Explanation:
         ),
         (
             Input(
-                "reported by the agent" if forecast.is_noted else "triggered at",
+                "reported by the agent" if forecast.is_agent_count else "triggered at",
                 forecast.trigger_tokens.value,
                 "tokens",
             ),

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from inspector.replay.analysis.breakdown import BreakdownRow, ResentBlock
     from inspector.replay.engine.replay import Replay
 
-MOST_CARRIED = 10
+MOST_RESENT = 10
 """Maximum number of tool results listed, most expensive to resend first."""
 
 
@@ -113,7 +113,7 @@ def spending_of(replay: Replay) -> Spending:
         total=replay.figures.cost_usd,
         parts={name: Figure(each.value, each.known, each.is_lower_bound) for name, each in explained.items()},
         kinds=tuple(kinds),
-        heaviest=breakdown.heaviest(MOST_CARRIED),
+        heaviest=breakdown.heaviest(MOST_RESENT),
         side_requests=tuple(each.cost for each in side_requests),
         copied_calls=session.copied_calls,
     )

@@ -69,9 +69,9 @@ class ListedModel:
 
     def has_price_for(self, key: str, value: str, time: float) -> bool:
         """Return True if the table has a separate price for a context such as `speed` `fast`, at a time."""
-        moment = datetime.fromtimestamp(time, UTC)
+        timestamp = datetime.fromtimestamp(time, UTC)
         return any(
-            variant.when.get(key) == value and (variant.constraint is None or variant.constraint.active(moment))
+            variant.when.get(key) == value and (variant.constraint is None or variant.constraint.active(timestamp))
             for variant in self._info.price_variants or ()
         )
 

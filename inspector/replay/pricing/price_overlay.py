@@ -186,7 +186,7 @@ def _with_earlier_price(info: ModelInfo, earlier: EarlierPrice) -> ModelInfo:
     from genai_prices.types import ConditionalPrice, ModelPrice, StartDateConstraint
 
     day = datetime.combine(earlier.day, datetime.min.time(), UTC)
-    listed = [info.get_prices(moment) for moment in (day - timedelta(days=1), day)]
+    listed = [info.get_prices(timestamp) for timestamp in (day - timedelta(days=1), day)]
     if not isinstance(info.prices, ModelPrice) or any(getattr(each, earlier.key) != earlier.after for each in listed):
         return info
     before = ModelPrice(**{**info.prices.__dict__, earlier.key: earlier.before})

@@ -113,24 +113,24 @@ class Pricing:
         """
         name, own, listed = self._found(model)
         if listed is None and (own is None or not own.later):
-            moment = 0.0
+            rounded = 0.0
         else:
             time = self.today if time is None or time != time else time
             is_fine = listed is not None and listed.changes_within_day
-            moment = float(time // 1 if is_fine else time // _DAY * _DAY)
-        key = (name, moment, terms)
+            rounded = float(time // 1 if is_fine else time // _DAY * _DAY)
+        key = (name, rounded, terms)
         if key not in self._known:
             reported = BillingTerms.of_code("" if self.given is not None else terms)
             if listed is not None:
                 reported = _with_terms_of_name(reported, name, listed)
-            self._known[key] = self._under(reported, own and own.at(moment), listed, moment)
+            self._known[key] = self._under(reported, own and own.at(rounded), listed, rounded)
         return self._known[key]
 
-    def _under(self, terms: BillingTerms, own: Rates | None, listed: ListedModel | None, moment: float) -> Rates | None:
+    def _under(self, terms: BillingTerms, own: Rates | None, listed: ListedModel | None, time: float) -> Rates | None:
         """Return the rates under some terms: the table's if listed, otherwise the standard rates times a factor."""
         asked = ((SPEED, terms.speed), (TIER, terms.tier), ("", terms.region))
         context, factor, unpriced = {}, 1.0, []
-        usual = own if own is not None or listed is None else listed.rates(moment)
+        usual = own if own is not None or listed is None else listed.rates(time)
         if usual is None:
             return None
         for key, word in asked:
@@ -139,7 +139,7 @@ class Pricing:
             keys = (PROCESSING,) if word == BATCH else (key, TIER) if word == FAST else (key,)
             priced = None
             if own is None and listed is not None and word not in self.own.terms:
-                priced = next((each for each in keys if listed.has_price_for(each, word, moment)), None)
+                priced = next((each for each in keys if listed.has_price_for(each, word, time)), None)
             if priced is not None:
                 context[priced] = word
                 continue
@@ -148,7 +148,7 @@ class Pricing:
                 unpriced.append(word)
             else:
                 factor *= more
-        rates = listed.rates(moment, context) if context and listed is not None else usual
+        rates = listed.rates(time, context) if context and listed is not None else usual
         if rates is None:
             return None
         return self._with_uses(rates if factor == 1 else rates.times(factor), terms, unpriced)
@@ -187,16 +187,16 @@ class Pricing:
             terms: Per call, its billing terms in the format of `BillingTerms.code`; standard terms by default.
         """
         names, code = Categorical.of(models)
-        reported, said_code = Categorical.of(["" for _ in code] if terms is None else terms)
+        reported, terms_code = Categorical.of(["" for _ in code] if terms is None else terms)
         if not len(code):
             return CallRates.of((None,), np.zeros(0, dtype=np.int32), self.factor)
         within_day = np.array([self._changes_within_day(model) for model in names], dtype=np.bool_)
-        moment = np.floor(np.where(np.isnan(times), self.today, times))
-        moment = np.where(within_day[code], moment, np.floor(moment / _DAY) * _DAY).astype(np.int64)
-        code = code * len(reported) + said_code
-        first = int(moment.min())
-        span = int(moment.max()) - first + 1
-        keys, index = np.unique(code * span + (moment - first), return_inverse=True)
+        rounded = np.floor(np.where(np.isnan(times), self.today, times))
+        rounded = np.where(within_day[code], rounded, np.floor(rounded / _DAY) * _DAY).astype(np.int64)
+        code = code * len(reported) + terms_code
+        first = int(rounded.min())
+        span = int(rounded.max()) - first + 1
+        keys, index = np.unique(code * span + (rounded - first), return_inverse=True)
         rates = tuple(
             self.rates(
                 names[key // span // len(reported)], float(key % span + first), reported[key // span % len(reported)]

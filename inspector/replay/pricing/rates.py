@@ -143,8 +143,8 @@ class DatedRates(NamedTuple):
     first: Rates
     later: tuple[tuple[float, Rates], ...] = ()
 
-    def at(self, moment: float) -> Rates:
-        return next((rates for start, rates in reversed(self.later) if moment >= start), self.first)
+    def at(self, time: float) -> Rates:
+        return next((rates for start, rates in reversed(self.later) if time >= start), self.first)
 
 
 class RateColumn(IntEnum):
@@ -167,7 +167,8 @@ class ServedPrompts(Protocol):
         ...
 
     @property
-    def cache_read(self) -> NDArray[np.int64]: ...
+    def cache_read(self) -> NDArray[np.int64]:
+        ...
 
     @property
     def cache_write_5m(self) -> NDArray[np.int64]:

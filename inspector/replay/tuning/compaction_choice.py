@@ -142,7 +142,7 @@ def _median(found: Sequence[RecordedCompaction], name: str) -> float:
     return float(np.median([getattr(each, name) for each in found]))
 
 
-def is_told(sessions: Sequence[CompactedSession], calls: Sequence[int]) -> bool:
+def has_enough_data(sessions: Sequence[CompactedSession], calls: Sequence[int]) -> bool:
     """Return True if there are enough sessions, calls and compactions for a verdict."""
     effective = EffectiveThreshold.of(sessions)
     return has_enough(calls) and effective is not None and effective.count >= LEAST_COMPACTIONS
@@ -185,7 +185,7 @@ def choose_threshold(
     """
     effective, terms = EffectiveThreshold.of(sessions), compaction_terms(sessions)
     nothing = Band(0, 0, 0)
-    if not is_told(sessions, calls) or effective is None:
+    if not has_enough_data(sessions, calls) or effective is None:
         return ThresholdChoice(Verdict.TOO_FEW, effective, terms, None, nothing, 0.0)
     if not costs or not thresholds:
         return ThresholdChoice(Verdict.UNTRIED, effective, terms, None, nothing, 0.0)

@@ -171,12 +171,12 @@ def grouped(sessions: Iterable[FleetSession]) -> tuple[FleetGroup, ...]:
 
     The most expensive groups come first.
     """
-    apart: defaultdict[tuple[str, str], list[FleetSession]] = defaultdict(list)
+    separate: defaultdict[tuple[str, str], list[FleetSession]] = defaultdict(list)
     for session in sessions:
-        apart[session.agent, session.model].append(session)
+        separate[session.agent, session.model].append(session)
     together: defaultdict[tuple[str, tuple[str, ...]], list[FleetSession]] = defaultdict(list)
-    small = {key for key, found in apart.items() if len(found) < LEAST_SESSIONS}
-    for (agent, model), found in apart.items():
+    small = {key for key, found in separate.items() if len(found) < LEAST_SESSIONS}
+    for (agent, model), found in separate.items():
         models = tuple(sorted(name for of, name in small if of == agent)) if (agent, model) in small else (model,)
         together[agent, models] += found
     groups = [

@@ -219,8 +219,8 @@ def composition_chart(report: Report, palette: Palette) -> dict[str, Any] | None
     if not largest:
         return None
     names = series_names(min(len(report.plans), PLANS_IN_BARS))
-    carried = (report.carried, *(plan.carried for plan in report.plans[:PLANS_IN_BARS]))
-    sent = [{(row.kind, row.tool): row.sent_tokens for row in rows_of} for rows_of in carried]
+    shown = (report.carried, *(plan.carried for plan in report.plans[:PLANS_IN_BARS]))
+    sent = [{(row.kind, row.tool): row.sent_tokens for row in rows_of} for rows_of in shown]
     order = []
     for index, row in enumerate(largest):
         # Names that differ only after the clipped part still get two bars.

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from inspector.strategies.core.parameters import Parameter
-    from inspector.strategies.core.strategy import Counterpart, Strategy
+    from inspector.strategies.core.strategy import AgentSettings, Strategy
     from inspector.strategies.plan import Plan
 
 
@@ -45,7 +45,7 @@ class Exported:
 
 @dataclass(frozen=True)
 class Target:
-    """A system a plan can be exported to. Each strategy names its `counterpart` in that system.
+    """A system a plan can be exported to. Each strategy names its `agent_settings` in that system.
 
     Attributes:
         name: Identifier, as in `SYSTEMS`: `langchain`.
@@ -96,10 +96,10 @@ def export_to(target: Target, plan: Plan) -> Exported:
 
 
 def _left_out(strategy: Strategy) -> list[str]:
-    counterpart = counterpart_of(strategy)
+    agent_settings = agent_settings_of(strategy)
     sentences = []
     for parameter in _unsupported(strategy):
-        why = "is a constant there" if parameter.name in counterpart.constants else "has no counterpart there"
+        why = "is a constant there" if parameter.name in agent_settings.constants else "has no counterpart there"
         value = _shown(value_of(strategy, parameter))
         sentences.append(f"{strategy.name}: {parameter.name}={value} {why} ({parameter.default!r} applies)")
     return sentences
@@ -107,7 +107,7 @@ def _left_out(strategy: Strategy) -> list[str]:
 
 def _unsupported(strategy: Strategy) -> list[Parameter]:
     """Return unsupported parameters with values that differ from the system's."""
-    names = counterpart_of(strategy).names
+    names = agent_settings_of(strategy).names
     return [
         parameter
         for parameter in strategy.parameters
@@ -123,19 +123,19 @@ def _shown(value: object) -> str:
     return "+".join(value) if isinstance(value, tuple) else str(value)
 
 
-def counterpart_of(strategy: Strategy) -> Counterpart:
+def agent_settings_of(strategy: Strategy) -> AgentSettings:
     """Return a strategy's counterpart in the configuration of its system."""
-    counterpart = strategy.counterpart if isinstance(strategy, Parametrized) else None
-    if counterpart is None:
+    agent_settings = strategy.agent_settings if isinstance(strategy, Parametrized) else None
+    if agent_settings is None:
         raise AssertionError(f"{strategy.name} is in SYSTEMS and has no counterpart")
-    return counterpart
+    return agent_settings
 
 
 def settings_of(strategy: Strategy) -> dict[str, Any]:
     """Return a strategy's settings by the names of its system."""
-    counterpart = counterpart_of(strategy)
-    values = {name: value_of(strategy, parameter) for parameter, name in counterpart.names.items() if name}
-    return {**counterpart.always, **values}
+    agent_settings = agent_settings_of(strategy)
+    values = {name: value_of(strategy, parameter) for parameter, name in agent_settings.names.items() if name}
+    return {**agent_settings.always, **values}
 
 
 def sections(written: Mapping[str, Any]) -> dict[str, Any]:

@@ -227,11 +227,11 @@ def _best_plan_lines(report: Report, figures: FigureCells) -> Iterator[Line]:
 
 def _risk(needed: NeededLaterFacts, saved: float | None) -> Line:
     """Describe a plan's risk: expected re-fetches, and what they leave of the saving."""
-    said = recovery_words(
+    words = recovery_words(
         refetches_of(needed), needed.calls, (saved, net_of(needed)), needed.break_even_recoveries, IN_TEXT
     )
     beyond = f" Untested: {needed.evidence_reason}." if needed.evidence_reason else ""
-    return Line((Cell(f"Risk: {said}.{beyond}"),))
+    return Line((Cell(f"Risk: {words}.{beyond}"),))
 
 
 def _monthly_saving(plan: PlanFacts) -> Line | None:

@@ -207,7 +207,7 @@ def answer_of_events(events: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
             blocks[_place(started)] = {"toolUse": dict(mapping(mapping(started.get("start")).get("toolUse")))}
         elif "contentBlockDelta" in event:
             more = mapping(event["contentBlockDelta"])
-            _go_on(blocks.setdefault(_place(more), {}), mapping(more.get("delta")))
+            _apply_delta(blocks.setdefault(_place(more), {}), mapping(more.get("delta")))
         elif "metadata" in event and (usage := usage_of_converse(mapping(event["metadata"]).get("usage"))):
             answer["usage"] = usage
     if not blocks and "role" not in answer:
@@ -220,7 +220,7 @@ def _place(event: Mapping[str, Any]) -> int:
     return count(event.get("contentBlockIndex"))
 
 
-def _go_on(block: dict[str, Any], delta: Mapping[str, Any]) -> None:
+def _apply_delta(block: dict[str, Any], delta: Mapping[str, Any]) -> None:
     if isinstance(delta.get("text"), str):
         block["text"] = string(block.get("text")) + delta["text"]
     if "toolUse" in delta:

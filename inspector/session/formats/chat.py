@@ -19,7 +19,7 @@ from inspector.session.json.codec import clean_text, compact_json, json_in
 from inspector.session.json.values import count, objects, string
 from inspector.session.media import PDF, media_of_base64, media_of_data_url
 from inspector.session.model import BlockKind, Media, Message, Origin, ReportedMiss, Role, SideCall, Usage
-from inspector.session.usage_fields import API, is_reasoning_apart
+from inspector.session.usage_fields import API, excludes_reasoning
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -405,7 +405,7 @@ def usage_of(reported: object) -> Usage | None:
     prompt = _count(reported, "prompt_tokens", "input_tokens")
     output = _count(reported, "completion_tokens", "output_tokens")
     reasoning = _count(output_details, "reasoning_tokens")
-    if is_reasoning_apart(_count(reported, "total_tokens"), [prompt], output, reasoning):
+    if excludes_reasoning(_count(reported, "total_tokens"), [prompt], output, reasoning):
         output += reasoning
     if "prompt_tokens" in reported or "input_tokens_details" in reported:
         prompt = max(prompt - read - written, 0)

@@ -117,11 +117,11 @@ def answer_of_chunks(chunks: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
         for candidate in objects(chunk.get("candidates"))[:1]:
             is_answer = True
             for part in sequence(mapping(candidate.get("content")).get("parts")):
-                _go_on(parts, part)
+                _add_part(parts, part)
     return {**reply, **message_of({"role": "model", "parts": parts})} if is_answer else {}
 
 
-def _go_on(parts: list[Any], part: Any) -> None:
+def _add_part(parts: list[Any], part: Any) -> None:
     before, fields = mapping(parts[-1]) if parts else {}, mapping(part)
     texts = (before.get("text"), fields.get("text"))
     is_more = all(isinstance(text, str) for text in texts) and {*before, *fields} <= TEXT_FIELDS

@@ -137,7 +137,7 @@ def _answer_of_stream(stream: str) -> dict[str, Any]:
         elif kind == "content_block_start":
             blocks[_place(event)] = dict(mapping(event.get("content_block")))
         elif kind == "content_block_delta":
-            _go_on(blocks.setdefault(_place(event), {}), mapping(event.get("delta")))
+            _apply_delta(blocks.setdefault(_place(event), {}), mapping(event.get("delta")))
         elif kind == "message_delta":
             # The final usage includes everything reported before; ignore its zeros and nulls.
             last = {name: value for name, value in mapping(event.get("usage")).items() if value}
@@ -159,7 +159,7 @@ def _place(event: dict[str, Any]) -> int:
     return index if isinstance(index, int) else 0
 
 
-def _go_on(block: dict[str, Any], delta: Any) -> None:
+def _apply_delta(block: dict[str, Any], delta: Any) -> None:
     name = PIECES.get(string(delta.get("type")))
     if name is not None:
         block[name] = string(block.get(name)) + string(delta.get(name))

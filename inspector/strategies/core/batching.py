@@ -17,11 +17,11 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import numpy as np
-
 from inspector.strategies.core.operations import removes_in_group
-from inspector.strategies.core.parametrized import Parametrized, integer
 from inspector.strategies.core.strategy import Choice, Schedule
 from inspector.strategies.history.history import NEVER
+
+from inspector.strategies.core.parametrized import Parametrized, integer
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -88,11 +88,11 @@ class Batching(Parametrized):
         """True if edits wait until enough is reclaimed at once."""
         return self.batch_tokens > 0 or self.batch_share > 0
 
-    def enough(self, moment: CallContext) -> int:
+    def enough(self, context: CallContext) -> int:
         """Return the minimum number of tokens worth reclaiming at a call."""
         if not self.batch_share:
             return self.batch_tokens
-        return max(self.batch_tokens, -(-moment.prompt_tokens * self.batch_share // 100))
+        return max(self.batch_tokens, -(-context.prompt_tokens * self.batch_share // 100))
 
 
 def batching_of(strategy: Strategy) -> Batching | None:
@@ -163,63 +163,63 @@ class BatchedRun:
         """True if decisions depend on prompt token counts."""
         return self.batching.batch_share > 0
 
-    def step(self, moment: CallContext) -> Iterable[Choice]:
+    def step(self, context: CallContext) -> Iterable[Choice]:
         """Return the decisions about newly arrived blocks, plus the batch if it is due."""
-        history, call = moment.history, moment.call
+        history, call = context.history, context.call
         thread = history.session.contexts[int(history.call_context[call])].thread
         held = self._held.setdefault(thread, _Pending())
         held.calls += 1
         at_once = []
-        for choice in self.decide(moment):
+        for choice in self.decide(context):
             if history.enters[choice.block] == call:
                 at_once.append(choice)
                 self._made.add(choice.block)
             else:
-                self._hold(held, choice, moment)
-        return [*at_once, *self._due(held, moment)]
+                self._hold(held, choice, context)
+        return [*at_once, *self._due(held, context)]
 
-    def _hold(self, held: _Pending, choice: Choice, moment: CallContext) -> None:
+    def _hold(self, held: _Pending, choice: Choice, context: CallContext) -> None:
         block, decision = choice
         held.take(block)
-        has_left = moment.history.leaves[block] <= moment.call
+        has_left = context.history.leaves[block] <= context.call
         if has_left or (decision.operation is None and block not in self._made):
             return
-        held.decisions[block], held.since[block] = decision, moment.call
+        held.decisions[block], held.since[block] = decision, context.call
         if self.batching.waits_for_an_amount:
-            held.reclaims[block] = moment.tokens(block) - moment.tokens_under(choice)
+            held.reclaims[block] = context.tokens(block) - context.tokens_under(choice)
             held.total += held.reclaims[block]
 
-    def _due(self, held: _Pending, moment: CallContext) -> list[Choice]:
-        if moment.starts_context:
+    def _due(self, held: _Pending, context: CallContext) -> list[Choice]:
+        if context.starts_context:
             # Drop decisions about blocks that have left the thread's context.
-            leaves = moment.history.leaves
-            for block in [block for block in held.decisions if leaves[block] <= moment.call]:
+            leaves = context.history.leaves
+            for block in [block for block in held.decisions if leaves[block] <= context.call]:
                 held.take(block)
-        if not held.decisions or not self._may_edit(held, moment):
+        if not held.decisions or not self._may_edit(held, context):
             return []
-        is_anywhere = self.batching.batch_before >= 100 or moment.starts_context
-        enough = 0 if moment.starts_context else self.batching.enough(moment)
-        if is_anywhere and not moment.starts_context and held.total < enough:
+        is_anywhere = self.batching.batch_before >= 100 or context.starts_context
+        enough = 0 if context.starts_context else self.batching.enough(context)
+        if is_anywhere and not context.starts_context and held.total < enough:
             return []
-        waiting = list(held.decisions) if is_anywhere else self._deep_enough(held, moment)
+        waiting = list(held.decisions) if is_anywhere else self._deep_enough(held, context)
         reclaimed = sum(held.reclaims.get(block, 0) for block in waiting)
-        if not moment.starts_context and reclaimed < enough:
+        if not context.starts_context and reclaimed < enough:
             return []
         due = [Choice(block, decision) for block in waiting if (decision := held.take(block)) is not None]
         self._made.update(choice.block for choice in due)
         return due
 
-    def _may_edit(self, held: _Pending, moment: CallContext) -> bool:
-        if moment.starts_context:
+    def _may_edit(self, held: _Pending, context: CallContext) -> bool:
+        if context.starts_context:
             return True
         if held.calls % self.batching.batch_calls:
             return False
-        return not self.batching.batch_idle or (moment.idle_seconds or 0.0) >= self.batching.batch_idle
+        return not self.batching.batch_idle or (context.idle_seconds or 0.0) >= self.batching.batch_idle
 
-    def _deep_enough(self, held: _Pending, moment: CallContext) -> list[int]:
-        prompt = moment.history.prompt(moment.call)
-        ends = np.cumsum(moment.history.characters[prompt], dtype=np.int64)
-        begins = ends - moment.history.characters[prompt]
+    def _deep_enough(self, held: _Pending, context: CallContext) -> list[int]:
+        prompt = context.history.prompt(context.call)
+        ends = np.cumsum(context.history.characters[prompt], dtype=np.int64)
+        begins = ends - context.history.characters[prompt]
         limit = int(ends[-1]) * self.batching.batch_before if len(ends) else 0
         allowed = set(prompt[begins * 100 < limit].tolist())
         # Removing only a part could leave a call without its result, or end with the question of an answer.

@@ -37,16 +37,16 @@ class Measure(TextMemo[int]):
             number = self(session, block)
         return number if number >= 0 else self.of_text(" " * block.characters)
 
-    def sent(self, moment: CallContext, block: int) -> int:
+    def sent(self, context: CallContext, block: int) -> int:
         """Measure a block as it would be sent."""
-        if moment.is_whole(block):
-            session = moment.history.session
+        if context.is_whole(block):
+            session = context.history.session
             return self.recorded(session, session.blocks[block])
-        rendition = moment.rendition(block)
+        rendition = context.rendition(block)
         if all(isinstance(piece, str) for piece in rendition.pieces):
             return self.of_text(rendition.text(""))
         try:
-            return self.of_text(moment.text(block))
+            return self.of_text(context.text(block))
         except TextUnavailableError:
             return self.of_text(" " * rendition.length)
 
@@ -61,12 +61,12 @@ class ItemMeasure(Generic[Size]):
         of = self._of
         known: dict[int, Size] = cache_for(history, self)
 
-        def measured(moment: CallContext, item: ConversationItem) -> Size:
-            if not moment.are_whole(item.blocks):
-                return of(moment, item)
+        def measured(context: CallContext, item: ConversationItem) -> Size:
+            if not context.are_whole(item.blocks):
+                return of(context, item)
             first = item.blocks[0]
             if first not in known:
-                known[first] = of(moment, item)
+                known[first] = of(context, item)
             return known[first]
 
         return measured

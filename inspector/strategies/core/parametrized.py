@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from inspector.strategies.core.parameters import UNITS, Parameter, ParameterKind, ParameterValue, ToolList
 
 if TYPE_CHECKING:
-    from inspector.strategies.core.strategy import Counterpart
+    from inspector.strategies.core.strategy import AgentSettings
     from inspector.strategies.history.history import History
 
 _LOGARITHMIC_FROM = 1_000
@@ -24,7 +24,7 @@ class Parametrized:
 
     An invalid value raises `ParameterError` from the constructor, so an existing strategy is valid. The class
     attributes are described in `Strategy`. A strategy that another system's configuration can express also has a
-    `counterpart`. If the described system can produce message lists that an API refuses, `note` states it.
+    `agent_settings`. If the described system can produce message lists that an API refuses, `note` states it.
     """
 
     name: ClassVar[str]
@@ -33,7 +33,7 @@ class Parametrized:
     source: ClassVar[str]
     note: ClassVar[str] = ""
     parameters: ClassVar[tuple[Parameter, ...]] = ()
-    counterpart: ClassVar[Counterpart | None] = None
+    agent_settings: ClassVar[AgentSettings | None] = None
 
     def __init_subclass__(cls) -> None:
         own = tuple(

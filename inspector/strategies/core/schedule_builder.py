@@ -55,13 +55,13 @@ class ScheduleBuilder:
 
     def restore(self, context: Arrivals) -> None:
         """Reset decisions about blocks that were carried into a new context."""
-        self.add(context.blocks[: context.carried], context.calls[: context.carried], CONTEXT_RESET)
+        self.add(context.blocks[: context.retained], context.calls[: context.retained], CONTEXT_RESET)
 
     def restore_with_tool_calls(self, context: Arrivals, group: str = "") -> None:
         """Reset decisions about results that were carried into a new context, and about their tool calls."""
-        if context.carried:
-            carried, calls = context.blocks[: context.carried], context.calls[: context.carried]
-            self.add_with_tool_calls(carried, calls, Decision(None, CONTEXT_RESET.reason, group))
+        if context.retained:
+            retained, calls = context.blocks[: context.retained], context.calls[: context.retained]
+            self.add_with_tool_calls(retained, calls, Decision(None, CONTEXT_RESET.reason, group))
 
     def keep_newest(self, chosen: NDArray[np.bool_], keep: int, decision: Decision) -> None:
         """Keep the newest `keep` of the chosen results of every prompt; older ones, and their calls, get `decision`."""

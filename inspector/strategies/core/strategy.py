@@ -168,7 +168,7 @@ class Run(Protocol):
     not computed for every call.
     """
 
-    def step(self, moment: CallContext) -> Iterable[Choice]:
+    def step(self, context: CallContext) -> Iterable[Choice]:
         """Return the changes at this call. Called once for every call, in order."""
         ...
 
@@ -217,7 +217,7 @@ class AdaptingStrategy(Strategy, Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Counterpart:
+class AgentSettings:
     """Names of a strategy's parameters in the configuration of its system (listed in `registry.SYSTEMS`).
 
     Attributes:

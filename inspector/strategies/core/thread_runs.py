@@ -73,28 +73,28 @@ class ThreadRun(Generic[Values, State]):
         """Return the state of a conversation that replaces an earlier one of the thread, with state `before`."""
         return self.begin()
 
-    def decide(self, state: State, arrived: list[int], moment: CallContext) -> Iterable[Choice]:
+    def decide(self, state: State, arrived: list[int], context: CallContext) -> Iterable[Choice]:
         """Return the changes at a call.
 
         Args:
             state: The state of the conversation.
             arrived: Blocks of the prompt that the conversation did not hold before, in the order they are sent.
-            moment: The call about to be made.
+            context: The call about to be made.
         """
         raise NotImplementedError
 
-    def step(self, moment: CallContext) -> Iterable[Choice]:
-        state, arrived = self.take_in(moment)
+    def step(self, context: CallContext) -> Iterable[Choice]:
+        state, arrived = self.advance(context)
         # Decide everything before any of it takes effect.
-        return [*self.again, *self.noted(self.decide(state, arrived, moment))]
+        return [*self.again, *self.record_changes(self.decide(state, arrived, context))]
 
-    def take_in(self, moment: CallContext) -> tuple[State, list[int]]:
+    def advance(self, context: CallContext) -> tuple[State, list[int]]:
         """Return the state of the conversation that a call continues, and the new blocks."""
-        thread = self._columns.threads[moment.call]
-        if thread in self._states and not moment.starts_context:
+        thread = self._columns.threads[context.call]
+        if thread in self._states and not context.starts_context:
             self.again = ()
-            return self._states[thread], moment.arrived.tolist()
-        blocks = self.history.prompt(moment.call) if moment.starts_context else moment.arrived
+            return self._states[thread], context.arrived.tolist()
+        blocks = self.history.prompt(context.call) if context.starts_context else context.arrived
         arrived: list[int] = blocks.tolist()
         before = self._states.get(thread)
         state = self._states[thread] = self.begin() if before is None else self.begin_again(before)
@@ -107,7 +107,7 @@ class ThreadRun(Generic[Values, State]):
         self.changed.difference_update(arrived)
         return choices
 
-    def noted(self, choices: Iterable[Choice]) -> Iterator[Choice]:
+    def record_changes(self, choices: Iterable[Choice]) -> Iterator[Choice]:
         """Yield the choices, recording the blocks they change."""
         for choice in choices:
             if choice.decision.operation is not None:

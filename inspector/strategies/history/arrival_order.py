@@ -27,13 +27,13 @@ class Arrivals(NamedTuple):
     Attributes:
         blocks: Block indices, int32.
         calls: Per block, the first call of this context that sends it, int32, non-decreasing.
-        carried: Number of blocks that came from an earlier context.
+        retained: Number of blocks that came from an earlier context.
     """
 
     context: int
     blocks: NDArray[np.int32]
     calls: NDArray[np.int32]
-    carried: int
+    retained: int
 
 
 def arrivals(history: History, chosen: NDArray[np.bool_]) -> Iterator[Arrivals]:
@@ -50,8 +50,8 @@ def arrivals(history: History, chosen: NDArray[np.bool_]) -> Iterator[Arrivals]:
         counts = history.message_first_block[members + 1] - history.message_first_block[members]
         calls = np.repeat(entering, counts).astype(np.int32)
         keep = chosen[blocks] & (calls != NEVER)
-        carried = int(np.count_nonzero(keep[: int(counts[: history.session.contexts[index].carried].sum())]))
-        yield Arrivals(index, blocks[keep], calls[keep], carried)
+        retained = int(np.count_nonzero(keep[: int(counts[: history.session.contexts[index].retained].sum())]))
+        yield Arrivals(index, blocks[keep], calls[keep], retained)
 
 
 def later(calls: NDArray[np.int32], by: int) -> NDArray[np.int32]:

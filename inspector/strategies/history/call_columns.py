@@ -143,7 +143,7 @@ def _goes_on(session: Session, before: Session, index: int) -> bool:
     )
     return (
         unchanged(now.members, then.members) == len(then.members)
-        and (now.carried, now.cause, now.thread) == (then.carried, then.cause, then.thread)
+        and (now.retained, now.cause, now.thread) == (then.retained, then.cause, then.thread)
         and all(one is other for one, other in others)
     )
 

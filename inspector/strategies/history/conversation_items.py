@@ -186,7 +186,7 @@ class CountedItems(NamedTuple):
         item: Per block, the number of its item, from 0, int32.
         first: Per item, the position in `blocks` of its first block, int64.
         calls: Per item, the first call of this context that sends it, int32, non-decreasing.
-        carried: Number of items that came from an earlier context.
+        retained: Number of items that came from an earlier context.
     """
 
     context: int
@@ -194,7 +194,7 @@ class CountedItems(NamedTuple):
     item: NDArray[np.int32]
     first: NDArray[np.int64]
     calls: NDArray[np.int32]
-    carried: int
+    retained: int
 
     def kinds(self, history: History) -> NDArray[np.uint8]:
         kinds: NDArray[np.uint8] = history.kind[self.blocks[self.first]]
@@ -216,8 +216,8 @@ def counted_items(history: History, unit: ItemKind) -> Iterator[CountedItems]:
             begins[1:] &= (of_run[1:] != of_run[:-1]) | (of_run[1:] < 0)
         item = (np.cumsum(begins) - 1).astype(np.int32)
         first = np.flatnonzero(begins)
-        carried = int(item[context.carried - 1]) + 1 if context.carried else 0
-        yield CountedItems(context.context, blocks, item, first, context.calls[first], carried)
+        retained = int(item[context.retained - 1]) + 1 if context.retained else 0
+        yield CountedItems(context.context, blocks, item, first, context.calls[first], retained)
 
 
 def _starts(history: History, unit: ItemKind) -> NDArray[np.bool_]:

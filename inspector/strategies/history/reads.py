@@ -80,11 +80,11 @@ class ContextUses(NamedTuple):
 
     Attributes:
         uses: The uses in call order.
-        carried: Results of reads that came from an earlier context, and the first call that sends them.
+        retained: Results of reads that came from an earlier context, and the first call that sends them.
     """
 
     uses: list[FileUse]
-    carried: list[tuple[int, int]]
+    retained: list[tuple[int, int]]
 
 
 def file_uses(history: History, read_tools: tuple[str, ...], edit_tools: tuple[str, ...]) -> Iterator[ContextUses]:
@@ -117,11 +117,11 @@ def file_uses(history: History, read_tools: tuple[str, ...], edit_tools: tuple[s
                 result, result_call = results.get(block, (-1, call))
                 message = int(place[history.message[block]])
                 uses.append(FileUse(block, message, call, path, bool(edits[block]), result, result_call))
-        carried = [
+        retained = [
             (block, call)
             for block, call in zip(
-                context.blocks[: context.carried].tolist(), context.calls[: context.carried].tolist(), strict=True
+                context.blocks[: context.retained].tolist(), context.calls[: context.retained].tolist(), strict=True
             )
             if not is_call[block]
         ]
-        yield ContextUses(uses, carried)
+        yield ContextUses(uses, retained)

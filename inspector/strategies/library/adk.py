@@ -50,10 +50,10 @@ class AdkFilter(Batching):
         builder = ScheduleBuilder(history)
         gone = builder.index_of(Decision(RemoveBlock(), f"before the newest {self.keep} runs"))
         back = builder.index_of(Decision(None, "needed by a late result"))
-        anew = CONTEXT_RESET
+        reset = CONTEXT_RESET
         for items in counted_items(history, ItemKind.BATCHES):
-            carried = items.item < items.carried
-            builder.add(items.blocks[carried], items.calls[items.item[carried]], anew)
+            retained = items.item < items.retained
+            builder.add(items.blocks[retained], items.calls[items.item[retained]], reset)
             ends = np.append(items.first, len(items.blocks))
             begin = 0
             for call, until in self._begins(history, items):
@@ -91,11 +91,11 @@ def _asks(history: History, items: CountedItems) -> np.ndarray[tuple[int], np.dt
     """Return, per item, True for a user message without tool results."""
     kinds = items.kinds(history)
     message = history.message[items.blocks[items.first]]
-    asks: np.ndarray[tuple[int], np.dtype[np.bool_]] = np.isin(kinds, _SAID) & ~history.message_has_results[message]
+    asks: np.ndarray[tuple[int], np.dtype[np.bool_]] = np.isin(kinds, _ASKING) & ~history.message_has_results[message]
     return asks
 
 
-_SAID = (BlockKind.USER_TEXT, BlockKind.IMAGE, BlockKind.DOCUMENT)
+_ASKING = (BlockKind.USER_TEXT, BlockKind.IMAGE, BlockKind.DOCUMENT)
 
 
 def _calls_needed(history: History, items: CountedItems) -> dict[int, int]:

@@ -5,11 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from inspector.strategies.core.parametrized import Parametrized, integer, summary_length
-from inspector.strategies.core.strategy import Choice, Counterpart
+from inspector.strategies.core.strategy import AgentSettings, Choice
 from inspector.strategies.core.summarized_prefix import SummarizedPrefix
 from inspector.strategies.core.thread_runs import ThreadRun
 from inspector.strategies.history.conversation_items import ConversationItem
+
+from inspector.strategies.core.parametrized import Parametrized, integer, summary_length
 from inspector.strategies.library.summarize import summary_placeholder
 
 if TYPE_CHECKING:
@@ -40,7 +41,7 @@ class AnthropicCompact(Parametrized):
     title = "Compaction (Anthropic API)"
     summary = "Once a prompt reaches the threshold, replace the conversation with a summary of assumed length."
     source = "Anthropic API compaction, compact_20260112"
-    counterpart = Counterpart(
+    agent_settings = AgentSettings(
         {"trigger": "trigger.value", "keep-messages": "pause_after_compaction"},
         {"type": "compact_20260112"},
         constants=("summary-tokens",),
@@ -73,17 +74,17 @@ class AnthropicCompactRun(ThreadRun[AnthropicCompact, Sent]):
     def begin(self) -> Sent:
         return SummarizedPrefix()
 
-    def decide(self, state: Sent, arrived: list[int], moment: CallContext) -> Iterable[Choice]:
+    def decide(self, state: Sent, arrived: list[int], context: CallContext) -> Iterable[Choice]:
         for item in self.items(arrived):
             state.add(item, 0)
-        if moment.prompt_tokens < self.strategy.trigger:
+        if context.prompt_tokens < self.strategy.trigger:
             return ()
         cut = self._cut(state)
         gone = state.blocks_until(cut)
         if not gone:
             return ()
         read = gone + [state.summary] * (state.summary >= 0)
-        moment.note_model_call(moment.total_tokens(read), self.strategy.summary_tokens)
+        context.note_model_call(context.total_tokens(read), self.strategy.summary_tokens)
         text = summary_placeholder(cut, self.strategy.summary_tokens)
         return state.summarize(cut, text, f"summarized when the prompt reached {self.strategy.trigger:,} tokens")
 

@@ -10,24 +10,23 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import numpy as np
-
 from inspector.session.model import BlockKind, Role
-from inspector.strategies.core.batching import Batching
 from inspector.strategies.core.operations import ClearInput, RemoveBlock, ReplaceText
 from inspector.strategies.core.parameters import ToolList
-from inspector.strategies.core.parametrized import choice, integer, string, switch, tools
 from inspector.strategies.core.schedule_builder import CONTEXT_RESET, ScheduleBuilder
-from inspector.strategies.core.strategy import Choice, Counterpart, Decision
+from inspector.strategies.core.strategy import AgentSettings, Choice, Decision
 from inspector.strategies.core.thread_runs import ThreadRun
 from inspector.strategies.history.arrival_order import arrivals, later
+
+from inspector.strategies.core.batching import Batching
+from inspector.strategies.core.parametrized import choice, integer, string, switch, tools
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from numpy.typing import NDArray
-
     from inspector.strategies.core.strategy import CallContext, Schedule
     from inspector.strategies.history.history import History
+    from numpy.typing import NDArray
 
 
 PLACEHOLDER = "[Old tool result content cleared]"
@@ -47,7 +46,7 @@ class AnthropicClearToolUses(Batching):
     title = "Clear tool uses (Anthropic API)"
     summary = "Once a prompt reaches the threshold, clear the oldest tool results and keep the newest."
     source = "Anthropic API context editing, clear_tool_uses_20250919"
-    counterpart = Counterpart(
+    agent_settings = AgentSettings(
         {
             "trigger": "trigger.value",
             "trigger-type": "trigger.type",
@@ -118,13 +117,13 @@ class AnthropicClearToolUsesRun(ThreadRun[AnthropicClearToolUses, _ToolUses]):
     def begin(self) -> _ToolUses:
         return _ToolUses()
 
-    def decide(self, state: _ToolUses, arrived: list[int], moment: CallContext) -> Iterable[Choice]:
-        state.counted += moment.total_tokens(arrived)
+    def decide(self, state: _ToolUses, arrived: list[int], context: CallContext) -> Iterable[Choice]:
+        state.counted += context.total_tokens(arrived)
         state.results.extend(block for block in self.results(arrived) if block not in self.changed)
         end = len(state.results) - self.strategy.keep
-        if end > state.passed and self._is_reached(state, moment):
-            self._weigh(state, end, moment)
-            if self._is_enough(state, moment):
+        if end > state.passed and self._is_reached(state, context):
+            self._weigh(state, end, context)
+            if self._is_enough(state, context):
                 yield from self._clear(state, end)
 
     def restored(self, arrived: list[int]) -> list[Choice]:
@@ -136,23 +135,23 @@ class AnthropicClearToolUsesRun(ThreadRun[AnthropicClearToolUses, _ToolUses]):
         calls = self.history.call_block
         return [Choice(at, self.reset_decision) for block in cleared for at in (block, int(calls[block])) if at >= 0]
 
-    def _is_reached(self, state: _ToolUses, moment: CallContext) -> bool:
+    def _is_reached(self, state: _ToolUses, context: CallContext) -> bool:
         strategy = self.strategy
         if strategy.sticky or not state.was_reached:
             uses = len(state.results) - (state.cleared if strategy.sticky else 0)
-            counted = uses if strategy.trigger_type == "tool-uses" else moment.prompt_tokens
+            counted = uses if strategy.trigger_type == "tool-uses" else context.prompt_tokens
             state.was_reached = counted >= strategy.trigger
         return state.was_reached
 
-    def _is_enough(self, state: _ToolUses, moment: CallContext) -> bool:
-        scale = moment.prompt_tokens / state.counted if state.counted else 1.0
+    def _is_enough(self, state: _ToolUses, context: CallContext) -> bool:
+        scale = context.prompt_tokens / state.counted if state.counted else 1.0
         return state.removable * scale >= self.strategy.clear_at_least
 
-    def _weigh(self, state: _ToolUses, end: int, moment: CallContext) -> None:
+    def _weigh(self, state: _ToolUses, end: int, context: CallContext) -> None:
         for block in state.results[state.weighed : end]:
             for choice_made in self._choices(block, ""):
                 cleared = choice_made.block
-                state.removable += moment.tokens(cleared) - moment.tokens_under(choice_made)
+                state.removable += context.tokens(cleared) - context.tokens_under(choice_made)
         state.weighed = end
 
     def _clear(self, state: _ToolUses, end: int) -> Iterator[Choice]:
@@ -202,7 +201,7 @@ class AnthropicClearThinking(Batching):
     title = "Clear thinking (Anthropic API)"
     summary = "Keep the thinking of the newest assistant turns and drop earlier thinking."
     source = "Anthropic API context editing, clear_thinking_20251015"
-    counterpart = Counterpart(
+    agent_settings = AgentSettings(
         {"keep": "keep.value"}, {"type": "clear_thinking_20251015", "keep.type": "thinking_turns"}
     )
 
@@ -228,8 +227,8 @@ class AnthropicClearThinking(Batching):
             of_turn = np.cumsum(new_turn)
             is_thinking = thinking[context.blocks]
             blocks, calls = context.blocks[is_thinking], context.calls[is_thinking]
-            carried = int(np.count_nonzero(is_thinking[: context.carried]))
-            builder.add(blocks[:carried], calls[:carried], CONTEXT_RESET)
+            retained = int(np.count_nonzero(is_thinking[: context.retained]))
+            builder.add(blocks[:retained], calls[:retained], CONTEXT_RESET)
             # Turns without thinking do not count.
             turns, turn = np.unique(of_turn[is_thinking], return_inverse=True)
             first = np.searchsorted(turn, np.arange(len(turns)))

@@ -19,22 +19,21 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-
 from inspector.session.model import BlockKind, TextUnavailableError
-from inspector.strategies.core.batching import Batching
 from inspector.strategies.core.operations import RemoveBlock
-from inspector.strategies.core.parametrized import choice, integer, switch
 from inspector.strategies.core.rendition import Action, Rendition
 from inspector.strategies.core.schedule_builder import CONTEXT_RESET, ScheduleBuilder
-from inspector.strategies.core.strategy import Counterpart, Decision
+from inspector.strategies.core.strategy import AgentSettings, Decision
 from inspector.strategies.history.arrival_order import arrivals, later
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
+from inspector.strategies.core.batching import Batching
+from inspector.strategies.core.parametrized import choice, integer, switch
 
+if TYPE_CHECKING:
     from inspector.strategies.core.operations import BlockSource
     from inspector.strategies.core.strategy import Schedule
     from inspector.strategies.history.history import History
+    from numpy.typing import NDArray
 
 _ASSISTANT = (BlockKind.ASSISTANT_TEXT, BlockKind.THINKING, BlockKind.TOOL_CALL)
 
@@ -123,7 +122,7 @@ class ClearOld(Batching):
         "With `variant=shipped` entries are removed one by one, as in the program, where results are user texts: a "
         "tool result may be sent without its call, which APIs refuse, or the list may begin with the assistant."
     )
-    counterpart = Counterpart(
+    agent_settings = AgentSettings(
         {"keep": "MAX_RECENT_TOOL_RESULTS", "variant": "", "whole-as": "", "merge-texts": ""},
         constants=("frames", "notice"),
     )
@@ -192,8 +191,8 @@ def _add_merged(history: History, builder: ScheduleBuilder) -> None:
     sent = (history.kind != BlockKind.SYSTEM_TEXT) & (history.kind != BlockKind.OTHER)
     for context in arrivals(history, sent):
         is_text = history.kind[context.blocks] == BlockKind.ASSISTANT_TEXT
-        carried = np.flatnonzero(is_text[: context.carried])
-        builder.add(context.blocks[carried], context.calls[carried], CONTEXT_RESET)
+        retained = np.flatnonzero(is_text[: context.retained])
+        builder.add(context.blocks[retained], context.calls[retained], CONTEXT_RESET)
         first, more = -1, ""
         places = zip(context.blocks.tolist(), context.calls.tolist(), is_text.tolist(), strict=True)
         for place, (block, call, goes_on) in enumerate(places):

@@ -17,6 +17,13 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from inspector.session.model import BlockKind, TextUnavailableError
 from inspector.strategies.core.operations import RecordedBlock, RemoveBlock, ReplaceText, sent_text
+from inspector.strategies.core.rendition import Action, Rendition
+from inspector.strategies.core.strategy import Choice, Decision
+from inspector.strategies.core.thread_runs import ThreadRun
+from inspector.strategies.history.arguments import path_of
+from inspector.strategies.history.conversation_items import MessageList
+from inspector.strategies.history.tools import ToolKind, tool_kind
+
 from inspector.strategies.core.parametrized import (
     Parametrized,
     choice,
@@ -26,12 +33,6 @@ from inspector.strategies.core.parametrized import (
     switch,
     window_of,
 )
-from inspector.strategies.core.rendition import Action, Rendition
-from inspector.strategies.core.strategy import Choice, Decision
-from inspector.strategies.core.thread_runs import ThreadRun
-from inspector.strategies.history.arguments import path_of
-from inspector.strategies.history.conversation_items import MessageList
-from inspector.strategies.history.tools import ToolKind, tool_kind
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -245,32 +246,32 @@ class ClineTruncateRun(ThreadRun[ClineTruncate, _SentMessages]):
     def begin(self) -> _SentMessages:
         return _SentMessages(MessageList(self.history))
 
-    def decide(self, state: _SentMessages, arrived: list[int], moment: CallContext) -> Iterable[Choice]:
+    def decide(self, state: _SentMessages, arrived: list[int], context: CallContext) -> Iterable[Choice]:
         before = len(state.messages.turns)
         state.messages.add(self.items(arrived))
         answers = [turn for turn in state.messages.turns[before:] if turn.is_answer]
         if answers:
-            state.answer = moment.total_tokens(answers[-1].blocks)
-        previous = moment.previous_prompt_tokens
+            state.answer = context.total_tokens(answers[-1].blocks)
+        previous = context.previous_prompt_tokens
         if previous and previous + state.answer >= self.allowed:
-            return self._make_room(state, previous + state.answer, moment)
+            return self._make_room(state, previous + state.answer, context)
         return ()
 
-    def _make_room(self, state: _SentMessages, tokens: int, moment: CallContext) -> Iterator[Choice]:
+    def _make_room(self, state: _SentMessages, tokens: int, context: CallContext) -> Iterator[Choice]:
         saved = 0.0
         if self.strategy.duplicate_reads:
-            characters = self._characters(state, moment)
-            choices, gone = self._without_duplicates(state, moment)
+            characters = self._characters(state, context)
+            choices, gone = self._without_duplicates(state, context)
             yield from choices
             saved = gone / characters if characters else 0.0
         if saved < self.strategy.enough or not saved:
             yield from self._truncated(state, tokens)
 
-    def _characters(self, state: _SentMessages, moment: CallContext) -> int:
+    def _characters(self, state: _SentMessages, context: CallContext) -> int:
         blocks = (block for turn in state.messages.turns for block in turn.blocks)
-        return sum(map(moment.length, blocks))
+        return sum(map(context.length, blocks))
 
-    def _without_duplicates(self, state: _SentMessages, moment: CallContext) -> tuple[list[Choice], int]:
+    def _without_duplicates(self, state: _SentMessages, context: CallContext) -> tuple[list[Choice], int]:
         by_path: dict[str, list[FileMention]] = {}
         seen: dict[int, list[FileMention]] = {}
         for turn in state.messages.turns[_KEPT:]:
@@ -290,7 +291,7 @@ class ClineTruncateRun(ThreadRun[ClineTruncate, _SentMessages]):
         for block, places in sorted(mentions.items()):
             operation = ReplaceContents(frozenset(places - {-1}))
             state.replaced[block] = frozenset(places)
-            before = moment.rendition(block)
+            before = context.rendition(block)
             after = operation.apply(before, RecordedBlock(self.history.session, block))
             saved += before.length - after.length
             choices.append(Choice(block, Decision(operation, "newer content of the file follows", "reads", "later")))

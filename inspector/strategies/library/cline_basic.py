@@ -100,17 +100,17 @@ class ToolActivity:
 class BasicCompaction:
     """One compaction of a conversation: `runBasicCompaction`."""
 
-    def __init__(self, messages: list[ClineMessage], moment: CallContext, length: MessageLength) -> None:
+    def __init__(self, messages: list[ClineMessage], context: CallContext, length: MessageLength) -> None:
         """Prepare a compaction.
 
         Args:
             messages: Messages sent now.
-            moment: The call about to be made.
+            context: The call about to be made.
             length: Measures the length of messages.
         """
         self._messages = messages
-        self._moment = moment
-        self._kinds = moment.history.kind_bytes
+        self._context = context
+        self._kinds = context.history.kind_bytes
         self._measure = length
         self._typed = [place for place, message in enumerate(messages) if message.is_typed]
         self.cut: dict[int, str] = {}
@@ -205,7 +205,7 @@ class BasicCompaction:
 
     def _linked(self, place: int, kept: dict[int, list[int]], *kinds: int) -> set[str]:
         """Return the ids of a message's calls and results, optionally of some kinds, except carriers of notices."""
-        recorded, notices = self._moment.history.session.blocks, self._messages[place].notices
+        recorded, notices = self._context.history.session.blocks, self._messages[place].notices
         wanted = kinds or (TOOL_CALL, TOOL_RESULT)
         own = (block for block in kept[place] if block not in notices and self._kinds[block] in wanted)
         return {recorded[block].tool_call_id for block in own}
@@ -300,7 +300,7 @@ class BasicCompaction:
 
     def _text(self, block: int) -> str:
         try:
-            return self._moment.text(block)
+            return self._context.text(block)
         except TextUnavailableError:
             return ""
 
@@ -316,7 +316,7 @@ class BasicCompaction:
         """Summarize the tool activity of some messages: `summarizeToolActivity`."""
         found = ToolActivity()
         edits: dict[str, str] = {}
-        blocks = self._moment.history.session.blocks
+        blocks = self._context.history.session.blocks
         for place in places:
             for block in self._messages[place].own:
                 kind, identifier = self._kinds[block], blocks[block].tool_call_id
@@ -425,18 +425,18 @@ class CompactionResult(NamedTuple):
 
 
 def compact(
-    messages: list[ClineMessage], moment: CallContext, limits: tuple[int, int], length: MessageLength, reason: str
+    messages: list[ClineMessage], context: CallContext, limits: tuple[int, int], length: MessageLength, reason: str
 ) -> CompactionResult:
     """Compact a conversation.
 
     Args:
         messages: Messages sent now.
-        moment: The call about to be made.
+        context: The call about to be made.
         limits: Target and maximum size of the messages, in estimated tokens.
         length: Measures the length of messages.
         reason: Reason shown to people.
     """
-    compaction = BasicCompaction(messages, moment, length)
+    compaction = BasicCompaction(messages, context, length)
     kept = compaction.kept(*limits) if len(messages) > 1 else {}
     if not kept:
         return CompactionResult(messages, 0, [])
@@ -449,7 +449,7 @@ def compact(
         stays.update(blocks)
         by_name = {block: compaction.cut.get(block, _trimmed(text)) for block, text in message.notices.items()}
         now = ClineMessage(list(blocks), message.is_typed, message.is_answer, by_name, not message.is_typed)
-        choices += _changes(message, blocks, moment, compaction.cut, reason)
+        choices += _changes(message, blocks, context, compaction.cut, reason)
         if place in notices:
             gap, text = notices[place]
             carrier = next(block for at in gap for block in messages[at].blocks)
@@ -470,21 +470,21 @@ def compact(
 
 
 def _changes(
-    message: ClineMessage, blocks: Iterable[int], moment: CallContext, cut: Mapping[int, str], reason: str
+    message: ClineMessage, blocks: Iterable[int], context: CallContext, cut: Mapping[int, str], reason: str
 ) -> Iterator[Choice]:
     """Yield the changes to blocks that stay: trim typed text, send results without pictures, cut texts."""
-    kinds, recorded = moment.history.kind_bytes, moment.history.session.blocks
+    kinds, recorded = context.history.kind_bytes, context.history.session.blocks
     for block in blocks:
         if block in message.notices:
             reported = cut.get(block, _trimmed(message.notices[block]))
             if reported != message.notices[block]:
                 yield Choice(block, Decision(ReplaceWithMessage(reported, BlockKind.USER_TEXT), reason))
         elif block in cut:
-            if cut[block] != moment.text(block):
+            if cut[block] != context.text(block):
                 yield Choice(block, Decision(ReplaceText(cut[block]), reason))
         elif message.is_typed and kinds[block] not in MEDIA:
-            text = moment.text(block)
+            text = context.text(block)
             if _trimmed(text) != text:
                 yield Choice(block, Decision(ReplaceText(_trimmed(text)), reason))
         elif kinds[block] == TOOL_RESULT and not message.is_frozen and recorded[block].media:
-            yield Choice(block, Decision(ReplaceText(moment.text(block)), reason))
+            yield Choice(block, Decision(ReplaceText(context.text(block)), reason))

@@ -22,8 +22,14 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import TYPE_CHECKING, NamedTuple
 
-from inspector.strategies.core import javascript
 from inspector.strategies.core.measures import ARGUMENT_UNITS, JSON_CHARACTERS
+from inspector.strategies.core.summarized_prefix import SummarizedPrefix
+from inspector.strategies.core.thread_runs import ThreadRun
+from inspector.strategies.history.conversation_items import split_messages
+from inspector.strategies.history.history import ASSISTANT, MEDIA, THINKING, TOOL_CALL, TOOL_RESULT, USER_TEXT
+from inspector.strategies.library.cline_basic import ClineMessage, compact, tokens_of
+
+from inspector.strategies.core import javascript
 from inspector.strategies.core.parametrized import (
     Parametrized,
     choice,
@@ -33,11 +39,6 @@ from inspector.strategies.core.parametrized import (
     summary_length,
     window_of,
 )
-from inspector.strategies.core.summarized_prefix import SummarizedPrefix
-from inspector.strategies.core.thread_runs import ThreadRun
-from inspector.strategies.history.conversation_items import split_messages
-from inspector.strategies.history.history import ASSISTANT, MEDIA, THINKING, TOOL_CALL, TOOL_RESULT, USER_TEXT
-from inspector.strategies.library.cline_basic import ClineMessage, compact, tokens_of
 from inspector.strategies.library.summarize import summary_placeholder
 
 if TYPE_CHECKING:
@@ -58,7 +59,7 @@ _LONG_CONVERSATION, _OF_A_LONG_ONE, _OF_THE_TRIGGER = 5, 0.5, 0.7
 
 
 def message_characters(
-    moment: CallContext,
+    context: CallContext,
     blocks: Iterable[int],
     texts: Iterable[str] = (),
     cut: Mapping[int, str] | None = None,
@@ -68,13 +69,13 @@ def message_characters(
     """Return the length of a message as JSON in UTF-16 units, role and content only; images are not counted.
 
     Args:
-        moment: The call about to be made.
+        context: The call about to be made.
         blocks: Its blocks.
         texts: Further texts in it.
         cut: Replacement texts of cut blocks.
         is_answer: True if the model wrote it, regardless of its blocks.
     """
-    history, around = moment.history, _AROUND + _LONGER_ROLE * is_answer
+    history, around = context.history, _AROUND + _LONGER_ROLE * is_answer
     sizes = [_TEXT + javascript.json_length(text) for text in texts]
     cut = cut or {}
     for index in blocks:
@@ -84,14 +85,14 @@ def message_characters(
             continue
         if kind == TOOL_CALL:
             named = javascript.length(block.tool_name) + javascript.length(block.tool_call_id)
-            sizes.append(_CALL + named + ARGUMENT_UNITS.sent(moment, index))
+            sizes.append(_CALL + named + ARGUMENT_UNITS.sent(context, index))
         elif kind == TOOL_RESULT:
-            text = javascript.json_length(cut[index]) if index in cut else JSON_CHARACTERS.sent(moment, index)
+            text = javascript.json_length(cut[index]) if index in cut else JSON_CHARACTERS.sent(context, index)
             sizes.append(_RESULT + javascript.length(block.tool_call_id) + text)
         elif kind == THINKING:
-            sizes.append(_THINKING + block.signature_characters + JSON_CHARACTERS.sent(moment, index))
+            sizes.append(_THINKING + block.signature_characters + JSON_CHARACTERS.sent(context, index))
         else:
-            text = javascript.json_length(cut[index]) if index in cut else JSON_CHARACTERS.sent(moment, index)
+            text = javascript.json_length(cut[index]) if index in cut else JSON_CHARACTERS.sent(context, index)
             sizes.append(_TEXT + text)
     return around + sum(sizes) + max(len(sizes) - 1, 0)
 
@@ -227,14 +228,14 @@ class ClineCompactionRun(ThreadRun[ClineCompaction, _Task]):
     def begin(self) -> _Task:
         return _Task()
 
-    def decide(self, state: _Task, arrived: list[int], moment: CallContext) -> Iterable[Choice]:
+    def decide(self, state: _Task, arrived: list[int], context: CallContext) -> Iterable[Choice]:
         for speaker, blocks in _arrived(self.history, self.items(arrived)):
             if speaker is _Speaker.USER:
                 state.questions.append(len(state.sent.messages))
             message = _Message(tuple(blocks), may_begin=speaker is not _Speaker.TOOLS)
-            state.sent.add(message, tokens_of(message_characters(moment, blocks)))
-        tokens = max(state.sent.all_tokens, moment.prompt_tokens)
-        return self._compact(state, moment, tokens) if state.sent.messages and tokens >= self.trigger else ()
+            state.sent.add(message, tokens_of(message_characters(context, blocks)))
+        tokens = max(state.sent.all_tokens, context.prompt_tokens)
+        return self._compact(state, context, tokens) if state.sent.messages and tokens >= self.trigger else ()
 
     def _target(self, state: _Task) -> int:
         """Return the target size of a request, an upper bound for the messages that stay."""
@@ -243,12 +244,12 @@ class ClineCompactionRun(ThreadRun[ClineCompaction, _Task]):
         speakers = (self.history.kind_bytes[message.blocks[0]] in users for message in sent)
         return request_target(speakers, self.most, self.trigger)
 
-    def _compact(self, state: _Task, moment: CallContext, tokens: int) -> Iterable[Choice]:
+    def _compact(self, state: _Task, context: CallContext, tokens: int) -> Iterable[Choice]:
         cut = state.cut(max(min(self.strategy.keep, self._target(state)), 1))
         gone = state.sent.blocks_until(cut)
         if not gone:
             return ()
-        moment.note_model_call(moment.total_tokens(gone), self.strategy.summary_tokens)
+        context.note_model_call(context.total_tokens(gone), self.strategy.summary_tokens)
         reported = _OPENING + summary_placeholder(cut, self.strategy.summary_tokens)
         state.sent.summary_tokens = tokens_of(_AROUND + _TEXT + javascript.json_length(reported))
         return state.sent.summarize(cut, reported, f"compacted at {tokens:,} tokens")
@@ -283,22 +284,22 @@ class ClineBasicRun(ThreadRun[ClineCompaction, _BasicConversation]):
     def begin(self) -> _BasicConversation:
         return _BasicConversation()
 
-    def decide(self, state: _BasicConversation, arrived: list[int], moment: CallContext) -> Iterable[Choice]:
+    def decide(self, state: _BasicConversation, arrived: list[int], context: CallContext) -> Iterable[Choice]:
         for speaker, blocks in _arrived(self.history, self.items(arrived)):
             is_answer = speaker is _Speaker.MODEL
             state.messages.append(ClineMessage(blocks, speaker is _Speaker.USER, is_answer=is_answer))
-            state.total += tokens_of(message_characters(moment, blocks, is_answer=is_answer))
-        tokens = max(state.total, moment.prompt_tokens)
+            state.total += tokens_of(message_characters(context, blocks, is_answer=is_answer))
+        tokens = max(state.total, context.prompt_tokens)
         if not state.messages or tokens < self.trigger:
             return ()
 
         def length(blocks: Sequence[int], texts: Sequence[str], cut: Mapping[int, str], *, is_answer: bool) -> int:
-            return message_characters(moment, blocks, texts, cut, is_answer=is_answer)
+            return message_characters(context, blocks, texts, cut, is_answer=is_answer)
 
         speakers = (not message.is_answer for message in state.messages)
         beyond = tokens - state.total
         wanted = min(request_target(speakers, self.most, self.trigger), self.trigger)
         limits = max(int(wanted - beyond), 1), max(int(self.trigger - beyond), 1)
-        made = compact(state.messages, moment, limits, length, f"compacted at {tokens:,} tokens")
+        made = compact(state.messages, context, limits, length, f"compacted at {tokens:,} tokens")
         state.messages, state.total = made.messages, made.tokens if made.choices else state.total
         return made.choices

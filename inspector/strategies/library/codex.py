@@ -14,12 +14,13 @@ from typing import TYPE_CHECKING
 
 from inspector.strategies.core.measures import CHARACTERS_PER_TOKEN
 from inspector.strategies.core.operations import sent_text
-from inspector.strategies.core.parametrized import Parametrized, choice, integer, number, tools
 from inspector.strategies.core.rendition import Action, Rendition
 from inspector.strategies.core.schedule_builder import ScheduleBuilder
 from inspector.strategies.core.stored_previews import bytes_of
-from inspector.strategies.core.strategy import Counterpart, Decision
+from inspector.strategies.core.strategy import AgentSettings, Decision
 from inspector.strategies.history.tools import ToolKind, tool_kind_mask
+
+from inspector.strategies.core.parametrized import Parametrized, choice, integer, number, tools
 
 if TYPE_CHECKING:
     from inspector.strategies.core.operations import BlockSource
@@ -99,7 +100,9 @@ class CodexTruncate(Parametrized):
     title = "Truncate at insertion (Codex)"
     summary = "Insert large results without their middle, cut to a budget of tokens or bytes."
     source = "openai/codex codex-rs/utils/output-truncation"
-    counterpart = Counterpart({"budget": "tool_output_token_limit", "unit": ""}, constants=("allowance", "announced"))
+    agent_settings = AgentSettings(
+        {"budget": "tool_output_token_limit", "unit": ""}, constants=("allowance", "announced")
+    )
 
     budget: int = integer(10_000, "Maximum size of a result.", "tokens or bytes", maximum=10_000_000)
     unit: str = choice(("tokens", "bytes"), "Unit of the budget; a token is four bytes.")

@@ -94,7 +94,7 @@ class CozempicStaleReads(Batching):
             order = np.cumsum(np.append(0, np.diff(records[context.blocks]) != 0))[: len(context.blocks)]
             place = dict(zip(context.blocks.tolist(), order.tolist(), strict=True))
             calls = np.flatnonzero(history.call_context == context.context).tolist()
-            builder.add_pairs(uses.carried, CONTEXT_RESET)
+            builder.add_pairs(uses.retained, CONTEXT_RESET)
             waiting: dict[int, list[tuple[int, int, int]]] = defaultdict(list)
             for number, (use, call) in enumerate(self._stale(records, uses)):
                 near = use.result >= 0 and 0 < place[use.result] - place[use.block] <= _NEAR_MESSAGES
@@ -344,8 +344,8 @@ class CozempicAge(Batching):
         for context in arrivals(history, (history.kind != BlockKind.SYSTEM_TEXT) & (history.kind != BlockKind.OTHER)):
             turns = _Turns.of(history, context)
             places = np.flatnonzero(is_result[context.blocks])
-            carried = places[places < context.carried]
-            builder.add(context.blocks[carried], context.calls[carried], CONTEXT_RESET)
+            retained = places[places < context.retained]
+            builder.add(context.blocks[retained], context.calls[retained], CONTEXT_RESET)
             tiers = ((self.middle, "middle", _minify), (self.old, "old", turns.stub))
             for age, group, make in tiers if self.middle < self.old else tiers[1:]:
                 # A result that would not get shorter is sent as recorded, even if it was minified before.

@@ -14,13 +14,9 @@ from typing import TYPE_CHECKING
 
 import msgspec
 import numpy as np
-
 from inspector.session.model import BlockKind, Role, TextUnavailableError
-from inspector.strategies.core import javascript
-from inspector.strategies.core.batching import Batching
 from inspector.strategies.core.operations import BlockSource, ReplaceText, sent_text
 from inspector.strategies.core.parameters import ToolList
-from inspector.strategies.core.parametrized import choice, integer, tools
 from inspector.strategies.core.rendition import Action, Rendition
 from inspector.strategies.core.schedule_builder import CONTEXT_RESET, ScheduleBuilder
 from inspector.strategies.core.strategy import Decision
@@ -30,14 +26,17 @@ from inspector.strategies.history.history import NEVER
 from inspector.strategies.history.memo import TextMemo
 from inspector.strategies.history.tools import tool_kind_mask
 
+from inspector.strategies.core import javascript
+from inspector.strategies.core.batching import Batching
+from inspector.strategies.core.parametrized import choice, integer, tools
+
 if TYPE_CHECKING:
     from collections.abc import Iterable
-
-    from numpy.typing import NDArray
 
     from inspector.session.model import Block, Session
     from inspector.strategies.core.strategy import Schedule
     from inspector.strategies.history.history import History
+    from numpy.typing import NDArray
 
 
 _PATCHED_FILE = re.compile(r"\*\*\* (?:Add|Delete|Update) File: ([^\n\r]+)")
@@ -234,9 +233,9 @@ class DcpDedupe(Batching):
             same = signature[blocks[1:]] == signature[blocks[:-1]]
             again = np.append(np.where(same, calls[1:], NEVER), NEVER)[: len(blocks)].astype(np.int32)
             again = batched(history, context.context, again, self.when)
-            carried = context.blocks[: context.carried]
-            for column in (carried, history.call_block[carried]):
-                builder.add(column, context.calls[: context.carried], CONTEXT_RESET)
+            retained = context.blocks[: context.retained]
+            for column in (retained, history.call_block[retained]):
+                builder.add(column, context.calls[: context.retained], CONTEXT_RESET)
             failed = history.is_error[blocks]
             shown = ~failed & ~kept[history.tool[blocks]]
             builder.add(blocks[shown], again[shown], clear)
@@ -300,8 +299,8 @@ class DcpPurgeErrors(Batching):
             step = np.cumsum(first) - 1
             chosen = purged[context.blocks]
             blocks = context.blocks[chosen]
-            carried = blocks[: int(np.count_nonzero(chosen[: context.carried]))]
-            builder.add(carried, context.calls[chosen][: len(carried)], CONTEXT_RESET)
+            retained = blocks[: int(np.count_nonzero(chosen[: context.retained]))]
+            builder.add(retained, context.calls[chosen][: len(retained)], CONTEXT_RESET)
             goes = later(context.calls[first], self.turns)[step[chosen]]
             builder.add(blocks, batched(history, context.context, goes, self.when), old)
         return builder.schedule()

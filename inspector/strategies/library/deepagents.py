@@ -19,6 +19,14 @@ from inspector.session.model import BlockKind
 from inspector.strategies.core.measures import CHARACTERS_PER_TOKEN
 from inspector.strategies.core.operations import sent_text
 from inspector.strategies.core.parameters import ToolList
+from inspector.strategies.core.rendition import Action, Rendition
+from inspector.strategies.core.schedule_builder import CONTEXT_RESET, ScheduleBuilder
+from inspector.strategies.core.stored_previews import numbered_ends
+from inspector.strategies.core.strategy import AgentSettings, Choice, Decision
+from inspector.strategies.core.thread_runs import ThreadRun
+from inspector.strategies.history.history import SYSTEM_TEXT, TOOL_CALL
+from inspector.strategies.history.tools import tool_kind_mask
+
 from inspector.strategies.core.parametrized import (
     Parametrized,
     integer,
@@ -28,13 +36,6 @@ from inspector.strategies.core.parametrized import (
     tools,
     window_of,
 )
-from inspector.strategies.core.rendition import Action, Rendition
-from inspector.strategies.core.schedule_builder import CONTEXT_RESET, ScheduleBuilder
-from inspector.strategies.core.stored_previews import numbered_ends
-from inspector.strategies.core.strategy import Choice, Counterpart, Decision
-from inspector.strategies.core.thread_runs import ThreadRun
-from inspector.strategies.history.history import SYSTEM_TEXT, TOOL_CALL
-from inspector.strategies.history.tools import tool_kind_mask
 from inspector.strategies.library.langchain import LANGCHAIN_CHARACTERS, langchain_tokens
 
 if TYPE_CHECKING:
@@ -101,7 +102,7 @@ class DeepagentsEvict(Parametrized):
     title = "Evict large results (deepagents)"
     summary = "Save large results and messages to files when they are first sent, and show both ends."
     source = "deepagents 0.7.32 FilesystemMiddleware"
-    counterpart = Counterpart(
+    agent_settings = AgentSettings(
         {"limit": "tool_token_limit_before_evict", "message-limit": "human_message_token_limit_before_evict"},
         constants=("head", "tail", "exempt-tools", "folder", "message-folder"),
     )
@@ -250,10 +251,10 @@ class DeepagentsTruncateArgumentsRun(ThreadRun[DeepagentsTruncateArguments, _Wri
     def begin(self) -> _Written:
         return _Written()
 
-    def decide(self, state: _Written, arrived: list[int], moment: CallContext) -> Iterable[Choice]:
+    def decide(self, state: _Written, arrived: list[int], context: CallContext) -> Iterable[Choice]:
         blocks = self.history.session.blocks
         for item in self.items(arrived):
-            counted = self._characters(moment, item)
+            counted = self._characters(context, item)
             tokens = langchain_tokens(*counted, self.strategy.characters_per_token)
             place = len(state.sums)
             state.sums.append(tokens + (state.sums[-1] if state.sums else 0))
@@ -262,11 +263,11 @@ class DeepagentsTruncateArgumentsRun(ThreadRun[DeepagentsTruncateArguments, _Wri
                     state.calls.append((place, block))
         for block in arrived:
             if self.history.kind_bytes[block] == SYSTEM_TEXT:
-                characters = moment.length(block) + len("system")
+                characters = context.length(block) + len("system")
                 state.system += langchain_tokens(characters, 0, self.strategy.characters_per_token)
         total = state.system + (state.sums[-1] if state.sums else 0)
-        moment.note_estimate(total)
-        return self._truncate(state, moment) if self._is_reached(state, total) else ()
+        context.note_estimate(total)
+        return self._truncate(state, context) if self._is_reached(state, total) else ()
 
     def _is_reached(self, state: _Written, tokens: int) -> bool:
         strategy = self.strategy
@@ -283,12 +284,12 @@ class DeepagentsTruncateArgumentsRun(ThreadRun[DeepagentsTruncateArguments, _Wri
         total = state.sums[-1] if state.sums else 0
         return 0 if total <= target else bisect_left(state.sums, total - target) + 1
 
-    def _truncate(self, state: _Written, moment: CallContext) -> Iterator[Choice]:
+    def _truncate(self, state: _Written, context: CallContext) -> Iterator[Choice]:
         cutoff = self._cutoff(state)
         if cutoff >= len(state.sums):
             # If not even the newest message fits, nothing is cut.
             return
         while state.calls and state.calls[0][0] < cutoff:
             _, block = state.calls.popleft()
-            if moment.length(block) > self.strategy.max_length:
+            if context.length(block) > self.strategy.max_length:
                 yield Choice(block, self._cut)

@@ -108,11 +108,11 @@ class GeminiCompressRun(ThreadRun[GeminiCompress, _Chat]):
     def begin(self) -> _Chat:
         return _Chat(MessageList(self.history))
 
-    def decide(self, state: _Chat, arrived: list[int], moment: CallContext) -> Iterable[Choice]:
+    def decide(self, state: _Chat, arrived: list[int], context: CallContext) -> Iterable[Choice]:
         state.messages.add(self.items(arrived))
-        previous = moment.previous_prompt_tokens
+        previous = context.previous_prompt_tokens
         if previous and previous >= self.allowed and self._may_split(state):
-            return self._compress(state, previous, moment)
+            return self._compress(state, previous, context)
         return ()
 
     def _may_split(self, state: _Chat) -> bool:
@@ -128,17 +128,17 @@ class GeminiCompressRun(ThreadRun[GeminiCompress, _Chat]):
     def _ends_with_words(self, turn: ConversationMessage) -> bool:
         return turn.is_answer and all(self.history.kind_bytes[block] != TOOL_CALL for block in turn.blocks)
 
-    def _compress(self, state: _Chat, tokens: int, moment: CallContext) -> Iterator[Choice]:
+    def _compress(self, state: _Chat, tokens: int, context: CallContext) -> Iterator[Choice]:
         past = state.messages.turns[: _end(state)]
-        cuts = dict(self._cuts(past, moment))
-        sizes = [self._size(turn, state, cuts, moment) for turn in past]
+        cuts = dict(self._cuts(past, context))
+        sizes = [self._size(turn, state, cuts, context) for turn in past]
         split = self._split(past, state.places, sizes)
         gone = [block for turn in past[:split] for block in turn.blocks]
         if not gone:
             return
-        read = moment.total_tokens(gone)
+        read = context.total_tokens(gone)
         for _ in range(2):
-            moment.note_model_call(read, self.strategy.summary_tokens)
+            context.note_model_call(read, self.strategy.summary_tokens)
         reason = f"compressed when a prompt had {tokens:,} tokens"
         for choice in cuts.values():
             if choice.block not in gone:
@@ -160,7 +160,7 @@ class GeminiCompressRun(ThreadRun[GeminiCompress, _Chat]):
         # The summary is a user message now.
         state.places = [0, *(at + shift for at in state.places if at >= split)]
 
-    def _cuts(self, past: list[ConversationMessage], moment: CallContext) -> Iterator[tuple[int, Choice]]:
+    def _cuts(self, past: list[ConversationMessage], context: CallContext) -> Iterator[tuple[int, Choice]]:
         """Yield the cuts of results to their ends, for results beyond the budget that newer ones have used up."""
         operation = KeepEnds(self.strategy.limit, self.strategy.file)
         decision = Decision(
@@ -169,10 +169,10 @@ class GeminiCompressRun(ThreadRun[GeminiCompress, _Chat]):
         used = 0
         results = self.results([block for turn in past for block in turn.blocks])
         for block in reversed(results):
-            tokens = GEMINI_TEXT.sent(moment, block)
+            tokens = GEMINI_TEXT.sent(context, block)
             if used + tokens > self.strategy.result_budget:
                 source = RecordedBlock(self.history.session, block)
-                before = moment.rendition(block)
+                before = context.rendition(block)
                 after = operation.apply(before, source)
                 if after is not before:
                     tokens = GEMINI_TEXT.of_text(sent_text(after, source) or "")
@@ -189,7 +189,7 @@ class GeminiCompressRun(ThreadRun[GeminiCompress, _Chat]):
             return len(past)
         return places[-1] if places else 0
 
-    def _size(self, turn: ConversationMessage, state: _Chat, cuts: dict[int, Choice], moment: CallContext) -> int:
+    def _size(self, turn: ConversationMessage, state: _Chat, cuts: dict[int, Choice], context: CallContext) -> int:
         blocks = self.history.session.blocks
         size = _AROUND[turn.is_answer] + max(len(turn.blocks) - 1, 0)
         for index in turn.blocks:
@@ -199,14 +199,14 @@ class GeminiCompressRun(ThreadRun[GeminiCompress, _Chat]):
                 size += _TEXT + javascript.json_length(state.replacements[index])
             elif index in cuts:
                 source = RecordedBlock(self.history.session, index)
-                after = KeepEnds(self.strategy.limit, self.strategy.file).apply(moment.rendition(index), source)
+                after = KeepEnds(self.strategy.limit, self.strategy.file).apply(context.rendition(index), source)
                 size += _RESULT + named + javascript.json_length(sent_text(after, source) or "")
             elif block.kind is BlockKind.TOOL_RESULT:
-                size += _RESULT + named + JSON_CHARACTERS.sent(moment, index)
+                size += _RESULT + named + JSON_CHARACTERS.sent(context, index)
             elif block.kind is BlockKind.TOOL_CALL:
-                size += _CALL + named + moment.length(index)
+                size += _CALL + named + context.length(index)
             else:
-                size += _TEXT + JSON_CHARACTERS.sent(moment, index)
+                size += _TEXT + JSON_CHARACTERS.sent(context, index)
         return size
 
 

@@ -11,29 +11,28 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import numpy as np
-
-from inspector.strategies.core import javascript
-from inspector.strategies.core.batching import Batching
 from inspector.strategies.core.measures import CHARACTERS_PER_TOKEN, JSON_CHARACTERS, Measure
 from inspector.strategies.core.operations import RecordedBlock, sent_text
 from inspector.strategies.core.parameters import ToolList
-from inspector.strategies.core.parametrized import Parametrized, choice, integer, string, switch, tools
 from inspector.strategies.core.rendition import Rendition
 from inspector.strategies.core.schedule_builder import ScheduleBuilder
 from inspector.strategies.core.stored_previews import head_and_tail
-from inspector.strategies.core.strategy import Choice, Counterpart, Decision
+from inspector.strategies.core.strategy import AgentSettings, Choice, Decision
 from inspector.strategies.core.thread_runs import ThreadRun
 from inspector.strategies.history.tools import ToolKind, tool_kind_mask
 
+from inspector.strategies.core import javascript
+from inspector.strategies.core.batching import Batching
+from inspector.strategies.core.parametrized import Parametrized, choice, integer, string, switch, tools
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
-
-    from numpy.typing import NDArray
 
     from inspector.strategies.core.operations import BlockSource
     from inspector.strategies.core.strategy import CallContext, Schedule
     from inspector.strategies.history.conversation_items import ConversationItem
     from inspector.strategies.history.history import History
+    from numpy.typing import NDArray
 
 
 def gemini_result(tool: str, json_characters: int, *, error: bool) -> int:
@@ -114,7 +113,7 @@ class GeminiTruncate(Parametrized):
     title = "Truncate at insertion (Gemini CLI)"
     summary = "Insert large command output as a fifth of the limit from its beginning and the rest from its end."
     source = "Gemini CLI 0.61 packages/core/src/utils/fileUtils.ts"
-    counterpart = Counterpart({"limit": "tools.truncateToolOutputThreshold"})
+    agent_settings = AgentSettings({"limit": "tools.truncateToolOutputThreshold"})
 
     limit: int = integer(40_000, "Longest output inserted whole.", "characters", maximum=10_000_000)
     applies_to: str = choice(
@@ -230,7 +229,7 @@ class GeminiMask(Batching):
     title = "Mask tool output (Gemini CLI)"
     summary = "Replace output older than a protected amount with a preview, if there is enough of it."
     source = "Gemini CLI 0.61 packages/core/src/context/toolOutputMaskingService.ts"
-    counterpart = Counterpart(
+    agent_settings = AgentSettings(
         {
             "protect": "experimental.toolOutputMasking.toolProtectionThreshold",
             "minimum": "experimental.toolOutputMasking.minPrunableTokensThreshold",
@@ -292,7 +291,7 @@ class GeminiMaskRun(ThreadRun[GeminiMask, _UnmaskedOutput]):
     def begin(self) -> _UnmaskedOutput:
         return _UnmaskedOutput()
 
-    def decide(self, state: _UnmaskedOutput, arrived: list[int], moment: CallContext) -> Iterable[Choice]:
+    def decide(self, state: _UnmaskedOutput, arrived: list[int], context: CallContext) -> Iterable[Choice]:
         items = self.items(arrived)
         newest = len(items)
         if self.strategy.protect_latest and items:
@@ -303,21 +302,21 @@ class GeminiMaskRun(ThreadRun[GeminiMask, _UnmaskedOutput]):
         if items:
             earlier = [item.blocks[0] for item in items[:newest] if item.is_result]
             for block in (*state.latest, *earlier):
-                self._take(state, block, moment)
+                self._take(state, block, context)
             state.latest = [item.blocks[0] for item in items[newest:] if item.is_result]
-        return self._mask(state, moment)
+        return self._mask(state, context)
 
-    def _take(self, state: _UnmaskedOutput, block: int, moment: CallContext) -> None:
+    def _take(self, state: _UnmaskedOutput, block: int, context: CallContext) -> None:
         if block in self.changed or self._tool(block) in self.strategy.exempt_tools:
             return
-        if _IS_MASKED.sent(moment, block):
+        if _IS_MASKED.sent(context, block):
             return
         recorded = self.history.session.blocks[block]
-        tokens = gemini_result(recorded.tool_name, JSON_CHARACTERS.sent(moment, block), error=recorded.is_error)
+        tokens = gemini_result(recorded.tool_name, JSON_CHARACTERS.sent(context, block), error=recorded.is_error)
         state.results.append(block)
         state.sums.append(state.tokens_before(len(state.sums)) + tokens)
 
-    def _mask(self, state: _UnmaskedOutput, moment: CallContext) -> Iterator[Choice]:
+    def _mask(self, state: _UnmaskedOutput, context: CallContext) -> Iterator[Choice]:
         total = state.tokens_before(len(state.sums))
         # The newest result at which the protected amount is exceeded, counted from the newest.
         boundary = total - self.strategy.protect
@@ -331,14 +330,14 @@ class GeminiMaskRun(ThreadRun[GeminiMask, _UnmaskedOutput]):
         decision = Decision(self.operation, reason)
         for at in range(state.start, count):
             block = state.results[at]
-            if self._is_worth_it(moment, block):
+            if self._is_worth_it(context, block):
                 yield Choice(block, decision)
             else:
                 state.kept += state.sums[at] - state.tokens_before(at)
         state.start = count
 
-    def _is_worth_it(self, moment: CallContext, block: int) -> bool:
-        now = moment.rendition(block)
+    def _is_worth_it(self, context: CallContext, block: int) -> bool:
+        now = context.rendition(block)
         return self.operation.apply(now, RecordedBlock(self.history.session, block)) is not now
 
     def _tool(self, block: int) -> str:

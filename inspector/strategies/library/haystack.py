@@ -7,15 +7,16 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from inspector.session.model import BlockKind
-from inspector.strategies.core.batching import Batching
 from inspector.strategies.core.measures import ItemMeasure, Measure
 from inspector.strategies.core.operations import ReplaceText
 from inspector.strategies.core.parameters import ToolList
-from inspector.strategies.core.parametrized import integer, model_window, number, string, tools, window_of
 from inspector.strategies.core.schedule_builder import CONTEXT_RESET
-from inspector.strategies.core.strategy import Choice, Counterpart, Decision
+from inspector.strategies.core.strategy import AgentSettings, Choice, Decision
 from inspector.strategies.core.thread_runs import ThreadRun
 from inspector.strategies.history.history import ASSISTANT, TOOL_CALL
+
+from inspector.strategies.core.batching import Batching
+from inspector.strategies.core.parametrized import integer, model_window, number, string, tools, window_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -45,34 +46,34 @@ ARGUMENTS = Measure(_sorted_length)
 """Length of a JSON text as Python serializes it with sorted keys; otherwise the length of the text itself."""
 
 
-def haystack_size(moment: CallContext, item: ConversationItem) -> tuple[int, int]:
+def haystack_size(context: CallContext, item: ConversationItem) -> tuple[int, int]:
     """Return the characters of a message as Haystack renders it for counting, and the tokens of its images and files.
 
     Source: `_render_message` in `token_counters/utils.py`. Reasoning is left out.
     """
-    blocks, kinds = moment.history.session.blocks, moment.history.kind_bytes
-    media = sum(_media_tokens(moment, block) for block in item.blocks)
+    blocks, kinds = context.history.session.blocks, context.history.kind_bytes
+    media = sum(_media_tokens(context, block) for block in item.blocks)
     if item.is_result:
         result = blocks[item.blocks[0]]
         label = f"[tool:{result.tool_name}{' (error)' if result.is_error else ''}] "
         shown = sum(len(_placeholder(each.media_type)) for each in result.media) if media else 0
-        return len(label) + moment.length(item.blocks[0]) + shown, media
+        return len(label) + context.length(item.blocks[0]) + shown, media
     role = "assistant" if kinds[item.blocks[0]] in ASSISTANT else "user"
     texts = [block for block in item.blocks if kinds[block] in _TEXTS]
-    lines = [len(f"[{role}] ") + sum(map(moment.length, texts)) + len(texts) - 1] if texts else []
+    lines = [len(f"[{role}] ") + sum(map(context.length, texts)) + len(texts) - 1] if texts else []
     for block in item.blocks:
         if kinds[block] == TOOL_CALL:
-            arguments = ARGUMENTS.sent(moment, block)
+            arguments = ARGUMENTS.sent(context, block)
             lines.append(len(f"[{role} -> tool_call] {blocks[block].tool_name}()") + arguments)
     for block in item.blocks:
         lines += [len(f"[{role}] {_placeholder(each.media_type)}") for each in blocks[block].media]
     return (sum(lines) + len(lines) - 1, media) if lines else (len(f"[{role}] <no content>"), media)
 
 
-def _media_tokens(moment: CallContext, block: int) -> int:
+def _media_tokens(context: CallContext, block: int) -> int:
     """Return the tokens of a block's images and files; 0 once its text is replaced."""
-    media = moment.history.session.blocks[block].media
-    if not media or not moment.is_whole(block):
+    media = context.history.session.blocks[block].media
+    if not media or not context.is_whole(block):
         return 0
     return sum(PER_IMAGE if _is_image(each.media_type) else PER_FILE for each in media)
 
@@ -109,7 +110,7 @@ class HaystackPrune(Batching):
         "When the window fills up, replace the oldest tool results with a placeholder until it is down to a target."
     )
     source = "haystack-ai 3.4.1 CompactionHook and ToolResultPruningCompactor, hooks/compaction"
-    counterpart = Counterpart(
+    agent_settings = AgentSettings(
         {
             "window": "context_window",
             "compact-at": "compact_at",
@@ -188,17 +189,17 @@ class HaystackPruneRun(ThreadRun[HaystackPrune, _HaystackMessages]):
     def begin(self) -> _HaystackMessages:
         return _HaystackMessages()
 
-    def decide(self, state: _HaystackMessages, arrived: list[int], moment: CallContext) -> Iterable[Choice]:
+    def decide(self, state: _HaystackMessages, arrived: list[int], context: CallContext) -> Iterable[Choice]:
         for block in arrived:
             if self._kinds[block] == BlockKind.SYSTEM_TEXT:
-                state.characters += len("[system] ") + moment.length(block) + 1
+                state.characters += len("[system] ") + context.length(block) + 1
         for item in self.items(arrived):
-            self._take(state, item, moment)
+            self._take(state, item, context)
         messages = self._tokens(state.characters, state.media)
         estimated = messages
-        if state.answer and moment.previous_prompt_tokens:
-            estimated = moment.previous_prompt_tokens + state.answer + self._tokens(*state.since)
-        moment.note_estimate(estimated)
+        if state.answer and context.previous_prompt_tokens:
+            estimated = context.previous_prompt_tokens + state.answer + self._tokens(*state.since)
+        context.note_estimate(estimated)
         if estimated < self.window * self.strategy.compact_at:
             return ()
         target = max(int(self.window * self.strategy.compact_to) - (estimated - messages), 0)
@@ -207,8 +208,8 @@ class HaystackPruneRun(ThreadRun[HaystackPrune, _HaystackMessages]):
     def _tokens(self, characters: int, media: int) -> int:
         return int(max(characters, 0) / self.strategy.characters_per_token) + media
 
-    def _take(self, state: _HaystackMessages, item: ConversationItem, moment: CallContext) -> None:
-        characters, media = self._size(moment, item)
+    def _take(self, state: _HaystackMessages, item: ConversationItem, context: CallContext) -> None:
+        characters, media = self._size(context, item)
         state.characters += characters + 1
         state.media += media
         since, since_media = state.since
@@ -220,7 +221,7 @@ class HaystackPruneRun(ThreadRun[HaystackPrune, _HaystackMessages]):
             state.results.append((item.blocks[0], (characters, media)))
         elif self._kinds[item.blocks[0]] in ASSISTANT:
             state.since, state.is_in_step, state.has_results = (-1, 0), True, False
-            state.answer = moment.total_tokens(item.blocks)
+            state.answer = context.total_tokens(item.blocks)
         else:
             state.is_in_step = False
             if self.asks(item):

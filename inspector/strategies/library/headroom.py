@@ -85,7 +85,7 @@ class HeadroomStaleReads(Batching):
         """Replace a read at the call that adds the change, or the read that covers it."""
         builder = ScheduleBuilder(history)
         for context in file_uses(history, self.read_tools, self.edit_tools):
-            rows = [(block, call, builder.index_of(CONTEXT_RESET)) for block, call in context.carried]
+            rows = [(block, call, builder.index_of(CONTEXT_RESET)) for block, call in context.retained]
             for use, state, call in self._replaced(history, context):
                 at = max(call, use.result_call)
                 operation = MarkRead(state, use.path, self.minimum)

@@ -28,10 +28,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from inspector.strategies.core.parametrized import Parametrized, choice, integer, model_window, number, window_of
 from inspector.strategies.core.thread_runs import ThreadRun
 from inspector.strategies.library.hermes_messages import HermesMessages
 from inspector.strategies.library.hermes_tail import PART_OF_WINDOW, PRESSURE, soft_ceiling
+
+from inspector.strategies.core.parametrized import Parametrized, choice, integer, model_window, number, window_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -189,17 +190,17 @@ class HermesPrepassRun(ThreadRun[HermesPrepass, HermesMessages]):
         state.waited, state.has_passed = before.waited, before.has_passed
         return state
 
-    def decide(self, state: HermesMessages, arrived: list[int], moment: CallContext) -> Iterable[Choice]:
-        state.add(moment, self.items(arrived))
-        last = moment.previous_prompt_tokens
+    def decide(self, state: HermesMessages, arrived: list[int], context: CallContext) -> Iterable[Choice]:
+        state.add(context, self.items(arrived))
+        last = context.previous_prompt_tokens
         if last < self.threshold:
             state.failures = 0
         elif state.awaits_outcome:
             state.failures += 1
         state.awaits_outcome = False
-        reached = max(last, moment.prompt_tokens) >= self.threshold
+        reached = max(last, context.prompt_tokens) >= self.threshold
         if state.waited is not None:
-            state.waited += moment.idle_seconds or 0.0
+            state.waited += context.idle_seconds or 0.0
         if not reached or self._gives_up(state):
             return ()
         strategy, budget = self.strategy, self.budget
@@ -209,24 +210,24 @@ class HermesPrepassRun(ThreadRun[HermesPrepass, HermesMessages]):
         boundary = state.tail(budget, least) if budget else len(state.items) - strategy.protect_last
         pending = state.pending(self.window) if self.newest else range(0)
         boundary = min(boundary, pending.start) if pending else boundary
-        state.prepare(moment, boundary, strategy.minimum, pending)
-        if self.newer and budget and not self._fit_tail(state, moment, boundary, pending):
+        state.prepare(context, boundary, strategy.minimum, pending)
+        if self.newer and budget and not self._fit_tail(state, context, boundary, pending):
             return ()
         state.awaits_outcome = True
         return state.carry_out()
 
-    def _fit_tail(self, state: HermesMessages, moment: CallContext, boundary: int, pending: range) -> bool:
+    def _fit_tail(self, state: HermesMessages, context: CallContext, boundary: int, pending: range) -> bool:
         """Find the edits after the summary; return False if 0.22 has nothing to summarize."""
         strategy, before = self.strategy, state.found
         ceiling = soft_ceiling(self.budget, self.window)
         most = ceiling if self.newest else int(self.budget * PRESSURE)
-        state.relieve(moment, boundary, most, strategy.minimum, pending)
+        state.relieve(context, boundary, most, strategy.minimum, pending)
         if not self.newest and not strategy.rounds:
             return True
         first, last = strategy.protect_first, strategy.protect_last
         tail = state.kept(self.budget, first, last, ceiling if self.newest else None)
         if tail is not None and strategy.rounds:
-            state.demote(moment, tail, strategy.rounds)
+            state.demote(context, tail, strategy.rounds)
         if tail is None and self.newest:
             state.take_back(before)
             return False
@@ -259,21 +260,21 @@ class HermesProactivePruneRun(ThreadRun[HermesProactivePrune, HermesMessages]):
         version = self.strategy.version
         return HermesMessages(self.history, version != "0.20", version == "0.22")
 
-    def decide(self, state: HermesMessages, arrived: list[int], moment: CallContext) -> Iterable[Choice]:
-        state.add(moment, self.items(arrived))
+    def decide(self, state: HermesMessages, arrived: list[int], context: CallContext) -> Iterable[Choice]:
+        state.add(context, self.items(arrived))
         strategy, count = self.strategy, len(state.items)
-        triggered = 0 < strategy.trigger <= moment.previous_prompt_tokens and state.items[-1:]
+        triggered = 0 < strategy.trigger <= context.previous_prompt_tokens and state.items[-1:]
         if not triggered or not state.items[-1].is_result:
             return ()
         too_few = count <= strategy.protect_last + strategy.protect_first + 1
         # In 0.22 a prompt that should be compressed but is not does not wait for growth.
-        is_over = state.newest and moment.previous_prompt_tokens >= self._threshold
+        is_over = state.newest and context.previous_prompt_tokens >= self._threshold
         if too_few or (state.total < state.rearmed_at and not is_over):
             return ()
         boundary, pending = count - strategy.protect_last, range(0)
         if state.newest and (pending := state.pending(self._window)):
             boundary = min(boundary, pending.start)
-        state.prepare(moment, boundary, strategy.minimum, pending)
+        state.prepare(context, boundary, strategy.minimum, pending)
         saves = state.saves
         if not state.prunes or saves < strategy.reclaim:
             return ()

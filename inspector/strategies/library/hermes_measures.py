@@ -24,23 +24,23 @@ if TYPE_CHECKING:
     from inspector.strategies.history.conversation_items import ConversationItem
 
 
-def images_in(moment: CallContext, block: int) -> int:
-    media = len(moment.history.session.blocks[block].media)
-    sent = media and (moment.is_whole(block) or moment.rendition(block).action is Action.CUT)
+def images_in(context: CallContext, block: int) -> int:
+    media = len(context.history.session.blocks[block].media)
+    sent = media and (context.is_whole(block) or context.rendition(block).action is Action.CUT)
     return media if sent else 0
 
 
-def _tokens(moment: CallContext, item: ConversationItem) -> int:
-    blocks, kinds = moment.history.session.blocks, moment.history.kind_bytes
+def _tokens(context: CallContext, item: ConversationItem) -> int:
+    blocks, kinds = context.history.session.blocks, context.history.kind_bytes
     characters, tokens = 0, PER_MESSAGE
     for block in item.blocks:
-        length = moment.length(block)
+        length = context.length(block)
         if kinds[block] == TOOL_CALL:
-            tokens += call_tokens(blocks[block], REPR_CHARACTERS.sent(moment, block))
+            tokens += call_tokens(blocks[block], REPR_CHARACTERS.sent(context, block))
         elif kinds[block] == THINKING:
             tokens += length // PER_TOKEN
         else:
-            characters += length + PER_IMAGE * images_in(moment, block)
+            characters += length + PER_IMAGE * images_in(context, block)
     return tokens + characters // PER_TOKEN
 
 
@@ -48,27 +48,27 @@ TOKENS = ItemMeasure(_tokens)
 """Estimated tokens of a message."""
 
 
-def _newer_tokens(moment: CallContext, item: ConversationItem) -> int:
-    kinds = moment.history.kind_bytes
+def _newer_tokens(context: CallContext, item: ConversationItem) -> int:
+    kinds = context.history.kind_bytes
     parts = [block for block in item.blocks if kinds[block] not in (TOOL_CALL, THINKING)]
     tokens = PER_MESSAGE
-    images = sum(images_in(moment, block) for block in parts)
+    images = sum(images_in(context, block) for block in parts)
     if len(parts) == 1 and not images:
-        tokens += ROUGH_TOKENS.sent(moment, parts[0])
+        tokens += ROUGH_TOKENS.sent(context, parts[0])
     else:
-        tokens += (sum(map(moment.length, parts)) + PER_IMAGE * images) // PER_TOKEN
+        tokens += (sum(map(context.length, parts)) + PER_IMAGE * images) // PER_TOKEN
     for block in item.blocks:
         if kinds[block] == TOOL_CALL:
-            tokens += newer_call_tokens(moment, block)
+            tokens += newer_call_tokens(context, block)
         elif kinds[block] == THINKING:
-            tokens += moment.length(block) // PER_TOKEN
+            tokens += context.length(block) // PER_TOKEN
     return tokens
 
 
-def newer_call_tokens(moment: CallContext, block: int) -> int:
-    call = moment.history.session.blocks[block]
-    characters = call_characters(call, REPR_CHARACTERS.sent(moment, block))
-    return rough_tokens(characters, DENSE_CHARACTERS.sent(moment, block))
+def newer_call_tokens(context: CallContext, block: int) -> int:
+    call = context.history.session.blocks[block]
+    characters = call_characters(call, REPR_CHARACTERS.sent(context, block))
+    return rough_tokens(characters, DENSE_CHARACTERS.sent(context, block))
 
 
 NEWER_TOKENS = ItemMeasure(_newer_tokens)

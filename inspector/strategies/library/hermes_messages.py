@@ -134,35 +134,35 @@ class HermesMessages:
     def prunes(self) -> bool:
         return self._counted > 0
 
-    def add(self, moment: CallContext, items: Iterable[ConversationItem]) -> None:
+    def add(self, context: CallContext, items: Iterable[ConversationItem]) -> None:
         for item in items:
             if item.is_result:
                 self._unseen.append(len(self.items))
             if self.newer:
-                self._note(moment, item)
+                self._note(context, item)
                 self.rows.append(self._row(item))
-            tokens = self._tokens_of(moment, item)
-            self.thinking.append(self._thinking(moment, item))
+            tokens = self._tokens_of(context, item)
+            self.thinking.append(self._thinking(context, item))
             self.items.append(item)
             self.tokens.append(tokens)
             self.total += tokens
 
-    def _note(self, moment: CallContext, item: ConversationItem) -> None:
+    def _note(self, context: CallContext, item: ConversationItem) -> None:
         """Record a result with images, or a call that loads a skill."""
         if item.is_result:
-            if images_in(moment, item.blocks[0]):
+            if images_in(context, item.blocks[0]):
                 self._with_images.append(len(self.items))
             return
         for block in item.blocks:
-            if self._is_call(block) and (name := self._skill(moment, block)):
+            if self._is_call(block) and (name := self._skill(context, block)):
                 self._skills.append((len(self.items), name))
 
-    def _skill(self, moment: CallContext, block: int) -> str:
+    def _skill(self, context: CallContext, block: int) -> str:
         """Return the lowercase name of the skill a call loads; empty for none."""
         if self.history.session.blocks[block].tool_name != "skill_view":
             return ""
         try:
-            arguments = json.loads(moment.text(block))
+            arguments = json.loads(context.text(block))
         except (ValueError, RecursionError, TextUnavailableError):
             return ""
         name = arguments.get("name") if isinstance(arguments, dict) else None
@@ -185,9 +185,9 @@ class HermesMessages:
             else MessageFacts(Speaker.USER, has_text=says and not message.is_meta, is_text=is_text)
         )
 
-    def _thinking(self, moment: CallContext, item: ConversationItem) -> int:
+    def _thinking(self, context: CallContext, item: ConversationItem) -> int:
         return sum(
-            moment.length(block) // PER_TOKEN
+            context.length(block) // PER_TOKEN
             for block in item.blocks
             if self.newer and self.history.kind_bytes[block] == THINKING
         )
@@ -248,16 +248,16 @@ class HermesMessages:
         conversation = HermesConversation(self.rows, tokens, self._first(protect_first))
         return conversation.tail(budget, protect_last, ceiling)
 
-    def demote(self, moment: CallContext, tail: int, rounds: int) -> None:
+    def demote(self, context: CallContext, tail: int, rounds: int) -> None:
         """Find the edits a compression makes to the old results of its tail."""
         blocks = self.history.session.blocks
         for place in old_results(self.rows, tail, rounds):
             block = self.items[place].blocks[0]
-            length = moment.length(block)
+            length = context.length(block)
             if block in self.ready or not blocks[block].plain_text or length < SHORTEST_DEMOTED:
                 continue
             try:
-                is_skill = PRUNED_SKILL in moment.text(block)
+                is_skill = PRUNED_SKILL in context.text(block)
             except TextUnavailableError:
                 continue
             if not is_skill:
@@ -274,24 +274,24 @@ class HermesMessages:
         """Restore a snapshot of the edits."""
         self.ready, self.saves, self._counted = dict(found[0]), found[1], found[2]
 
-    def prepare(self, moment: CallContext, boundary: int, minimum: int, pending: range = range(0)) -> None:
+    def prepare(self, context: CallContext, boundary: int, minimum: int, pending: range = range(0)) -> None:
         """Find the edits of messages before a boundary, and of duplicates anywhere, except pending ones."""
         while self._unseen:
-            self._compare(moment, self._unseen.popleft())
-        spared = self._spared_results(moment, boundary) if self.newer else set()
+            self._compare(context, self._unseen.popleft())
+        spared = self._spared_results(context, boundary) if self.newer else set()
         for place in [*self._spared, *range(self._old_from, boundary)]:
             if place not in spared:
-                self._shorten(moment, place, minimum)
+                self._shorten(context, place, minimum)
         self._spared = sorted(spared)
         self._old_from = max(self._old_from, boundary)
         if self.newer:
             old = self._with_images[:-_KEPT_IMAGES]
             for place in old:
                 if place not in pending:
-                    self._shorten(moment, place, minimum)
+                    self._shorten(context, place, minimum)
             self._with_images[: len(old)] = [place for place in old if place in pending]
 
-    def relieve(self, moment: CallContext, boundary: int, most: int, minimum: int, pending: range = range(0)) -> None:
+    def relieve(self, context: CallContext, boundary: int, most: int, minimum: int, pending: range = range(0)) -> None:
         """Find the edits of spared messages if they exceed a number of tokens."""
         count = len(self.items)
         start, end = max(boundary, 0), count - min(_SPARED_UNDER_PRESSURE, count)
@@ -306,40 +306,40 @@ class HermesMessages:
                 return
             for place in places:
                 if place not in pending:
-                    total -= self._shorten(moment, place, minimum)
+                    total -= self._shorten(context, place, minimum)
                 if stops and total <= most:
                     return
 
-    def _shorten(self, moment: CallContext, place: int, minimum: int) -> int:
+    def _shorten(self, context: CallContext, place: int, minimum: int) -> int:
         """Find the edits of an old message, and return the tokens they save."""
         item, before = self.items[place], self.saves
         for block in item.blocks:
             if block not in self.ready and block not in self._pruned:
-                edit = self._line(moment, place, minimum) if item.is_result else self._shrunk(moment, place, block)
+                edit = self._line(context, place, minimum) if item.is_result else self._shrunk(context, place, block)
                 if edit is not None:
                     self._make_ready(block, edit)
         return self.saves - before
 
-    def _spared_results(self, moment: CallContext, boundary: int) -> set[int]:
+    def _spared_results(self, context: CallContext, boundary: int) -> set[int]:
         """Return the old results that stay because the skill they load is in use."""
         if not self._skills:
             return set()
         recent = max(min(len(self.items) - _RECENT_SKILLS, boundary), 0)
-        asked = [self._words(moment, item) for item in self.items[max(boundary, 0) :] if not item.is_result]
+        asked = [self._words(context, item) for item in self.items[max(boundary, 0) :] if not item.is_result]
         used = {
             name for place, name in self._skills if place >= recent or any(name in words for words in asked if words)
         }
         found: set[int] = set()
         for place in [*self._spared, *range(self._old_from, boundary)]:
             call = int(self.history.call_block[self.items[place].blocks[0]]) if self.items[place].is_result else -1
-            if call >= 0 and self._skill(moment, call) in used:
+            if call >= 0 and self._skill(context, call) in used:
                 found.add(place)
         return found
 
-    def _words(self, moment: CallContext, item: ConversationItem) -> str:
+    def _words(self, context: CallContext, item: ConversationItem) -> str:
         try:
             return "".join(
-                moment.text(block).lower() for block in item.blocks if self.history.kind_bytes[block] == USER_TEXT
+                context.text(block).lower() for block in item.blocks if self.history.kind_bytes[block] == USER_TEXT
             )
         except TextUnavailableError:
             return ""
@@ -364,8 +364,8 @@ class HermesMessages:
     def _is_call(self, block: int) -> bool:
         return self.history.kind_bytes[block] == TOOL_CALL
 
-    def _compare(self, moment: CallContext, place: int) -> None:
-        key = self._key(moment, self.items[place].blocks[0])
+    def _compare(self, context: CallContext, place: int) -> None:
+        key = self._key(context, self.items[place].blocks[0])
         if key is None:
             return
         older = self._newest.get(key)
@@ -375,15 +375,15 @@ class HermesMessages:
         decision = Decision(ReplaceText(DUPLICATE), "same as a newer result", "duplicate", "later")
         self._make_ready(block, _Edit(older, decision, self._saved(older, DUPLICATE), counts=True))
 
-    def _key(self, moment: CallContext, block: int) -> bytes | None:
+    def _key(self, context: CallContext, block: int) -> bytes | None:
         """Return a key of a result's text; None for one that is too short or not plain text."""
         recorded = self.history.session.blocks[block]
-        if not recorded.plain_text or moment.length(block) < _SHORTEST_DUPLICATE:
+        if not recorded.plain_text or context.length(block) < _SHORTEST_DUPLICATE:
             return None
-        if moment.is_whole(block):
+        if context.is_whole(block):
             return recorded.digest
         try:
-            text = moment.text(block)
+            text = context.text(block)
         except TextUnavailableError:
             return None
         return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest()
@@ -392,10 +392,10 @@ class HermesMessages:
         left = ROUGH_TOKENS.of_text(text) if self.newer else len(text) // PER_TOKEN
         return self.tokens[place] - left - PER_MESSAGE
 
-    def _line(self, moment: CallContext, place: int, minimum: int) -> _Edit | None:
+    def _line(self, context: CallContext, place: int, minimum: int) -> _Edit | None:
         block = self.items[place].blocks[0]
         try:
-            line = self._line_text(moment, block, minimum)
+            line = self._line_text(context, block, minimum)
         except TextUnavailableError:
             return None
         if line is None:
@@ -403,44 +403,44 @@ class HermesMessages:
         decision = Decision(ReplaceText(line), "before the newest messages", "line")
         return _Edit(place, decision, self._saved(place, line), counts=True)
 
-    def _line_text(self, moment: CallContext, block: int, minimum: int) -> str | None:
-        length, blocks = moment.length(block), self.history.session.blocks
+    def _line_text(self, context: CallContext, block: int, minimum: int) -> str | None:
+        length, blocks = context.length(block), self.history.session.blocks
         if not blocks[block].plain_text:
-            images = images_in(moment, block)
-            texts = [moment.text(block)] if images and length else []
+            images = images_in(context, block)
+            texts = [context.text(block)] if images and length else []
             return "\n".join([*texts, *[_SCREENSHOT] * images]) if images else None
-        if length <= minimum or (self.newer and self._is_line(moment, block, length)):
+        if length <= minimum or (self.newer and self._is_line(context, block, length)):
             return None
         call = int(self.history.call_block[block])
-        if moment.is_whole(block) and (call < 0 or moment.is_whole(call)):
+        if context.is_whole(block) and (call < 0 or context.is_whole(call)):
             called_by = blocks[call] if call >= 0 else None
             return _recorded_line(self.history.session, blocks[block], called_by, newer=self.newer)
-        called = (blocks[call].tool_name, moment.text(call)) if call >= 0 else _UNKNOWN
-        return _line_of(*called, moment.text(block), newer=self.newer)
+        called = (blocks[call].tool_name, context.text(call)) if call >= 0 else _UNKNOWN
+        return _line_of(*called, context.text(block), newer=self.newer)
 
-    def _is_line(self, moment: CallContext, block: int, length: int) -> bool:
+    def _is_line(self, context: CallContext, block: int, length: int) -> bool:
         """Return True if a result's text is already a pruned line."""
         if length >= _LONGEST_LINE and not self.history.session.blocks[block].preview.startswith(_PRUNED_IMAGE):
             return False
-        text = moment.text(block)
+        text = context.text(block)
         return text.startswith(_PRUNED_IMAGE) or (length < _LONGEST_LINE and text.startswith("[") and " chars)" in text)
 
-    def _shrunk(self, moment: CallContext, place: int, block: int) -> _Edit | None:
+    def _shrunk(self, context: CallContext, place: int, block: int) -> _Edit | None:
         shrink = ShrinkArguments()
-        if self.newest or not self._is_call(block) or moment.length(block) <= shrink.limit:
+        if self.newest or not self._is_call(block) or context.length(block) <= shrink.limit:
             return None
-        now = moment.rendition(block)
+        now = context.rendition(block)
         source = RecordedBlock(self.history.session, block)
         shrunk = shrink.apply(now, source)
         if shrunk is now:
             return None
         if self.newer:
-            before = newer_call_tokens(moment, block)
+            before = newer_call_tokens(context, block)
             text = shrunk.text("")
             characters = call_characters(source.block, REPR_CHARACTERS.of_text(text))
             after = rough_tokens(characters, DENSE_CHARACTERS.of_text(text))
         else:
-            before = call_tokens(source.block, REPR_CHARACTERS.sent(moment, block))
+            before = call_tokens(source.block, REPR_CHARACTERS.sent(context, block))
             after = call_tokens(source.block, REPR_CHARACTERS.of_text(shrunk.text("")))
         return _Edit(place, Decision(shrink, "before the newest messages", "arguments"), before - after, counts=False)
 

@@ -24,7 +24,7 @@ PRUNED_SKILL = "[SKILL_PRUNED:"
 """Text in the remainder of a pruned skill; such a result stays as it is."""
 
 _LEAST_SPARED, _MOST_SPARED = 3, 8
-_BESIDE_THE_TAIL = 2
+_OUTSIDE_TAIL = 2
 PRESSURE = 1.5
 _LEFT_TO_COMPRESS = 3 + 1
 PER_MESSAGE = 10
@@ -132,7 +132,7 @@ class HermesConversation:
         """Return how many of the newest messages stay regardless of their size."""
         available = max(0, len(self._rows) - head - 1)
         spared = max(_LEAST_SPARED, min(protect_last, _MOST_SPARED))
-        return min(spared, max(_LEAST_SPARED, available - _BESIDE_THE_TAIL), available) if available > 1 else 0
+        return min(spared, max(_LEAST_SPARED, available - _OUTSIDE_TAIL), available) if available > 1 else 0
 
     def _cut(self, head: int, budget: int, protect_last: int) -> int:
         count, least = len(self._rows), self._least(head, protect_last)

@@ -15,7 +15,7 @@ from inspector.strategies.core.batching import Batching
 from inspector.strategies.core.operations import RemoveBlock
 from inspector.strategies.core.parametrized import integer, tools
 from inspector.strategies.core.schedule_builder import ScheduleBuilder
-from inspector.strategies.core.strategy import Counterpart, Decision
+from inspector.strategies.core.strategy import AgentSettings, Decision
 from inspector.strategies.history.arrival_order import arrivals
 from inspector.strategies.history.history import NEVER
 from inspector.strategies.history.reads import reads_of
@@ -39,7 +39,7 @@ class KeepRecent(Batching):
     title = "Keep recent results only"
     summary = "Keep the newest tool results and remove older ones together with their calls."
     source = "keep_recent_tool_results(30), Smart Tool History Strategy, ground_truth.py"
-    counterpart = Counterpart({"keep": ""})
+    agent_settings = AgentSettings({"keep": ""})
 
     keep: int = integer(
         30, "Number of newest tool results kept.", "results", minimum=1, maximum=1_000, logarithmic=True
@@ -66,7 +66,7 @@ class DedupeReads(Batching):
     title = "Newest read of a file only"
     summary = "When a file is read again, remove the earlier read together with its call."
     source = "dedupe_file_reads(), Smart Tool History Strategy, ground_truth.py"
-    counterpart = Counterpart()
+    agent_settings = AgentSettings()
 
     read_tools: tuple[str, ...] = tools((), "Additional tools that read files.")
 

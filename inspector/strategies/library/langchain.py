@@ -11,10 +11,16 @@ from bisect import bisect_left
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from inspector.strategies.core.batching import Batching
 from inspector.strategies.core.measures import CHARACTERS_PER_TOKEN, ItemMeasure, Measure
 from inspector.strategies.core.operations import ClearInput, ReplaceText
 from inspector.strategies.core.parameters import ToolList
+from inspector.strategies.core.schedule_builder import CONTEXT_RESET
+from inspector.strategies.core.strategy import AgentSettings, Choice, Decision
+from inspector.strategies.core.summarized_prefix import SummarizedPrefix
+from inspector.strategies.core.thread_runs import ThreadRun
+from inspector.strategies.history.history import ASSISTANT, TOOL_CALL
+
+from inspector.strategies.core.batching import Batching
 from inspector.strategies.core.parametrized import (
     Parametrized,
     integer,
@@ -25,11 +31,6 @@ from inspector.strategies.core.parametrized import (
     tools,
     window_of,
 )
-from inspector.strategies.core.schedule_builder import CONTEXT_RESET
-from inspector.strategies.core.strategy import Choice, Counterpart, Decision
-from inspector.strategies.core.summarized_prefix import SummarizedPrefix
-from inspector.strategies.core.thread_runs import ThreadRun
-from inspector.strategies.history.history import ASSISTANT, TOOL_CALL
 from inspector.strategies.library.summarize import summary_placeholder
 
 if TYPE_CHECKING:
@@ -57,23 +58,23 @@ def langchain_tokens(characters: int, images: int = 0, characters_per_token: flo
     return math.ceil(characters / characters_per_token) + _PER_MESSAGE + _PER_IMAGE * images
 
 
-def langchain_characters(moment: CallContext, item: ConversationItem) -> tuple[int, int]:
+def langchain_characters(context: CallContext, item: ConversationItem) -> tuple[int, int]:
     """Return the characters and images LangChain counts for a message as it would be sent.
 
     A result includes its call's id and its tool's name, a model message the Python form of its calls, and every message
     its role.
     """
-    history = moment.history
+    history = context.history
     blocks = history.session.blocks
     characters = images = calls = 0
     for index in item.blocks:
         kind = history.kind_bytes[index]
         images += len(blocks[index].media)
         if kind == TOOL_CALL:
-            characters += langchain_call_characters(moment, index)
+            characters += langchain_call_characters(context, index)
             calls += 1
         else:
-            characters += moment.length(index)
+            characters += context.length(index)
     if item.is_result:
         result = blocks[item.blocks[0]]
         return characters + _RESULT_ROLE + len(result.tool_call_id) + len(result.tool_name), images
@@ -87,11 +88,11 @@ LANGCHAIN_CHARACTERS = ItemMeasure(langchain_characters)
 """Characters and images LangChain counts for a message."""
 
 
-def langchain_call_characters(moment: CallContext, index: int) -> int:
+def langchain_call_characters(context: CallContext, index: int) -> int:
     """Count the characters of a call in LangChain's Python form: a dictionary with name, arguments, id and type."""
-    block = moment.history.session.blocks[index]
+    block = context.history.session.blocks[index]
     names = len(repr(block.tool_name)) + len(repr(block.tool_call_id))
-    return _AROUND_CALL + names + ARGUMENT_CHARACTERS.sent(moment, index)
+    return _AROUND_CALL + names + ARGUMENT_CHARACTERS.sent(context, index)
 
 
 def _python_form(text: str) -> int:
@@ -126,7 +127,7 @@ class LangChainClearToolUses(Batching):
         "placeholder."
     )
     source = "LangChain 1.5.2 ContextEditingMiddleware, ClearToolUsesEdit"
-    counterpart = Counterpart(
+    agent_settings = AgentSettings(
         {
             "trigger": "trigger",
             "clear-at-least": "clear_at_least",
@@ -192,14 +193,14 @@ class LangChainClearToolUsesRun(ThreadRun[LangChainClearToolUses, _EstimatedResu
     def begin(self) -> _EstimatedResults:
         return _EstimatedResults()
 
-    def decide(self, state: _EstimatedResults, arrived: list[int], moment: CallContext) -> Iterable[Choice]:
+    def decide(self, state: _EstimatedResults, arrived: list[int], context: CallContext) -> Iterable[Choice]:
         for item in self.items(arrived):
-            self._take(state, item, moment)
-        moment.note_estimate(state.tokens)
-        return self._clear(state, moment) if state.tokens > self.strategy.trigger else ()
+            self._take(state, item, context)
+        context.note_estimate(state.tokens)
+        return self._clear(state, context) if state.tokens > self.strategy.trigger else ()
 
-    def _take(self, state: _EstimatedResults, item: ConversationItem, moment: CallContext) -> None:
-        counted = self._characters(moment, item)
+    def _take(self, state: _EstimatedResults, item: ConversationItem, context: CallContext) -> None:
+        counted = self._characters(context, item)
         state.tokens += langchain_tokens(*counted)
         if item.is_result:
             state.results.append((item.blocks[0], state.answer))
@@ -207,7 +208,7 @@ class LangChainClearToolUsesRun(ThreadRun[LangChainClearToolUses, _EstimatedResu
             state.answer = item.message
             state.characters[item.message] = counted
 
-    def _clear(self, state: _EstimatedResults, moment: CallContext) -> Iterator[Choice]:
+    def _clear(self, state: _EstimatedResults, context: CallContext) -> Iterator[Choice]:
         strategy, call_block = self.strategy, self.history.call_block
         reason = f"older than the newest {strategy.keep} results, estimate over {strategy.trigger:,} tokens"
         cleared = Decision(ReplaceText(strategy.placeholder), reason)
@@ -222,20 +223,20 @@ class LangChainClearToolUsesRun(ThreadRun[LangChainClearToolUses, _EstimatedResu
             asked = call >= 0 and self.history.message[call] == answer
             if not asked or self.history.session.blocks[block].tool_name in strategy.exclude_tools:
                 continue
-            state.reclaimed += self._reclaimed(state, block, call, moment)
+            state.reclaimed += self._reclaimed(state, block, call, context)
             yield Choice(block, cleared)
             if strategy.clear_tool_inputs:
                 yield Choice(call, without_input)
 
-    def _reclaimed(self, state: _EstimatedResults, block: int, call: int, moment: CallContext) -> int:
+    def _reclaimed(self, state: _EstimatedResults, block: int, call: int, context: CallContext) -> int:
         recorded = self.history.session.blocks[block]
         around = len("tool") + len(recorded.tool_call_id) + len(recorded.tool_name)
-        before = langchain_tokens(around + moment.length(block), len(recorded.media))
+        before = langchain_tokens(around + context.length(block), len(recorded.media))
         tokens = before - langchain_tokens(around + len(self.strategy.placeholder))
         if self.strategy.clear_tool_inputs:
             message = int(self.history.message[call])
             characters, images = state.characters[message]
-            less = characters - ARGUMENT_CHARACTERS.sent(moment, call) + len("{}")
+            less = characters - ARGUMENT_CHARACTERS.sent(context, call) + len("{}")
             state.characters[message] = less, images
             tokens += langchain_tokens(characters, images) - langchain_tokens(less, images)
         return tokens
@@ -262,7 +263,7 @@ class LangChainSummarization(Parametrized):
     title = "Summarization (LangChain)"
     summary = "When there are many or long messages, replace all but the newest with a summary of assumed length."
     source = "LangChain 1.5.2 SummarizationMiddleware; trigger of deepagents 0.7.32"
-    counterpart = Counterpart(
+    agent_settings = AgentSettings(
         {
             **dict.fromkeys(("trigger-tokens", "trigger-messages", "trigger-fraction", "all-triggers"), "trigger"),
             **dict.fromkeys(("keep-messages", "keep-tokens", "keep-fraction"), "keep"),
@@ -353,24 +354,24 @@ class LangChainSummarizationRun(ThreadRun[LangChainSummarization, _EstimatedMess
     def begin(self) -> _EstimatedMessages:
         return _EstimatedMessages()
 
-    def decide(self, state: _EstimatedMessages, arrived: list[int], moment: CallContext) -> Iterable[Choice]:
+    def decide(self, state: _EstimatedMessages, arrived: list[int], context: CallContext) -> Iterable[Choice]:
         for item in self.items(arrived):
-            self._take(state, item, moment)
+            self._take(state, item, context)
         tokens, reported = state.sent.all_tokens, 0
-        if self.strategy.scaled and state.answered and moment.previous_prompt_tokens:
-            reported = moment.previous_prompt_tokens + state.answer
+        if self.strategy.scaled and state.answered and context.previous_prompt_tokens:
+            reported = context.previous_prompt_tokens + state.answer
             tokens = math.ceil(tokens * min(1.25, max(1.0, reported / state.answered)))
-        moment.note_estimate(max(tokens, reported))
+        context.note_estimate(max(tokens, reported))
         if not self._is_reached(state, max(tokens, reported)):
             return ()
-        return self._summarize(state, self._cutoff(state, tokens), moment)
+        return self._summarize(state, self._cutoff(state, tokens), context)
 
-    def _take(self, state: _EstimatedMessages, item: ConversationItem, moment: CallContext) -> None:
-        counted = self._characters(moment, item)
+    def _take(self, state: _EstimatedMessages, item: ConversationItem, context: CallContext) -> None:
+        counted = self._characters(context, item)
         state.sent.add(item, langchain_tokens(*counted, self.strategy.characters_per_token))
         if self._is_of_model(item):
             state.answered = state.sent.all_tokens
-            state.answer = moment.total_tokens(item.blocks)
+            state.answer = context.total_tokens(item.blocks)
 
     def _is_of_model(self, item: ConversationItem) -> bool:
         return self.history.kind_bytes[item.blocks[0]] in ASSISTANT
@@ -418,14 +419,14 @@ class LangChainSummarizationRun(ThreadRun[LangChainSummarization, _EstimatedMess
                 return at
         return end
 
-    def _summarize(self, state: _EstimatedMessages, cutoff: int, moment: CallContext) -> Iterable[Choice]:
+    def _summarize(self, state: _EstimatedMessages, cutoff: int, context: CallContext) -> Iterable[Choice]:
         sent = state.sent
         gone = sent.blocks_until(cutoff)
         if not gone:
             return ()
         has_summary = sent.summary >= 0
         count = cutoff - sent.start + has_summary
-        moment.note_model_call(moment.total_tokens(gone + [sent.summary] * has_summary), self.strategy.summary_tokens)
+        context.note_model_call(context.total_tokens(gone + [sent.summary] * has_summary), self.strategy.summary_tokens)
         text = INTRODUCTION + summary_placeholder(count, self.strategy.summary_tokens)
         sent.summary_tokens = langchain_tokens(len(text) + len("user"), 0, self.strategy.characters_per_token)
         return sent.summarize(cutoff, text, f"summarized with {count:,} messages")

@@ -77,18 +77,18 @@ class _Listings:
     def __init__(self) -> None:
         self._known: Memo[tuple[tuple[str, bytes], ...], Listing] = Memo(_KEPT_CHARACTERS)
 
-    def of(self, moment: CallContext, blocks: Sequence[int]) -> Listing:
-        history = moment.history
+    def of(self, context: CallContext, blocks: Sequence[int]) -> Listing:
+        history = context.history
         recorded, kinds = history.session.blocks, history.kind_bytes
         names = {recorded[at].tool_call_id: recorded[at].tool_name for at in blocks if kinds[at] == TOOL_CALL}
         names.pop("", None)
         results = [(at, names.get(recorded[at].tool_call_id, "")) for at in blocks if kinds[at] == TOOL_RESULT]
-        if not all(moment.is_whole(at) for at, _ in results):
-            return _listing([_label(name, _text(moment, at) or "") for at, name in results])
+        if not all(context.is_whole(at) for at, _ in results):
+            return _listing([_label(name, _text(context, at) or "") for at, name in results])
         key = tuple([(name, recorded[at].digest) for at, name in results])
         known = self._known.get(key)
         if known is None:
-            texts = [_text(moment, at) for at, _ in results]
+            texts = [_text(context, at) for at, _ in results]
             known = _listing([_label(name, text or "") for (_, name), text in zip(results, texts, strict=True)])
             if None not in texts:
                 self._known.keep(key, known, known.characters)
@@ -98,9 +98,9 @@ class _Listings:
 LISTINGS = _Listings()
 
 
-def _text(moment: CallContext, block: int) -> str | None:
+def _text(context: CallContext, block: int) -> str | None:
     try:
-        return moment.text(block)
+        return context.text(block)
     except TextUnavailableError:
         return None
 
@@ -125,7 +125,7 @@ class _Maf(Parametrized):
     def start(self, history: History) -> MafRun:
         return MafRun(self, history)
 
-    def compact(self, groups: Groups, moment: CallContext) -> Iterator[Choice]:
+    def compact(self, groups: Groups, context: CallContext) -> Iterator[Choice]:
         raise NotImplementedError
 
 
@@ -155,9 +155,9 @@ class MafToolResults(_Maf):
 
     keep: int = _keep(1)
 
-    def compact(self, groups: Groups, moment: CallContext) -> Iterator[Choice]:
+    def compact(self, groups: Groups, context: CallContext) -> Iterator[Choice]:
         while len(groups.calls) > self.keep:
-            yield from _list_results(groups, next(iter(groups.calls)), moment)
+            yield from _list_results(groups, next(iter(groups.calls)), context)
 
 
 @dataclass(frozen=True)
@@ -171,7 +171,7 @@ class MafToolCalls(_Maf):
 
     keep: int = _keep(1)
 
-    def compact(self, groups: Groups, moment: CallContext) -> Iterator[Choice]:  # noqa: ARG002  nothing is measured
+    def compact(self, groups: Groups, context: CallContext) -> Iterator[Choice]:  # noqa: ARG002  nothing is measured
         while len(groups.calls) > self.keep:
             yield from _leave_out(groups, next(iter(groups.calls)), f"older than the newest {self.keep} tool uses")
 
@@ -188,7 +188,7 @@ class MafWindow(_Maf):
 
     keep: int = integer(20, "Number of newest groups kept.", "groups", minimum=1, maximum=10_000)
 
-    def compact(self, groups: Groups, moment: CallContext) -> Iterator[Choice]:  # noqa: ARG002  nothing is measured
+    def compact(self, groups: Groups, context: CallContext) -> Iterator[Choice]:  # noqa: ARG002  nothing is measured
         while len(groups.groups) > self.keep:
             yield from _leave_out(groups, next(iter(groups.groups)), f"older than the newest {self.keep} groups")
 
@@ -208,7 +208,7 @@ class MafTruncation(_Maf):
     target: int = integer(40, "Messages or tokens left after a removal.", "", minimum=1, maximum=10_000_000)
     keep_first_user: bool = _first_user()
 
-    def compact(self, groups: Groups, moment: CallContext) -> Iterator[Choice]:  # noqa: ARG002  its own count decides
+    def compact(self, groups: Groups, context: CallContext) -> Iterator[Choice]:  # noqa: ARG002  its own count decides
         yield from _truncate(groups, self.unit, self.limit, min(self.target, self.limit), self.keep_first_user)
 
 
@@ -236,20 +236,20 @@ class MafContextWindow(_Maf):
     keep: int = _keep(4)
     keep_first_user: bool = _first_user()
 
-    def compact(self, groups: Groups, moment: CallContext) -> Iterator[Choice]:
-        budget = max(window_of(moment.history, self.window) - self.max_output, 1)
+    def compact(self, groups: Groups, context: CallContext) -> Iterator[Choice]:
+        budget = max(window_of(context.history, self.window) - self.max_output, 1)
         evict, truncate = int(budget * self.evict), int(budget * max(self.truncate, self.evict))
-        moment.note_estimate(groups.tokens)
+        context.note_estimate(groups.tokens)
         if groups.tokens > evict:
-            yield from MafToolResults(self.keep).compact(groups, moment)
+            yield from MafToolResults(self.keep).compact(groups, context)
         yield from _truncate(groups, "tokens", truncate, evict, self.keep_first_user)
 
 
 _LISTED = Decision(RemoveBlock(), REASON, "results")
 
 
-def _list_results(groups: Groups, group: Group, moment: CallContext) -> Iterator[Choice]:
-    decision, characters = LISTINGS.of(moment, group.blocks)
+def _list_results(groups: Groups, group: Group, context: CallContext) -> Iterator[Choice]:
+    decision, characters = LISTINGS.of(context, group.blocks)
     groups.replace(group, characters)
     yield Choice(group.blocks[0], decision)
     for block in group.blocks[1:]:
@@ -304,18 +304,18 @@ class MafRun(ThreadRun[_Maf, Groups]):
     def begin(self) -> Groups:
         return Groups(self.messages)
 
-    def step(self, moment: CallContext) -> Iterator[Choice]:
+    def step(self, context: CallContext) -> Iterator[Choice]:
         """Yield the changes at this call; resets take effect before anything is measured."""
-        groups, arrived = self.take_in(moment)
+        groups, arrived = self.advance(context)
         yield from self.again
-        yield from self.noted(self.decide(groups, arrived, moment))
+        yield from self.record_changes(self.decide(groups, arrived, context))
 
-    def decide(self, state: Groups, arrived: list[int], moment: CallContext) -> Iterator[Choice]:
+    def decide(self, state: Groups, arrived: list[int], context: CallContext) -> Iterator[Choice]:
         kinds, blocks = self.history.kind_bytes, self.history.session.blocks
         systems = [at for at in arrived if kinds[at] == SYSTEM_TEXT and blocks[at].origin.locator != "tools"]
-        state.add(moment, self.items(arrived), system=systems)
+        state.add(context, self.items(arrived), system=systems)
         if state.again:
             again = Decision(None, "one of its results came late")
             yield from [Choice(block, again) for group in state.again for block in group.blocks]
             state.again.clear()
-        yield from self.strategy.compact(state, moment)
+        yield from self.strategy.compact(state, context)

@@ -141,16 +141,16 @@ class Messages:
     def system(self, block: int) -> SentMessage:
         return self._made("system", [block])
 
-    def tokens(self, moment: CallContext, message: SentMessage, number: int) -> tuple[str, int]:
+    def tokens(self, context: CallContext, message: SentMessage, number: int) -> tuple[str, int]:
         """Return a message's id and estimated tokens, as it would be sent now.
 
         Args:
-            moment: The call about to be made.
+            context: The call about to be made.
             message: The message.
             number: Number of messages before it.
         """
-        if not moment.are_whole(message.contents):
-            characters = _together([self._characters(block, moment) for block in message.contents])
+        if not context.are_whole(message.contents):
+            characters = _together([self._characters(block, context) for block in message.contents])
         elif message.tokens:
             return message.name, message.tokens
         else:
@@ -180,14 +180,14 @@ class Messages:
             tokens=_tokens(name, role, characters) if name else 0,
         )
 
-    def _characters(self, index: int, moment: CallContext | None = None) -> int:
+    def _characters(self, index: int, context: CallContext | None = None) -> int:
         """Return the length of a block as JSON, as it would be sent now or as recorded."""
         session = self._history.session
         block, kind = session.blocks[index], self._kinds[index]
         if kind in MEDIA:
             return sum(_MEDIA + len(media.media_type) * 2 + media.size_bytes * 4 // 3 for media in block.media)
         measure = ARGUMENT_CHARACTERS if kind == TOOL_CALL else JSON_CHARACTERS
-        text = measure.recorded(session, block) if moment is None else measure.sent(moment, index)
+        text = measure.recorded(session, block) if context is None else measure.sent(context, index)
         if kind == TOOL_CALL:
             return call_characters(block.tool_call_id, block.tool_name, text)
         if kind == TOOL_RESULT:
@@ -259,20 +259,20 @@ class Groups:
     _prefix: list[Group] = field(default_factory=list)
     _unanswered: dict[str, list[Group]] = field(default_factory=dict)
 
-    def add(self, moment: CallContext, items: Sequence[ConversationItem], *, system: Iterable[int] = ()) -> None:
+    def add(self, context: CallContext, items: Sequence[ConversationItem], *, system: Iterable[int] = ()) -> None:
         """Append messages, with system texts before them."""
         for block in system:
             message = self.recorded.system(block)
-            self._begin("system", self._message(moment, message), message.blocks)
+            self._begin("system", self._message(context, message), message.blocks)
         for message in self.recorded.of(items):
-            self._place(message, self._message(moment, message))
+            self._place(message, self._message(context, message))
 
     def discard_step(self, group: Group) -> None:
         """Stop sending a group, or its replacement."""
         if group.is_tool_call:
             del self.calls[group]
         del self.groups[group]
-        self._set(group, is_sent=False, stand_in=group.replacement_tokens)
+        self._set(group, is_sent=False, replacement=group.replacement_tokens)
 
     def replace(self, group: Group, characters: int) -> None:
         """Replace a tool call and its results with an assistant message.
@@ -283,18 +283,18 @@ class Groups:
         """
         del self.calls[group]
         name = f"tool_summary_group_{group.name}"
-        self._set(group, is_sent=True, stand_in=message_tokens(name, "assistant", [text_characters(characters)]))
+        self._set(group, is_sent=True, replacement=message_tokens(name, "assistant", [text_characters(characters)]))
 
-    def _set(self, group: Group, *, is_sent: bool, stand_in: int | None) -> None:
+    def _set(self, group: Group, *, is_sent: bool, replacement: int | None) -> None:
         messages, tokens = group.sent
-        group.is_sent, group.replacement_tokens = is_sent, stand_in
+        group.is_sent, group.replacement_tokens = is_sent, replacement
         self.messages += group.sent[0] - messages
         self.tokens += group.sent[1] - tokens
 
-    def _message(self, moment: CallContext, message: SentMessage) -> tuple[str, int]:
+    def _message(self, context: CallContext, message: SentMessage) -> tuple[str, int]:
         """Return a message's id and estimated tokens, and count it."""
         self._count += 1
-        return self.recorded.tokens(moment, message, self._count - 1)
+        return self.recorded.tokens(context, message, self._count - 1)
 
     def _place(self, message: SentMessage, counted: tuple[str, int]) -> None:
         """Add a message to its group, or start a new one."""
@@ -387,4 +387,4 @@ class Groups:
                 sent[group] = None
                 sent.move_to_end(group, last=False)
         self.again.append(group)
-        self._set(group, is_sent=True, stand_in=None)
+        self._set(group, is_sent=True, replacement=None)

@@ -23,10 +23,15 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from inspector.strategies.core import javascript
 from inspector.strategies.core.measures import ARGUMENT_UNITS, Measure
 from inspector.strategies.core.operations import RecordedBlock, ReplaceText, sent_text
 from inspector.strategies.core.parameters import ToolList
+from inspector.strategies.core.rendition import Action, Rendition
+from inspector.strategies.core.strategy import Choice, Decision
+from inspector.strategies.core.thread_runs import ThreadRun
+from inspector.strategies.history.history import ASSISTANT, MEDIA, TOOL_CALL
+
+from inspector.strategies.core import javascript
 from inspector.strategies.core.parametrized import (
     Parametrized,
     choice,
@@ -38,10 +43,6 @@ from inspector.strategies.core.parametrized import (
     tools,
     window_of,
 )
-from inspector.strategies.core.rendition import Action, Rendition
-from inspector.strategies.core.strategy import Choice, Decision
-from inspector.strategies.core.thread_runs import ThreadRun
-from inspector.strategies.history.history import ASSISTANT, MEDIA, TOOL_CALL
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -330,19 +331,19 @@ class OpenClawPruneRun(ThreadRun[OpenClawPrune, _Prunable]):
         """Return a new state that keeps the clock and resets the earlier conversation's pruned results."""
         return _Prunable(since=before.since, pruned=before.pruned, has_called=True)
 
-    def decide(self, state: _Prunable, arrived: list[int], moment: CallContext) -> Iterable[Choice]:
+    def decide(self, state: _Prunable, arrived: list[int], context: CallContext) -> Iterable[Choice]:
         """Undo pruning that was for one request; add new blocks; prune if the cache has expired."""
         choices: list[Choice] = []
-        if moment.starts_context and not self.newest:
+        if context.starts_context and not self.newest:
             choices = [Choice(result.block, _WHOLE_AGAIN) for result in state.pruned]
             state.pruned = []
         elif not self.stays:
             choices = self._undone(state)
         items = self.items(arrived)
         state.unmeasured += items
-        self._pass_time(state, moment.idle_seconds, asked=any(self.asks(item) for item in items))
+        self._pass_time(state, context.idle_seconds, asked=any(self.asks(item) for item in items))
         if state.since is not None and state.since >= self.strategy.ttl:
-            pruned = list(self._prune(state, moment))
+            pruned = list(self._prune(state, context))
             state.since = 0.0 if pruned else state.since
             choices += pruned
         return choices
@@ -361,16 +362,16 @@ class OpenClawPruneRun(ThreadRun[OpenClawPrune, _Prunable]):
         pruned, state.pruned = state.pruned, []
         return [Choice(result.block, _WHOLE_AGAIN) for result in pruned]
 
-    def _measure(self, state: _Prunable, moment: CallContext) -> None:
+    def _measure(self, state: _Prunable, context: CallContext) -> None:
         blocks = self.history.session.blocks
         for item in state.unmeasured:
-            size = sum(self._size(moment, block) for block in item.blocks)
+            size = sum(self._size(context, block) for block in item.blocks)
             state.total += size
             kind = self.history.kind_bytes[item.blocks[0]]
             if item.is_result:
                 block = item.blocks[0]
                 if state.begun and self.strategy.prunes(blocks[block].tool_name):
-                    state.waiting.append((state.items, self._result(moment, block, size)))
+                    state.waiting.append((state.items, self._result(context, block, size)))
             elif kind in ASSISTANT:
                 state.assistants.append(state.items)
             else:
@@ -378,29 +379,29 @@ class OpenClawPruneRun(ThreadRun[OpenClawPrune, _Prunable]):
             state.items += 1
         state.unmeasured.clear()
 
-    def _size(self, moment: CallContext, block: int) -> int:
+    def _size(self, context: CallContext, block: int) -> int:
         recorded, kind = self.history.session.blocks[block], self.history.kind_bytes[block]
         if kind == TOOL_CALL:
-            return ARGUMENT_UNITS.sent(moment, block)
+            return ARGUMENT_UNITS.sent(context, block)
         if kind in MEDIA:
             return PER_IMAGE
-        images = images_of(recorded, moment.rendition(block))
-        return self.measure.sent(moment, block) + PER_IMAGE * images + recorded.signature_characters
+        images = images_of(recorded, context.rendition(block))
+        return self.measure.sent(context, block) + PER_IMAGE * images + recorded.signature_characters
 
     def _trim(self) -> SoftTrim:
         return SoftTrim(self.strategy.threshold, self.strategy.head, self.strategy.tail, self.newest)
 
-    def _result(self, moment: CallContext, block: int, size: int) -> _Result:
-        now = moment.rendition(block)
+    def _result(self, context: CallContext, block: int, size: int) -> _Result:
+        now = context.rendition(block)
         source = RecordedBlock(self.history.session, block)
         trimmed = self._trim().apply(now, source)
         if trimmed is now:
             return _Result(block, size, size, changes=False)
         return _Result(block, size, self.measure.of_text(trimmed.text(source.text())), changes=True)
 
-    def _prune(self, state: _Prunable, moment: CallContext) -> Iterator[Choice]:
+    def _prune(self, state: _Prunable, context: CallContext) -> Iterator[Choice]:
         strategy = self.strategy
-        self._measure(state, moment)
+        self._measure(state, context)
         keep = strategy.keep_assistants
         if len(state.assistants) < keep:
             return

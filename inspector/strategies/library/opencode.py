@@ -6,16 +6,17 @@ from bisect import bisect_right
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from inspector.strategies.core.batching import Batching
 from inspector.strategies.core.measures import CHARACTERS_PER_TOKEN
 from inspector.strategies.core.operations import BlockSource, ReplaceText, sent_text
 from inspector.strategies.core.parameters import ToolList
-from inspector.strategies.core.parametrized import Parametrized, choice, integer, string, tools
 from inspector.strategies.core.schedule_builder import ScheduleBuilder
 from inspector.strategies.core.stored_previews import lines_within
-from inspector.strategies.core.strategy import Choice, Counterpart, Decision
+from inspector.strategies.core.strategy import AgentSettings, Choice, Decision
 from inspector.strategies.core.thread_runs import ThreadRun
 from inspector.strategies.history.tools import tool_kind_mask
+
+from inspector.strategies.core.batching import Batching
+from inspector.strategies.core.parametrized import Parametrized, choice, integer, string, tools
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -56,7 +57,7 @@ class OpenCodePrune(Batching):
         "After a user turn, clear tool output older than two turns and a protected amount, if there is enough of it."
     )
     source = "OpenCode 1 packages/opencode/src/session/compaction.ts; OpenCode 2 does not prune"
-    counterpart = Counterpart(
+    agent_settings = AgentSettings(
         always={"compaction.prune": True}, constants=("protect", "minimum", "turns", "protected-tools", "placeholder")
     )
 
@@ -109,7 +110,7 @@ class OpenCodePruneRun(ThreadRun[OpenCodePrune, _Output]):
         """Return an empty state in the middle of the agent's work."""
         return _Output(is_new=False)
 
-    def decide(self, state: _Output, arrived: list[int], moment: CallContext) -> Iterable[Choice]:
+    def decide(self, state: _Output, arrived: list[int], context: CallContext) -> Iterable[Choice]:
         """Add new blocks; at the end of a user turn, prune older output."""
         is_new, state.is_new = state.is_new, False
         items = self.items(arrived)
@@ -117,34 +118,34 @@ class OpenCodePruneRun(ThreadRun[OpenCodePrune, _Output]):
         spoken = len(items)
         while spoken and self.asks(items[spoken - 1]):
             spoken -= 1
-        self._take(state, items[:spoken], moment)
+        self._take(state, items[:spoken], context)
         # A conversation that begins with a history is assumed to be at the end of a turn.
         choices = list(self._prune(state)) if is_new or spoken < len(items) else []
-        self._take(state, items[spoken:], moment)
+        self._take(state, items[spoken:], context)
         return choices
 
-    def _take(self, state: _Output, items: Iterable[ConversationItem], moment: CallContext) -> None:
+    def _take(self, state: _Output, items: Iterable[ConversationItem], context: CallContext) -> None:
         for item in items:
             if self.asks(item):
                 state.turns.append(len(state.results))
             elif item.is_result:
-                self._take_result(state, item.blocks[0], moment)
+                self._take_result(state, item.blocks[0], context)
 
-    def _take_result(self, state: _Output, block: int, moment: CallContext) -> None:
+    def _take_result(self, state: _Output, block: int, context: CallContext) -> None:
         recorded = self.history.session.blocks[block]
         if recorded.is_error or recorded.tool_name in self.strategy.protected_tools:
             return
-        length = moment.length(block)
+        length = context.length(block)
         state.results.append(block)
         state.sums.append(state.tokens_before(len(state.sums)) + estimate_tokens(length))
-        if block in self.changed or self._is_placeholder(moment, block, length):
+        if block in self.changed or self._is_placeholder(context, block, length):
             state.handled = len(state.results)
 
-    def _is_placeholder(self, moment: CallContext, block: int, length: int) -> bool:
+    def _is_placeholder(self, context: CallContext, block: int, length: int) -> bool:
         """Return True if the agent had already cleared the result before it was recorded."""
         placeholder = self.strategy.placeholder
         recorded = self.history.session.blocks[block]
-        return length == len(placeholder) == recorded.characters and moment.text(block) == placeholder
+        return length == len(placeholder) == recorded.characters and context.text(block) == placeholder
 
     def _prune(self, state: _Output) -> Iterator[Choice]:
         strategy = self.strategy
@@ -216,7 +217,7 @@ class OpenCodeTruncate(Parametrized):
     title = "Truncate at insertion (OpenCode)"
     summary = "Insert only as many lines of a result as fit a line limit and a byte limit."
     source = "OpenCode packages/opencode/src/tool/truncate.ts"
-    counterpart = Counterpart(constants=("max-lines", "max-bytes", "direction", "hint", "folder"))
+    agent_settings = AgentSettings(constants=("max-lines", "max-bytes", "direction", "hint", "folder"))
 
     max_lines: int = integer(2_000, "Maximum lines inserted.", "lines", maximum=1_000_000)
     max_bytes: int = integer(51_200, "Maximum bytes inserted.", "bytes", maximum=100_000_000)

@@ -11,10 +11,19 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import numpy as np
-
 from inspector.session.model import BlockKind
-from inspector.strategies.core.batching import Batching
 from inspector.strategies.core.operations import RemoveBlock, ReplaceText, ReplaceWithMessage
+from inspector.strategies.core.rendition import Action, Rendition
+from inspector.strategies.core.schedule_builder import CONTEXT_RESET, ScheduleBuilder
+from inspector.strategies.core.strategy import AgentSettings, Choice, Decision
+from inspector.strategies.core.thread_runs import ThreadRun
+from inspector.strategies.history.arguments import url_of
+from inspector.strategies.history.arrival_order import arrivals, later
+from inspector.strategies.history.conversation_items import Event, ItemKind, counted_items, split_events
+from inspector.strategies.history.history import NEVER, SYSTEM_TEXT
+from inspector.strategies.history.memo import TextMemo
+
+from inspector.strategies.core.batching import Batching
 from inspector.strategies.core.parametrized import (
     Parametrized,
     integer,
@@ -25,26 +34,16 @@ from inspector.strategies.core.parametrized import (
     tools,
     window_of,
 )
-from inspector.strategies.core.rendition import Action, Rendition
-from inspector.strategies.core.schedule_builder import CONTEXT_RESET, ScheduleBuilder
-from inspector.strategies.core.strategy import Choice, Counterpart, Decision
-from inspector.strategies.core.thread_runs import ThreadRun
-from inspector.strategies.history.arguments import url_of
-from inspector.strategies.history.arrival_order import arrivals, later
-from inspector.strategies.history.conversation_items import Event, ItemKind, counted_items, split_events
-from inspector.strategies.history.history import NEVER, SYSTEM_TEXT
-from inspector.strategies.history.memo import TextMemo
 from inspector.strategies.library.summarize import summary_placeholder
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-    from numpy.typing import NDArray
-
     from inspector.strategies.core.operations import BlockSource
     from inspector.strategies.core.strategy import CallContext, Schedule
     from inspector.strategies.history.conversation_items import CountedItems
     from inspector.strategies.history.history import History
+    from numpy.typing import NDArray
 
 
 @dataclass
@@ -168,19 +167,19 @@ class OpenHandsCondenserRun(ThreadRun[OpenHandsCondenser, _Condensed]):
     def begin(self) -> _Condensed:
         return _Condensed()
 
-    def decide(self, state: _Condensed, arrived: list[int], moment: CallContext) -> Iterable[Choice]:
+    def decide(self, state: _Condensed, arrived: list[int], context: CallContext) -> Iterable[Choice]:
         log = state.log
         if log is None:
             log = state.log = self._new_log(arrived)
         for item in self.items(arrived):
             for event in split_events(self.history, item):
                 log.add(event)
-        tokens = moment.prompt_tokens
+        tokens = context.prompt_tokens
         too_many = len(log.events) > self.strategy.max_size
         if too_many or tokens > self.max_tokens:
-            part = self._part(log, moment, tokens, too_many=too_many)
+            part = self._part(log, context, tokens, too_many=too_many)
             if part is not None:
-                return self._condense(state, log, part, moment)
+                return self._condense(state, log, part, context)
         return ()
 
     def _new_log(self, arrived: list[int]) -> EventLog:
@@ -189,12 +188,12 @@ class OpenHandsCondenserRun(ThreadRun[OpenHandsCondenser, _Condensed]):
             log.add(Event(-1, ()))
         return log
 
-    def _part(self, log: EventLog, moment: CallContext, tokens: int, *, too_many: bool) -> tuple[int, int] | None:
+    def _part(self, log: EventLog, context: CallContext, tokens: int, *, too_many: bool) -> tuple[int, int] | None:
         target = self.strategy.max_size // 2
         first = min(self.strategy.keep_first, target - 2)
         kept = [target - first - 1] if too_many else []
         if tokens > self.max_tokens:
-            kept.append(self._kept_within(log.events[first:], moment, tokens - self.max_tokens // 2))
+            kept.append(self._kept_within(log.events[first:], context, tokens - self.max_tokens // 2))
         start = log.next_cut(first)
         stop = log.next_cut(len(log.events) - min(kept))
         if start is not None and stop is not None:
@@ -204,22 +203,22 @@ class OpenHandsCondenserRun(ThreadRun[OpenHandsCondenser, _Condensed]):
         # Too many events can wait. Too many tokens cannot, so the entire log is condensed.
         return (0, len(log.events)) if tokens > self.max_tokens and log.events else None
 
-    def _kept_within(self, events: list[Event], moment: CallContext, excess: int) -> int:
+    def _kept_within(self, events: list[Event], context: CallContext, excess: int) -> int:
         """Return how many of the newest events may stay if a number of tokens must be removed."""
         for count, event in enumerate(events):
             if excess < 0:
                 return len(events) - count
-            excess -= moment.total_tokens(event.blocks)
+            excess -= context.total_tokens(event.blocks)
         return 0
 
     def _condense(
-        self, state: _Condensed, log: EventLog, part: tuple[int, int], moment: CallContext
+        self, state: _Condensed, log: EventLog, part: tuple[int, int], context: CallContext
     ) -> Iterator[Choice]:
         reason = f"condensed {len(log.events):,} events"
         blocks = [block for event in log.events[slice(*part)] for block in event.blocks]
         if not blocks:
             return
-        moment.note_model_call(moment.total_tokens(blocks), self.strategy.summary_tokens)
+        context.note_model_call(context.total_tokens(blocks), self.strategy.summary_tokens)
         state.events += part[1] - part[0]
         text = summary_placeholder(state.events, self.strategy.summary_tokens)
         log.replace(*part, Event(-1, (blocks[0],)))
@@ -247,7 +246,7 @@ class MaskObservations(Batching):
     title = "Mask observations"
     summary = "Keep the newest events whole and mask every earlier tool result."
     source = "ObservationMaskingCondenser, OpenHands 0.62 openhands/memory/condenser/impl"
-    counterpart = Counterpart({"window": "attention_window"}, {"type": "observation_masking"})
+    agent_settings = AgentSettings({"window": "attention_window"}, {"type": "observation_masking"})
 
     window: int = integer(
         100,
@@ -264,9 +263,9 @@ class MaskObservations(Batching):
         for items in counted_items(history, ItemKind.EVENTS):
             result = items.kinds(history) == BlockKind.TOOL_RESULT
             blocks = items.blocks[items.first]
-            carried = result.copy()
-            carried[items.carried :] = False
-            builder.add(blocks[carried], items.calls[carried], CONTEXT_RESET)
+            retained = result.copy()
+            retained[items.retained :] = False
+            builder.add(blocks[retained], items.calls[retained], CONTEXT_RESET)
             builder.add(blocks[result], later(items.calls, self.window)[result], masked)
         return builder.schedule()
 
@@ -290,7 +289,7 @@ class MaskBrowserOutput(Batching):
     title = "Mask browser output"
     summary = "Keep the browser's newest results whole, and only the address of earlier ones."
     source = "BrowserOutputCondenser, OpenHands 0.62 openhands/memory/condenser/impl"
-    counterpart = Counterpart({"window": "attention_window"}, {"type": "browser_output_masking"})
+    agent_settings = AgentSettings({"window": "attention_window"}, {"type": "browser_output_masking"})
 
     window: int = integer(1, "Number of newest browser results kept whole.", "results", minimum=1, maximum=1_000)
     tools: tuple[str, ...] = tools((), "Tools that show web pages, in addition to those named browser….")
@@ -352,8 +351,8 @@ def _forgetting(
         for end in ends:
             np.minimum.at(gone, end, earlier)
         place[items.blocks] = -1
-        if items.carried:
-            kept = items.item < items.carried
+        if items.retained:
+            kept = items.item < items.retained
             builder.add(items.blocks[kept], items.calls[items.item[kept]], CONTEXT_RESET)
         # An event forgotten before it is sent is forgotten when it would be sent.
         at = np.where(gone == NEVER, NEVER, np.maximum(gone, items.calls))
@@ -382,7 +381,9 @@ class RecentEvents(Batching):
     title = "Recent events"
     summary = "Keep the first and the newest events; every new one pushes an old one out."
     source = "RecentEventsCondenser, OpenHands 0.62 openhands/memory/condenser/impl"
-    counterpart = Counterpart({"keep-first": "keep_first", "max-events": "max_events", "twice": ""}, {"type": "recent"})
+    agent_settings = AgentSettings(
+        {"keep-first": "keep_first", "max-events": "max_events", "twice": ""}, {"type": "recent"}
+    )
 
     keep_first: int = integer(1, "Number of first events kept; they count toward the maximum.", "events", maximum=1_000)
     max_events: int = integer(
@@ -430,7 +431,7 @@ class AmortizedForgetting(Batching):
     title = "Amortized forgetting"
     summary = "When the log exceeds its limit, keep half as many events: the first and the newest."
     source = "AmortizedForgettingCondenser, OpenHands 0.62 openhands/memory/condenser/impl"
-    counterpart = Counterpart({"max-size": "max_size", "keep-first": "keep_first"}, {"type": "amortized"})
+    agent_settings = AgentSettings({"max-size": "max_size", "keep-first": "keep_first"}, {"type": "amortized"})
 
     max_size: int = integer(
         100,

@@ -7,21 +7,9 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import numpy as np
-
 from inspector.session.model import BlockKind
-from inspector.strategies.core import javascript
 from inspector.strategies.core.measures import ARGUMENT_UNITS, UNITS
 from inspector.strategies.core.operations import sent_text
-from inspector.strategies.core.parametrized import (
-    DEFAULT_WINDOW,
-    Parametrized,
-    choice,
-    integer,
-    model_window,
-    string,
-    summary_length,
-    switch,
-)
 from inspector.strategies.core.rendition import Action, Rendition
 from inspector.strategies.core.schedule_builder import ScheduleBuilder
 from inspector.strategies.core.stored_previews import bytes_of, whole_lines
@@ -32,16 +20,27 @@ from inspector.strategies.history.arguments import lines_of, path_of
 from inspector.strategies.history.conversation_items import Event, split_messages
 from inspector.strategies.history.history import ASSISTANT, MEDIA, NEVER, TOOL_CALL, TOOL_RESULT, USER_TEXT
 from inspector.strategies.history.tools import ToolKind, tool_kind_mask
+
+from inspector.strategies.core import javascript
+from inspector.strategies.core.parametrized import (
+    DEFAULT_WINDOW,
+    Parametrized,
+    choice,
+    integer,
+    model_window,
+    string,
+    summary_length,
+    switch,
+)
 from inspector.strategies.library.summarize import summary_placeholder
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from numpy.typing import NDArray
-
     from inspector.strategies.core.operations import BlockSource
     from inspector.strategies.core.strategy import CallContext, Schedule
     from inspector.strategies.history.history import History
+    from numpy.typing import NDArray
 
 
 _NO_LIMIT = 2**53 - 1
@@ -255,21 +254,21 @@ _PER_IMAGE = 4_800
 _IMAGE = int(BlockKind.IMAGE)
 
 
-def pi_tokens(moment: CallContext, blocks: Iterable[int], *, images: bool = False) -> int:
+def pi_tokens(context: CallContext, blocks: Iterable[int], *, images: bool = False) -> int:
     """Estimate the tokens of a message, a quarter of its characters: `estimateTokens` (`compaction.js`).
 
     Args:
-        moment: What is known at a call.
+        context: What is known at a call.
         blocks: The message's blocks.
         images: Count the user's images too, as newer versions do.
     """
-    history, characters = moment.history, 0
+    history, characters = context.history, 0
     for index in blocks:
         block, kind = history.session.blocks[index], history.kind_bytes[index]
         if kind == TOOL_CALL:
-            characters += javascript.length(block.tool_name) + ARGUMENT_UNITS.sent(moment, index)
+            characters += javascript.length(block.tool_name) + ARGUMENT_UNITS.sent(context, index)
         elif kind not in MEDIA:
-            characters += UNITS.sent(moment, index)
+            characters += UNITS.sent(context, index)
             characters += _PER_IMAGE * len(block.media) if kind == TOOL_RESULT else 0
         elif images and kind == _IMAGE:
             characters += _PER_IMAGE
@@ -374,32 +373,32 @@ class PiCompactionRun(ThreadRun[PiCompaction, _Compacted]):
     def begin(self) -> _Compacted:
         return _Compacted()
 
-    def decide(self, state: _Compacted, arrived: list[int], moment: CallContext) -> Iterable[Choice]:
+    def decide(self, state: _Compacted, arrived: list[int], context: CallContext) -> Iterable[Choice]:
         """Add new blocks; compact before a new question if the window is nearly full, or when it overflows."""
         choices: list[Choice] = []
-        used = moment.previous_prompt_tokens
+        used = context.previous_prompt_tokens
         is_due = has_results = False
         for item in self.items(arrived):
             for message in split_messages(self.history, item):
                 if state.has_called and self._asks(message) and not is_due and self._is_full(used):
-                    choices.extend(self._compact(state, moment, used))
+                    choices.extend(self._compact(state, context, used))
                     is_due = True
                 if self._answers(message):
-                    used += moment.total_tokens(message.blocks) if state.has_called else 0
-                tokens = pi_tokens(moment, message.blocks, images=self.newer)
+                    used += context.total_tokens(message.blocks) if state.has_called else 0
+                tokens = pi_tokens(context, message.blocks, images=self.newer)
                 state.add(message, tokens)
                 if message.is_result:
                     has_results = True
                     used += tokens if self.newer and state.has_called else 0
         # In pi's terms a turn has ended: results have arrived, and the model is about to answer them.
         if self.newer and state.has_called and has_results and not is_due and self._is_full(used):
-            choices.extend(self._compact(state, moment, used))
+            choices.extend(self._compact(state, context, used))
             is_due = True
-        if not state.has_called and moment.previous_prompt_tokens and self._is_full(used):
-            choices.extend(self._compact(state, moment, used))
+        if not state.has_called and context.previous_prompt_tokens and self._is_full(used):
+            choices.extend(self._compact(state, context, used))
         # If blocks are sent again, the prompt was measured without them, and pi waits for the provider's count.
-        elif not choices and not self.again and moment.prompt_tokens > self.window:
-            choices.extend(self._compact(state, moment, moment.prompt_tokens))
+        elif not choices and not self.again and context.prompt_tokens > self.window:
+            choices.extend(self._compact(state, context, context.prompt_tokens))
         state.has_called = True
         return choices
 
@@ -412,11 +411,11 @@ class PiCompactionRun(ThreadRun[PiCompaction, _Compacted]):
     def _answers(self, message: Event) -> bool:
         return not message.is_result and self.history.kind_bytes[message.blocks[0]] in ASSISTANT
 
-    def _compact(self, state: _Compacted, moment: CallContext, tokens: int) -> Iterable[Choice]:
+    def _compact(self, state: _Compacted, context: CallContext, tokens: int) -> Iterable[Choice]:
         cut = state.cut(self.strategy.keep, calls_last=self.newer) if state.sent.messages else 0
         gone = state.sent.blocks_until(cut)
         if not gone:
             return ()
-        moment.note_model_call(moment.total_tokens(gone), self.strategy.summary_tokens)
+        context.note_model_call(context.total_tokens(gone), self.strategy.summary_tokens)
         reported = _OPENING + summary_placeholder(cut, self.strategy.summary_tokens) + _CLOSING
         return state.sent.summarize(cut, reported, f"compacted at {tokens:,} tokens")

@@ -16,12 +16,13 @@ from collections import deque
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from inspector.strategies.core.batching import Batching
 from inspector.strategies.core.operations import CutText, CutTokens, ReplaceText, make_cut
 from inspector.strategies.core.parameters import TOKENS
-from inspector.strategies.core.parametrized import choice, integer, limit_unit
 from inspector.strategies.core.strategy import Choice, Decision
 from inspector.strategies.core.thread_runs import ThreadRun
+
+from inspector.strategies.core.batching import Batching
+from inspector.strategies.core.parametrized import choice, integer, limit_unit
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -98,7 +99,7 @@ class PruneOldRun(ThreadRun[PruneOld, _AgeingResults]):
         """Return the state of another prompt in the same iteration."""
         return _AgeingResults(before.iteration)
 
-    def decide(self, state: _AgeingResults, arrived: list[int], moment: CallContext) -> Iterable[Choice]:
+    def decide(self, state: _AgeingResults, arrived: list[int], context: CallContext) -> Iterable[Choice]:
         items = self.items(arrived)
         asked = any(self.asks(item) for item in items)
         state.iteration = 1 if asked else state.iteration + 1
@@ -109,12 +110,12 @@ class PruneOldRun(ThreadRun[PruneOld, _AgeingResults]):
                 state.aged.extend(item.blocks)
         if state.iteration < self.strategy.from_iteration:
             return ()
-        return self._prune(state, moment)
+        return self._prune(state, context)
 
-    def _prune(self, state: _AgeingResults, moment: CallContext) -> Iterable[Choice]:
+    def _prune(self, state: _AgeingResults, context: CallContext) -> Iterable[Choice]:
         strategy = self.strategy
         in_tokens = strategy.unit == TOKENS
-        measured = moment.tokens if in_tokens else moment.length
+        measured = context.tokens if in_tokens else context.length
         lengths = {block: measured(block) for block in state.aged}
         total = state.characters + sum(lengths.values())
         aged, state.aged = state.aged, []
@@ -126,7 +127,7 @@ class PruneOldRun(ThreadRun[PruneOld, _AgeingResults]):
             choices = [Choice(block, decision) for block in state.uncleared]
             self._cleared.update(state.uncleared)
             state.uncleared.clear()
-            left = moment.tokens_under(choices[0]) if in_tokens and choices else len(PLACEHOLDER)
+            left = context.tokens_under(choices[0]) if in_tokens and choices else len(PLACEHOLDER)
             state.characters = total if strategy.variant == "projection" else left * state.count
             return choices
         cut = make_cut(strategy.unit, strategy.threshold, strategy.head, strategy.tail, MARKER, numbered=True)
@@ -134,11 +135,11 @@ class PruneOldRun(ThreadRun[PruneOld, _AgeingResults]):
         decision = Decision(cut, "old and large", "trim")
         if strategy.variant == "in-place":
             for block in large:
-                lengths[block] = self._left(moment, Choice(block, decision), cut, lengths[block])
+                lengths[block] = self._left(context, Choice(block, decision), cut, lengths[block])
         state.characters += sum(lengths.values())
         return [Choice(block, decision) for block in large]
 
-    def _left(self, moment: CallContext, choice: Choice, cut: CutText | CutTokens, length: int) -> int:
+    def _left(self, context: CallContext, choice: Choice, cut: CutText | CutTokens, length: int) -> int:
         if not isinstance(cut, CutText):
-            return moment.tokens_under(choice)
+            return context.tokens_under(choice)
         return min(cut.head, length) + min(cut.tail, length) + len(cut.marker_text(length, ""))

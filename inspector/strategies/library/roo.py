@@ -62,9 +62,9 @@ class RooTruncateRun(ThreadRun[RooTruncate, MessageList]):
     def begin(self) -> MessageList:
         return MessageList(self.history)
 
-    def decide(self, state: MessageList, arrived: list[int], moment: CallContext) -> Iterator[Choice]:
+    def decide(self, state: MessageList, arrived: list[int], context: CallContext) -> Iterator[Choice]:
         state.add(self.items(arrived))
-        tokens = moment.prompt_tokens
+        tokens = context.prompt_tokens
         if tokens <= self.allowed:
             return
         count = int((len(state.turns) - 1) * self.strategy.fraction)

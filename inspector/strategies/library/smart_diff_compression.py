@@ -24,15 +24,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-
 from inspector.file_history.changelog import PrecedingText, describe_difference, shortened
-from inspector.file_history.history import FileEvent, kind_of
 from inspector.file_history.operations import Patching, UnknownChange, call_effects
 from inspector.session.file_paths import joined_path
 from inspector.session.model import TextUnavailableError
-from inspector.strategies.core.batching import Batching
 from inspector.strategies.core.operations import RemoveBlock, RemovedPlaceholder
-from inspector.strategies.core.parametrized import integer, string, tools
 from inspector.strategies.core.recall_command import RECALL, recall_call_command, recall_name
 from inspector.strategies.core.schedule_builder import ScheduleBuilder
 from inspector.strategies.core.strategy import Decision
@@ -40,6 +36,10 @@ from inspector.strategies.history.arguments import PATH_ARGUMENTS, arguments_tex
 from inspector.strategies.history.arrival_order import arrivals
 from inspector.strategies.history.memo import Memo, cached_per_history
 from inspector.strategies.history.tools import ToolKind, tool_kind_mask
+
+from inspector.file_history.history import FileEvent, kind_of
+from inspector.strategies.core.batching import Batching
+from inspector.strategies.core.parametrized import integer, string, tools
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -129,31 +129,31 @@ class SmartDiffCompression(Batching):
     def schedule(self, history: History) -> Schedule:
         """Compress a run at the call that adds the read after its last change."""
         builder = ScheduleBuilder(history)
-        deeds = _file_effects(history, self.read_tools)
+        by_result = _file_effects(history, self.read_tools)
         chosen = np.zeros(len(history.kind), dtype=np.bool_)
-        results = np.array(sorted(deeds), dtype=np.int32)
+        results = np.array(sorted(by_result), dtype=np.int32)
         chosen[results] = True
         chosen[history.call_block[results]] = True
         for context in arrivals(history, chosen):
             builder.restore(context)
-            for run in self._runs(history, context, deeds):
+            for run in self._runs(history, context, by_result):
                 self._add(history, builder, run)
         return builder.schedule()
 
-    def _runs(self, history: History, context: Arrivals, deeds: Mapping[int, _FileEffects]) -> Iterator[_Run]:
+    def _runs(self, history: History, context: Arrivals, by_result: Mapping[int, _FileEffects]) -> Iterator[_Run]:
         """Yield the runs of a context, in the order they are compressed."""
         place = {block: number for number, block in enumerate(context.blocks.tolist())}
         answers: dict[int, int] = defaultdict(int)
         folder = history.session.working_directory
-        asked_by = [int(history.call_block[block]) if block in deeds else -1 for block in place]
+        asked_by = [int(history.call_block[block]) if block in by_result else -1 for block in place]
         for asked in asked_by:
             answers[asked] += 1
         waiting: dict[str, list[_Change]] = defaultdict(list)
         for block, asked, call in zip(place, asked_by, context.calls.tolist(), strict=True):
             if asked not in place:
                 continue
-            deed = deeds[block]
-            for path, own_folder in deed.reads:
+            effects = by_result[block]
+            for path, own_folder in effects.reads:
                 file = _file(folder, own_folder, path)
                 # The agent calls for a read after seeing the results before it.
                 known = bisect_right(waiting[file], place[asked], key=lambda change: place[change.result])
@@ -163,8 +163,8 @@ class SmartDiffCompression(Batching):
                 del waiting[file][:known]
                 if self._is_shorter(history, run):
                     yield run
-            if deed.changes and answers[asked] == 1:
-                waiting[_file(folder, deed.folder, deed.changes)].append(_Change(asked, block, deed.changes))
+            if effects.changes and answers[asked] == 1:
+                waiting[_file(folder, effects.folder, effects.changes)].append(_Change(asked, block, effects.changes))
 
     def _is_shorter(self, history: History, run: _Run) -> bool:
         blocks = [block for change in run.changes for block in (change.call, change.result)]
@@ -184,13 +184,13 @@ class SmartDiffCompression(Batching):
 
     def note_on(self, history: History, changes: Sequence[_Change]) -> str:
         session = history.session
-        reported = _said(history)
+        reported = _preceding_text(history)
         lines: dict[str, list[int]] = {}
-        deeds = _file_effects(history, self.read_tools)
+        by_result = _file_effects(history, self.read_tools)
         for change in changes:
-            deed = deeds[change.result]
+            effects = by_result[change.result]
             turn = int(history.message[change.call]) + 1
-            what = shortened(deed.intent) or reported.before(change.call, turn) or deed.difference
+            what = shortened(effects.intent) or reported.before(change.call, turn) or effects.difference
             lines.setdefault(what, []).append(change.call)
         first, last = (int(history.message[change.result]) + 1 for change in (changes[0], changes[-1]))
         count = f"{len(changes)} change{'' if len(changes) == 1 else 's'}"
@@ -239,11 +239,11 @@ def _file_effects(history: History, read_tools: tuple[str, ...]) -> dict[int, _F
         call = int(history.call_block[result])
         if call < 0 or not may_touch[history.tool[call]]:
             continue
-        deed = _effects_of_call(session, blocks[call], blocks[result])
-        if deed == _NOTHING and reads[history.tool[call]] and (path := path_of(session, blocks[call])):
-            deed = _FileEffects(reads=((path, ""),))
-        if deed != _NOTHING:
-            found[result] = deed
+        effects = _effects_of_call(session, blocks[call], blocks[result])
+        if effects == _NOTHING and reads[history.tool[call]] and (path := path_of(session, blocks[call])):
+            effects = _FileEffects(reads=((path, ""),))
+        if effects != _NOTHING:
+            found[result] = effects
     return found
 
 
@@ -252,22 +252,22 @@ def _effects_of_call(session: Session, call: Block, result: Block) -> _FileEffec
     if key in _KNOWN:
         return _KNOWN[key]
     try:
-        deeds = call_effects(
+        effects = call_effects(
             call.tool_name, arguments_text(session, call), session.text(result), is_error=result.is_error
         )
     except TextUnavailableError:
         return _NOTHING
-    return _KNOWN.keep(key, _to_effects(call.tool_name, deeds))
+    return _KNOWN.keep(key, _to_effects(call.tool_name, effects))
 
 
-def _to_effects(tool: str, deeds: CallEffects) -> _FileEffects:
+def _to_effects(tool: str, effects: CallEffects) -> _FileEffects:
     by_file: dict[tuple[str, str], list[FileOperation]] = {}
-    for operation in deeds.operations:
+    for operation in effects.operations:
         by_file.setdefault((operation.path, operation.folder), []).append(operation)
     kinds = {file: kind_of(operations) for file, operations in by_file.items()}
     reads = tuple(file for file, kind in kinds.items() if not kind.changes)
     changed = [file for file, kind in kinds.items() if kind.changes]
-    if len(changed) != 1 or deeds.may_change:
+    if len(changed) != 1 or effects.may_change:
         return _FileEffects(reads=reads)
     ((path, folder),) = changed
     operations = tuple(by_file[path, folder])
@@ -275,11 +275,11 @@ def _to_effects(tool: str, deeds: CallEffects) -> _FileEffects:
         return _FileEffects(reads=reads)
     why = next((operation.why for operation in operations if isinstance(operation, UnknownChange)), "")
     event = FileEvent(path, kinds[path, folder], 0, 0, 0, 0, tool, operations, problem=why)
-    return _FileEffects(path, folder, reads, deeds.intent, describe_difference(event))
+    return _FileEffects(path, folder, reads, effects.intent, describe_difference(event))
 
 
 @cached_per_history
-def _said(history: History) -> PrecedingText:
-    deeds = _file_effects(history, ())
-    asking = [int(history.call_block[result]) for result, deed in deeds.items() if deed.changes]
+def _preceding_text(history: History) -> PrecedingText:
+    by_result = _file_effects(history, ())
+    asking = [int(history.call_block[result]) for result, effects in by_result.items() if effects.changes]
     return PrecedingText(history.session, (history.message[asking] + 1).tolist())

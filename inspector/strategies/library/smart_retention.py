@@ -9,24 +9,23 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-
-from inspector.strategies.core.batching import Batching
 from inspector.strategies.core.operations import RemoveBlock, ReplaceText, make_cut
 from inspector.strategies.core.parameters import CHARACTERS
-from inspector.strategies.core.parametrized import choice, integer, limit_unit, tools
 from inspector.strategies.core.rendition import Action, Rendition
 from inspector.strategies.core.schedule_builder import ScheduleBuilder
-from inspector.strategies.core.strategy import Counterpart, Decision
+from inspector.strategies.core.strategy import AgentSettings, Decision
 from inspector.strategies.history.arrival_order import arrivals
 from inspector.strategies.history.reads import reads_of
 from inspector.strategies.history.tools import ToolKind, tool_kind_mask
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
+from inspector.strategies.core.batching import Batching
+from inspector.strategies.core.parametrized import choice, integer, limit_unit, tools
 
+if TYPE_CHECKING:
     from inspector.strategies.core.operations import BlockSource, Operation
     from inspector.strategies.core.strategy import Schedule
     from inspector.strategies.history.history import History
+    from numpy.typing import NDArray
 
 
 class ReadChanges(NamedTuple):
@@ -154,7 +153,7 @@ class SmartRetention(Batching):
         "newest listings."
     )
     source = "Smart Tool History Strategy; smart_tool_retention(), ground_truth.py"
-    counterpart = Counterpart(
+    agent_settings = AgentSettings(
         {"max-reads": "max_file_reads", "output-limit": "bash_truncate", "variant": ""}, constants=("output-keep",)
     )
 
@@ -233,10 +232,10 @@ class SmartRetention(Batching):
         active_from = 3 if self.variant == "document" else self.max_reads + 1
         whole = builder.index_of(Decision(None, "first, last or sampled read", "reads"))
         for context in arrivals(history, file_of >= 0):
-            if context.carried:
-                carried = slice(context.carried)
-                again = np.full(context.carried, whole, dtype=np.int32)
-                builder.add_each(context.blocks[carried], context.calls[carried], again)
+            if context.retained:
+                retained = slice(context.retained)
+                again = np.full(context.retained, whole, dtype=np.int32)
+                builder.add_each(context.blocks[retained], context.calls[retained], again)
             files = file_of[context.blocks]
             changes = read_changes(files, context.calls, self.max_reads, max(active_from, 3))
             pointers = np.full(len(paths), whole, dtype=np.int32)

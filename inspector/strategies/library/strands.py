@@ -150,7 +150,7 @@ class StrandsWindowRun(ThreadRun[StrandsWindow, _Window]):
         self._cut.difference_update(arrived)
         return super().restored(arrived)
 
-    def decide(self, state: _Window, arrived: list[int], moment: CallContext) -> Iterable[Choice]:
+    def decide(self, state: _Window, arrived: list[int], context: CallContext) -> Iterable[Choice]:
         choices: list[Choice] = []
         for item in self.items(arrived):
             if state.calls and self._begins_run(state, item):
@@ -159,7 +159,7 @@ class StrandsWindowRun(ThreadRun[StrandsWindow, _Window]):
         state.calls += 1
         if self.strategy.per_turn and state.calls % self.strategy.per_turn == 0:
             choices += self._manage(state)
-        return [*choices, *self._recover(state, moment, (*self.again, *choices))]
+        return [*choices, *self._recover(state, context, (*self.again, *choices))]
 
     def _begins_run(self, state: _Window, item: ConversationItem) -> bool:
         """Return True if the item is a question after an answer, not after results."""
@@ -225,23 +225,23 @@ class StrandsWindowRun(ThreadRun[StrandsWindow, _Window]):
         state.start = max(state.start, until)
         return [Choice(block, decision) for block in gone]
 
-    def _recover(self, state: _Window, moment: CallContext, made: Iterable[Choice]) -> Iterator[Choice]:
+    def _recover(self, state: _Window, context: CallContext, made: Iterable[Choice]) -> Iterator[Choice]:
         """Cut or drop until the prompt fits the window, or nothing more can be done."""
-        left = {choice.block: moment.tokens_under(choice) for choice in made}
-        tokens = moment.prompt_tokens - sum(moment.tokens(block) - now for block, now in left.items())
+        left = {choice.block: context.tokens_under(choice) for choice in made}
+        tokens = context.prompt_tokens - sum(context.tokens(block) - now for block, now in left.items())
         while tokens > self.window:
             self._pin(state)
-            cut = self._cut_oldest(state, moment) if self.strategy.window_size else []
+            cut = self._cut_oldest(state, context) if self.strategy.window_size else []
             choices = cut or self._drop(state)
             if not choices:
                 return
             for each in choices:
-                now = moment.tokens_under(each)
-                tokens += now - left.get(each.block, moment.tokens(each.block))
+                now = context.tokens_under(each)
+                tokens += now - left.get(each.block, context.tokens(each.block))
                 left[each.block] = now
             yield from choices
 
-    def _cut_oldest(self, state: _Window, moment: CallContext) -> list[Choice]:
+    def _cut_oldest(self, state: _Window, context: CallContext) -> list[Choice]:
         pinned = set(state.pinned)
         at = bisect_left(state.results, state.start)
         while at < len(state.results) and state.results[at] in pinned:
@@ -249,19 +249,19 @@ class StrandsWindowRun(ThreadRun[StrandsWindow, _Window]):
         if at == len(state.results) or not self.strategy.truncate_results:
             return []
         decision = Decision(CutOnce(), "the oldest results when the prompt overflowed")
-        blocks = [block for block in state.messages[state.results[at]] if self._is_cuttable(moment, block)]
+        blocks = [block for block in state.messages[state.results[at]] if self._is_cuttable(context, block)]
         self._cut.update(blocks)
         return [Choice(block, decision) for block in blocks]
 
-    def _is_cuttable(self, moment: CallContext, block: int) -> bool:
+    def _is_cuttable(self, context: CallContext, block: int) -> bool:
         if block in self._cut or self.history.kind_bytes[block] != TOOL_RESULT:
             return False
-        rendition = moment.rendition(block)
+        rendition = context.rendition(block)
         images = self.history.session.blocks[block].media
         if images and rendition.action in (Action.WHOLE, Action.CUT):
             return True
         try:
-            return rendition.length > 2 * _KEPT and _MARK not in moment.text(block)
+            return rendition.length > 2 * _KEPT and _MARK not in context.text(block)
         except TextUnavailableError:
             return False
 

@@ -17,11 +17,12 @@ from typing import TYPE_CHECKING
 
 from inspector.session.model import BlockKind, Session
 from inspector.strategies.core.operations import RemoveBlock
-from inspector.strategies.core.parametrized import Parametrized, choice, integer
 from inspector.strategies.core.rendition import Action, Rendition
 from inspector.strategies.core.strategy import Choice, Decision
 from inspector.strategies.core.thread_runs import ThreadRun
 from inspector.tokens.counter import estimated_tokens
+
+from inspector.strategies.core.parametrized import Parametrized, choice, integer
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -134,14 +135,14 @@ class SummarizeRun(ThreadRun[Summarize, _SentMessages]):
     def begin(self) -> _SentMessages:
         return _SentMessages()
 
-    def decide(self, state: _SentMessages, arrived: list[int], moment: CallContext) -> Iterable[Choice]:
+    def decide(self, state: _SentMessages, arrived: list[int], context: CallContext) -> Iterable[Choice]:
         items = self.items(arrived)
         state.add(items)
-        state.tokens += sum(moment.total_tokens(item.blocks) for item in items)
-        tokens = state.tokens if self.strategy.trigger == "content" else moment.previous_prompt_tokens
-        return self._summarize(state, moment, tokens) if tokens >= self.strategy.threshold else ()
+        state.tokens += sum(context.total_tokens(item.blocks) for item in items)
+        tokens = state.tokens if self.strategy.trigger == "content" else context.previous_prompt_tokens
+        return self._summarize(state, context, tokens) if tokens >= self.strategy.threshold else ()
 
-    def _summarize(self, state: _SentMessages, moment: CallContext, tokens: int) -> Iterable[Choice]:
+    def _summarize(self, state: _SentMessages, context: CallContext, tokens: int) -> Iterable[Choice]:
         messages = state.messages
         end = self._boundary(messages, len(messages) - self.strategy.tail)
         anchor = self._anchor(messages[0]) if messages else -1
@@ -155,10 +156,10 @@ class SummarizeRun(ThreadRun[Summarize, _SentMessages]):
         state.summarized += len(middle)
         reason = f"summarized at {tokens:,} tokens"
         gone = [block for message in middle for item in message for block in item.blocks]
-        read = moment.total_tokens(gone)
+        read = context.total_tokens(gone)
         state.tokens += self.strategy.summary_tokens - read
         removed = Decision(RemoveBlock(), reason)
-        moment.note_model_call(read, self.strategy.summary_tokens)
+        context.note_model_call(read, self.strategy.summary_tokens)
         summary = summary_placeholder(state.summarized, self.strategy.summary_tokens)
         yield Choice(anchor, Decision(AppendSummary(summary), reason))
         for block in gone:

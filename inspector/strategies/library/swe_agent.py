@@ -15,7 +15,7 @@ from inspector.strategies.core.parameters import ParameterError, ToolList
 from inspector.strategies.core.parametrized import integer, string, switch, tools
 from inspector.strategies.core.rendition import Action, Rendition
 from inspector.strategies.core.schedule_builder import CONTEXT_RESET, ScheduleBuilder
-from inspector.strategies.core.strategy import Counterpart, Decision
+from inspector.strategies.core.strategy import AgentSettings, Decision
 from inspector.strategies.history.arrival_order import arrivals, later
 from inspector.strategies.history.history import NEVER
 from inspector.strategies.history.memo import TextMemo
@@ -60,7 +60,7 @@ class LastObservations(Batching):
         "Keep the first and the newest observations, advancing in steps, and replace the others with their line counts."
     )
     source = "LastNObservations, SWE-agent 3ea751c0 sweagent/agent/history_processors.py"
-    counterpart = Counterpart({"keep": "n", "polling": "polling"}, {"type": "last_n_observations"})
+    agent_settings = AgentSettings({"keep": "n", "polling": "polling"}, {"type": "last_n_observations"})
 
     keep: int = integer(5, "Number of newest observations kept.", "observations", minimum=1, maximum=1_000)
     polling: int = integer(
@@ -87,8 +87,8 @@ class LastObservations(Batching):
             blocks, calls = context.blocks[is_result], context.calls[is_result]
             goes = self._goes(np.append(np.zeros(task, dtype=np.int32), calls))[task:]
             chosen = ~always[blocks]
-            carried = chosen[: np.count_nonzero(is_result[: context.carried])]
-            builder.add(blocks[: len(carried)][carried], calls[: len(carried)][carried], CONTEXT_RESET)
+            retained = chosen[: np.count_nonzero(is_result[: context.retained])]
+            builder.add(blocks[: len(retained)][retained], calls[: len(retained)][retained], CONTEXT_RESET)
             builder.add(blocks[chosen], goes[chosen], old)
         results = history.results[removed[history.results]]
         builder.add_at_insertion(results, Decision(CountLines(), "always removed", "always"))
@@ -192,7 +192,7 @@ class ClosedWindows(Batching):
     title = "Closed windows"
     summary = "When a file is shown again, leave out the numbered lines of the earlier text."
     source = "ClosedWindowHistoryProcessor, SWE-agent 3ea751c0 sweagent/agent/history_processors.py"
-    counterpart = Counterpart(always={"type": "closed_window"})
+    agent_settings = AgentSettings(always={"type": "closed_window"})
 
     results: bool = switch(False, "Look at tool results too, not only at user texts.")
 
@@ -286,7 +286,7 @@ class RemoveRegex(Batching):
             entry = np.cumsum(starts) - 1
             goes = later(context.calls[starts], self.keep_last) if self.keep_last else context.calls[starts]
             chosen = texts[context.blocks]
-            carried = context.blocks[: context.carried][chosen[: context.carried]]
-            builder.add(carried, context.calls[: context.carried][chosen[: context.carried]], CONTEXT_RESET)
+            retained = context.blocks[: context.retained][chosen[: context.retained]]
+            builder.add(retained, context.calls[: context.retained][chosen[: context.retained]], CONTEXT_RESET)
             builder.add(context.blocks[chosen], goes[entry][chosen].astype(np.int32), matched)
         return builder.schedule()

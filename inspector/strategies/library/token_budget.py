@@ -9,27 +9,26 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import numpy as np
-
 from inspector.session.model import Role
-from inspector.strategies.core.batching import Batching
 from inspector.strategies.core.operations import make_cut
 from inspector.strategies.core.parameters import CHARACTERS, TOKENS
-from inspector.strategies.core.parametrized import Parametrized, choice, integer, limit_unit, string
 from inspector.strategies.core.schedule_builder import ScheduleBuilder
-from inspector.strategies.core.strategy import Choice, Counterpart, Decision
+from inspector.strategies.core.strategy import AgentSettings, Choice, Decision
 from inspector.strategies.core.thread_runs import ThreadRun
 from inspector.strategies.history.freshness import result_runs
 from inspector.strategies.history.history import NEVER
 from inspector.strategies.history.memo import TextMemo
 
+from inspector.strategies.core.batching import Batching
+from inspector.strategies.core.parametrized import Parametrized, choice, integer, limit_unit, string
+
 if TYPE_CHECKING:
     from collections.abc import Iterable
-
-    from numpy.typing import NDArray
 
     from inspector.strategies.core.operations import CutText, CutTokens
     from inspector.strategies.core.strategy import CallContext, Schedule
     from inspector.strategies.history.history import History
+    from numpy.typing import NDArray
 
 
 MARKER = "[truncated for context management]"
@@ -57,7 +56,7 @@ class TokenBudget(Batching):
     title = "Token budget"
     summary = "When a prompt exceeds the budget, cut all results but the newest batch to their beginning."
     source = "Token Budget Tool Result Compaction, micro-x-agent-loop-python agent.py"
-    counterpart = Counterpart({"budget": "InputTokenBudget", "keep": "ToolResultRetentionChars", "variant": ""})
+    agent_settings = AgentSettings({"budget": "InputTokenBudget", "keep": "ToolResultRetentionChars", "variant": ""})
 
     budget: int = integer(
         40_000, "Prompt tokens above which old results are cut; 0 for never.", "tokens", maximum=2_000_000
@@ -116,27 +115,27 @@ class TokenBudgetRun(ThreadRun[TokenBudget, _UncutResults]):
         """Return the same state: its results may be cut in the new context too, if that contains them."""
         return before
 
-    def decide(self, state: _UncutResults, arrived: list[int], moment: CallContext) -> Iterable[Choice]:
+    def decide(self, state: _UncutResults, arrived: list[int], context: CallContext) -> Iterable[Choice]:
         is_new, state.is_new = state.is_new, False
         results = self.results(arrived)
-        if is_new and moment.previous_prompt_tokens:
+        if is_new and context.previous_prompt_tokens:
             # A conversation that begins with a history: the last prompt was measured with its blocks.
             state.add(results, self.runs)
-        if moment.starts_context:
+        if context.starts_context:
             held = set(results)
             state.batches = [(run, [block for block in batch if block in held]) for run, batch in state.batches]
-        choices = list(self._cut(state, moment))
+        choices = list(self._cut(state, context))
         if choices:
-            tokens, budget = moment.previous_prompt_tokens, self.strategy.budget
-            moment.note_printed(NOTICE.format(count=len(choices), tokens=tokens, budget=budget))
-        if moment.starts_context:
+            tokens, budget = context.previous_prompt_tokens, self.strategy.budget
+            context.note_printed(NOTICE.format(count=len(choices), tokens=tokens, budget=budget))
+        if context.starts_context:
             state.batches.clear()
             results = [block for block in results if block not in self._done]
         state.add(results, self.runs)
         return choices
 
-    def _cut(self, state: _UncutResults, moment: CallContext) -> Iterable[Choice]:
-        tokens, budget = moment.previous_prompt_tokens, self.strategy.budget
+    def _cut(self, state: _UncutResults, context: CallContext) -> Iterable[Choice]:
+        tokens, budget = context.previous_prompt_tokens, self.strategy.budget
         if not budget or tokens <= budget or len(state.batches) < 2:
             return
         separator = "\n\n" if self.strategy.variant == "shipped" else ""
@@ -147,30 +146,30 @@ class TokenBudgetRun(ThreadRun[TokenBudget, _UncutResults]):
         for _, batch in old:
             for block in batch:
                 self._done.add(block)
-                if self._is_to_be_cut(moment, block):
+                if self._is_to_be_cut(context, block):
                     yield Choice(block, decision)
 
-    def _is_to_be_cut(self, moment: CallContext, block: int) -> bool:
+    def _is_to_be_cut(self, context: CallContext, block: int) -> bool:
         if not self.history.plain_text[block]:
             return False
-        return self._is_long(moment, block) and not ends_with_marker(moment, block)
+        return self._is_long(context, block) and not ends_with_marker(context, block)
 
-    def _is_long(self, moment: CallContext, block: int) -> bool:
+    def _is_long(self, context: CallContext, block: int) -> bool:
         if self.strategy.unit == TOKENS:
-            return moment.tokens(block) > self.strategy.keep
-        return moment.length(block) > self.strategy.keep
+            return context.tokens(block) > self.strategy.keep
+        return context.length(block) > self.strategy.keep
 
 
-def ends_with_marker(moment: CallContext, block: int) -> bool:
+def ends_with_marker(context: CallContext, block: int) -> bool:
     """Return True if the block, as it would be sent, ends with the marker."""
-    pieces = moment.rendition(block).pieces
+    pieces = context.rendition(block).pieces
     last = pieces[-1] if pieces else ""
     if isinstance(last, str):
         return last.endswith(MARKER)
-    recorded = moment.history.session.blocks[block]
+    recorded = context.history.session.blocks[block]
     if last.stop != recorded.characters or last.stop - last.start < len(MARKER):
-        return moment.text(block).endswith(MARKER)
-    return _ends_with_marker(moment.history.session, recorded)
+        return context.text(block).endswith(MARKER)
+    return _ends_with_marker(context.history.session, recorded)
 
 
 @dataclass(frozen=True)
@@ -239,7 +238,7 @@ class CapAtInsertion(Parametrized):
     title = "Cap at insertion"
     summary = "Keep only the beginning of results over a limit, from insertion on."
     source = "MaxToolResultChars, micro-x-agent-loop-python agent.py"
-    counterpart = Counterpart({"limit": "MaxToolResultChars"})
+    agent_settings = AgentSettings({"limit": "MaxToolResultChars"})
 
     limit: int = integer(
         40_000,

@@ -16,9 +16,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
-
 from inspector.strategies.core.operations import CutText, CutTokens, check_template, make_cut
 from inspector.strategies.core.parameters import CHARACTERS, Parameter, ToolList
+from inspector.strategies.core.schedule_builder import ScheduleBuilder
+from inspector.strategies.core.strategy import AgentSettings, Choice, Decision
+from inspector.strategies.history.tools import tool_kind, tool_kind_mask
+
 from inspector.strategies.core.parametrized import (
     Parametrized,
     choice,
@@ -30,19 +33,15 @@ from inspector.strategies.core.parametrized import (
     tools,
     window_of,
 )
-from inspector.strategies.core.schedule_builder import ScheduleBuilder
-from inspector.strategies.core.strategy import Choice, Counterpart, Decision
-from inspector.strategies.history.tools import tool_kind, tool_kind_mask
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-
-    from numpy.typing import NDArray
 
     from inspector.strategies.core.operations import BlockSource
     from inspector.strategies.core.rendition import Rendition
     from inspector.strategies.core.strategy import CallContext, Schedule
     from inspector.strategies.history.history import History
+    from numpy.typing import NDArray
 
 MARKER = "\n\n[... {removed:,} chars trimmed from {tool} output ...]\n\n"
 PROFILES = ("shell", "read", "search", "web")
@@ -119,7 +118,7 @@ class TrimAtInsertion(Parametrized):
     title = "Trim at insertion"
     summary = "Keep head and tail of large results from insertion on; nothing changes later."
     source = "Insertion-Time Tool Result Trimming, hermes-agent issue 415"
-    counterpart = Counterpart(
+    agent_settings = AgentSettings(
         {
             "threshold": "TOOL_RESULT_SOFT_TRIM_CHARS",
             "head": "TOOL_RESULT_HEAD_CHARS",
@@ -277,13 +276,13 @@ class _AdaptiveTrimRun:
     profile_of: dict[int, int]
     _has_begun: bool = False
 
-    def step(self, moment: CallContext) -> Iterator[Choice]:
-        arrived = [block for block in moment.arrived.tolist() if block in self.profile_of]
+    def step(self, context: CallContext) -> Iterator[Choice]:
+        arrived = [block for block in context.arrived.tolist() if block in self.profile_of]
         has_begun, self._has_begun = self._has_begun, True
         if not arrived:
             return
         # An agent only knows the usage of its last call, which after a compaction does not apply to the next prompt.
-        taken = 0 if moment.starts_context and has_begun else moment.previous_prompt_tokens
+        taken = 0 if context.starts_context and has_begun else context.previous_prompt_tokens
         most = self.strategy.share_of(max(self.window - taken, 0))
         for block in arrived:
             yield Choice(block, self.strategy.decision(_NAMES[self.profile_of[block]], most))

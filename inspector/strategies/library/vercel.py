@@ -21,17 +21,17 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-
 from inspector.session.model import BlockKind
-from inspector.strategies.core.batching import Batching
 from inspector.strategies.core.operations import RemoveBlock
 from inspector.strategies.core.parameters import ToolList
-from inspector.strategies.core.parametrized import choice, integer, tools
 from inspector.strategies.core.schedule_builder import CONTEXT_RESET, ScheduleBuilder
 from inspector.strategies.core.strategy import Decision
 from inspector.strategies.history.arrival_order import later
 from inspector.strategies.history.conversation_items import ItemKind, counted_items
 from inspector.strategies.history.history import NEVER
+
+from inspector.strategies.core.batching import Batching
+from inspector.strategies.core.parametrized import choice, integer, tools
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -90,12 +90,12 @@ class VercelPrune(Batching):
     def schedule(self, history: History) -> Schedule:
         """Remove a tool use at the call that adds the last of the kept messages after it."""
         builder = ScheduleBuilder(history)
-        anew = CONTEXT_RESET
+        reset = CONTEXT_RESET
         keeps = self.empty_messages == "keep"
         gone = RemoveBlock(leaves_message=keeps, leaves_results=keeps)
         for items in counted_items(history, ItemKind.BATCHES):
-            carried = items.item < items.carried
-            builder.add(items.blocks[carried], items.calls[items.item[carried]], anew)
+            retained = items.item < items.retained
+            builder.add(items.blocks[retained], items.calls[items.item[retained]], reset)
             turns = {block: list(found) for block, found in self._tool_turns(history, items) if found}
             rows = [(block, turn, "tools") for block, found in turns.items() for turn in found]
             thoughts = dict(self._thoughts(history, items))

@@ -64,7 +64,7 @@ def can_redo(main: InspectScreen) -> bool:
 
 def has_other_plan(main: InspectScreen) -> bool:
     """Return True if there is a second plan."""
-    return main.controller.rival is not None
+    return main.controller.other_result is not None
 
 
 def is_at_earlier_call(main: InspectScreen) -> bool:

@@ -178,14 +178,14 @@ MAIN: Final[tuple[UserAction[InspectScreen], ...]] = (
     UserAction(
         "rows.next-match",
         "n",
-        lambda main: main.timeline.jumps.go_on(1),
+        lambda main: main.timeline.jumps.repeat(1),
         "next",
         "Repeat the last jump or search",
     ),
     UserAction(
         "rows.previous-match",
         "N",
-        lambda main: main.timeline.jumps.go_on(-1),
+        lambda main: main.timeline.jumps.repeat(-1),
         "before",
         "Repeat the last jump or search backwards",
     ),

@@ -37,11 +37,11 @@ def _pair(
     what: str,
     go: Callable[[InspectScreen, int], object],
     also: str,
-    taught: Callable[[InspectScreen], bool] | None = None,
+    hinted_when: Callable[[InspectScreen], bool] | None = None,
 ) -> tuple[Row, Row]:
     """Build the actions for the next and the previous place of a kind.
 
-    The status line shows the first one while `taught` returns True; None for never.
+    The status line shows the first one while `hinted_when` returns True; None for never.
     """
     return (
         UserAction(
@@ -52,9 +52,9 @@ def _pair(
             f"Go to the next {what}",
             menu=f"g {letter}",
             also=also,
-            is_shown=taught is not None,
-            rank=None if taught is None else 5,
-            when=taught or has_session,
+            is_shown=hinted_when is not None,
+            rank=None if hinted_when is None else 5,
+            when=hinted_when or has_session,
         ),
         UserAction(
             f"timeline.previous-{noun}",

@@ -47,15 +47,15 @@ class Headline(NamedTuple):
     """Line above the rows.
 
     Attributes:
-        said: The recommended plan and its saving.
-        short: Shorter form of `said`.
+        text: The recommended plan and its saving.
+        short: Shorter form of `text`.
         gone: Kinds of content it leaves out, as an addition; empty for none.
         gone_short: Shorter form of `gone`.
         key: Key hint; empty for none.
         is_good: True if a plan is recommended.
     """
 
-    said: str
+    text: str
     short: str
     gone: str = ""
     gone_short: str = ""
@@ -64,13 +64,13 @@ class Headline(NamedTuple):
 
     def wordings(self) -> Iterator[str]:
         """Yield the line in decreasing length."""
-        for said, gone in (
-            (self.said, self.gone),
+        for text, gone in (
+            (self.text, self.gone),
             (self.short, self.gone),
             (self.short, self.gone_short),
             (self.short, ""),
         ):
-            yield f"{said}; {gone}" if gone else said
+            yield f"{text}; {gone}" if gone else text
 
 
 def best_of(contenders: Iterable[CompareRow]) -> CompareRow | None:
@@ -140,8 +140,8 @@ def safest_of(contenders: Iterable[CompareRow]) -> CompareRow | None:
     if best is None:
         return None
     enough = _SHARE_OF_THE_BEST * (best.net_share or 0.0)
-    rivals = [each for each in found if _refetches(each) < _refetches(best) and (each.net_share or 0.0) >= enough]
-    return min(rivals or found, key=lambda each: (_refetches(each), -(each.net_share or 0.0)))
+    safer = [each for each in found if _refetches(each) < _refetches(best) and (each.net_share or 0.0) >= enough]
+    return min(safer or found, key=lambda each: (_refetches(each), -(each.net_share or 0.0)))
 
 
 def _refetches(each: CompareRow) -> float:
@@ -175,13 +175,13 @@ def not_recommended_text(each: CompareRow, best: CompareRow | None) -> str:
 def not_recommended_legend(contenders: Iterable[CompareRow]) -> str:
     """Return the legend of the mark for plans that are not recommended; empty if there are none."""
     reasons = {not_recommended_reason(each).partition(":")[0] for each in contenders}
-    said = {
+    shown = {
         LEAVES_OUT_WORDS: "leaves out messages",
         IS_REJECTED: "would be rejected",
         TOO_MANY_REFETCHES: "too many re-fetches",
         BEYOND: "is untested",
     }
-    found = " or ".join(words for reason, words in said.items() if reason in reasons)
+    found = " or ".join(words for reason, words in shown.items() if reason in reasons)
     return f"{NOT_RECOMMENDED_MARK} {found}" if found else ""
 
 
@@ -193,9 +193,9 @@ def safest_line(best: CompareRow | None, safest: CompareRow | None, waiting: int
     name = one_line(safest.name)
     own = ON_SCREEN.plural(round(_refetches(safest)), "re-fetch")
     instead = ON_SCREEN.whole(round(_refetches(best)))
-    said = f"about {own}, {instead} with the best plan"
+    refetches = f"about {own}, {instead} with the best plan"
     return Headline(
-        f"{of}{name} saves {_saving(safest)}{_less_net(safest, best)}; {said}",
+        f"{of}{name} saves {_saving(safest)}{_less_net(safest, best)}; {refetches}",
         f"{of}{name} {_amount(safest)}{_risk(safest)[1]}; {own} (best: {instead})",
         *_gone(safest),
         is_good=True,
@@ -216,8 +216,8 @@ def applicable_line(contenders: Iterable[CompareRow], best: CompareRow | None, w
     if found is None and best is None:
         return None
     if found is None:
-        said = f"{answer.can_apply(NONE_THAT_SAVES)}{so_far}"
-        return Headline(f"{APPLIES_MARK} {said}; w e exports a plan as code", f"{APPLIES_MARK} {said}")
+        answered = f"{answer.can_apply(NONE_THAT_SAVES)}{so_far}"
+        return Headline(f"{APPLIES_MARK} {answered}; w e exports a plan as code", f"{APPLIES_MARK} {answered}")
     name, (risk, short_risk) = one_line(found.name), _risk(found)
     return Headline(
         f"{APPLIES_MARK} best plan {answer.can}{so_far}: {name} saves {_saving(found)}; {risk}",

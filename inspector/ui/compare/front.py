@@ -110,7 +110,7 @@ def why(each: CompareRow, best: CompareRow | None, others: Sequence[CompareRow])
     if best is None or each.found is None or each.recoveries is None:
         return ""
     if each.key != best.key:
-        return _beside(each, best)
+        return _compared_with_best(each, best)
     bolder = next((other for other in reversed(others) if _saved(other) > _saved(best)), None)
     if bolder is None:
         return f"largest saving, gross and net, of the plans that {KEEP_WORDS}"
@@ -120,7 +120,7 @@ def why(each: CompareRow, best: CompareRow | None, others: Sequence[CompareRow])
     )
 
 
-def _beside(each: CompareRow, best: CompareRow) -> str:
+def _compared_with_best(each: CompareRow, best: CompareRow) -> str:
     name, needs = one_line(best.name), _needed(each) - _needed(best)
     if needs < 0:
         return (

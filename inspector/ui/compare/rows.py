@@ -95,7 +95,7 @@ class PlanKind(StrEnum):
         return cls.STRATEGY if plan.name in STRATEGIES else cls.PRESET
 
 
-_TOLD: Final = {
+_KIND_WORDS: Final = {
     PlanKind.YOURS: "Your own plan.",
     PlanKind.STRATEGY: "One strategy with its defaults for this session.",
     PlanKind.PRESET: "A built-in plan: a complete plan of a known agent, or made for inspector.",
@@ -311,7 +311,7 @@ def _row(each: CompareRow, baseline: ComparedPlan | None, verdict: str) -> Figur
         "tokens": figure_cell(figures.prompt_tokens, ON_SCREEN.whole, ON_SCREEN.short),
         "token-bar": _bar(found, baseline, "tokens"),
         "peak": figure_cell(figures.peak_prompt_tokens, ON_SCREEN.short),
-        "cost": figure_cell(figures.cost_usd, lambda cost: _beside_saving(cost, baseline)),
+        "cost": figure_cell(figures.cost_usd, lambda cost: _consistent_cost(cost, baseline)),
         "cost-bar": _bar(found, baseline, "cost"),
         "breaks": figure_cell(figures.cache_breaks, ON_SCREEN.whole),
     }
@@ -440,8 +440,8 @@ def about(
         lines.insert(0, ("excluded", passed_over))
     elif why:
         lines.insert(0, ("best" if is_best else "vs. best", why))
-    if each.kind in _TOLD:
-        lines.append(("kind", _TOLD[each.kind]))
+    if each.kind in _KIND_WORDS:
+        lines.append(("kind", _KIND_WORDS[each.kind]))
     specs = " + ".join(each.plan.to_specs())
     if specs:
         lines.append(("spec", specs))
@@ -452,15 +452,15 @@ def _used(answer: AgentSupport, part: CompareRow | None) -> str:
     """Describe whether the session's agent can apply a plan, and the saving of the applicable part."""
     if part is None:
         return answer.in_short
-    said = f"{answer.in_short}: {', '.join(strategy.name for strategy in part.plan.strategies)}"
+    words = f"{answer.in_short}: {', '.join(strategy.name for strategy in part.plan.strategies)}"
     if part.found is None:
-        return said
+        return words
     if part.found.first_firing is None:
-        return f"{said}, which changes nothing here"
+        return f"{words}, which changes nothing here"
     usd, net = part.found.savings.usd.value, (None, None) if part.recoveries is None else part.recoveries.net
     if usd is None:
-        return f"{said}, which saves {ON_SCREEN.share(part.saved_share)} of the tokens"
-    return f"{said}; {saved_words(usd, net, ON_SCREEN) or f'saves {ON_SCREEN.dollars(usd)}'}"
+        return f"{words}, which saves {ON_SCREEN.share(part.saved_share)} of the tokens"
+    return f"{words}; {saved_words(usd, net, ON_SCREEN) or f'saves {ON_SCREEN.dollars(usd)}'}"
 
 
 _LEFT_OUT: Final = {
@@ -508,7 +508,7 @@ def _risks(each: CompareRow) -> list[tuple[str, str]]:
         return []
     risks = [f"{hazard.kind.label} ({_times(hazard.count)})" for hazard in each.found.hazards if _is_risk(hazard)]
     if each.recoveries is not None:
-        risks.insert(0, told_of(each.recoveries) if each.is_measured else not_measured_words(each))
+        risks.insert(0, refetch_risk(each.recoveries) if each.is_measured else not_measured_words(each))
     return [("risks", ", ".join(risks))] if risks else []
 
 
@@ -519,19 +519,19 @@ def not_measured_words(each: CompareRow) -> str:
     return f"{REFETCHES_NOT_MEASURED}; {needed}" if needed else REFETCHES_NOT_MEASURED
 
 
-def told_of(found: Recoveries) -> str:
+def refetch_risk(found: Recoveries) -> str:
     """Describe the cut text that was needed later and the remaining saving; see `recovery_words`."""
     return recovery_words(found.refetched, found.needed, (found.saved, found.net), found.break_even, ON_SCREEN)
 
 
-def _beside_saving(cost: float, baseline: ComparedPlan | None) -> str:
+def _consistent_cost(cost: float, baseline: ComparedPlan | None) -> str:
     """Round a plan's cost so that cost and saving, as displayed, add up to the cost with nothing cut."""
     before = None if baseline is None else baseline.figures.cost_usd.value
     return ON_SCREEN.dollars(ON_SCREEN.cost_with_plan(before, cost))
 
 
 def _comes_to(found: ComparedPlan, baseline: ComparedPlan | None) -> str:
-    def told(figure: Figure, written: Callable[[float], str], unit: str = "") -> str:
+    def written_figure(figure: Figure, written: Callable[[float], str], unit: str = "") -> str:
         if figure.value is None:
             return UNKNOWN + unit
         return ON_SCREEN.qualified(
@@ -539,10 +539,13 @@ def _comes_to(found: ComparedPlan, baseline: ComparedPlan | None) -> str:
         )
 
     cost, tokens = found.figures.cost_usd, found.figures.prompt_tokens
-    parts = [told(cost, lambda cost: _beside_saving(cost, baseline)), told(tokens, ON_SCREEN.whole, " prompt tokens")]
+    parts = [
+        written_figure(cost, lambda cost: _consistent_cost(cost, baseline)),
+        written_figure(tokens, ON_SCREEN.whole, " prompt tokens"),
+    ]
     if baseline is not None:
-        parts[0] += f" instead of {told(baseline.figures.cost_usd, ON_SCREEN.dollars)}"
-        parts[1] += f" of {told(baseline.figures.prompt_tokens, ON_SCREEN.whole)}"
+        parts[0] += f" instead of {written_figure(baseline.figures.cost_usd, ON_SCREEN.dollars)}"
+        parts[1] += f" of {written_figure(baseline.figures.prompt_tokens, ON_SCREEN.whole)}"
     return "; ".join(parts if cost.value is not None else parts[1:])
 
 

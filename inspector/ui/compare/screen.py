@@ -129,17 +129,17 @@ class BestLine(Widget):
 
     COMPONENT_CLASSES: ClassVar[set[str]] = {"best--good", "best--none", "best--key"}
 
-    said: reactive[Headline | None] = reactive(None)
+    headline: reactive[Headline | None] = reactive(None)
     """The line."""
 
     def render(self) -> Content:
-        if self.said is None:
+        if self.headline is None:
             return Content()
-        style = self.get_visual_style("best--good" if self.said.is_good else "best--none")
+        style = self.get_visual_style("best--good" if self.headline.is_good else "best--none")
         width = self.content_size.width
-        fitting = (text for text in self.said.wordings() if cell_len(text) <= width)
-        words = Content.styled(next(fitting, self.said.short), style)
-        key = Content.styled(self.said.key, self.get_visual_style("best--key"))
+        fitting = (text for text in self.headline.wordings() if cell_len(text) <= width)
+        words = Content.styled(next(fitting, self.headline.short), style)
+        key = Content.styled(self.headline.key, self.get_visual_style("best--key"))
         return line_of((LinePiece(words), LinePiece(key, 1, right=True)), width)
 
 
@@ -266,9 +266,9 @@ class CompareScreen(AnalysisScreen):
             for each in saved_plans()
             if each.plan
         ]
-        rival = self.controller.rival
-        if rival is not None:
-            saved.insert(0, CompareRow("other", f"plan {rival.letter}", rival.plan, PlanKind.YOURS))
+        other = self.controller.other_result
+        if other is not None:
+            saved.insert(0, CompareRow("other", f"plan {other.letter}", other.plan, PlanKind.YOURS))
         return saved
 
     def _replay(self) -> None:
@@ -359,10 +359,10 @@ class CompareScreen(AnalysisScreen):
         each = next(marked, None)
         return f"{APPLIES_MARK} {each.answer.can}" if each is not None and each.answer is not None else ""
 
-    def _say(self, line: str, said: Headline | None) -> None:
+    def _say(self, line: str, headline: Headline | None) -> None:
         widget = self.query_one(line, BestLine)
-        widget.said = said
-        widget.set_class(said is None, "-silent")
+        widget.headline = headline
+        widget.set_class(headline is None, "-silent")
 
     @on(FigureTable.Highlighted)
     def _highlighted(self) -> None:

@@ -52,7 +52,7 @@ BLOCK_COLUMNS: Final = (
 _OF_WINDOW: Final = ("tokens", "cut")
 """Columns about one prompt, hidden when all prompts are shown."""
 
-_CARRIED: Final = "█ token-calls"
+_TOKEN_CALLS: Final = "█ token-calls"
 
 MOST_BLOCKS: Final = 300
 
@@ -78,7 +78,7 @@ def _of_all(column: Column) -> Column:
         return replace(column, title="cost", short="", width=9, most=0)
     if column.name == "share":
         return replace(column, title="share")
-    return replace(column, title=_CARRIED, short="█") if column.is_bar else column
+    return replace(column, title=_TOKEN_CALLS, short="█") if column.is_bar else column
 
 
 def default_sorting(composition: ContextBreakdown) -> Sorting:
@@ -91,8 +91,8 @@ def default_sorting(composition: ContextBreakdown) -> Sorting:
 def part_table(composition: ContextBreakdown) -> Table:
     whole = composition.everything
     is_window = composition.scope is Scope.WINDOW
-    total = whole.tokens if is_window else whole.carried
-    full = max((each.recorded if is_window else each.carried for each in composition.parts), default=1.0)
+    total = whole.tokens if is_window else whole.token_calls
+    full = max((each.recorded if is_window else each.token_calls for each in composition.parts), default=1.0)
     rows = [_part(EVERYTHING, whole, composition, total, full)]
     rows += [_part((each.name,), each, composition, total, full) for each in composition.parts]
     return Table(_columns(PART_COLUMNS, composition.scope), tuple(rows))
@@ -110,7 +110,7 @@ def about_no_block(part: ContextPart) -> str:
 def _part(key: Hashable, part: ContextPart, composition: ContextBreakdown, total: float, full: float) -> FigureRow:
     is_window, is_first = composition.scope is Scope.WINDOW, key == EVERYTHING
     known = composition.context.known.value
-    amount = part.tokens if is_window else part.carried
+    amount = part.tokens if is_window else part.token_calls
     name = one_line(part.name)
     exact = composition.context.prompt.known.value if is_first else known
     cells = {
@@ -120,7 +120,7 @@ def _part(key: Hashable, part: ContextPart, composition: ContextBreakdown, total
         if total and not math.isnan(amount)
         else Cell(),
         "cut": _cut(part.recorded - part.tokens, known),
-        "carried": _carried(part.carried, known),
+        "carried": _token_calls(part.token_calls, known),
         "cost": _dollars(part.cost, known),
     }
     if len(part.blocks):
@@ -135,7 +135,7 @@ def _part(key: Hashable, part: ContextPart, composition: ContextBreakdown, total
 def block_table(composition: ContextBreakdown, consumers: Sequence[Consumer], rows: Rows) -> Table:
     known = composition.context.known.value
     is_window = composition.scope is Scope.WINDOW
-    full = max((each.recorded if is_window else each.carried for each in consumers), default=1.0)
+    full = max((each.recorded if is_window else each.token_calls for each in consumers), default=1.0)
     return Table(
         _columns(BLOCK_COLUMNS, composition.scope),
         tuple(_block(each, composition, rows, known, full) for each in consumers),
@@ -145,7 +145,7 @@ def block_table(composition: ContextBreakdown, consumers: Sequence[Consumer], ro
 def _block(each: Consumer, composition: ContextBreakdown, rows: Rows, known: str, full: float) -> FigureRow:
     row = rows.row(rows.index_of(each.block))
     is_window = composition.scope is Scope.WINDOW
-    length = Length(each.tokens, each.recorded, full) if is_window else Length(each.carried, each.carried, full)
+    length = Length(each.tokens, each.recorded, full) if is_window else Length(each.token_calls, each.token_calls, full)
     is_outside = each.recorded == 0
     cells = {
         "number": Cell(str(row.message), order=float(row.message), style="table--faint"),
@@ -154,7 +154,7 @@ def _block(each: Consumer, composition: ContextBreakdown, rows: Rows, known: str
         "tokens": Cell("·", style="table--faint") if is_outside else tokens_cell(each.tokens, known),
         "bar": Cell(order=length.sent, length=length),
         "calls": Cell(ON_SCREEN.whole(each.calls), order=float(each.calls)),
-        "carried": _carried(each.carried, known),
+        "carried": _token_calls(each.token_calls, known),
         "cost": _dollars(each.cost, known),
         "what": Cell(_what(each.block, composition, rows), order=rows.preview(row.index), style="table--faint"),
     }
@@ -202,7 +202,7 @@ def _cut(tokens: float, known: str) -> Cell:
     return _number(text, known, -tokens, style=style)
 
 
-def _carried(tokens: float, known: str) -> Cell:
+def _token_calls(tokens: float, known: str) -> Cell:
     if math.isnan(tokens):
         return Cell("·", style="table--faint")
     return _number(ON_SCREEN.short(tokens), known, tokens)

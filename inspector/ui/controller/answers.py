@@ -248,15 +248,15 @@ class SpendingAnswers:
             if own is None:
                 own = _search_on(outcome.baseline, uses, known)
                 post(own)
-            searched, courtesy = own, YieldingTask(is_cancelled)
+            searched, task = own, YieldingTask(is_cancelled)
 
-            def tell(so_far: BestPlan) -> None:
+            def publish(so_far: BestPlan) -> None:
                 post(_Found(so_far, searched.baseline))
 
-            found = searched.run(courtesy.is_cancelled, courtesy.pause, tell)
+            found = searched.run(task.is_cancelled, task.pause, publish)
             newest = None if found is None else _Found(found, searched.baseline, is_last=True)
             if newest is not None and newest.baseline is not outcome.baseline:
-                newest = _in_state(newest.best, outcome.baseline, uses, courtesy, is_last=True)
+                newest = _in_state(newest.best, outcome.baseline, uses, task, is_last=True)
             if newest is not None:
                 post(newest)
 
@@ -306,16 +306,16 @@ def _search_on(baseline: Replay, uses: ReuseScan, known: BestPlan | None = None)
 
 
 def _in_state(
-    known: BestPlan, baseline: Replay, uses: ReuseScan, courtesy: YieldingTask, *, is_last: bool = False
+    known: BestPlan, baseline: Replay, uses: ReuseScan, task: YieldingTask, *, is_last: bool = False
 ) -> _Found | None:
     """Recompute a result on another state of the session; None if cancelled."""
-    from inspector.replay.analysis.best_plan import renewed
+    from inspector.replay.analysis.best_plan import refreshed
     from inspector.replay.engine.renderer import ReplayCancelledError
 
-    found = uses.run(courtesy.is_cancelled)
+    found = uses.run(task.is_cancelled)
     if found is None:
         return None
     try:
-        return _Found(renewed(known, baseline, found, courtesy.is_cancelled), baseline, is_last)
+        return _Found(refreshed(known, baseline, found, task.is_cancelled), baseline, is_last)
     except ReplayCancelledError:
         return None

@@ -39,8 +39,8 @@ class Change(Enum):
     """`risks`."""
     SIZES = auto()
     """`sizes`: sizes of the results that each limit applies to."""
-    RIVAL = auto()
-    """`rival`: result of the other plan."""
+    OTHER_RESULT = auto()
+    """`other_result`: result of the other plan."""
     ANSWERS = auto()
     """`answers` or `subagent_costs`: spending, cache misses, the best plan, or the costs of subagents."""
     SUBAGENTS = auto()

@@ -92,7 +92,7 @@ class Counting:
         self._opened.host.stop("count")
         self._opened.table, self.stage = None, CountingStage.UNDER_WAY
 
-    def go_on(self, session: Session) -> None:
+    def count_appended(self, session: Session) -> None:
         """Count the tokens of appended messages once they are on the screen.
 
         A session that grows quickly would cancel every count before its tokenizer is loaded.

@@ -33,10 +33,10 @@ class HookTrims:
     """
 
     def __init__(self, jobs: RunsJobs, on_change: Callable[[], object]) -> None:
-        """Start without trims; `told` is called when they change."""
+        """Start without trims; `on_change` is called when they change."""
         self.found: SessionTrims | None = None
         self._jobs = jobs
-        self._told = on_change
+        self._on_change = on_change
         self._asked: tuple[str, StoreStamp | None] = ("", None)
 
     def ask(self, session: Session | None) -> None:
@@ -60,4 +60,4 @@ class HookTrims:
     def _take(self, found: SessionTrims | None) -> None:
         if found != self.found:
             self.found = found
-            self._told()
+            self._on_change()

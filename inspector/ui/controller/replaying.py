@@ -209,9 +209,9 @@ def _start(
     if earlier is not None and same_terms and earlier.inputs.history is history and earlier.inputs.table is table:
         return earlier.inputs, earlier.baseline, earlier.as_recorded
     pricing = earlier.inputs.pricing if earlier is not None and same_terms else wanted.pricing()
-    lender = calibration_source_of(history, table)
+    source = calibration_source_of(history, table)
     made = ReplayInputs.of(
-        history, table, pricing=pricing, cache=wanted.cache, window=wanted.window, calibration_source=lender
+        history, table, pricing=pricing, cache=wanted.cache, window=wanted.window, calibration_source=source
     )
     if not made.other_model:
         return made, None, None
@@ -221,6 +221,6 @@ def _start(
         pricing=dataclasses.replace(wanted, model=None).pricing(),
         cache=wanted.cache,
         window=wanted.window,
-        calibration_source=lender,
+        calibration_source=source,
     )
     return made, None, replay(recorded, Plan()).figures.cost_usd

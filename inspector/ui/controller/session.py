@@ -83,7 +83,7 @@ class SessionController:
         plans: Plans A and B with their history; None before there is one.
         names: Names under which plans were saved or opened.
         sizes: Sizes of the results that each limit applies to; None while unknown.
-        rival: Result of the other plan; None if there is none or while unknown.
+        other_result: Result of the other plan; None if there is none or while unknown.
         answers: Spending and the best plan, while no strategy is on.
         subagents: Unfolded subagents with their own files.
         subagent_costs: Costs of all subagents, next to the session's own.
@@ -151,7 +151,7 @@ class SessionController:
         self.session: Session | None = None
         self.plans: Plans | None = None
         self.sizes: PlanSizes | None = None
-        self.rival: OtherPlan | None = None
+        self.other_result: OtherPlan | None = None
         self.names = PlanNames()
         self.history: History | None = None
         self.rows: Rows | None = None
@@ -175,7 +175,7 @@ class SessionController:
         for group in ("replay", "assess", "measure", "explain"):
             self.host.stop(group)
         self.outcome = self._uses_search = None
-        self.projection = self.risks = self.rival = self.call = None
+        self.projection = self.risks = self.other_result = self.call = None
         self.answers.forget()
         self.replays.forget()
 
@@ -255,9 +255,9 @@ class SessionController:
             await self.host.mount_panes()
         self.changes.publish(Change.SESSION)
         if self._reading is not None and (loaded.is_first or loaded.is_whole):
-            self.host.after_frame(partial(self._go_on, self._reading, loaded))
+            self.host.after_frame(partial(self._continue_reading, self._reading, loaded))
 
-    def _go_on(self, reading: Iterator[Reading | None], loaded: SessionLoaded) -> None:
+    def _continue_reading(self, reading: Iterator[Reading | None], loaded: SessionLoaded) -> None:
         """Continue after the rows are painted. Counting runs in parallel to the remaining imports and mounts."""
         if self._reading is reading:
             if loaded.is_whole:
@@ -345,10 +345,10 @@ class SessionController:
         """Switch between plan A and B; B starts as a copy of A."""
         if self.plans is None:
             return
-        self.rival = None
+        self.other_result = None
         self._take_plans(self.plans.swapped())
         self.changes.publish(Change.PLAN)
-        self.changes.publish(Change.RIVAL)
+        self.changes.publish(Change.OTHER_RESULT)
         if self.outcome is not None and self.outcome.plan == self.plan:
             self._measure(self.outcome)
         self.changes.publish(Change.EDITED)
@@ -465,8 +465,8 @@ class SessionController:
             and self.plans is not None
             and found.letter == self.plans.other_letter
         ):
-            self.rival = found
-            self.changes.publish(Change.RIVAL)
+            self.other_result = found
+            self.changes.publish(Change.OTHER_RESULT)
 
     def search_for_uses(self, history: History) -> ReuseScan:
         """Return the scan for later uses of tool results, in this state of the session or an earlier one."""
@@ -533,4 +533,4 @@ class SessionController:
         async with self.host.one_frame():
             self.changes.publish(Change.SESSION)
         appended.shown.set()
-        self.counting.go_on(appended.session)
+        self.counting.count_appended(appended.session)

@@ -95,7 +95,7 @@ class CostBar(Widget, can_focus=True):
         if summary.is_idle:
             hint = "press p and move a limit" if summary.is_on else "press 1, or p and move a limit"
             about = "the plan cuts nothing here" if summary.is_on else "nothing is cut yet"
-            longer, shorter = (Content.styled(said, text) for said in (f"{about}: {hint}", hint))
+            longer, shorter = (Content.styled(words, text) for words in (f"{about}: {hint}", hint))
             parts.append(LinePiece(longer, 2, shorter=shorter))
             return parts
         planned = cost_consistent_with_saving(recorded, summary.planned)
@@ -118,7 +118,7 @@ class CostBar(Widget, can_focus=True):
         if summary.rewrite_usd:
             cost = ON_SCREEN.dollars(summary.rewrite_usd)
             longer, shorter = (
-                Content.assemble((said, text), cost) for said in ("cache rewrites cost ", "cache rewrites ")
+                Content.assemble((words, text), cost) for words in ("cache rewrites cost ", "cache rewrites ")
             )
             parts.append(LinePiece(longer, 5, shorter=shorter))
         if summary.pays_off is not None:
@@ -157,7 +157,7 @@ class CostBar(Widget, can_focus=True):
         style = self.get_visual_style("cost--lost")
         longer, shorter = f"! {needed_words(found.needed, ON_SCREEN)}", f"! {ON_SCREEN.whole(found.needed)} needed"
         pieces.append(LinePiece(Content.styled(longer, style), 3, shorter=Content.styled(shorter, style)))
-        meant, briefly = (Content.styled(said, self.get_visual_style("cost--text")) for said in NEEDED_PHRASES)
+        meant, briefly = (Content.styled(words, self.get_visual_style("cost--text")) for words in NEEDED_PHRASES)
         return [*pieces, LinePiece(meant, RANK_OF_TERMS, shorter=briefly)]
 
     def _tokens(self, summary: CostSummary) -> Content:
@@ -181,7 +181,7 @@ class CostBar(Widget, can_focus=True):
         if dollars < 0:
             word, style = "lost", "cost--lost"
         brief = f"{word} {ON_SCREEN.qualified(ON_SCREEN.dollars(abs(dollars)), until.saved.known)}"
-        longer, shorter = (Content.styled(said, self.get_visual_style(style)) for said in (f"{brief} by then", brief))
+        longer, shorter = (Content.styled(words, self.get_visual_style(style)) for words in (f"{brief} by then", brief))
         planned = cost_consistent_with_saving(until.recorded, until.planned)
         arrow = Content.assemble(("→ ", text), self._amount("", planned))
         return [

@@ -113,7 +113,7 @@ def _compaction(each: CompactionForecast, boundary: Boundary | None) -> FigureRo
 
 def _trigger(each: CompactionForecast) -> Cell:
     """Build the trigger cell. A size recorded by the agent is its own count, not the size of the prompt before it."""
-    if not each.is_noted:
+    if not each.is_agent_count:
         return figure_cell(each.trigger_tokens, ON_SCREEN.whole, ON_SCREEN.short)
     return figure_cell(
         each.trigger_tokens,

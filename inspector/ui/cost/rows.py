@@ -422,7 +422,7 @@ def _tally(key: Hashable, row: BreakdownRow, name: str = "") -> FigureRow:
         {
             "name": Cell(label, style="table--name", order=label),
             "blocks": Cell(ON_SCREEN.whole(row.blocks), order=float(row.blocks)) if row.blocks else Cell(),
-            "carried_tokens": figure_cell(row.carried, ON_SCREEN.whole, ON_SCREEN.short),
+            "carried_tokens": figure_cell(row.in_newest, ON_SCREEN.whole, ON_SCREEN.short),
             "sent_tokens": figure_cell(row.sent, ON_SCREEN.whole, ON_SCREEN.short),
             "cut_tokens": figure_cell(row.cut, ON_SCREEN.whole, ON_SCREEN.short)
             if row.cut.value

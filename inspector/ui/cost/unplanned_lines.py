@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from inspector.replay.figure import Figure
     from inspector.replay.subagents import SubagentCosts
 
-KEY_OF_CARRIED: Final = "v e"
+KEY_OF_RESENDS: Final = "v e"
 """Key that lists the resend cost of every kind of block."""
 KEY_OF_LARGEST: Final = "g $"
 """Key that goes to the result with the highest resend cost."""
@@ -33,12 +33,12 @@ KEY_OF_TAKING: Final = "*"
 """Key that makes the best plan the current one."""
 KEY_OF_MISSES: Final = "M"
 
-CARRIED_TOLD: Final = 3
-CAUSES_TOLD: Final = 4
-RANK_OF_TOKENS: Final = CAUSES_TOLD + 3
+MOST_RESENDS: Final = 3
+MOST_CAUSES: Final = 4
+RANK_OF_TOKENS: Final = MOST_CAUSES + 3
 RANK_OF_APPLICABLE: Final = 3
 """After the best plan and the cost of misses, before the causes of misses."""
-RANK_OF_BESIDE: Final = 6
+RANK_OF_OTHERS: Final = 6
 """After the parts of the cost."""
 CELLS_BETWEEN: Final = 3
 CELLS_OF_LONG_WORDS: Final = 130
@@ -70,23 +70,23 @@ Styled = tuple[tuple[str, str], ...]
 """Texts with the names of their styles."""
 
 
-class Said(NamedTuple):
+class LineText(NamedTuple):
     """A piece of a line.
 
     Attributes:
-        said: Text.
+        text: Text.
         rank: On a narrow line the pieces of the highest rank are shortened or left out first; 0 for never.
         shorter: Shorter text; None to leave the piece out.
         right: Align at the right end.
     """
 
-    said: Styled
+    text: Styled
     rank: int = 0
     shorter: Styled | None = None
     right: bool = False
 
 
-Line = tuple[Said, ...]
+Line = tuple[LineText, ...]
 
 
 def answer_lines(
@@ -118,21 +118,21 @@ def answer_lines(
     started = _subagents(subagents)
     money = (
         *_money(spending, width, started, as_recorded, is_behind=is_behind),
-        Said((("$ ", _FIGURE), ("all figures", _TEXT)), 9, right=True),
+        LineText((("$ ", _FIGURE), ("all figures", _TEXT)), 9, right=True),
     )
-    lost, carried = _missed(misses), _carried(spending)
+    lost, resends = _missed(misses), _resends(spending)
     plan = _plans(best, spending.replay.history.session.format, is_searching=is_searching)
     both = (*plan[:2], *_later(_causes_of(lost), 1))
     if advice:
         # Without a price there are no costs, so show the resent tokens instead.
-        money = (Said((("cost ", _TEXT), ("unknown", _FIGURE)), 1), *started, *carried)
-        found: tuple[Line, ...] = (money, (Said(((one_line(advice), _ATTENTION),)),), plan)
+        money = (LineText((("cost ", _TEXT), ("unknown", _FIGURE)), 1), *started, *resends)
+        found: tuple[Line, ...] = (money, (LineText(((one_line(advice), _ATTENTION),)),), plan)
     elif lines >= 4:
-        found = (money, plan, lost, carried)
+        found = (money, plan, lost, resends)
     else:
         # Resent content explains the cost better than the causes of misses.
         is_brief = width < CELLS_OF_LONG_WORDS
-        found = (money, _brief(both), _brief_carried(carried)) if is_brief else (money, both, carried)
+        found = (money, _brief(both), _brief_resends(resends)) if is_brief else (money, both, resends)
     return tuple(line for line in found if line)[:lines]
 
 
@@ -143,37 +143,37 @@ def _later(line: Line, rank: int) -> Line:
 
 def _brief(line: Line) -> Line:
     """Replace the pieces of a line by their short forms."""
-    return tuple(each if each.shorter is None else each._replace(said=each.shorter, shorter=None) for each in line)
+    return tuple(each if each.shorter is None else each._replace(text=each.shorter, shorter=None) for each in line)
 
 
 def _money(
     spending: Spending, width: int, started: Line, as_recorded: Figure | None, *, is_behind: bool
-) -> Iterator[Said]:
+) -> Iterator[LineText]:
     """Yield the cost and its parts by kind of token, the largest first. If space is short, no part has a share."""
     calls = ON_SCREEN.plural(spending.replay.history.call_count, "call")
     behind = ((f" after {calls}", _TEXT),) if is_behind else ()
     model = spending.replay.inputs.other_model
     other = () if as_recorded is None else ((f" {priced_as_words(model, as_recorded)}", _ATTENTION),)
-    total = Said((("cost ", _TEXT), (_dollars(spending.total), _FIGURE), *other, *behind, *_copied(spending)))
-    parts = [*_money_parts(spending), *_beside(spending), *started]
+    total = LineText((("cost ", _TEXT), (_dollars(spending.total), _FIGURE), *other, *behind, *_copied(spending)))
+    parts = [*_money_parts(spending), *_side_requests(spending), *started]
     has_room = _cells(total, *parts) <= width
     yield total
     for each in parts:
-        yield each if has_room or each.rank == RANK_OF_BESIDE else each._replace(said=each.said[:2])
+        yield each if has_room or each.rank == RANK_OF_OTHERS else each._replace(text=each.text[:2])
 
 
 def _copied(spending: Spending) -> Styled:
     """Describe the calls that were billed in the session they were copied from; empty if none."""
-    said = billed_before(spending.copied_calls, spending.replay.history.call_count)
-    return ((f" ({said})", _ATTENTION),) if said else ()
+    text = billed_before(spending.copied_calls, spending.replay.history.call_count)
+    return ((f" ({text})", _ATTENTION),) if text else ()
 
 
-def _beside(spending: Spending) -> Iterator[Said]:
+def _side_requests(spending: Spending) -> Iterator[LineText]:
     """Describe the cost of side requests. It is not part of the total, so it comes after the parts."""
     extra = ON_SCREEN.sum_of_dollars(spending.side_requests)
     if extra is not None and ON_SCREEN.dollars(extra).strip("$0.,"):
         cost = (f"+{ON_SCREEN.dollars(extra)}", _FIGURE)
-        yield Said((cost, (" for side requests", _TEXT)), RANK_OF_BESIDE, (cost, (" side requests", _TEXT)))
+        yield LineText((cost, (" for side requests", _TEXT)), RANK_OF_OTHERS, (cost, (" side requests", _TEXT)))
 
 
 def _subagents(found: SubagentCosts | None) -> Line:
@@ -181,20 +181,20 @@ def _subagents(found: SubagentCosts | None) -> Line:
     if not found:
         return ()
     if not found.sessions:
-        return (Said(((unread_words(found, ON_SCREEN), _ATTENTION),), RANK_OF_BESIDE),)
+        return (LineText(((unread_words(found, ON_SCREEN), _ATTENTION),), RANK_OF_OTHERS),)
     cost = (f"+{cost_words(found, ON_SCREEN)}", _FIGURE)
     sessions, calls = ON_SCREEN.plural(len(found.sessions), "subagent"), ON_SCREEN.plural(found.calls, "call")
     unread = ((f", {len(found.unread)} not read", _ATTENTION),) if found.unread else ()
     longer = (cost, (f" for {sessions}, {calls}", _TEXT), *unread)
-    return (Said(longer, RANK_OF_BESIDE, (cost, (f" {sessions}", _TEXT))),)
+    return (LineText(longer, RANK_OF_OTHERS, (cost, (f" {sessions}", _TEXT))),)
 
 
-def _cells(*line: Said) -> int:
+def _cells(*line: LineText) -> int:
     """Return the width of a line with all pieces in full."""
-    return sum(len(text) for each in line for text, _ in each.said) + CELLS_BETWEEN * (len(line) - 1)
+    return sum(len(text) for each in line for text, _ in each.text) + CELLS_BETWEEN * (len(line) - 1)
 
 
-def _money_parts(spending: Spending) -> Iterator[Said]:
+def _money_parts(spending: Spending) -> Iterator[LineText]:
     parts = sorted(spending.parts.items(), key=lambda part: -(part[1].value or 0.0))
     written = ON_SCREEN.dollars_of_parts(spending.total.value, [figure.value for _, figure in parts])
     shares = ON_SCREEN.shares_of_parts([spending.share(figure) for _, figure in parts])
@@ -204,32 +204,32 @@ def _money_parts(spending: Spending) -> Iterator[Said]:
             long, short = _PART_NAMES[name]
             cost = ON_SCREEN.qualified(amount, figure.known.value, is_lower_bound=figure.is_lower_bound)
             longer = ((f"{long} ", _TEXT), (cost, _FIGURE), (f" {share}", _TEXT))
-            yield Said(longer, rank, ((f"{short} ", _TEXT), (share, _FIGURE)))
+            yield LineText(longer, rank, ((f"{short} ", _TEXT), (share, _FIGURE)))
 
 
 def _missed(misses: CacheMisses | None) -> Line:
     """Describe the number of cache misses, their extra cost and their causes, the costliest first."""
     if misses is None:
-        return (Said(((EXPLAINING, _TEXT),), 6),)
+        return (LineText(((EXPLAINING, _TEXT),), 6),)
     if not misses.misses:
-        return (Said(((no_misses_text(misses), _TEXT),), 6),) if misses.has_cache else ()
-    told = misses.total
-    count, cost = ON_SCREEN.plural(told.calls, "cache miss"), _cost_of(told)
+        return (LineText(((no_misses_text(misses), _TEXT),), 6),) if misses.has_cache else ()
+    total = misses.total
+    count, cost = ON_SCREEN.plural(total.calls, "cache miss"), _cost_of(total)
     shorter = count.replace("cache ", "")
     causes = [row for row in misses.causes if not row.cause.is_expected]
     extra = (" extra", _TEXT)
-    of_all = (Said(((f"{count} ", _TEXT), cost, extra), 1, ((f"{shorter} ", _TEXT), cost, extra)),)
+    of_all = (LineText(((f"{count} ", _TEXT), cost, extra), 1, ((f"{shorter} ", _TEXT), cost, extra)),)
     if len(causes) == 1:
         why = f"{count}, {causes[0].cause.short} "
-        of_all = (Said(((why, _TEXT), cost, extra), 1, ((f"{shorter} ", _TEXT), cost, extra)),)
+        of_all = (LineText(((why, _TEXT), cost, extra), 1, ((f"{shorter} ", _TEXT), cost, extra)),)
         causes = []
     each = (
-        Said(((f"{row.cause.short} ", _TEXT), _cost_of(row)), place)
-        for place, row in enumerate(causes[:CAUSES_TOLD], start=2)
+        LineText(((f"{row.cause.short} ", _TEXT), _cost_of(row)), place)
+        for place, row in enumerate(causes[:MOST_CAUSES], start=2)
     )
     key = ((KEY_OF_MISSES, _FIGURE), (" cost drivers", _TEXT))
-    recached = Said(((f"{ON_SCREEN.short(told.tokens)} tokens rewritten", _TEXT),), RANK_OF_TOKENS)
-    return (*of_all, *each, recached, Said(key, RANK_OF_TOKENS + 1, right=True))
+    recached = LineText(((f"{ON_SCREEN.short(total.tokens)} tokens rewritten", _TEXT),), RANK_OF_TOKENS)
+    return (*of_all, *each, recached, LineText(key, RANK_OF_TOKENS + 1, right=True))
 
 
 def _causes_of(missed: Line) -> Line:
@@ -239,7 +239,7 @@ def _causes_of(missed: Line) -> Line:
         return found
     key = ((" (", _TEXT), (KEY_OF_MISSES, _FIGURE), (")", _TEXT))
     first = found[0]
-    return (first._replace(said=(*first.said, *key), shorter=(*(first.shorter or first.said), *key)), *found[1:])
+    return (first._replace(text=(*first.text, *key), shorter=(*(first.shorter or first.text), *key)), *found[1:])
 
 
 def _cost_of(row: CauseTotal) -> tuple[str, str]:
@@ -247,30 +247,30 @@ def _cost_of(row: CauseTotal) -> tuple[str, str]:
     return (dollars(row.extra_usd) or f"{ON_SCREEN.short(row.tokens)} tokens"), _FIGURE
 
 
-def _carried(spending: Spending) -> Line:
+def _resends(spending: Spending) -> Line:
     """Describe the costliest resent content, with the keys that show it."""
-    found = [_kind(spending, row, rank) for rank, row in enumerate(_kinds(spending)[:CARRIED_TOLD], start=1)]
+    found = [_kind(spending, row, rank) for rank, row in enumerate(_kinds(spending)[:MOST_RESENDS], start=1)]
     if not found:
         return ()
     first = found[0]
     shorter = None if first.shorter is None else (("most: ", _TEXT), *first.shorter)
-    found[0] = first._replace(said=(("largest resends: ", _TEXT), *first.said), shorter=shorter)
+    found[0] = first._replace(text=(("largest resends: ", _TEXT), *first.text), shorter=shorter)
     if spending.heaviest:
-        key = (KEY_OF_CARRIED, _FIGURE)
-        said = (key, (" lists all, ", _TEXT), (KEY_OF_LARGEST, _FIGURE), (" the largest result", _TEXT))
-        found.append(Said(said, CARRIED_TOLD + 1, (key,), right=True))
+        key = (KEY_OF_RESENDS, _FIGURE)
+        text = (key, (" lists all, ", _TEXT), (KEY_OF_LARGEST, _FIGURE), (" the largest result", _TEXT))
+        found.append(LineText(text, MOST_RESENDS + 1, (key,), right=True))
     return tuple(found)
 
 
-def _brief_carried(carried: Line) -> Line:
+def _brief_resends(resends: Line) -> Line:
     """Shorten the line to one key, placed in front so that it is never cut off."""
-    if len(carried) < 2 or not carried[-1].right:
-        return carried
-    first = carried[0]
-    key = ((" (", _TEXT), (KEY_OF_CARRIED, _FIGURE), ("): ", _TEXT))
-    said = (("largest resends", _TEXT), *key, *first.said[1:])
+    if len(resends) < 2 or not resends[-1].right:
+        return resends
+    first = resends[0]
+    key = ((" (", _TEXT), (KEY_OF_RESENDS, _FIGURE), ("): ", _TEXT))
+    text = (("largest resends", _TEXT), *key, *first.text[1:])
     shorter = None if first.shorter is None else (("most", _TEXT), *key, *first.shorter[1:])
-    return (first._replace(said=said, shorter=shorter), *carried[1:-1])
+    return (first._replace(text=text, shorter=shorter), *resends[1:-1])
 
 
 def _kinds(spending: Spending) -> tuple[BreakdownRow, ...]:
@@ -280,18 +280,18 @@ def _kinds(spending: Spending) -> tuple[BreakdownRow, ...]:
     return tuple(sorted(spending.kinds, key=lambda row: -(row.sent.value or 0)))
 
 
-def _kind(spending: Spending, row: BreakdownRow, rank: int) -> Said:
+def _kind(spending: Spending, row: BreakdownRow, rank: int) -> LineText:
     name = NOT_RECORDED_SHORT if row.name == SYSTEM_AND_TOOLS else f"{row.part} results" if row.part else row.name
     name = one_line(name)
     if row.cost.value is None:
         share = ON_SCREEN.share(row.share.value)
         longer = ((f"{name} ", _TEXT), (share, _FIGURE), (" of the tokens", _TEXT))
-        return Said(longer, rank, ((f"{name} ", _TEXT), (share, _FIGURE)))
+        return LineText(longer, rank, ((f"{name} ", _TEXT), (share, _FIGURE)))
     cost = (_dollars(row.cost), _FIGURE)
     share = ON_SCREEN.share(spending.share(row.cost))
     # Name the base once: the share of all prompt tokens differs and is shown next to it elsewhere.
     of = " of the cost" if rank == 1 else ""
-    return Said(((f"{name} ", _TEXT), cost, (f" {share}{of}", _TEXT)), rank, ((f"{name} ", _TEXT), cost))
+    return LineText(((f"{name} ", _TEXT), cost, (f" {share}{of}", _TEXT)), rank, ((f"{name} ", _TEXT), cost))
 
 
 def _plans(best: BestPlan | None, format_name: str, *, is_searching: bool) -> Line:
@@ -303,7 +303,7 @@ def _plans(best: BestPlan | None, format_name: str, *, is_searching: bool) -> Li
     answer = answer_for(format_name, best.applicable.plan)
     own = f"{answer.can_apply(_name(best.applicable))}: "
     longer = ((own, _TEXT), (_net_first(best.applicable), _SAVED), (" ·", _TEXT), *_TAKES)
-    first = Said(
+    first = LineText(
         longer, 1, ((f"{answer.agent} can save ", _TEXT), (_net_first(best.applicable), _SAVED), *_TAKES_SHORT)
     )
     if best.best is None:
@@ -311,12 +311,12 @@ def _plans(best: BestPlan | None, format_name: str, *, is_searching: bool) -> Li
     of = "best plan so far" if is_searching else "best plan"
     saves = (_net_first(best.best), _TEXT)
     other = ((f"{of} for your own code {_name(best.best)}: ", _TEXT), saves)
-    return (first, Said(other, RANK_OF_APPLICABLE, (("own code ", _TEXT), saves)))
+    return (first, LineText(other, RANK_OF_APPLICABLE, (("own code ", _TEXT), saves)))
 
 
 def _plan(best: BestPlan | None, *, is_searching: bool) -> Line:
     if best is None:
-        return (Said(((SEARCHING, _TEXT),), 1),) if is_searching else ()
+        return (LineText(((SEARCHING, _TEXT),), 1),) if is_searching else ()
     key = ((" ", _TEXT), (KEY_OF_COMPARE, _FIGURE), (" compares", _TEXT))
     short_key = ((" (", _TEXT), (KEY_OF_COMPARE, _FIGURE), (")", _TEXT))
     if best.best is not None:
@@ -327,20 +327,20 @@ def _plan(best: BestPlan | None, *, is_searching: bool) -> Line:
         saved = (f"saves {_saving(best.best)}", _SAVED)
         brief = (f"saves {_saving(best.best, brief=True)}", _SAVED)
         shorter = (("best plan ", _TEXT), brief, (_net(best.best), _TEXT), *_TAKES_SHORT)
-        return (Said(((f"{of} ", _TEXT), saved, (f"{_net(best.best)}: {name} ·", _TEXT), *_TAKES), 1, shorter),)
+        return (LineText(((f"{of} ", _TEXT), saved, (f"{_net(best.best)}: {name} ·", _TEXT), *_TAKES), 1, shorter),)
     if is_searching:
-        return (Said(((SEARCHING, _TEXT),), 1),)
+        return (LineText(((SEARCHING, _TEXT),), 1),)
     if not best.is_complete:
-        return (Said((("session too long to try every plan ·", _TEXT), *key), 1, (("plans:", _TEXT), *short_key)),)
+        return (LineText((("session too long to try every plan ·", _TEXT), *key), 1, (("plans:", _TEXT), *short_key)),)
     if best.most is None:
-        said = f"{NOTHING_WORTHWHILE}: no plan saves anything ·"
-        return (Said(((said, _TEXT), *key), 1, ((NOTHING_WORTHWHILE, _TEXT), *short_key)),)
+        text = f"{NOTHING_WORTHWHILE}: no plan saves anything ·"
+        return (LineText(((text, _TEXT), *key), 1, ((NOTHING_WORTHWHILE, _TEXT), *short_key)),)
     found = best.most.recoveries
     reason = found.envelope.reason
     risk = f"untested: {reason}" if reason else net_after_words(found.net, found.refetched, ON_SCREEN)
     return (
-        Said(((NOTHING_WORTHWHILE, _TEXT),), 1),
-        Said(
+        LineText(((NOTHING_WORTHWHILE, _TEXT),), 1),
+        LineText(
             ((f"{_name(best.most)} {_saving(best.most)}, {risk} ·", _TEXT), *key),
             4,
             ((f"at most {_saving(best.most, brief=True)}", _TEXT), *short_key),
@@ -353,7 +353,7 @@ def _none_applicable(best: BestPlan | None, format_name: str) -> Line:
     if best is None or best.best is None or best.applicable is not None or not best.is_complete:
         return ()
     answer = answer_for(format_name, best.best.plan)
-    return (Said(((answer.can_apply(NONE_THAT_SAVES), _TEXT),), RANK_OF_APPLICABLE),) if answer.is_lacking else ()
+    return (LineText(((answer.can_apply(NONE_THAT_SAVES), _TEXT),), RANK_OF_APPLICABLE),) if answer.is_lacking else ()
 
 
 def _net_first(saving: SavingPlan) -> str:

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from inspector.replay.cache.miss_causes import MissCause
-from inspector.replay.explain.miss_wording import describe_evidence, provider_said
+from inspector.replay.explain.miss_wording import describe_evidence, provider_reason
 from inspector.replay.figure import HowKnown
 from inspector.report.numbers import ON_SCREEN
 from inspector.safe_text import one_line
@@ -26,17 +26,17 @@ def detail_of_miss(
     content: DetailContent, miss: CacheMiss, history: History, *, with_plan: bool = False
 ) -> DetailContent:
     """Add the explanation of a cache miss, recorded or under the plan, to a call's response."""
-    whose = f" {WITH_PLAN}" if with_plan else ""
-    told_above = (
-        f"{mark_of(miss.cause).glyph} cache miss{whose}: {miss.cause.short}",
+    of = f" {WITH_PLAN}" if with_plan else ""
+    parts = (
+        f"{mark_of(miss.cause).glyph} cache miss{of}: {miss.cause.short}",
         rewritten_tokens_text(miss),
         dollars(miss.extra_usd),
     )
-    head = ", ".join(filter(None, told_above))
-    return replace(content, lead=(head, *content.lead), tail=miss_lines(miss, history, whose))
+    head = ", ".join(filter(None, parts))
+    return replace(content, lead=(head, *content.lead), tail=miss_lines(miss, history, of))
 
 
-def miss_lines(miss: CacheMiss, history: History, whose: str = "") -> tuple[str, ...]:
+def miss_lines(miss: CacheMiss, history: History, of: str = "") -> tuple[str, ...]:
     """Return a heading and the details of a cache miss, one safe line each."""
     unread = f"{ON_SCREEN.whole(miss.tokens)} tokens"
     rows = [
@@ -44,7 +44,7 @@ def miss_lines(miss: CacheMiss, history: History, whose: str = "") -> tuple[str,
         ("source", _confidence_words(miss)),
         ("evidence", describe_evidence(replace(miss, reported=None), history.session)),
         *_parting(miss, history),
-        ("provider", provider_said(miss).removeprefix("the provider ")),
+        ("provider", provider_reason(miss).removeprefix("the provider ")),
         ("in cache", f"{ON_SCREEN.whole(miss.could_read)} tokens of the prompt, {ON_SCREEN.whole(miss.read)} read"),
         ("rewritten", unread if miss.usd.value is None else f"{unread}, for {dollars(miss.usd)}"),
         ("if read", dollars(miss.read_usd)),
@@ -53,7 +53,7 @@ def miss_lines(miss: CacheMiss, history: History, whose: str = "") -> tuple[str,
     ]
     width = max(len(name) for name, _ in rows)
     lines = (f"{name:<{width}}  {one_line(text)}" for name, text in rows if text)
-    return (f"Cache miss{whose} at call {ON_SCREEN.whole(miss.call + 1)}", *lines)
+    return (f"Cache miss{of} at call {ON_SCREEN.whole(miss.call + 1)}", *lines)
 
 
 def _confidence_words(miss: CacheMiss) -> str:

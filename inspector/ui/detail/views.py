@@ -88,11 +88,11 @@ def prepare(content: DetailContent, recorded: str | None, shown: Shown, width: i
         text = content.raw() if recorded is None else recorded
     except (TextUnavailableError, OSError) as error:
         reason = one_line(str(error)) or "its file was replaced or deleted"
-        return Prepared(_said(f"unavailable: {reason}", width), None)
+        return Prepared(_sentence_page(f"unavailable: {reason}", width), None)
     page = _page(content, text, shown, width)
     if content.media and not len(page):
-        page = _said("\n".join(content.media), width)
-    return Prepared(page if len(page) else _said(EMPTY, width), text)
+        page = _sentence_page("\n".join(content.media), width)
+    return Prepared(page if len(page) else _sentence_page(EMPTY, width), text)
 
 
 def _joined(parts: tuple[DetailContent, ...], shown: Shown, width: int) -> DetailPage:
@@ -149,7 +149,7 @@ def _stored(content: DetailContent, recorded: str) -> tuple[DetailSection, ...]:
 def _record(content: DetailContent, width: int) -> DetailPage:
     record = b"" if content.record is None else content.record()
     if not record:
-        return _said(NO_RECORD, width)
+        return _sentence_page(NO_RECORD, width)
     text = record.decode("utf-8", "replace")
     try:
         laid = json.dumps(json.loads(text), indent=2, ensure_ascii=False)
@@ -180,7 +180,7 @@ def _hung(line: str, width: int) -> str:
     return line[:indent] + f"\n{' ' * indent}".join(rows)
 
 
-def _said(sentence: str, width: int) -> DetailPage:
+def _sentence_page(sentence: str, width: int) -> DetailPage:
     return Document.of((DetailSection(sentence, SectionKind.NOTE),), width)
 
 

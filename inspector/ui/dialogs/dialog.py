@@ -57,17 +57,17 @@ class Dialog(ModalScreen[Answer], SingleResultScreen[Answer]):
         self.dismiss(None)
 
 
-def framed(title: str, *said: tuple[str, str], id: str | None = None) -> Vertical:  # noqa: A002  Textual's own name
+def framed(title: str, *hints: tuple[str, str], id: str | None = None) -> Vertical:  # noqa: A002  Textual's own name
     """Build the frame of a dialog, for use in `compose`.
 
     Args:
         title: Title.
-        said: Key hints, see `key_words`.
+        hints: Key hints, see `key_words`.
         id: Widget id.
     """
     box = Vertical(classes="dialog section", id=id)
     box.border_title = Content(title)
-    box.border_subtitle = key_words(*said)
+    box.border_subtitle = key_words(*hints)
     return box
 
 
@@ -79,13 +79,13 @@ def move_in_list(options: OptionList, places: int) -> None:
         options.action_cursor_up()
 
 
-def key_words(*said: tuple[str, str]) -> Content:
+def key_words(*hints: tuple[str, str]) -> Content:
     """Build clickable key hints for the frame of a dialog.
 
     Args:
-        said: Pairs of a text and the action run on a click; empty for no action.
+        hints: Pairs of a text and the action run on a click; empty for no action.
     """
-    return Content(" · ").join([clickable(text, action) for text, action in said])
+    return Content(" · ").join([clickable(text, action) for text, action in hints])
 
 
 class ValueDialog(Dialog[str | None]):

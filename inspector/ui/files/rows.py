@@ -119,13 +119,13 @@ def event_table(found: FilesFound, path: str) -> Table:
     return Table(
         EVENT_COLUMNS,
         tuple(
-            _event(place, event, stands, known_in_words(content), found)
-            for place, (event, content, stands) in enumerate(events)
+            _event(place, event, event_state, known_in_words(content), found)
+            for place, (event, content, event_state) in enumerate(events)
         ),
     )
 
 
-def _event(place: int, event: FileEvent, stands: EventInContext, known: str, found: FilesFound) -> FigureRow:
+def _event(place: int, event: FileEvent, event_state: EventInContext, known: str, found: FilesFound) -> FigureRow:
     done = str(event.kind) if event.is_certain else f"perhaps {FileEventKind.EDIT}"
     call, what = _first_sent(found.outcome.replay, event.result_block), purpose_of(event, found.changes)
     cells = {
@@ -134,12 +134,12 @@ def _event(place: int, event: FileEvent, stands: EventInContext, known: str, fou
         if call is None
         else Cell(ON_SCREEN.whole(call + 1), order=float(call), style="table--faint"),
         "done": Cell(done, order=done, style="" if event.kind is FileEventKind.READ else "table--name"),
-        "tokens": _tokens(stands.tokens, found.context.known),
-        "read": _read(stands.read),
+        "tokens": _tokens(event_state.tokens, found.context.known),
+        "read": _read(event_state.read),
         "known": Cell(known, order=known, style="table--faint"),
         "what": Cell(what, order=what),
     }
-    return FigureRow(place, cells, style="table--faint" if stands.is_later else "")
+    return FigureRow(place, cells, style="table--faint" if event_state.is_later else "")
 
 
 def purpose_of(event: FileEvent, changes: Mapping[ChangeKey, ChangelogEntry]) -> str:

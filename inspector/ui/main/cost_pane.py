@@ -47,7 +47,7 @@ class CostPane(CostBar, FailSafePane):
         super().__init__(id="cost", classes="section")
         self.controller = controller
         self._rows = rows
-        self._carried: tuple[Replay, tuple[ResentBlock, ...]] | None = None
+        self._resent: tuple[Replay, tuple[ResentBlock, ...]] | None = None
         self.listen(
             controller,
             {
@@ -67,7 +67,7 @@ class CostPane(CostBar, FailSafePane):
         set_title(self, "Cost")
 
     def _forget(self) -> None:
-        self.summary = self._carried = None
+        self.summary = self._resent = None
 
     def render(self) -> Content:
         """Render the plan's costs or where the money went; nothing if a failure notice covers the pane."""
@@ -149,29 +149,29 @@ class CostPane(CostBar, FailSafePane):
             session.host.show_notice("nothing to go to yet")
             return
         replay, baseline = outcome.replay, outcome.baseline
-        if self._carried is not None and self._carried[0] is replay:
-            self._go_to_carried(step, self._carried[1])
+        if self._resent is not None and self._resent[0] is replay:
+            self._go_to_resent(step, self._resent[1])
             return
 
         def work(post: Post[tuple[ResentBlock, ...]], is_cancelled: IsCancelled) -> None:  # noqa: ARG001  short
             from inspector.replay.analysis.breakdown import Breakdown
-            from inspector.replay.explain.spending import MOST_CARRIED
+            from inspector.replay.explain.spending import MOST_RESENT
 
-            post(Breakdown(baseline, replay).heaviest(MOST_CARRIED))
+            post(Breakdown(baseline, replay).heaviest(MOST_RESENT))
 
-        take = partial(self._take_carried, step, replay)
+        take = partial(self._take_resent, step, replay)
         session.host.run(work, take, group="most resent", description="find the results that cost most to resend")
 
-    def _take_carried(self, step: int, replay: Replay, found: tuple[ResentBlock, ...]) -> None:
-        self._carried = (replay, found)
-        self._go_to_carried(step, found)
+    def _take_resent(self, step: int, replay: Replay, found: tuple[ResentBlock, ...]) -> None:
+        self._resent = (replay, found)
+        self._go_to_resent(step, found)
 
-    def _go_to_carried(self, step: int, found: tuple[ResentBlock, ...]) -> None:
+    def _go_to_resent(self, step: int, found: tuple[ResentBlock, ...]) -> None:
         import numpy as np
 
-        tell, view, history = self.controller.host.show_notice, self._rows.view, self.controller.history
+        show, view, history = self.controller.host.show_notice, self._rows.view, self.controller.history
         if view is None or history is None or not found:
-            tell("no tool result was resent")
+            show("no tool result was resent")
             return
         at = self._rows.cursor_block
         here = next((place for place, each in enumerate(found) if each.block == at), None)
@@ -180,14 +180,14 @@ class CostPane(CostBar, FailSafePane):
         places = ((first + step * far) % len(found) for far in range(len(found)))
         place = next((at for at in places if len(view.positions_of_blocks(np.array([found[at].block])))), None)
         if place is None:
-            tell("the results that cost most to resend are hidden")
+            show("the results that cost most to resend are hidden")
             return
         each = found[place]
         self._rows.timeline.move_to_block(each.block)
         tool = one_line(history.session.all_blocks[each.block].tool_name)
         cost = ON_SCREEN.dollars(each.cost.value) if each.cost.value is not None else ON_SCREEN.short(each.sent.value)
         prompts = ON_SCREEN.plural(each.calls, "prompt")
-        tell(f"resend cost {place + 1}/{len(found)}: {tool} result, {cost} in {prompts}")
+        show(f"resend cost {place + 1}/{len(found)}: {tool} result, {cost} in {prompts}")
 
     def explain(self, part: str, block: int) -> None:
         """Open the explanation of the figures under the cursor.

@@ -105,8 +105,8 @@ class DetailPane(SessionPane):
             blocks = range(*blocks_of_message(view.rows.history, block))
             content = detail_of_message(session, table, outcome, blocks)
             parts = zip(content.parts, blocks, strict=True)
-            parts_told = (detail_of_trim(part, self._trims.found, session, index) for part, index in parts)
-            content = replace(content, parts=tuple(parts_told))
+            described = (detail_of_trim(part, self._trims.found, session, index) for part, index in parts)
+            content = replace(content, parts=tuple(described))
         else:
             content = detail_of_trim(detail_of(session, table, outcome, block), self._trims.found, session, block)
         miss = view.miss_at(row)

@@ -35,7 +35,7 @@ class PlanPane(SessionPane):
                 Change.OUTCOME: self._show_outcome,
                 Change.RISKS: self._show_risks,
                 Change.SIZES: self._show_sizes,
-                Change.RIVAL: self._show_rival,
+                Change.OTHER_RESULT: self._show_other_result,
             },
         )
 
@@ -89,15 +89,17 @@ class PlanPane(SessionPane):
         if sizes is not None and plan is not None and self._panel is not None and sizes.serves(sizes.history, plan):
             self._panel.show_sizes(sizes)
 
-    def _show_rival(self) -> None:
+    def _show_other_result(self) -> None:
         from inspector.ui.plan.difference import brief
 
         if self._panel is not None:
-            rival, outcome, plans = self.controller.rival, self.controller.outcome, self.controller.plans
+            other_result, outcome, plans = self.controller.other_result, self.controller.outcome, self.controller.plans
             if plans is None or plans.other_plan is None:
-                self._panel.show_rival(None)
+                self._panel.show_other_result(None)
             else:
-                self._panel.show_rival("" if rival is None or outcome is None else brief(outcome.totals, rival))
+                self._panel.show_other_result(
+                    "" if other_result is None or outcome is None else brief(outcome.totals, other_result)
+                )
 
     def on_plan_panel_value_changed(self, event: PlanPanel.ValueChanged) -> None:
         self.controller.set_value(event.entry, event.parameter, event.value, is_final=event.is_final)
@@ -212,11 +214,14 @@ class PlanPane(SessionPane):
         from inspector.ui.plan.difference import figure_rows, setting_rows
         from inspector.ui.plan.difference_dialog import DifferenceScreen
 
-        rival, outcome, plans = self.controller.rival, self.controller.outcome, self.controller.plans
-        if rival is None or outcome is None or plans is None:
+        other_result, outcome, plans = self.controller.other_result, self.controller.outcome, self.controller.plans
+        if other_result is None or outcome is None or plans is None:
             self.show_notice("there is only one plan so far; a switches to plan B")
             return
-        figures, settings = figure_rows(outcome.totals, rival.totals), setting_rows(plans.plan, rival.plan)
+        figures, settings = (
+            figure_rows(outcome.totals, other_result.totals),
+            setting_rows(plans.plan, other_result.plan),
+        )
         open_over(self.screen, DifferenceScreen(plans.letter, plans.other_letter, figures, settings))
 
     def on_add_strategy_pressed(self) -> None:

@@ -43,7 +43,7 @@ class RowJumps:
     """Moves the timeline cursor to the next row of a kind, wrapping around, and reports its position.
 
     Attributes:
-        goes: The last jump, repeated by `go_on`; None before the first one.
+        goes: The last jump, repeated by `repeat`; None before the first one.
     """
 
     def __init__(self, controller: SessionController, pane: ShowsRows) -> None:
@@ -55,11 +55,11 @@ class RowJumps:
         self._known: tuple[object, Callable[[Outcome], tuple[Jump, ...]], tuple[Jump, ...]] | None = None
 
     def go(self, to: Callable[[int], object], step: int) -> None:
-        """Jump to the next or previous row of a kind; `go_on` repeats it."""
+        """Jump to the next or previous row of a kind; `repeat` repeats it."""
         self.goes = to
         to(step)
 
-    def go_on(self, step: int) -> None:
+    def repeat(self, step: int) -> None:
         """Repeat the last jump or search in either direction."""
         if self.goes is not None:
             self.goes(step)
@@ -154,7 +154,7 @@ class RowJumps:
             link = f", {WITH_PLAN}: " if found.outcome.is_planned else ": "
             self._jump_to("miss", misses_of(found.by_block), step, no_misses_text(found.misses), link=link)
 
-    def go_on_to_break(self) -> None:
+    def resume_to_miss(self) -> None:
         """Jump to the cache miss requested before misses were computed, if they are available now."""
         if self._awaited_step and self._controller.answers.cache_of(self._controller.outcome) is not None:
             self.to_miss(self._awaited_step)

@@ -284,9 +284,9 @@ class InspectScreen(SessionScreen[None], SingleResultScreen[None]):
 
     def _refresh_hints(self) -> None:
         """Refresh the key hints if strategies, the selected call or the best plan changed which keys apply."""
-        taught = (has_strategies(self), is_at_earlier_call(self), can_undo(self), has_best_with_none_on(self))
-        if taught != self._hints:
-            self._hints = taught
+        has_keys = (has_strategies(self), is_at_earlier_call(self), can_undo(self), has_best_with_none_on(self))
+        if has_keys != self._hints:
+            self._hints = has_keys
             self.refresh_bindings()
 
     def _keep_runs(self) -> None:

@@ -81,7 +81,7 @@ class FailSafePane(Widget):
         if self.has_failed:
             return
         self.has_failed = True
-        failure = Failure.noted(error)
+        failure = Failure.logged(error)
         held = self.app.mouse_captured
         if held is not None and self in held.ancestors_with_self:
             self.app.capture_mouse(None)

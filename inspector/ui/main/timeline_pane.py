@@ -59,10 +59,10 @@ class TimelinePane(SessionPane):
         self._timeline: Timeline | None = None
         self._arrangement: Arrangement | None = None
         self._arranged: tuple[tuple[object, ...], TimelineView] | None = None
-        self._carried: NDArray[np.int64] | None = None
+        self._token_calls: NDArray[np.int64] | None = None
         self._marks: tuple[str, ...] = ()
         self._removed: tuple[object, int, NDArray[np.bool_]] | None = None
-        self._told: CacheAnswers | None = None
+        self._shown_cache: CacheAnswers | None = None
         """Cache answers shown in the rows."""
         self._starts_over = False
         self._goes_to_found = False
@@ -157,7 +157,7 @@ class TimelinePane(SessionPane):
 
     def _forget(self) -> None:
         self.search.stop()
-        self._arrangement = self._carried = self._arranged = self._removed = None
+        self._arrangement = self._token_calls = self._arranged = self._removed = None
         self.name_rows()
 
     def _show_session(self) -> None:
@@ -175,7 +175,7 @@ class TimelinePane(SessionPane):
         self.name_rows()
         self.show_rows()
         self._name_figures()
-        self._add_up_carried()
+        self._add_up_token_calls()
         self.search.look_again(self.view)
 
     def _name_figures(self) -> None:
@@ -191,7 +191,7 @@ class TimelinePane(SessionPane):
         phrases = [f"tokens: {LOCAL_ESTIMATE}{counter}"]
         if view is not None and view.misses and outcome is not None and outcome.is_planned:
             phrases.insert(0, f"cache misses: {WITH_PLAN}")
-        if self.arrangement.order is Order.CARRIED:
+        if self.arrangement.order is Order.TOKEN_CALLS:
             phrases.append(TOKEN_CALLS)
         set_subtitle(self, join_fitting(phrases, self.size.width) or phrases[0])
 
@@ -206,10 +206,10 @@ class TimelinePane(SessionPane):
         self.show_rows()
 
     def _show_answers(self) -> None:
-        if self.controller.answers.cache_of(self.controller.outcome) is not self._told:
+        if self.controller.answers.cache_of(self.controller.outcome) is not self._shown_cache:
             self.show_rows()
             self._name_figures()
-        self.jumps.go_on_to_break()
+        self.jumps.resume_to_miss()
 
     def _show_subagents(self) -> None:
         self.show_rows()
@@ -236,7 +236,7 @@ class TimelinePane(SessionPane):
         rows, table = self.controller.rows, self.controller.table
         if rows is not None and table is not None and self._timeline is not None:
             view = view_of(self.controller.subagents.among(rows), table, self.controller.outcome)
-            cache = self._told = self.controller.answers.cache_of(self.controller.outcome)
+            cache = self._shown_cache = self.controller.answers.cache_of(self.controller.outcome)
             if cache is not None:
                 view = replace(view, misses=cache.by_block)
             self._timeline.view = self._arranged_view(self.search.marked(view))
@@ -254,8 +254,8 @@ class TimelinePane(SessionPane):
         from inspector.ui.timeline.arrangement import Order, arrange
 
         arrangement = self.arrangement
-        carried = self._carried if arrangement.order is Order.CARRIED else None
-        weight = view.tokens if carried is None else carried
+        token_calls = self._token_calls if arrangement.order is Order.TOKEN_CALLS else None
+        weight = view.tokens if token_calls is None else token_calls
         removed = self._removed_blocks() if arrangement.hides_removed else None
         # Dragging a limit changes the tokens sent, not the set of rows.
         shown_by = (arrangement.order, arrangement.folds, self.search.rows, self.search.is_filter, removed)
@@ -270,7 +270,7 @@ class TimelinePane(SessionPane):
             visible=shown,
             folded=folded,
             order=arrangement.order,
-            carried=carried,
+            token_calls=token_calls,
             pins=arrangement.pins,
             folded_threads=arrangement.folds.threads,
         )
@@ -316,7 +316,7 @@ class TimelinePane(SessionPane):
         from inspector.ui.timeline.arrangement import Order
 
         order = self.arrangement.order.next
-        self._starts_over = order is Order.CARRIED and self._carried is None
+        self._starts_over = order is Order.TOKEN_CALLS and self._token_calls is None
         self.order_by(order)
         self.show_notice(f"order: {order.value}; z s changes it")
         if order is not Order.RECORDED and self._timeline is not None:
@@ -326,14 +326,14 @@ class TimelinePane(SessionPane):
         self._arrange_by(order=order)
         self.name_rows()
         self._name_figures()
-        self._add_up_carried()
+        self._add_up_token_calls()
 
-    def _add_up_carried(self) -> None:
+    def _add_up_token_calls(self) -> None:
         """Compute the rows' token-calls in the background if the order needs them."""
         from inspector.ui.timeline.arrangement import Order
 
         outcome = self.controller.outcome
-        if outcome is None or self.arrangement.order is not Order.CARRIED:
+        if outcome is None or self.arrangement.order is not Order.TOKEN_CALLS:
             return
 
         def work(post: Post[NDArray[np.int64]], is_cancelled: IsCancelled) -> None:  # noqa: ARG001  short
@@ -343,14 +343,14 @@ class TimelinePane(SessionPane):
 
             post(np.round(resend_cost(outcome.replay).tokens).astype(np.int64))
 
-        take = partial(self._take_carried, outcome)
+        take = partial(self._take_token_calls, outcome)
         self.controller.host.run(work, take, group="carried", description="add up token-calls")
 
-    def _take_carried(self, outcome: Outcome, carried: NDArray[np.int64]) -> None:
+    def _take_token_calls(self, outcome: Outcome, token_calls: NDArray[np.int64]) -> None:
         newest = self.controller.outcome
         if newest is not None and outcome.replay is newest.replay:
             begins, self._starts_over = self._starts_over, False
-            self._carried = carried
+            self._token_calls = token_calls
             self.show_rows()
             if begins and self._timeline is not None:
                 self._timeline.action_first()

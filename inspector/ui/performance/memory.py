@@ -51,9 +51,9 @@ def share_one_heap() -> None:
 
     The limit is fixed once the first thread needs a heap, so call this only in this program's own process.
     """
-    tell = _of_the_c_library("mallopt")
-    if tell is not None:
-        tell(MOST_HEAPS, 1)
+    set_option = _of_the_c_library("mallopt")
+    if set_option is not None:
+        set_option(MOST_HEAPS, 1)
 
 
 def _of_the_c_library(name: str) -> Callable[..., int] | None:

@@ -79,11 +79,11 @@ def figure_rows(here: PlanOutcome, there: PlanOutcome) -> list[DifferenceRow]:
     return rows
 
 
-def brief(here: PlanOutcome, rival: OtherPlan) -> str:
+def brief(here: PlanOutcome, other_result: OtherPlan) -> str:
     """Return two short lines about the effect of switching to the other plan."""
-    cost, _, tokens, _, changed, *_ = figure_rows(here, rival.totals)
+    cost, _, tokens, _, changed, *_ = figure_rows(here, other_result.totals)
     first = cost.change or f"{tokens.there} tokens"
-    return f"switch to {rival.letter}: {first}\n  {tokens.change} tokens, {changed.change} changed prompts"
+    return f"switch to {other_result.letter}: {first}\n  {tokens.change} tokens, {changed.change} changed prompts"
 
 
 def setting_rows(here: Plan, there: Plan) -> list[DifferenceRow]:

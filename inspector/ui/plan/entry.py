@@ -264,8 +264,8 @@ class PlanEntryView(Vertical):
         tiers = {parameter.group for parameter in self.entry.strategy.parameters} - {""}
         rest = [outcome for group, outcome in outcomes.items() if group not in tiers and outcome.results]
         # A group without a limit that changed nothing is not worth showing if other groups changed something.
-        is_told = len(rest) == 1 and (rest[0].touched or not any(each.touched for each in outcomes.values()))
-        self._toggle.effect = effect_of(rest[0]) if is_told and self.entry.enabled else NO_EFFECT
+        is_shown = len(rest) == 1 and (rest[0].touched or not any(each.touched for each in outcomes.values()))
+        self._toggle.effect = effect_of(rest[0]) if is_shown and self.entry.enabled else NO_EFFECT
 
     @property
     def _limits(self) -> list[LimitSlider]:

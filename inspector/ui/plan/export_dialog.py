@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 ENDINGS = {"python": ".py", "sh": ".sh", "json": ".json", "yaml": ".yaml", "toml": ".toml", "rust": ".rs"}
 
-NOT_SAID = "✗"
+UNSUPPORTED = "✗"
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +84,7 @@ class ExportScreen(Dialog[Export | None]):
                 ("y copies", "copy"),
                 ("page keys scroll", ""),
                 ("esc closes", "dismiss"),
-                (f"{NOT_SAID} not possible", ""),
+                (f"{UNSUPPORTED} not possible", ""),
                 id="export",
             ),
         ):
@@ -104,7 +104,7 @@ class ExportScreen(Dialog[Export | None]):
 
     def _option(self, name: str) -> Option:
         says = isinstance(self._made[name], Exported)
-        return Option(Content.styled(f"{' ' if says else NOT_SAID} {name}", "" if says else "dim"))
+        return Option(Content.styled(f"{' ' if says else UNSUPPORTED} {name}", "" if says else "dim"))
 
     @on(OptionList.OptionHighlighted)
     def _highlighted(self, event: OptionList.OptionHighlighted) -> None:

@@ -6,6 +6,13 @@ from asyncio import Lock
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
+from inspector.ui.actions.action import bindings
+from inspector.ui.actions.parts import ADD_STRATEGY, PLAN_PANEL
+from inspector.ui.plan.controls import FoldRow, ParameterControl
+from inspector.ui.plan.entry import PlanEntryView, StrategyToggle
+from inspector.ui.plan.hint_drawing import hint_lines, risk_lines
+from inspector.ui.plan.slider import LimitSlider
+from inspector.ui.toolkit.one_line import ACTION, clickable
 from textual import on
 from textual.containers import Vertical, VerticalScroll
 from textual.content import Content
@@ -14,25 +21,16 @@ from textual.reactive import reactive
 from textual.widget import Widget
 from textual.widgets import Static
 
-from inspector.ui.actions.action import bindings
-from inspector.ui.actions.parts import ADD_STRATEGY, PLAN_PANEL
-from inspector.ui.plan.controls import FoldRow, ParameterControl
-from inspector.ui.plan.entry import PlanEntryView, StrategyToggle
-from inspector.ui.plan.hint_drawing import hint_lines, risk_lines
-from inspector.ui.plan.slider import LimitSlider
-from inspector.ui.toolkit.one_line import ACTION, clickable
-
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
-
-    from textual import events
-    from textual.app import ComposeResult
-    from textual.binding import BindingType
 
     from inspector.replay.engine.replay import GroupEffect
     from inspector.strategies.core.parameters import ParameterValue
     from inspector.strategies.plan import Plan
     from inspector.ui.plan.sizes import PlanSizes
+    from textual import events
+    from textual.app import ComposeResult
+    from textual.binding import BindingType
 
 
 INTRODUCTION = (
@@ -153,7 +151,7 @@ class PlanPanel(Vertical):
         #add-strategy:focus { background: $primary 20%; color: $foreground; text-style: bold; }
         #plan-actions { color: $text-muted; width: 1fr; height: 1; pointer: pointer; }
         #plan-risks { height: 2; padding: 0 1; color: $warning; }
-        #plan-rival { height: 2; padding: 0 1; color: $text-muted; display: none; }
+        #plan-other-result { height: 2; padding: 0 1; color: $text-muted; display: none; }
         #plan-hint { height: 5; padding: 0 1; color: $text-muted; border-top: solid $border-blurred; }
         & > .parameter--label { color: $foreground; }
         & > .parameter--value { text-style: bold; color: $foreground; }
@@ -220,7 +218,7 @@ class PlanPanel(Vertical):
             yield AddStrategy(Content("  + add a strategy"), id="add-strategy")
             yield PlanActions()
         yield ReservedLines(risk_lines, id="plan-risks")
-        yield Static(Content(""), id="plan-rival", markup=False)
+        yield Static(Content(""), id="plan-other-result", markup=False)
         yield ReservedLines(hint_lines, INTRODUCTION, id="plan-hint")
 
     def show_soon(self, plan: Plan) -> None:
@@ -281,11 +279,11 @@ class PlanPanel(Vertical):
         for view in self._views:
             view.show_sizes(sizes)
 
-    def show_rival(self, text: str | None) -> None:
+    def show_other_result(self, text: str | None) -> None:
         """Show the effect of switching to the other plan; empty while unknown, None without another plan."""
-        rival = self.query_one("#plan-rival", Static)
-        rival.update(Content(text or ""), layout=False)
-        rival.display = text is not None
+        shown = self.query_one("#plan-other-result", Static)
+        shown.update(Content(text or ""), layout=False)
+        shown.display = text is not None
 
     def show_outcomes(self, outcomes: Sequence[GroupEffect]) -> None:
         """Show the effect of each part of the plan."""

@@ -70,14 +70,14 @@ class SessionFinder:
     def run(
         self,
         on_found: Callable[[tuple[Header, ...], bool], object],
-        tell_read: Callable[[tuple[SessionSummary, ...]], object],
+        on_read: Callable[[tuple[SessionSummary, ...]], object],
         is_cancelled: Callable[[], bool],
     ) -> None:
         """Scan and read until cancelled.
 
         Args:
             on_found: Receives all sessions found so far and whether the scan is complete; called in this thread.
-            tell_read: Receives new summaries.
+            on_read: Receives new summaries.
             is_cancelled: Returns True when the list is closed.
         """
         next_look = 0.0
@@ -90,7 +90,7 @@ class SessionFinder:
                 next_look = time.monotonic() + max(SECONDS_BETWEEN_LOOKS, took * SHARE_OF_LOOKS)
             batch = self._read_some(min(next_look, time.monotonic() + SECONDS_OF_BATCH), is_cancelled)
             if batch:
-                tell_read(tuple(batch))
+                on_read(tuple(batch))
             else:
                 self._keep(SECONDS_WORTH_KEEPING)
                 time.sleep(SECONDS_OF_REST)

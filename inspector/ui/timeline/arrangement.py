@@ -29,7 +29,7 @@ class Order(Enum):
 
     RECORDED = "as recorded"
     SIZE = "largest first"
-    CARRIED = "most token-calls first"
+    TOKEN_CALLS = "most token-calls first"
 
     @property
     def next(self) -> Order:

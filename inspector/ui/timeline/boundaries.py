@@ -153,7 +153,7 @@ def effect_lines(boundary: Boundary, table: TokenTable, baseline: Replay | None 
         *_aligned(named, how),
         *(_describe_side_request(each) for each in made_before(history.session, effect.after)),
         "",
-        *_noted_lines(boundary),
+        *_agent_size_lines(boundary),
         f"Between calls {before} and {after}: g h shows call {before}, v the composition of its prompt.",
     )
 
@@ -188,7 +188,7 @@ def _sum_lines(sizes: CompactionSizes, *, lacks_summary: bool) -> tuple[str, ...
     return (f"prompt {before}{text} = {after}", *((f"Other: {why}.",) if sizes.rest else ()))
 
 
-def _noted_lines(boundary: Boundary) -> tuple[str, ...]:
+def _agent_size_lines(boundary: Boundary) -> tuple[str, ...]:
     """Return the size noted by the agent if it differs from the prompt before."""
     compaction, effect = boundary.compaction, boundary.effect
     if compaction is None or effect is None or not compaction.tokens_before:
@@ -196,8 +196,8 @@ def _noted_lines(boundary: Boundary) -> tuple[str, ...]:
     usage = boundary.history.session.calls[effect.before].usage
     if usage is None or not usage.prompt or usage.prompt == compaction.tokens_before:
         return ()
-    noted, prompt = ON_SCREEN.whole(compaction.tokens_before), ON_SCREEN.whole(usage.prompt)
-    return (f"The agent recorded {noted} tokens when it compacted; the previous prompt was reported as {prompt}.",)
+    recorded, prompt = ON_SCREEN.whole(compaction.tokens_before), ON_SCREEN.whole(usage.prompt)
+    return (f"The agent recorded {recorded} tokens when it compacted; the previous prompt was reported as {prompt}.",)
 
 
 def aftermath_lines(found: CompactionAftermath) -> tuple[str, ...]:
@@ -287,9 +287,9 @@ def compaction_label(compaction: Compaction, happened: tuple[str, ...] = ()) -> 
 
 def _first_message(context: Context, compacted: dict[int, Compaction]) -> int | None:
     """Return the message after a context's boundary."""
-    members, carried = context.members, context.carried
+    members, retained = context.members, context.retained
     if context.cause is ContextCause.COMPACTION:
-        for message in members[: carried + 1]:
+        for message in members[: retained + 1]:
             if message in compacted and not compacted[message].is_partial:
                 return message
-    return members[carried] if carried < len(members) else None
+    return members[retained] if retained < len(members) else None

@@ -66,13 +66,13 @@ class Space(NamedTuple):
         width: Total width in cells.
         number: Highest message number.
         tokens: Highest token count.
-        carried: Show the token-calls by which the rows are ordered.
+        token_calls: Show the token-calls by which the rows are ordered.
     """
 
     width: int
     number: int
     tokens: int
-    carried: bool = False
+    token_calls: bool = False
 
 
 class CellOfRow(NamedTuple):
@@ -255,8 +255,8 @@ def _bar_head(head: HeadOfColumn, width: int) -> str:
     return " " + fit_cells(label, width - 1, ellipsis="")
 
 
-def _carried(cell: CellOfRow, width: int) -> list[Piece]:
-    return [(_right(ON_SCREEN.short(cell.view.carried_at(cell.row.index)), width), cell.role_class)]
+def _token_calls(cell: CellOfRow, width: int) -> list[Piece]:
+    return [(_right(ON_SCREEN.short(cell.view.token_calls_at(cell.row.index)), width), cell.role_class)]
 
 
 def _tokens(cell: CellOfRow, width: int) -> list[Piece]:
@@ -373,11 +373,11 @@ COLUMNS: Final[tuple[TimelineColumn, ...]] = (
     TimelineColumn("bar", None, _bar_head, _bar),
     TimelineColumn(
         "carried",
-        lambda space: 12 if space.carried else 0,
+        lambda space: 12 if space.token_calls else 0,
         _named("token-calls", right=True),
-        _carried,
+        _token_calls,
         leaves=5,
-        key=lambda view, row: view.carried_at(row),
+        key=lambda view, row: view.token_calls_at(row),
     ),
     TimelineColumn("tokens", _tokens_width, _tokens_head, _tokens, leaves=4),
     TimelineColumn("change", lambda space: _tokens_width(space) + 1, _named("change", right=True), _change, leaves=2),

@@ -232,10 +232,10 @@ class Rows:
         times = [np.nan if message.time is None else message.time for message in messages[known:]]
         boundaries, subagents = boundaries_of(history), subagent_rows(history)
         growing = GrowingColumns() if previous is None else previous.growing
-        stands = _stands(boundaries, subagents)
-        first, kept = (0, 0) if previous is None else _unchanged_rows(stands, len(history.kind), previous)
-        tail = [stand for stand in stands if stand.place >= first]
-        places = np.array([stand.place - first for stand in tail], dtype=np.int64)
+        headings = _headings(boundaries, subagents)
+        first, kept = (0, 0) if previous is None else _unchanged_rows(headings, len(history.kind), previous)
+        tail = [heading for heading in headings if heading.place >= first]
+        places = np.array([heading.place - first for heading in tail], dtype=np.int64)
 
         def grown(name: str, new: NDArray[np.int32]) -> NDArray[np.int32]:
             return growing.grown(name, new if previous is None else getattr(previous, name), kept, new)
@@ -247,8 +247,10 @@ class Rows:
         blocks = np.arange(first, len(history.kind), dtype=np.int32)
         return cls(
             history=history,
-            block=grown("block", np.insert(blocks, places, np.array([stand.block for stand in tail], dtype=np.int32))),
-            boundary=grown("boundary", inserted([stand.boundary for stand in tail])),
+            block=grown(
+                "block", np.insert(blocks, places, np.array([heading.block for heading in tail], dtype=np.int32))
+            ),
+            boundary=grown("boundary", inserted([heading.boundary for heading in tail])),
             boundaries=boundaries,
             message_time=growing.grown(
                 "message_time",
@@ -256,7 +258,7 @@ class Rows:
                 known,
                 np.array(times, dtype=np.float64),
             ),
-            subagent=grown("subagent", inserted([stand.subagent for stand in tail])),
+            subagent=grown("subagent", inserted([heading.subagent for heading in tail])),
             inner=grown("inner", np.full(len(blocks) + len(tail), -1, dtype=np.int32)),
             subagent_rows=subagents,
             growing=growing,
@@ -340,11 +342,11 @@ class Rows:
     @cached_property
     def is_subagent(self) -> NDArray[np.bool_]:
         """Mask of heading rows of subagents with their own file."""
-        stands = (self.subagent >= 0) & (self.inner < 0)
+        mask = (self.subagent >= 0) & (self.inner < 0)
         for place, subagent in self.opened.items():
             of_it = (self.subagent == place) & (self.inner >= 0)
-            stands[of_it] = subagent.rows.is_subagent[self.inner[of_it]]
-        return stands
+            mask[of_it] = subagent.rows.is_subagent[self.inner[of_it]]
+        return mask
 
     @cached_property
     def inner_count(self) -> int:
@@ -367,9 +369,9 @@ class Rows:
         if place.kind == 2:
             subagent, within = self.opened.get(place.subagent), place.inner
             inner = -1 if subagent is None or within is None else subagent.rows.index_at(within)
-            stands = np.flatnonzero((self.subagent == place.subagent) & (self.inner <= inner))
-            if len(stands):
-                return int(stands[-1])
+            places = np.flatnonzero((self.subagent == place.subagent) & (self.inner <= inner))
+            if len(places):
+                return int(places[-1])
         return self.index_of(place.block, boundary=place.kind == 1)
 
     @cached_property
@@ -404,18 +406,18 @@ class Rows:
         return letter or _LETTER_OF_ROLE[self.history.session.messages[message].role]
 
 
-def _stands(boundaries: Sequence[Boundary], subagents: Sequence[SubagentRow]) -> list[_HeadingRow]:
+def _headings(boundaries: Sequence[Boundary], subagents: Sequence[SubagentRow]) -> list[_HeadingRow]:
     """Return the rows without a block in order: a subagent below its call and above a boundary after the call."""
     below = [_HeadingRow(row.block + 1, row.block, -1, place) for place, row in enumerate(subagents)]
     above = [_HeadingRow(boundary.block, boundary.block, place, -1) for place, boundary in enumerate(boundaries)]
-    return sorted(below + above, key=lambda stand: stand.place)
+    return sorted(below + above, key=lambda heading: heading.place)
 
 
-def _unchanged_rows(stands: Sequence[_HeadingRow], block_count: int, previous: Rows) -> tuple[int, int]:
+def _unchanged_rows(headings: Sequence[_HeadingRow], block_count: int, previous: Rows) -> tuple[int, int]:
     """Return the first block where rows may have changed since `previous`, and its row."""
-    before = _stands(previous.boundaries, previous.subagent_rows)
-    same = next((place for place, (now, then) in enumerate(zip(stands, before, strict=False)) if now != then), None)
-    same = min(len(stands), len(before)) if same is None else same
-    changed = [each[same].place for each in (stands, before) if same < len(each)]
+    before = _headings(previous.boundaries, previous.subagent_rows)
+    same = next((place for place, (now, then) in enumerate(zip(headings, before, strict=False)) if now != then), None)
+    same = min(len(headings), len(before)) if same is None else same
+    changed = [each[same].place for each in (headings, before) if same < len(each)]
     first = min(len(previous.history.kind), block_count, *changed)
-    return first, first + sum(stand.place < first for stand in stands)
+    return first, first + sum(heading.place < first for heading in headings)

@@ -66,8 +66,8 @@ def unfolded(rows: Rows, opened: Mapping[Key, Subagent], problems: Mapping[Key, 
         rows = replace(rows, problems=by_name)
     if not shown:
         return rows
-    stands = {int(rows.subagent[row]): row for row in np.flatnonzero(rows.subagent >= 0).tolist()}
-    after = np.concatenate([np.full(len(each.rows), stands[place] + 1, dtype=np.int64) for place, each in shown])
+    row_of = {int(rows.subagent[row]): row for row in np.flatnonzero(rows.subagent >= 0).tolist()}
+    after = np.concatenate([np.full(len(each.rows), row_of[place] + 1, dtype=np.int64) for place, each in shown])
 
     def inserted(column: NDArray[np.int32], values: list[NDArray[np.int32]]) -> NDArray[np.int32]:
         return np.insert(column, after, np.concatenate(values))

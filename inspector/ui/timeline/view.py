@@ -56,7 +56,7 @@ class TimelineView:
             decision.
         tiers: Returns for each strategy that sorts tools into tiers the tier of each tool of the session.
         order: Row order.
-        carried: Token-calls per block; None unless the rows are ordered by them.
+        token_calls: Token-calls per block; None unless the rows are ordered by them.
         hits: Rows that match the search, ascending, int32; None without a search.
         pins: Pinned blocks.
         uncounted: Per block, True if its tokens are still estimated; None if all were counted.
@@ -74,7 +74,7 @@ class TimelineView:
     decisions: Callable[[], Decisions] = no_decisions
     tiers: Callable[[], Tiers] = no_tiers
     order: Order = Order.RECORDED
-    carried: NDArray[np.int64] | None = None
+    token_calls: NDArray[np.int64] | None = None
     hits: NDArray[np.int32] | None = None
     pins: frozenset[int] = frozenset()
     uncounted: NDArray[np.bool_] | None = None
@@ -175,13 +175,13 @@ class TimelineView:
             return BlockAmount(recorded, recorded, True, Action.WHOLE)
         return folded_amount(self.state, first, end)
 
-    def carried_at(self, index: int) -> int:
+    def token_calls_at(self, index: int) -> int:
         """Return the token-calls of a row or folded message; 0 while unknown."""
-        if self.carried is None or not self.rows.is_block[index]:
+        if self.token_calls is None or not self.rows.is_block[index]:
             return 0
         block = int(self.rows.block[index])
         first, end = blocks_of_message(self.rows.history, block) if self.is_folded(index) else (block, block + 1)
-        return int(self.carried[first:end].sum())
+        return int(self.token_calls[first:end].sum())
 
     def miss_at(self, index: int) -> CacheMiss | None:
         """Return the cache miss of the call that produced the row or folded message; None for none."""
@@ -282,9 +282,9 @@ class TimelineView:
         # Reversed, so that the first row of a message is written last.
         first[history.message[self.rows.block[visible[blocks]]]] = blocks
         message = history.message[self.rows.block[rows]]
-        stands = (places < 0) & is_block[rows] & (message < len(folded))
-        stands[stands] = folded[message[stands]]
-        return np.where(stands, first[message], places)
+        folded_rows = (places < 0) & is_block[rows] & (message < len(folded))
+        folded_rows[folded_rows] = folded[message[folded_rows]]
+        return np.where(folded_rows, first[message], places)
 
     @property
     def changed_rows(self) -> NDArray[np.int32]:
@@ -301,11 +301,11 @@ class TimelineView:
 
     def _positions(self, wanted: NDArray[np.bool_]) -> NDArray[np.int32]:
         if self.folded is not None:
-            wanted = wanted | self._stands_for(wanted)
+            wanted = wanted | self._folded_matches(wanted)
         shown = wanted if self.visible is None else wanted[self.visible]
         return np.flatnonzero(shown).astype(np.int32)
 
-    def _stands_for(self, wanted: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    def _folded_matches(self, wanted: NDArray[np.bool_]) -> NDArray[np.bool_]:
         """Return a mask of rows that belong to a folded message with a wanted row."""
         rows, folded = self.rows, self.folded
         message = rows.history.message[rows.block]
@@ -313,8 +313,8 @@ class TimelineView:
         found[message[wanted & rows.is_block]] = True
         if folded is not None:
             found[: len(folded)] &= folded
-        stands: NDArray[np.bool_] = found[message] & rows.is_block
-        return stands
+        folded_rows: NDArray[np.bool_] = found[message] & rows.is_block
+        return folded_rows
 
 
 def view_of(rows: Rows, table: TokenTable, outcome: Outcome | None) -> TimelineView:

@@ -408,6 +408,8 @@ class Timeline(LineView):
         if self._columns is None or self._columns_width != width:
             view = self.view
             largest = (view.rows.largest_message, view.largest) if view is not None else (0, 0)
-            self._columns = columns_for(Space(width, *largest, carried=view is not None and view.carried is not None))
+            self._columns = columns_for(
+                Space(width, *largest, token_calls=view is not None and view.token_calls is not None)
+            )
             self._columns_width = width
         return self._columns

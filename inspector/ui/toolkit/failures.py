@@ -70,7 +70,7 @@ class Failure(NamedTuple):
     log: Path | None
 
     @classmethod
-    def noted(cls, error: BaseException) -> Failure:
+    def logged(cls, error: BaseException) -> Failure:
         return cls(reason_of(error), log_failure(error))
 
     @property

@@ -55,10 +55,10 @@ class FindEntry(Input):
         self._examples = examples
 
     def on_resize(self) -> None:
-        room = [count for count in range(1, len(self._examples) + 1) if self._said(count) <= self.size.width]
+        room = [count for count in range(1, len(self._examples) + 1) if self._width_of(count) <= self.size.width]
         self.placeholder = BETWEEN.join(self._examples[: max(room, default=1)])
 
-    def _said(self, count: int) -> int:
+    def _width_of(self, count: int) -> int:
         return cell_len(BETWEEN.join(self._examples[:count]))
 
     async def action_submit(self) -> None:

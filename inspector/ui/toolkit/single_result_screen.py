@@ -41,7 +41,7 @@ class SingleResultScreen(Screen[Answer]):
     being removed, so they are dropped.
     """
 
-    _is_going = False
+    _is_closing = False
     _resumed: events.ScreenResume | None = None
 
     def post_message(self, message: Message) -> bool:
@@ -62,13 +62,13 @@ class SingleResultScreen(Screen[Answer]):
         return is_taken
 
     @property
-    def is_going(self) -> bool:
+    def is_closing(self) -> bool:
         """True if the screen has returned its result or the app is exiting, when Textual mounts no more widgets."""
-        return self._is_going or not self.app.is_running or self.app.return_code is not None
+        return self._is_closing or not self.app.is_running or self.app.return_code is not None
 
     def dismiss(self, result: Answer | None = None) -> AwaitComplete:
         """Return the result and close; do nothing if the screen is already closing or not on top."""
-        if self._is_going or not self.is_active:
+        if self._is_closing or not self.is_active:
             return AwaitComplete()
         self._go()
         return super().dismiss(result)
@@ -78,8 +78,8 @@ class SingleResultScreen(Screen[Answer]):
         return super().remove()
 
     def _go(self) -> None:
-        if not self._is_going:
-            self._is_going = True
+        if not self._is_closing:
+            self._is_closing = True
             self.workers.cancel_node(self)
 
     def open_over(self, screen: Screen[Any], then: Callable[[Any], None] | None = None) -> None:
@@ -89,12 +89,12 @@ class SingleResultScreen(Screen[Answer]):
     @property
     def fails_alone(self) -> bool:
         """True if the screen lies over another one, which continues without it."""
-        return self._is_going or any(self in stack[1:] for stack in self.app._screen_stacks.values())  # noqa: SLF001  there is no public way to access the stacks of other tabs
+        return self._is_closing or any(self in stack[1:] for stack in self.app._screen_stacks.values())  # noqa: SLF001  there is no public way to access the stacks of other tabs
 
     def fail(self, error: Exception) -> None:
         """Close this screen and any above it, and show the reason."""
-        failure = Failure.noted(error)
-        if self._is_going:
+        failure = Failure.logged(error)
+        if self._is_closing:
             return
         if self in self.app.screen_stack:
             for above in reversed(self.app.screen_stack[self.app.screen_stack.index(self) :]):
@@ -132,7 +132,7 @@ class SingleResultScreen(Screen[Answer]):
             super()._screen_resized(self.app.size)
 
     async def _on_message(self, message: Message) -> None:
-        if not self.is_going or isinstance(message, CLOSING_MESSAGES):
+        if not self.is_closing or isinstance(message, CLOSING_MESSAGES):
             await super()._on_message(message)
 
 

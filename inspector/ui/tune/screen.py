@@ -187,10 +187,14 @@ class TuneScreen(AnalysisScreen):
             self._show_curves(in_plan)
 
     def _only(self, axis: TunableLimit) -> str:
-        apart = self._separate_tool
-        if apart is None or axis.entry != apart.entry or not (apart.is_copy or axis.parameter.name == apart.limit):
+        separate = self._separate_tool
+        if (
+            separate is None
+            or axis.entry != separate.entry
+            or not (separate.is_copy or axis.parameter.name == separate.limit)
+        ):
             return ""
-        return f", only {one_line(apart.tool)}"
+        return f", only {one_line(separate.tool)}"
 
     def _show_map(self, in_plan: str) -> None:
         limits, across, down = self.limits, self.limits.axis, self.limits.down
@@ -292,12 +296,12 @@ class TuneScreen(AnalysisScreen):
         if tool is None:
             return
         limit = axis.parameter.name if axis is not None and entry == looked_at else ""
-        apart = separate_tool(plan, history, tool, entry, limit)
-        if apart is None:
+        separate = separate_tool(plan, history, tool, entry, limit)
+        if separate is None:
             self.show_notice(f"every tier of {name} has other tools of this session; none is free for {tool}")
             return
-        self._separate_tool, self._is_map = apart, False
-        self._take(Limits.of(apart.plan, self.limits).preferring(apart.entry, apart.limit))
+        self._separate_tool, self._is_map = separate, False
+        self._take(Limits.of(separate.plan, self.limits).preferring(separate.entry, separate.limit))
 
     def action_step(self, steps: int) -> None:
         """Move the limit by steps of its range, even before its curve is computed."""

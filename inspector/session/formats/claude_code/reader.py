@@ -69,10 +69,10 @@ class ClaudeCodeThread(Thread):
         self.awaits_summary = False
         self.kept_first = False
 
-    def begin(self, cause: ContextCause, members: Iterable[int] = (), carried: int | None = None) -> OpenContext:
+    def begin(self, cause: ContextCause, members: Iterable[int] = (), retained: int | None = None) -> OpenContext:
         """Begin a new context; the next line starts a new message."""
         self.user = self.response = NONE
-        return super().begin(cause, members, carried)
+        return super().begin(cause, members, retained)
 
     def note_compaction(self, compaction: Compaction) -> None:
         """Add a compaction, to be completed by its first message."""
@@ -376,9 +376,9 @@ class ClaudeCodeInterpreter(RecordInterpreter):
         message = self._new_message(record, Role.USER, blocks, thread, is_summary=True)
         index = self._note_message(record, thread, turn, thread.add(message, is_sent=False))
         context = thread.open_context()
-        if thread.awaits_summary and context.carried and not thread.kept_first:
+        if thread.awaits_summary and context.retained and not thread.kept_first:
             context.members.insert(0, index)
-            context.carried += 1
+            context.retained += 1
         else:
             context.members.append(index)
         thread.resolve_compactions(index)

@@ -37,7 +37,7 @@ PURPOSES = (
 OFF = "off"
 """Thinking setting of a request without one."""
 
-ASIDE = "is_aside"
+IS_SIDE_REQUEST = "is_aside"
 """Marks a request, of any size, with a response meant for the program."""
 
 SUMMARY_MATCH_CHARACTERS = 200
@@ -58,7 +58,7 @@ class TraceLog(RequestLog):
         self.numbers = self._numbered()
         self._has_main = False
         self._others = 0
-        self._said: dict[int, str] = {}
+        self._last_responses: dict[int, str] = {}
         self._asides: dict[Digests, list[RequestThread]] = {}
 
     def read(self, node: Node, about: dict[str, Any], names: ToolNames) -> list[PlainMessage]:
@@ -68,7 +68,7 @@ class TraceLog(RequestLog):
     def add_request(self, request: PlainConversation) -> None:
         """Add a request to a conversation, or as a side request if the program made it for its own purpose."""
         purpose = _purpose_of(request) if request.response is not None else ""
-        if request.about.get(ASIDE):
+        if request.about.get(IS_SIDE_REQUEST):
             self._add_side_request(request)
             return
         if request.response is None or not purpose:
@@ -122,7 +122,7 @@ class TraceLog(RequestLog):
             return None
         texts = [made.text for made in first.blocks if made.block.kind is BlockKind.USER_TEXT]
         for thread in reversed(self.threads):
-            reported = self._said.get(thread.number, "")
+            reported = self._last_responses.get(thread.number, "")
             middle = reported[len(reported) // 4 :][:SUMMARY_MATCH_CHARACTERS]
             if len(middle) == SUMMARY_MATCH_CHARACTERS and any(middle in text for text in texts):
                 return thread
@@ -133,7 +133,7 @@ class TraceLog(RequestLog):
     def append(self, thread: RequestThread, sent: PlainMessage, *, is_call: bool, is_repeated: bool = False) -> None:
         """Add a message, and record the last response, the title, and a compaction's summary."""
         if sent.role is Role.ASSISTANT:
-            self._said[thread.number] = "\n".join(
+            self._last_responses[thread.number] = "\n".join(
                 made.text for made in sent.blocks if made.block.kind is BlockKind.ASSISTANT_TEXT
             )
         if thread.number == 0 and sent.role is Role.USER and not self._builder.title:
@@ -170,7 +170,7 @@ def _is_small(request: PlainConversation) -> bool:
     """Return True for a side request of a program, such as a title or quota request."""
     tools = request.tools.value() if request.tools is not None else None
     is_cheap = "haiku" in string(request.about.get("model")) or request.about.get("max_tokens") == 1
-    return not tools and (is_cheap or bool(request.about.get(ASIDE)))
+    return not tools and (is_cheap or bool(request.about.get(IS_SIDE_REQUEST)))
 
 
 def conversation_of(body: Fields, response: Node | None, about: Mapping[str, Any]) -> PlainConversation:

@@ -83,7 +83,7 @@ class ExchangeLog:
         self._builder = builder
         self._messages = TraceLog(builder)
         self._items: ResponsesInterpreter | None = None
-        self._told: dict[str, list[Node]] = {}
+        self._reported: dict[str, list[Node]] = {}
         self._turns: dict[str, str] = {}
 
     def add(self, exchange: HttpExchange) -> None:
@@ -128,7 +128,7 @@ class ExchangeLog:
 
         Its time (time of logging) and its tools (guessed from calls) are ignored.
         """
-        reported = self._told.setdefault(conversation, [])
+        reported = self._reported.setdefault(conversation, [])
         if self._turns.get(conversation) != turn:
             self._turns[conversation] = turn
             reported += fields.items_of("messages")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
-from inspector.session.formats.claude_trace.conversations import ASIDE
+from inspector.session.formats.claude_trace.conversations import IS_SIDE_REQUEST
 from inspector.session.formats.google_content import answer_in, content_node, reply_of
 from inspector.session.formats.plain.records import PlainConversation
 from inspector.session.formats.streamed_responses import REPLY, answer_of, stream_node
@@ -51,7 +51,7 @@ def google_request(body: Node, response: Node | None, path: str, time: Any) -> P
     about: dict[str, Any] = {"model": model} if model else {}
     if time is not None:
         about["timestamp"] = time
-    about[ASIDE] = config.get("responseMimeType") == JSON_ANSWERS
+    about[IS_SIDE_REQUEST] = config.get("responseMimeType") == JSON_ANSWERS
     answer, reply = _answer(response) if response is not None else (None, {})
     return PlainConversation([content_node(node) for node in nodes], system, asked.get("tools"), answer, reply, about)
 

@@ -84,7 +84,7 @@ class ClineTask(DocumentInterpreter):
         self._about = about
         self._edits = list(edits)
         self._edited: dict[int, dict[int, Edit]] = {}
-        self._said: dict[int, tuple[Mapping[str, Any], Origin, Called]] = {}
+        self._sources: dict[int, tuple[Mapping[str, Any], Origin, Called]] = {}
         self._chat = ChatThread(self.builder)
         self._open_calls: Called = []
         self._hidden: dict[str, list[int]] = {}
@@ -143,7 +143,7 @@ class ClineTask(DocumentInterpreter):
 
     def _add(self, place: int, value: dict[str, Any], origin: Origin, request: ClineRequest | None, model: str) -> None:
         reported = chat_message(value, place, self._open_calls)
-        self._said[place] = (value, origin, self._open_calls)
+        self._sources[place] = (value, origin, self._open_calls)
         if self._forked is not None and reported.time is not None and reported.time < self._forked:
             reported = replace(reported, is_inherited=True)
         if reported.is_call:
@@ -166,8 +166,8 @@ class ClineTask(DocumentInterpreter):
         gone = self._hidden.get(string(value.get("truncationId")), [])
         members = self._chat.members
         if summary.is_summary:
-            noted = self._condensed.pop(0) if self._condensed else Condensed(None, None)
-            compaction = Compaction(0, "auto", noted.before, noted.after, time=summary.time)
+            condensed = self._condensed.pop(0) if self._condensed else Condensed(None, None)
+            compaction = Compaction(0, "auto", condensed.before, condensed.after, time=summary.time)
             return self._chat.compact(compaction, message)
         if not gone:
             return self._chat.put(summary, message)
@@ -218,7 +218,7 @@ class ClineTask(DocumentInterpreter):
         return replaced
 
     def _edited_message(self, place: int) -> Message | None:
-        value, origin, open_calls = self._said[place]
+        value, origin, open_calls = self._sources[place]
         changed = edited(value, self._edited[place])
         (message,) = self._chat.messages([chat_message(changed, place, open_calls)], origin)
         made = placed(message, changed, self._edited[place])

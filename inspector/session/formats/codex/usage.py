@@ -189,7 +189,7 @@ class Attribution:
         self._lacks = False
         self._is_passed = False
         self._waiting: CodexUsage | None = None
-        self._stands_first: bool | None = None
+        self._precedes_response: bool | None = None
 
     @property
     def waiting(self) -> CodexUsage | None:
@@ -211,17 +211,17 @@ class Attribution:
         Returns:
             Its call, or `NONE` while it waits for a response, and an earlier report that was never assigned.
         """
-        if self._lacks and (not self._is_passed or self._stands_first is False):
-            self._lacks, self._stands_first = False, False
+        if self._lacks and (not self._is_passed or self._precedes_response is False):
+            self._lacks, self._precedes_response = False, False
             return self._call, None
-        if self._stands_first is None:
-            self._stands_first = True
+        if self._precedes_response is None:
+            self._precedes_response = True
         waited, self._waiting = self._waiting, report
         return NONE, waited
 
     def take_unassigned(self, *, ends: bool = False) -> CodexUsage | None:
         """Return a pending report that cannot belong to the next response, or to any response if a turn `ends`."""
-        if self._waiting is None or (self._stands_first and not ends):
+        if self._waiting is None or (self._precedes_response and not ends):
             return None
         waiting, self._waiting = self._waiting, None
         return waiting

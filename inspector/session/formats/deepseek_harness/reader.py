@@ -228,7 +228,7 @@ class HarnessInterpreter(RecordInterpreter):
             self._thread.begin(cause, members, common)
             return
         context.members[:] = members
-        context.carried = min(context.carried, len(members))
+        context.retained = min(context.retained, len(members))
 
 
 def _chat_messages(event: Mapping[str, Any]) -> ChatMessage:

@@ -109,14 +109,14 @@ class Segment:
     Attributes:
         cause: Reason for its start.
         members: The parts sent, in order.
-        carried: Number of leading members from the previous context.
+        retained: Number of leading members from the previous context.
         first_entry: Number of the first record after its start.
         time: Start time as recorded.
     """
 
     cause: ContextCause
     members: list[LoggedPart] = field(default_factory=list)
-    carried: int = 0
+    retained: int = 0
     first_entry: int = 0
     time: str = ""
 
@@ -202,7 +202,7 @@ class Log:
         segment = self.segments[-1]
         before = entry.sent
         known = {unit.share: unit for unit in entry.units}
-        entry.units = [_renewed(known.get(unit.share), unit) for unit in _units(entry.number, record)]
+        entry.units = [_updated(known.get(unit.share), unit) for unit in _units(entry.number, record)]
         start = _last_place(segment.members, before)
         if start is None:
             # It was empty until now but keeps its position.
@@ -210,11 +210,11 @@ class Log:
             start = next(later, len(segment.members))
         end = start + sum(unit in before for unit in segment.members[start : start + 2])
         segment.members[start:end] = entry.sent
-        if start < segment.carried:
-            segment.carried += len(entry.sent) - (end - start)
+        if start < segment.retained:
+            segment.retained += len(entry.sent) - (end - start)
         gone = [unit for unit in before if unit not in entry.sent]
         for other in self.segments[:-1] if gone else ():
-            other.carried -= sum(unit in gone for unit in other.members[: other.carried])
+            other.retained -= sum(unit in gone for unit in other.members[: other.retained])
             other.members = [unit for unit in other.members if unit not in gone]
 
     def _known(self, entry: LoggedMessage | None, record: Record) -> LoggedMessage:
@@ -238,7 +238,7 @@ class Log:
         if segment.members != before:
             known = set(map(id, before))
             places = [place for place, unit in enumerate(segment.members) if id(unit) in known]
-            segment.carried = places[-1] + 1 if places else 0
+            segment.retained = places[-1] + 1 if places else 0
             self.segments.append(segment)
             self._first_of_segment = len(self.entries)
 
@@ -268,7 +268,7 @@ def _units(number: int, record: Record) -> list[LoggedPart]:
     ]
 
 
-def _renewed(unit: LoggedPart | None, now: LoggedPart) -> LoggedPart:
+def _updated(unit: LoggedPart | None, now: LoggedPart) -> LoggedPart:
     """Update a part in place, so that earlier contexts see the change too."""
     if unit is None or unit.is_sent != now.is_sent:
         return now

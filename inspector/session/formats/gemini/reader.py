@@ -63,7 +63,7 @@ class LogBuilder:
     def settle(self, log: Log, builder: SessionBuilder) -> None:
         """Update a builder with the log's current state."""
         first = log.take_changes()
-        if not self._go_on(log, first):
+        if not self._extend(log, first):
             self._rebuild(log)
         contexts = self._contexts
         if len(contexts) == 1 and not contexts[0].members:
@@ -86,15 +86,15 @@ class LogBuilder:
         for number, segment in enumerate(log.segments):
             members = [unit for unit in segment.members if id(unit) in index_of]
             places = [index_of[id(unit)] for unit in members]
-            carried = sum(id(unit) in index_of for unit in segment.members[: segment.carried])
-            self._contexts.append(OpenContext(number, SnapshotList(places), segment.cause, 0, carried))
-            self._add_calls(members, places, number, carried, called)
+            retained = sum(id(unit) in index_of for unit in segment.members[: segment.retained])
+            self._contexts.append(OpenContext(number, SnapshotList(places), segment.cause, 0, retained))
+            self._add_calls(members, places, number, retained, called)
             if segment.cause is ContextCause.COMPACTION:
                 self._compactions.append(_compaction(segment, index_of, len(self._messages)))
                 _mark_summary(members, index_of, self._messages)
         self._calls.sort(key=lambda call: (call.response, call.context))
 
-    def _go_on(self, log: Log, first: int) -> bool:
+    def _extend(self, log: Log, first: int) -> bool:
         """Add the records from `first` on; False if earlier ones may have changed."""
         if not first or first > len(self._starts) or self._repeats_results:
             return False
@@ -108,7 +108,7 @@ class LogBuilder:
         kept = len(context.members)
         while kept and context.members[kept - 1] >= start:
             kept -= 1
-        if kept < context.carried:
+        if kept < context.retained:
             return False
         self._messages = self._messages[:start]
         del self._starts[first:]
@@ -140,7 +140,7 @@ class LogBuilder:
         members: Sequence[LoggedPart],
         places: Sequence[int],
         context: int,
-        carried: int,
+        retained: int,
         called: set[int],
         kept: int = 0,
         before: LoggedPart | None = None,
@@ -151,13 +151,13 @@ class LogBuilder:
             members: The members.
             places: Indices of their messages.
             context: Number of the context.
-            carried: Number of members carried over from the previous context.
+            retained: Number of members carried over from the previous context.
             called: Responses that already have a call; extended.
             kept: Number of members before these.
             before: The member directly before these.
         """
         for place, unit in enumerate(members):
-            if place >= carried and id(unit) not in called and _is_call(unit, before):
+            if place >= retained and id(unit) not in called and _is_call(unit, before):
                 called.add(id(unit))
                 self._calls.append(_call(unit, context, kept + place, places[place]))
             before = unit

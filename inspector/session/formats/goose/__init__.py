@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from inspector.session.files import Locator
 from inspector.session.format import ContainedSession, Format, home_of
 from inspector.session.formats.goose.records import (
-    CARRIED_RECORDS,
+    FORWARDED_RECORDS,
     INTERNAL_TYPES,
     TABLES,
     has_own_parts,
@@ -89,7 +89,7 @@ class GooseFormat(Format):
         return Locator(file, identifier).path if is_known and Sample(file).is_database else None
 
     def is_bookkeeping(self, count_name: str) -> bool:
-        return count_name == CARRIED_RECORDS
+        return count_name == FORWARDED_RECORDS
 
 
 FORMATS = (GooseFormat(),)

@@ -9,7 +9,7 @@ from inspector.session.builder import SessionBuilder
 from inspector.session.files import Locator
 from inspector.session.format import ContainedSession
 from inspector.session.formats.goose.reader import GooseMessage, blocks_of_record, describe, fill, goose_message
-from inspector.session.formats.goose.records import CARRIED_RECORDS, INTERNAL_TYPES
+from inspector.session.formats.goose.records import FORWARDED_RECORDS, INTERNAL_TYPES
 from inspector.session.formats.goose.usage import LEDGER, LEDGER_COLUMNS, ledger_row, match_ledger
 from inspector.session.json.codec import clean_text, compact_json, json_in
 from inspector.session.json.values import clean_string, mapping, seconds_of_any, string
@@ -82,7 +82,7 @@ class GooseRows(RowInterpreter):
         for role, count in Counter(entry.role for entry in self._entries).items():
             builder.record_counts[f"message:{role.value}"] += count
         requests = [row for row in self._ledger if row is not None]
-        for name, count in (("usage", len(requests)), (CARRIED_RECORDS, len(self._ledger) - len(requests))):
+        for name, count in (("usage", len(requests)), (FORWARDED_RECORDS, len(self._ledger) - len(requests))):
             if count:
                 builder.record_counts[name] = count
         fill(builder, self._entries)

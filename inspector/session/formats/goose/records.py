@@ -20,7 +20,7 @@ TABLES = {
 INTERNAL_TYPES = frozenset({"hidden", "sub_agent"})
 """Types of sessions not started by the user."""
 
-CARRIED_RECORDS = "usage:carried forward"
+FORWARDED_RECORDS = "usage:carried forward"
 """Name for counting ledger rows that are not requests."""
 
 REQUESTS = frozenset({"toolRequest", "frontendToolRequest"})

@@ -31,7 +31,7 @@ LEDGER_COLUMNS = (
     *("cost_source", "is_compaction"),
 )
 
-CARRIED = "carried_forward"
+FORWARDED = "carried_forward"
 """Ledger source for the total cost from before the ledger existed; not a request."""
 
 COMPACTION, NO_MESSAGE = "compaction", "request without a message"
@@ -79,7 +79,7 @@ class LedgerRow(Struct, frozen=True, gc=False):
 
 def ledger_row(row: Row) -> LedgerRow | None:
     """Parse a ledger row; None if it is not a request."""
-    if string(row.get("cost_source")) == CARRIED:
+    if string(row.get("cost_source")) == FORWARDED:
         return None
     names = ("input_tokens", "cache_read_tokens", "cache_write_tokens", "output_tokens")
     return LedgerRow(
@@ -100,8 +100,8 @@ def match_ledger(builder: SessionBuilder, rows: Iterable[LedgerRow], model: str)
     """
     calls = list(builder.calls)
     requests = list(rows)
-    is_noted = any(call.usage is not None for call in calls)
-    matched = _by_usage(calls, requests) if is_noted else _by_time(calls, requests)
+    has_usage = any(call.usage is not None for call in calls)
+    matched = _by_usage(calls, requests) if has_usage else _by_time(calls, requests)
     for place, call in enumerate(calls):
         row = matched.get(place)
         usage = call.usage or (row.usage if row is not None else None)

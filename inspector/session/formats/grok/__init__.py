@@ -94,8 +94,8 @@ class GrokFormat(Format):
 
         if is_folder(path):
             return GrokReader(path / HISTORY, path, self.name)
-        is_beside = path.name == UPDATES and is_file(path.with_name(HISTORY))
-        return GrokReader(path.with_name(HISTORY) if is_beside else path, path, self.name)
+        has_history = path.name == UPDATES and is_file(path.with_name(HISTORY))
+        return GrokReader(path.with_name(HISTORY) if has_history else path, path, self.name)
 
     def is_sidecar(self, path: Path) -> bool:
         """Return True for a file that only describes the messages in its folder."""

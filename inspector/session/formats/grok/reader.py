@@ -138,8 +138,8 @@ class GrokInterpreter(RecordInterpreter):
         reported = match_logged_responses(
             [row.calls for row in answers], reports, self.updates.reports, self.log.responses, self.updates.compactions
         )
-        untold = (Diagnostic(UNMATCHED, one.line, one.offset) for one in reported.unmatched)
-        self.builder.current_diagnostics = (*self.log.problems, *untold)
+        unmatched = (Diagnostic(UNMATCHED, one.line, one.offset) for one in reported.unmatched)
+        self.builder.current_diagnostics = (*self.log.problems, *unmatched)
         return reported
 
 

@@ -263,7 +263,7 @@ class HermesSession:
             rest = entries
             if not (is_first and number == 0):
                 known = [one.key for one in map(self._entries.__getitem__, self._thread.members) if one is not None]
-                count = count_carried_over(entries, known, part.started if number == 0 else None)
+                count = count_copied(entries, known, part.started if number == 0 else None)
                 self._hand_on(entries[:count])
                 rest = entries[count:]
             for entry in rest:
@@ -287,10 +287,10 @@ class HermesSession:
         before = self._thread.members
         known = [self._entries[member] for member in before]
         keys = [None if entry is None else entry.key for entry in known]
-        place, members, carried = 0, [], 0
+        place, members, retained = 0, [], 0
         if self._system is not None:
             members.append(self._system)
-            carried = int(self._system in before)
+            retained = int(self._system in before)
         first = len(self._builder.messages)
         summary: int | None = None
         for entry in entries:
@@ -298,14 +298,14 @@ class HermesSession:
             if found is not None and not entry.is_summary:
                 place = found + 1
                 members.append(before[found])
-                carried = len(members)
+                retained = len(members)
                 continue
             index = self._new(entry.message(), entry)
             if entry.role is not Role.OTHER:
                 members.append(index)
             if entry.is_summary and summary is None:
                 summary = index
-        self._thread.begin(ContextCause.COMPACTION, members, carried)
+        self._thread.begin(ContextCause.COMPACTION, members, retained)
         message = first if summary is None else summary
         time = next((entry.time for entry in entries if entry.is_summary), None)
         self._builder.compactions.append(Compaction(message, time=time))
@@ -400,7 +400,7 @@ def generations(entries: Sequence[HermesMessage]) -> list[list[HermesMessage]]:
     return found
 
 
-def count_carried_over(entries: Sequence[HermesMessage], known: Sequence[tuple[Any, ...]], time: float | None) -> int:
+def count_copied(entries: Sequence[HermesMessage], known: Sequence[tuple[Any, ...]], time: float | None) -> int:
     """Count the leading rows of a generation that its compaction wrote.
 
     Args:

@@ -44,7 +44,7 @@ from inspector.session.reader import DocumentInterpreter, FileChange, ReadingPro
 from inspector.session.sniff import Sample
 from inspector.session.sqlite import unread_table_diagnostics
 from inspector.session.texts import CachedTexts
-from inspector.session.usage_fields import INSPECT, is_reasoning_apart
+from inspector.session.usage_fields import INSPECT, excludes_reasoning
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -142,11 +142,11 @@ def usage_of(reported: Any) -> Usage | None:
     prompt, output = count(tokens.get("input_tokens")), count(tokens.get("output_tokens"))
     read, written = count(tokens.get("input_tokens_cache_read")), count(tokens.get("input_tokens_cache_write"))
     total, reasoning = count(tokens.get("total_tokens")), count(tokens.get("reasoning_tokens"))
-    if is_reasoning_apart(total, [prompt, prompt + read + written], output, reasoning):
+    if excludes_reasoning(total, [prompt, prompt + read + written], output, reasoning):
         output += reasoning
-    is_beside = total == prompt + output + read + written or prompt < read + written
-    is_inside = total == prompt + output and prompt >= read + written
-    uncached = prompt if is_beside and not is_inside else max(prompt - read - written, 0)
+    excludes_cache = total == prompt + output + read + written or prompt < read + written
+    includes_cache = total == prompt + output and prompt >= read + written
+    uncached = prompt if excludes_cache and not includes_cache else max(prompt - read - written, 0)
     usage = Usage(
         uncached=uncached,
         cache_read=read,
@@ -330,8 +330,8 @@ def _note_compaction(builder: SessionBuilder, event: Mapping[str, Any], first: i
     time = seconds_of_any(event.get("timestamp"))
     before, after = count_or_none(event.get("tokens_before")), count_or_none(event.get("tokens_after"))
     builder.compactions.append(Compaction(first, string(event.get("type")) or "auto", before, after, time=time))
-    if first < len(builder.messages) and len(context.members) > context.carried:
-        index = context.members[context.carried]
+    if first < len(builder.messages) and len(context.members) > context.retained:
+        index = context.members[context.retained]
         if string(event.get("type")) == "summary" and index >= first:
             builder.messages[index] = structs.replace(builder.messages[index], is_summary=True)
 

@@ -234,8 +234,8 @@ def _result(payload: Mapping[str, Any]) -> dict[str, Any]:
     """Convert a result to the form sent to the model: status text, then output (`soul/message.py`)."""
     result = mapping(payload.get("return_value")) or mapping(payload.get("result"))
     failed, about, output = result.get("is_error") is True, string(result.get("message")), result.get("output")
-    said_of_it = f"ERROR: {about}" if failed else about
-    parts: list[Any] = [{"type": "text", "text": f"<system>{said_of_it}</system>"}] if said_of_it else []
+    status = f"ERROR: {about}" if failed else about
+    parts: list[Any] = [{"type": "text", "text": f"<system>{status}</system>"}] if status else []
     if isinstance(output, str):
         parts += [{"type": "text", "text": output}] if output else []
     else:

@@ -236,7 +236,7 @@ class KimiCodeInterpreter(RecordInterpreter):
             return
         for chat in chats:
             if chat.is_call:
-                self._thread.go_on(chat, origin)
+                self._thread.add_response(chat, origin)
             else:
                 (index,) = self._thread.add_record([chat], origin)
                 self._origins[index] = string(chat.value.get("origin"))

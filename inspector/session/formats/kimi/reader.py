@@ -56,16 +56,16 @@ class WireReader(JsonlReader):
         """
         super().__init__(path, format_name, interpreter)
         self._note = note
-        self._beside = [SidecarFile(document, _metadata) for document in documents]
+        self._metadata_files = [SidecarFile(document, _metadata) for document in documents]
 
     def snapshot(self) -> Session:
-        self._note(next((found for one in self._beside if (found := one.value())), {}))
+        self._note(next((found for one in self._metadata_files if (found := one.value())), {}))
         return super().snapshot()
 
     def refresh(self) -> FileChange:
         """Read new data from the wire and metadata files."""
         # Check all files, so that no change is reported twice.
-        changed = [one for one in self._beside if one.changed()]
+        changed = [one for one in self._metadata_files if one.changed()]
         change = super().refresh()
         return FileChange.APPENDED if change is FileChange.NONE and changed else change
 

@@ -45,7 +45,7 @@ class StepThread(ChatThread):
             (message,) = self.messages([chat], origin)
             self._builder.add_blocks(self._response, list(message.blocks))
 
-    def go_on(self, chat: ChatMessage, origin: Origin) -> None:
+    def add_response(self, chat: ChatMessage, origin: Origin) -> None:
         """Add a response stored as one message; directly after another one it continues that response."""
         if self._response is None or self.members[-1:] != [self._response]:
             self.begin_step(chat.identifier, chat.time)

@@ -206,13 +206,13 @@ class RecordedUsage(NamedTuple):
     def minus(self, other: RecordedUsage) -> RecordedUsage:
         return self.plus(other, -1)
 
-    def usage(self, *, is_apart: bool) -> Usage | None:
-        """Convert to usage, None if all counts are 0; `is_apart` if `output` excludes reasoning."""
+    def usage(self, *, excludes_reasoning: bool) -> Usage | None:
+        """Convert to usage, None if all counts are 0; `excludes_reasoning` if `output` excludes reasoning."""
         return Usage(
             uncached=self.input,
             cache_read=self.read,
             cache_write_5m=self.write,
-            output=self.output + self.reasoning if is_apart else max(self.output, self.reasoning),
+            output=self.output + self.reasoning if excludes_reasoning else max(self.output, self.reasoning),
             reasoning=self.reasoning,
         ).unless_zero()
 
@@ -220,7 +220,7 @@ class RecordedUsage(NamedTuple):
 NO_USAGE = RecordedUsage()
 
 
-def usage_of(tokens: object, *, is_apart: bool = False) -> Usage | None:
+def usage_of(tokens: object, *, excludes_reasoning: bool = False) -> Usage | None:
     """Convert stored token counts; None if there are none, as for an aborted response.
 
     `output` includes reasoning in versions 1.2.20 to 1.2.26 and excludes it from 1.4.3 on; `total` shows which, also
@@ -228,20 +228,20 @@ def usage_of(tokens: object, *, is_apart: bool = False) -> Usage | None:
 
     Args:
         tokens: The counts.
-        is_apart: True if `output` excludes reasoning in counts without a total.
+        excludes_reasoning: True if `output` excludes reasoning in counts without a total.
     """
     recorded, total = RecordedUsage.of(tokens, 0), count(mapping(tokens).get("total"))
     whole = recorded.input + recorded.read + recorded.write
     if total:
-        is_apart = total not in (whole + recorded.output, recorded.input + recorded.output)
-    return OPENCODE.check(recorded.usage(is_apart=is_apart), tokens)
+        excludes_reasoning = total not in (whole + recorded.output, recorded.input + recorded.output)
+    return OPENCODE.check(recorded.usage(excludes_reasoning=excludes_reasoning), tokens)
 
 
 STEP_START, STEP_FINISH, COMPACTION = "step-start", "step-finish", "compaction"
 
 ABORTED = "MessageAbortedError"
 
-ASIDE = frozenset({"compaction", "title", "summary"})
+OWN_AGENTS = frozenset({"compaction", "title", "summary"})
 """Agents of OpenCode's own requests, which have their own system prompt and no tools."""
 
 
@@ -250,7 +250,7 @@ def _purpose(info: Mapping[str, Any]) -> str:
     agent = string(info.get("mode")) or string(info.get("agent"))
     if info.get("summary") is True:
         return COMPACTION
-    return agent if agent in ASIDE else ""
+    return agent if agent in OWN_AGENTS else ""
 
 
 @dataclass(frozen=True)

@@ -249,7 +249,7 @@ def _add_totals(builder: SessionBuilder, session: OpenCodeInfo, stored: Sequence
         model = models.most_common(1)[0][0] if models else ""
         is_title = left.input + left.read + left.write <= TITLE_TOKENS
         purpose = "title" if is_title else "title, deleted steps"
-        usage = left.usage(is_apart=True)
+        usage = left.usage(excludes_reasoning=True)
         identifier = f"{session.identifier} unlisted"
         builder.side_calls["unlisted"] = SideCall(purpose, model, session.created, usage, identifier)
     if cost > 0:
@@ -324,7 +324,7 @@ class OpenCodeThread(Thread):
             if not response.blocks and usage is None:
                 continue
             if message.purpose:
-                index = self._answer_aside(response, usage, message)
+                index = self._add_side_response(response, usage, message)
             else:
                 identifier = message.call_identifier
                 index = self.respond(response, model=message.model, usage=usage, identifier=identifier, is_sent=is_sent)
@@ -335,7 +335,7 @@ class OpenCodeThread(Thread):
                 self._begin_compacted(message, index)
                 is_summary = False
 
-    def _answer_aside(self, response: Message, usage: Usage | None, message: OpenCodeMessage) -> int:
+    def _add_side_response(self, response: Message, usage: Usage | None, message: OpenCodeMessage) -> int:
         """Add the response to a request outside the conversation, its thinking as a separate message."""
         spoken = tuple(block for block in response.blocks if block.kind is not BlockKind.THINKING)
         thought = tuple(block for block in response.blocks if block.kind is BlockKind.THINKING)

@@ -94,7 +94,7 @@ def message_and_parts(
         created=seconds_of_any(time.get("created")),
         completed=seconds_of_any(time.get("completed")),
         model=string(mapping(value.get("model")).get("id")),
-        usage=usage_of(value.get("tokens"), is_apart=True),
+        usage=usage_of(value.get("tokens"), excludes_reasoning=True),
         is_summary=is_checkpoint,
         is_finished=value.get("status") == COMPLETED if is_checkpoint else bool(time.get("completed")),
         notice=tuple(made.block for item, blocks in items if item is error for made in blocks) if is_answer else (),

@@ -24,7 +24,7 @@ from inspector.session.model import (
     Usage,
 )
 from inspector.session.reader import Record, RecordInterpreter
-from inspector.session.usage_fields import PI, is_reasoning_apart
+from inspector.session.usage_fields import PI, excludes_reasoning
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -137,7 +137,7 @@ def usage_of(message: Mapping[str, Any]) -> Usage | None:
     reported = mapping(message.get("usage"))
     uncached, read, written, output, total = (count(reported.get(name)) for name in COUNTS)
     reasoning = count(reported.get("reasoning")) or count(reported.get("reasoningTokens"))
-    if is_reasoning_apart(total, [uncached + read + written], output, reasoning):
+    if excludes_reasoning(total, [uncached + read + written], output, reasoning):
         output += reasoning
     usage = Usage(uncached, read, written, output=output, reasoning=reasoning)
     return PI.check(usage.unless_zero(), reported)

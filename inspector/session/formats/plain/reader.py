@@ -235,16 +235,16 @@ class RequestLog:
         if self._keep is not None:
             self._keep(blocks, node)
         # A list from memory is returned message by message.
-        apart = _split_at_summary(value, blocks) if self._keep is None else None
-        if apart is None:
+        split = _split_at_summary(value, blocks) if self._keep is None else None
+        if split is None:
             return [PlainMessage(node, role, blocks, about, marks=breakpoints_of_message(value, blocks))]
         written = _usage_of_summary(about.get("usage"))
-        if written is None and not apart.after:
+        if written is None and not split.after:
             written = about.get("usage")
-        messages = [PlainMessage(node, role, apart.before, {**about, "usage": None})] if apart.before else []
-        messages.append(PlainMessage(node, role, apart.summary, {**about, "usage": written}, is_summary=True))
+        messages = [PlainMessage(node, role, split.before, {**about, "usage": None})] if split.before else []
+        messages.append(PlainMessage(node, role, split.summary, {**about, "usage": written}, is_summary=True))
         rest = {**about, "usage": _without_summary(about.get("usage"))}
-        return messages + ([PlainMessage(node, role, apart.after, rest)] if apart.after else [])
+        return messages + ([PlainMessage(node, role, split.after, rest)] if split.after else [])
 
     def append(self, thread: RequestThread, sent: PlainMessage, *, is_call: bool, is_repeated: bool = False) -> None:
         """Add a message at the end of a conversation.
@@ -300,10 +300,10 @@ class RequestLog:
         Messages before a summary are not sent. If the summary is not known yet, those before it may identify the
         conversation.
         """
-        beside = next((place for place, message in enumerate(messages) if message.role is not Role.SYSTEM), 0)
+        first_turn = next((place for place, message in enumerate(messages) if message.role is not Role.SYSTEM), 0)
         summaries = [place for place, message in enumerate(messages) if message.is_summary]
         for first in reversed(summaries):
-            sent = messages[:beside] + messages[first:]
+            sent = messages[:first_turn] + messages[first:]
             thread, common = self._continued(_opening(sent), sent)
             if thread is not None:
                 return thread, common, sent
@@ -357,7 +357,7 @@ class RequestLog:
         """Add a member that was elsewhere in the previous context."""
         context = thread.open_context()
         context.members.append(index)
-        context.carried = len(context.members)
+        context.retained = len(context.members)
         thread.digests.append(message.digests)
 
     def _definitions(self, request: PlainConversation) -> list[PlainMessage]:

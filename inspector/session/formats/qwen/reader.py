@@ -118,7 +118,7 @@ class QwenInterpreter(RecordInterpreter):
             return
         identifier, parent = string(value.get("uuid")), string(value.get("parentUuid"))
         if identifier and identifier in self._nodes:
-            self._go_on_with(thread, value, origin, self._nodes[identifier])
+            self._extend_message(thread, value, origin, self._nodes[identifier])
             return
         node = QwenNode(parent)
         if identifier:
@@ -156,7 +156,7 @@ class QwenInterpreter(RecordInterpreter):
             if node is not None and chat.role.value != "other":
                 node.sent.append(index)
 
-    def _go_on_with(self, thread: QwenThread, value: Mapping[str, Any], origin: Origin, node: QwenNode) -> None:
+    def _extend_message(self, thread: QwenThread, value: Mapping[str, Any], origin: Origin, node: QwenNode) -> None:
         """Add another part of a message recorded earlier and update its usage."""
         chats = to_chat_messages(value)
         if not node.sent or len(chats) != 1:
@@ -300,12 +300,12 @@ def usage_of(reported: Any) -> Usage | None:
     models.
     """
     fields = mapping(reported)
-    prompt, said_tokens, thoughts, total = (
+    prompt, output_tokens, thoughts, total = (
         count(fields.get(name))
         for name in ("promptTokenCount", "candidatesTokenCount", "thoughtsTokenCount", "totalTokenCount")
     )
     cached = min(count(fields.get("cachedContentTokenCount")), prompt)
-    is_apart = thoughts > 0 and total == prompt + said_tokens + thoughts
-    output = said_tokens + thoughts if is_apart else max(said_tokens, thoughts)
+    excludes_thoughts = thoughts > 0 and total == prompt + output_tokens + thoughts
+    output = output_tokens + thoughts if excludes_thoughts else max(output_tokens, thoughts)
     usage = Usage(prompt - cached, cached, output=output, reasoning=min(thoughts, output))
     return QWEN.check(usage.unless_zero(), reported)

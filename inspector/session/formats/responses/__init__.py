@@ -40,8 +40,8 @@ class ResponsesFormat(Format):
         if sample.is_lines:
             records = sample.records
             found = [record for record in records if is_event(record) or is_item(record) or is_exchange(record)]
-            is_told = is_list_of_items(found) or any(is_event(record) or is_exchange(record) for record in found)
-            if len(found) * 2 < len(records) or not is_told:
+            is_recognized = is_list_of_items(found) or any(is_event(record) or is_exchange(record) for record in found)
+            if len(found) * 2 < len(records) or not is_recognized:
                 return ""
             return f"{len(found)} of the first {len(records)} lines are Responses API items or exchanges"
         return _reason(sample.document)

@@ -211,15 +211,15 @@ def _call(item: Mapping[str, Any], kind: str, origin: Origin) -> list[TextBlock]
     returned = next((item[field] for field in SERVER_CALL_RESULTS if item.get(field)), None)
     if returned is None:
         return blocks
-    beside = origin.at(origin.part + 1)
+    result = origin.at(origin.part + 1)
     if kind == IMAGE_CALL and isinstance(returned, str):
         data = returned.encode(errors="replace")
         media = (media_of_base64("image/png", data),)
         shown = text_block(
-            BlockKind.TOOL_RESULT, "", beside, tool_call_id=identifier, tool_name=name, media=media, media_data=(data,)
+            BlockKind.TOOL_RESULT, "", result, tool_call_id=identifier, tool_name=name, media=media, media_data=(data,)
         )
     else:
-        shown = result_block(returned, identifier, name, bool(item.get("error")), beside)
+        shown = result_block(returned, identifier, name, bool(item.get("error")), result)
     return [*blocks, shown]
 
 

@@ -241,9 +241,9 @@ class ResponsesInterpreter(RecordInterpreter):
                 terms=terms,
             )
         elif usage is not None:
-            beside = self.builder.side_calls
+            side_calls = self.builder.side_calls
             # Gateways repeat ids.
-            beside[f"response {identifier or len(beside)} {usage}"] = SideCall(
+            side_calls[f"response {identifier or len(side_calls)} {usage}"] = SideCall(
                 EMPTY, model, time, usage, identifier, terms
             )
 
@@ -347,7 +347,7 @@ class ResponsesInterpreter(RecordInterpreter):
         conversation.definitions = NONE
         self._add_definitions(conversation, made)
         context.members.extend(kept)
-        context.carried = len(context.members)
+        context.retained = len(context.members)
 
     def _items(self, nodes: Iterable[Node], names: ToolNames) -> list[ReadItem]:
         """Parse items; `names` receives the tools of their calls."""

@@ -236,7 +236,7 @@ class DisplayedResponses:
     def __init__(self, identifier: str, time: float | None) -> None:
         self.messages: list[TurnMessage] = []
         self._identifier, self._time = identifier, time
-        self._said: list[Block] = []
+        self._spoken: list[Block] = []
         self._called: list[Block] = []
         self._results: list[Block] = []
 
@@ -248,14 +248,14 @@ class DisplayedResponses:
         else:
             if self._called:
                 self.end()
-            self._said.append(block)
+            self._spoken.append(block)
 
     def end(self) -> None:
-        if blocks := (*self._said, *self._called):
+        if blocks := (*self._spoken, *self._called):
             self.messages.append(TurnMessage(Role.ASSISTANT, blocks, self._time, self._identifier, is_call=True))
         if self._results:
             self.messages.append(TurnMessage(Role.TOOL, tuple(self._results), self._time))
-        self._said, self._called, self._results = [], [], []
+        self._spoken, self._called, self._results = [], [], []
 
 
 def _shown(parts: Sequence[Slot], identifier: str, time: float | None, shown_only: list[str]) -> list[TurnMessage]:
