@@ -123,7 +123,7 @@ def _encodable(value: Any) -> Any:
 
 
 def server_of(memory: SessionMemory) -> MCPServer[Any]:
-    """Build the server of some sessions, not yet running.
+    """Build the server of some sessions without starting it.
 
     Raises:
         CommandError: The protocol's SDK is not installed.

@@ -315,7 +315,7 @@ def _insertion(name: str, path: str, line: int, text: str) -> FileOperation:
 
 
 def _one_of_several(arguments: Mapping[str, Any]) -> str:
-    """Return the file if a call that accepts several names only one."""
+    """Return the only file named in a call that accepts several."""
     one = _of_one(arguments)
     return _first(one, _PATHS)
 

@@ -390,7 +390,7 @@ class SessionMemory:
         return self._open(next((header for header in headers if header.parent is None), headers[0]))
 
     def _headers(self, session_id: str | None) -> list[Header]:
-        """Return the sessions to query, newest first; with an id, only that one.
+        """Return the sessions to query, newest first; with an id, only the one it names.
 
         Raises:
             MemoryQueryError: No session has the id, or several do.

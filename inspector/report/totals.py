@@ -69,12 +69,12 @@ def session_heading(session: SessionFacts) -> str:
 
 
 def content_title(report: Report) -> str:
-    """Return the title of the prompt content; it mentions plans only if there are some."""
+    """Return the title of the prompt content; it mentions plans only if there are any."""
     return f"Content of the prompts, over all calls{_without(report)}"
 
 
 def misses_title(report: Report) -> str:
-    """Return the title of the cache misses; it mentions plans only if there are some."""
+    """Return the title of the cache misses; it mentions plans only if there are any."""
     return f"Causes of cache misses{_without(report)}"
 
 

@@ -368,7 +368,7 @@ def _left(group: TunedGroupFacts) -> str:
 
 
 def _drawn(report: TuneReport) -> str:
-    """Describe the population of the saving's band."""
+    """Describe the samples behind the saving's confidence band."""
     others = f", and {UNCERTAIN_ANSWERS}: {describe_turn_range()} turns" if report.asked.model_uncertainty else ""
     return f"over resampled sessions{others}"
 

@@ -33,7 +33,7 @@ ORIGINS = (LinkKind.CONTINUED, LinkKind.PARENT)
 
 
 def without_copied_calls(session: Session) -> Session:
-    """Return a session without the calls copied from another session, if that one still exists.
+    """Return a session without the calls copied from another session, if the other one still exists.
 
     For sums over many sessions: a resume, a fork or a forked subagent begins with calls billed to the earlier session.
     """

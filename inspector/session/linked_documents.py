@@ -82,7 +82,7 @@ class LinkedDocuments:
         return any(FileState.at(path) != state for path, state in self._states.items())
 
     def are_settled(self, seconds: float) -> bool:
-        """Return True if no document is being written: invalid JSON counts as settled after so many seconds."""
+        """Return True if no document is being written: invalid JSON counts as settled after `seconds`."""
         for path in self._states:
             state = FileState.at(path)
             if state is None or state == self._states[path]:

@@ -460,7 +460,8 @@ class Session:
         window: Size of the model's context window in tokens, or None if not recorded.
         files: The files it was read from, indexed by a block's `origin.file`.
         links: Related sessions: its parent, its subagents, the one it continues.
-        side_calls: Billed requests outside the conversation, each once: included in the totals, not in any prompt.
+        side_calls: Billed requests outside the conversation, without duplicates: included in the totals, not in any
+            prompt.
         side_files: Files and folders, existing or not, checked for such requests or for billing data.
         recorded_totals: Totals recorded by the agent, of ranges that do not overlap, in order.
         texts: Reads texts again.

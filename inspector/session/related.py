@@ -31,8 +31,8 @@ class StartedSessions(NamedTuple):
     """The sessions that a session started.
 
     Attributes:
-        found: Those found, each once.
-        missing: Those named in the session and not found.
+        found: Those found, without duplicates.
+        missing: Those named in the session but not found.
     """
 
     found: tuple[ContainedSession, ...] = ()

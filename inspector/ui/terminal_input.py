@@ -1,7 +1,7 @@
 """Terminal input that never ends the screen: invalid bytes and sequences are replaced or dropped.
 
-Textual 8.2 stops reading the terminal on a byte that is not UTF-8 and on numbers out of range in an escape sequence. Any
-program that writes to the terminal can send either. Remove this module once Textual handles both.
+Textual 8.2 stops reading the terminal on bytes that are not UTF-8 and on numbers out of range in an escape sequence.
+Any program that writes to the terminal can send either. Remove this module once Textual handles both.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ SECONDS_BETWEEN_TICKS = 0.1
 
 
 class _Geometry(NamedTuple):
-    """What the parser knows about the window.
+    """Window properties known to the parser.
 
     Attributes:
         mouse_pixels: True if the mouse is reported in pixels.
@@ -46,7 +46,7 @@ class _Geometry(NamedTuple):
 
 
 class TolerantParser(XTermParser):
-    """Parser that drops invalid escape sequences and goes on with the input after them."""
+    """Parser that drops invalid escape sequences and continues with the input after them."""
 
     _geometry = _Geometry()
 

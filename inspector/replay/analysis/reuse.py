@@ -7,9 +7,9 @@ Four detectors read every text once, in session order, without a model:
 - *anchor*: a path, a symbol or a line number that only one result contained is used as a tool argument;
 - *citation*: a long word that occurs in one result and nowhere else before is later written by the model.
 
-None proves that the model could not have done without; all are proxies and are always labeled as such.
-`docs/evidence.md` lists the precision of each. The evidence does not depend on the plan, so it is collected once per
-session. Long sessions take seconds, so the scan can be cancelled and resumed, and continues when a session grows.
+None proves that the model needed the result; all are proxies and are always labeled as such. `docs/evidence.md` lists
+the precision of each. The evidence does not depend on the plan, so it is collected once per session. Long sessions take
+seconds, so the scan can be cancelled and resumed, and continues when a session grows.
 """
 
 from __future__ import annotations

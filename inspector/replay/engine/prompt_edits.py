@@ -311,7 +311,7 @@ def shared_prefix(
 
     A compaction that keeps the newest messages and drops the ones before shares nothing with the recorded previous
     prompt. If the plan had already removed exactly these messages, both prompts have the same prefix, and a cache entry
-    of the one serves the other.
+    written for one serves the other.
 
     Args:
         edits: Renditions of the blocks.

@@ -90,8 +90,8 @@ class PromptSizes:
         whole: Per call including the next one, float64.
         ratio: Per call, provider tokens per counted token, float64.
         cleared: Per call including the next one, counted tokens the agent itself had cleared by then, which `whole`
-            excludes, int64; None for none.
-        envelopes: Per block, counted tokens removed with it in addition to its own, int64; None for none.
+            excludes, int64; None if there is none.
+        envelopes: Per block, counted tokens removed with it in addition to its own, int64; None if there is none.
     """
 
     whole: NDArray[np.float64]

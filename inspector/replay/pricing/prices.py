@@ -295,7 +295,7 @@ class Pricing:
         return self._looked_up(model, model or self.model or "").name
 
     def _looked_up(self, model: str, name: str | None = None) -> _Found:
-        """Find a model, or with `name` that one, in the price file and the table."""
+        """Find a model, or the one called `name`, in the price file and the table."""
         name = (name or self.model or model).strip().lower()
         if self.given is not None:
             return _Found(name, DatedRates(self.given), None)

@@ -43,7 +43,7 @@ class RecordedCompaction(NamedTuple):
 
     Attributes:
         call: Index of that call.
-        before: Tokens right before it: reported by the agent, or the last prompt.
+        before: Tokens immediately before it: reported by the agent, or the last prompt.
         after: Tokens of the first prompt after it.
         kept: The part beyond the first prompt of its conversation, at least 0.
         cached: The part read from the cache.
@@ -270,7 +270,7 @@ class _Paths:
     Attributes:
         prompt: Tokens sent, float64.
         cached: The part read from the cache, float64.
-        before: Tokens right before a compaction at this call, 0 if there is none, float64.
+        before: Tokens immediately before a compaction at this call, 0 if there is none, float64.
         fires: True if a compaction precedes it, bool.
         has_room: Per threshold, True if compactions leave clearly less than it, bool.
     """

@@ -52,7 +52,7 @@ class Target:
         title: Display name.
         language: Language of its configuration.
         where: Destination of the configuration, in a sentence.
-        write: Writes the configuration of the given strategies, by name, in the order of `takes`.
+        write: Writes the configuration of strategies, by name, in the order of `takes`.
         one_at_a_time: Only one strategy can be configured; the plan's first counts.
     """
 

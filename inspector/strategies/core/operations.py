@@ -179,7 +179,7 @@ class CutTokens:
         return RECALL in self.marker
 
     def marker_text(self, length: int, removed: int, tokens: int, tool: str, recall: str = "") -> str:
-        """Format the marker for a text of so many characters and tokens that `tool` produced; see `CutText`."""
+        """Format the marker for a text of this length that `tool` produced; see `CutText`."""
         if not self.numbered:
             return self.marker.replace(RECALL, recall)
         return self.marker.format(length=length, removed=removed, tokens=tokens, tool=tool, recall=recall)

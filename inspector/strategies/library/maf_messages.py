@@ -205,7 +205,7 @@ class Group:
         messages: Number of messages.
         tokens: Their estimated tokens.
         is_sent: True if the group or its replacement is sent.
-        replacement_tokens: Estimated tokens of the message that replaces it; None for none.
+        replacement_tokens: Estimated tokens of the message that replaces it; None if there is none.
         declared: Ids of the calls it makes.
     """
 

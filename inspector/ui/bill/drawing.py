@@ -79,7 +79,7 @@ class CostSeries:
         dollars: Per kind of `KINDS` and call, float64.
         misses: Avoidable misses, the costliest first.
         compactions: First calls after a recorded compaction.
-        call: The selected call; None for none.
+        call: The selected call; None if there is none.
         side_requests: Calls that were preceded by side requests.
         side_requests_usd: Cost of the side requests.
     """

@@ -81,7 +81,7 @@ class ContextChart(Widget, can_focus=True):
 
     series: reactive[ChartSeries | None] = reactive[ChartSeries | None](None, init=False, repaint=False)
     here: reactive[int | None] = reactive[int | None](None, init=False, repaint=False)
-    """The call of the row under the timeline's cursor; None for none."""
+    """The call of the row under the timeline's cursor; None if there is none."""
 
     @dataclass
     class CallSelected(Message):

@@ -29,7 +29,7 @@ class HookTrims:
     """Reads the hook's trims of a session.
 
     Attributes:
-        found: The trims; None for none and until they are read.
+        found: The trims; None if there are none, and until they are read.
     """
 
     def __init__(self, jobs: RunsJobs, on_change: Callable[[], object]) -> None:

@@ -103,7 +103,7 @@ class SessionController:
         kept: The saved state; None while unknown.
         is_opening: The session is being read, or counted for the first time.
         counting: Counts its tokens.
-        progress: Name, fraction from 0 to 1, and stop hint of long work; None for none.
+        progress: Name, fraction from 0 to 1, and stop hint of long work; None if there is none.
         replays: Replays the plan.
     """
 

@@ -52,7 +52,7 @@ def compaction_text(key: Hashable, sheet: CostSheet, rows: Rows) -> str:
 
 
 def compaction_rows(sheet: CostSheet, rows: Rows) -> list[FigureRow]:
-    """Build rows of compactions, each after the results cleared right before it, and a total at the end."""
+    """Build rows of compactions, each after the results cleared immediately before it, and a total at the end."""
     found: list[tuple[int, FigureRow]] = []
     for boundary in rows.boundaries:
         own = boundary.compaction

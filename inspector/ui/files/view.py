@@ -103,7 +103,7 @@ def _beginning(parts: Sequence[LineRun | str], ends: Sequence[int], first: int |
 
 
 def _first_shown(event: FileEvent | None, before: FileContent, after: FileContent) -> int | None:
-    """Return the number of the first line shown or changed by an event; None for none."""
+    """Return the number of the first line shown or changed by an event; None if there is none."""
     if event is not None and event.kind is FileEventKind.READ:
         return next((each.shown.first for each in event.operations if isinstance(each, Read)), None)
     for run in after.placed:

@@ -91,7 +91,7 @@ class PaneFocus:
         return any(self._screen.has_class(name) for name in ZOOMS.values())
 
     def zoom(self, pane: str | None) -> bool:
-        """Zoom a pane (by widget id, None for none), or end the zoom; return False if the pane cannot be zoomed."""
+        """Zoom a pane by widget id, or end the zoom; return False if the pane cannot be zoomed."""
         if self.zooms:
             self._screen.remove_class(*ZOOMS.values())
         elif pane is None or pane not in ZOOMS:
@@ -102,6 +102,6 @@ class PaneFocus:
 
     @property
     def pane(self) -> str | None:
-        """Widget id of the zoomable pane that contains the focus; None for none."""
+        """Widget id of the zoomable pane that contains the focus; None if there is none."""
         focused = self._screen.focused
         return None if focused is None else next((node.id for node in focused.ancestors if node.id in ZOOMS), None)

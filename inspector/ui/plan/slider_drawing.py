@@ -118,7 +118,7 @@ def track_row(track: LimitTrack, value: float, default: float | None, *, is_movi
     Args:
         track: The track.
         value: The limit's value.
-        default: Its default, which is marked; None for none.
+        default: Its default, which is marked; None if there is none.
         is_moving: True during a drag.
     """
     knob, cells = track.cell(value), track.cells

@@ -35,8 +35,8 @@ class Boundary:
         block: The first block after it.
         is_compaction: A full or partial compaction.
         cause: Label if no compaction was recorded.
-        compaction: The recorded compaction, None for none.
-        cleared: Partial compactions right before a full one, with no call between them.
+        compaction: The recorded compaction, None if there is none.
+        cleared: Partial compactions immediately before a full one, with no call between them.
     """
 
     history: History

@@ -184,7 +184,7 @@ class TimelineView:
         return int(self.token_calls[first:end].sum())
 
     def miss_at(self, index: int) -> CacheMiss | None:
-        """Return the cache miss of the call that produced the row or folded message; None for none."""
+        """Return the cache miss of the call that produced the row or folded message; None if there is none."""
         if not self.misses or not self.rows.is_block[index]:
             return None
         block = int(self.rows.block[index])

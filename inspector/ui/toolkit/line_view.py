@@ -188,7 +188,7 @@ class LineView(ScrollView, can_focus=True):
             self.scroll_to_line(line - self.page_height + 1)
 
     def line_at(self, event: events.MouseEvent) -> int | None:
-        """Return the line under the mouse; -1 for the header, None for none."""
+        """Return the line under the mouse; -1 for the header, None if there is none."""
         offset = event.get_content_offset(self)
         if offset is None:
             return None

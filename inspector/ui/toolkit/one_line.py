@@ -21,7 +21,7 @@ class LinePiece(NamedTuple):
         content: The content.
         rank: The highest rank is dropped first; 0 is never dropped.
         right: Aligned to the right.
-        shorter: Shorter content to use before dropping the part; None for none.
+        shorter: Shorter content to use before dropping the part; None if there is none.
         least: Minimum width in cells to which the part is clipped before others are dropped; None for no clipping.
     """
 

@@ -68,11 +68,11 @@ class TuneChart:
     Attributes:
         scale: Range of the limit.
         curves: Curves from top to bottom, the most important first.
-        sizes: Sizes the limit is compared with; None for none.
+        sizes: Sizes the limit is compared with; None if there is none.
         here: The selected value.
         plan: The plan's value.
-        knee: Value of the knee; None for none.
-        least: Value with the minimum; None for none.
+        knee: Value of the knee; None if there is none.
+        least: Value with the minimum; None if there is none.
         axis: The limit; None for curves without one.
     """
 

@@ -238,7 +238,7 @@ class TuneScreen(AnalysisScreen):
         self._look_at_pair(event.grid, event.place)
 
     def _look_at_pair(self, found: Grid, place: tuple[int, int]) -> None:
-        """Select a pair of the map, unless other limits are selected by now."""
+        """Select a pair of the map, unless other limits have been selected."""
         (row, column), limits = place, self.limits
         mapped = [key_of(found.across), key_of(found.down)]
         if len(limits.axes) > 1 and mapped == [key_of(limits.axis), key_of(limits.down)]:

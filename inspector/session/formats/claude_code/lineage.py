@@ -260,7 +260,7 @@ class SessionFamily:
         return file
 
     def _know(self, call: str) -> None:
-        """Remove the placeholder link of a call that returned or has a subagent id by now."""
+        """Remove the placeholder link of a call that has returned or has a subagent id."""
         if (running := self._running.pop(call, "")) != "":
             self._builder.links.pop((LinkKind.SUBAGENT, call, running), None)
 

@@ -159,8 +159,8 @@ def kept_without_history(messages: Sequence[Message], members: Sequence[int]) ->
 def rolled_back(messages: Sequence[Message], members: Sequence[int], turns: int) -> int:
     """Count the members left after rolling back the last turns.
 
-    A turn begins with a user's prompt and includes messages injected right before it. Messages before the first turn
-    stay.
+    A turn begins with a user's prompt and includes messages injected immediately before it. Messages before the first
+    turn stay.
     """
     starts = [place for place, index in enumerate(members) if _is_typed(messages[index])]
     if not starts or turns <= 0:

@@ -137,7 +137,7 @@ class CodexInterpreter(RecordInterpreter):
                 self._show(blocks_of(line, data, origin, {}), line.time)
 
     def settle(self) -> None:
-        """Bill a pending report, although its response is not recorded, or not yet."""
+        """Bill a pending report even if its response is not recorded (yet)."""
         sides, waiting = self.builder.side_calls, self._attribution.waiting
         sides.pop(UNRECORDED, None)
         if waiting is not None and not self._is_inherited:

@@ -55,7 +55,7 @@ class CallPool:
         self._parts: dict[int, list[_Part]] = {}
 
     def parts(self, references: Any) -> list[_Part] | None:
-        """Return the parts of the messages in the given index ranges; None if some are missing."""
+        """Return the parts of the messages in the index ranges; None if some are missing."""
         found: list[_Part] = []
         for ends in sequence(references):
             is_pair = isinstance(ends, list) and len(ends) == 2 and all(isinstance(end, int) for end in ends)

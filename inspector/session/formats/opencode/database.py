@@ -306,7 +306,7 @@ def _session(connection: sqlite3.Connection, columns: Columns, identifier: str) 
 
 
 def _views(connection: sqlite3.Connection) -> list[OpenCodeInfo]:
-    """Return all sessions, each once."""
+    """Return all sessions without duplicates."""
     columns = columns_of_tables(connection)
     selector = Selector(connection, columns)
     found: dict[str, OpenCodeInfo] = {}
