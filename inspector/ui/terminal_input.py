@@ -76,7 +76,7 @@ class TolerantParser(XTermParser):
         columns, rows = message.size
         if not (0 < columns <= MOST_COLUMNS and 0 < rows <= MOST_ROWS):
             raise ValueError
-        if not message.pixel_size:  # terminals report 0 × 0 if they do not know it
+        if not message.pixel_size:  # terminals report 0 x 0 if they do not know it
             self.terminal_pixel_size = None
         self._geometry = _Geometry(self.mouse_pixels, self.terminal_size, self.terminal_pixel_size)
 
