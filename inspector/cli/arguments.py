@@ -48,23 +48,25 @@ def add_report_arguments(
         default="text",
         help="; ".join(f"{name}: {use}{' (default)' if name == 'text' else ''}" for name, use in formats.items()),
     )
-    parser.add_argument("-o", "--output", metavar="FILE", type=Path, help="write to FILE; never over a session")
+    parser.add_argument(
+        "-o", "--output", metavar="FILE", type=Path, help="write to FILE; session files are never overwritten"
+    )
     add_price_arguments(parser)
     parser.add_argument(
         "--runs-per-day",
         metavar="N",
         type=_runs,
-        help="project savings to N runs like this one per day and month; a page of `inspector report` assumes 1",
+        help="project savings per day and month for N runs like this one a day; html reports assume 1",
     )
     parser.add_argument(
         "--days-per-month",
         metavar="N",
         type=_days,
         default=DAYS_PER_MONTH,
-        help=f"days per month with such runs ({DAYS_PER_MONTH:g})",
+        help=f"days per month with such runs (default: {DAYS_PER_MONTH:g})",
     )
     parser.add_argument(
-        "--next-calls", metavar="N", type=_calls, help="project the session to N more calls at the same pace"
+        "--next-calls", metavar="N", type=_calls, help="extend the session by N more calls that grow at the same pace"
     )
     add_uncertainty_argument(parser)
 
@@ -73,7 +75,7 @@ def add_uncertainty_argument(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--model-uncertainty",
         action="store_true",
-        help="widen savings by the additional or saved work of a model with a plan, as in public experiments",
+        help="widen the range of savings by the extra or saved turns measured in public experiments",
     )
 
 
@@ -84,7 +86,7 @@ def add_price_arguments(parser: ArgumentParser, *, cache: bool = True) -> None:
         "--price-file",
         metavar="FILE",
         type=Path,
-        help="prices and model names as TOML, consulted before the bundled table",
+        help="TOML file of prices and model names that takes precedence over the bundled table",
     )
     parser.add_argument(
         "--factor",
@@ -104,10 +106,10 @@ def add_price_arguments(parser: ArgumentParser, *, cache: bool = True) -> None:
             "--window",
             metavar="TOKENS",
             type=_window,
-            help="the model's context window, if the file has none or a wrong one",
+            help="the model's context window, if the session records none or a wrong one",
         )
         named = ", ".join(CACHE_NAMES)
-        about = f"serve every call from this prompt cache, regardless of reported usage: {named}"
+        about = f"assume this prompt cache for every call, regardless of reported usage: {named}"
         parser.add_argument("--cache", metavar="NAME", type=_cache, help=about)
 
 

@@ -34,10 +34,13 @@ def add_arguments(parser: ArgumentParser) -> None:
         type=_percent,
         default=PROMISE_PERCENT,
         help=(
-            f"maximum error of half of the prompts, in percent; nine of ten may have twice as much ({PROMISE_PERCENT})"
+            f"maximum median error of prompt sizes in percent (default: {PROMISE_PERCENT}); twice that for the 90th "
+            "percentile"
         ),
     )
-    parser.add_argument("--format", choices=FORMATS, default="text", help="text for people (default), or json")
+    parser.add_argument(
+        "--format", choices=FORMATS, default="text", help="text: for people (default); json: for programs"
+    )
     add_price_arguments(parser, cache=False)
 
 

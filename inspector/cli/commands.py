@@ -85,9 +85,9 @@ COMMANDS = {
             "why a session cost as much as it did, on one screen",
             (
                 "Explains the cost of a session: cache reads, cache writes, uncached input and output; which calls "
-                "missed the prompt cache, why, at which cost, and how to prevent it; which tool results cost most to "
+                "missed the prompt cache, why, at what cost, and how to prevent it; which tool results cost most to "
                 "resend; the best plan and its saving; the cost of the next call; and with --switch, the cost on "
-                "another model from some call on."
+                "another model from a given call on."
             ),
             (
                 "inspector why session.jsonl",
@@ -116,12 +116,12 @@ COMMANDS = {
         ),
         Command(
             "recall",
-            "the full text of a tool result that was cut, by id or by words",
+            "the full text of a cut tool result, by id or by search",
             (
                 "Prints a tool result from its session's file: by its tool call's id or a prefix of one, by the "
                 "execution id or the file that a notice names, or by its location, SESSION:MESSAGE as numbered in "
-                "the timeline. Exact in a pipe, sanitized on a terminal. --search finds texts by their words, with "
-                "an index in the cache folder that contains no text."
+                "the timeline. Output is exact in a pipe and sanitized on a terminal. --search finds texts by their "
+                "words, with an index in the cache folder that contains no text."
             ),
             (
                 "inspector recall toolu_01iclFeGOMajybVrGwKXaGjm",
@@ -136,10 +136,10 @@ COMMANDS = {
             "hook",
             "a plan that trims tool results on arrival, in a live agent",
             (
-                "Run by an agent after every tool call (`inspector hook --agent claude-code --plan tuned.toml`), it "
-                "reads the event on standard input, trims the result with the plan's insertion strategies, and "
-                "answers in the agent's format; on any error the result is unchanged. `install` shows the change to "
-                "the agent's settings and asks first; `uninstall` reverts it; `stats` reports trimmed results."
+                "Agents run `inspector hook --agent claude-code --plan tuned.toml` after every tool call. The "
+                "hook reads the event on standard input, trims the result with the plan's insertion strategies, and "
+                "answers in the agent's format; on any error the result stays unchanged. `install` shows the change "
+                "to the agent's settings and asks first; `uninstall` reverts it; `stats` reports trimmed results."
             ),
             (
                 "inspector hook install --agent claude-code --plan tuned.toml",
@@ -168,9 +168,9 @@ COMMANDS = {
         ),
         Command(
             "mcp",
-            "a server that returns an agent text that was cut from its context",
+            "an MCP server that lets an agent read text cut from its context",
             (
-                "Serves four read-only tools over standard input and output by the Model Context Protocol: "
+                "Runs a Model Context Protocol server on standard input and output with four read-only tools: "
                 "memory_query, file_state_at, changelog and context_report, for the newest session of the current "
                 "folder, or for the given sessions. Answers are limited and paged, with secrets masked. Only session "
                 "files are read, and nothing is written except the index of recall."
@@ -199,18 +199,18 @@ COMMANDS = {
             "serve",
             "the same screen in a browser on this machine",
             (
-                "Prints an address that opens the screen in a browser, once. The server only listens on this "
-                "machine, loads nothing from other hosts, and only reads sessions; saved and copied data goes to the "
-                "browser."
+                "Prints a one-time address that opens the screen in a browser. By default, the server only listens "
+                "on this machine. It loads nothing from other hosts and only reads sessions; saved and copied data "
+                "goes to the browser."
             ),
             ("inspector serve session.jsonl", "inspector serve ~/.claude/projects --port 8765"),
             "inspector.cli.serve",
         ),
         Command(
             "screenshot",
-            "a picture of the screen on a session, without a terminal",
+            "a picture of the screen for a session, without a terminal",
             (
-                "Opens the screen on a session, presses keys, and writes a picture as SVG or PNG. With --chart, it "
+                "Opens a session on the screen, presses keys, and writes a picture as SVG or PNG. With --chart, it "
                 "draws only the context chart, for slides."
             ),
             (
@@ -254,9 +254,9 @@ COMMANDS = {
             "check",
             "predictions compared with reported usage",
             (
-                "Predicts every session with reported usage without using that report (prompt sizes, cache reads and "
-                "writes, cost, cuts by the agent) and prints the errors. Exit code 3 if prompt errors exceed the "
-                "threshold."
+                "Predicts prompt sizes, cache reads and writes, cost and the agent's own cuts of every session with "
+                "reported usage, without using these reports, and prints the errors. The exit code is 3 if prompt "
+                "errors exceed the threshold."
             ),
             ("inspector check session.jsonl", "inspector check ~/.claude/projects --format json --threshold 0.5"),
             "inspector.cli.check",
@@ -300,19 +300,19 @@ COMMANDS = {
             "help on a command, or a documentation page",
             (
                 "Prints the help of a command, a documentation page, or the description of a strategy or built-in "
-                "plan; without a topic, the list of topics. On a terminal, pages are rendered and shown in its pager."
+                "plan; without a topic, the list of topics. On a terminal, pages are rendered and shown in a pager."
             ),
             ("inspector help", "inspector help figures", "inspector help tiered-stale"),
             "inspector.cli.help",
         ),
         Command(
             "doctor",
-            "problems with this terminal or machine, and their remedies",
+            "problems with this terminal or machine, and how to fix them",
             (
                 "Checks the terminal (colors, encoding, character widths), the folders the program writes to, file "
                 "events, the vocabulary, prices, settings, and the sessions of each agent. The output can be pasted "
-                "into a bug report: home folders are shown as ~, and session texts are not read. Exit code 3 if "
-                "there is a problem."
+                "into a bug report: home folders are shown as ~, and session texts are not read. The exit code "
+                "is 3 if there is a problem."
             ),
             ("inspector doctor",),
             "inspector.cli.doctor",
@@ -323,7 +323,7 @@ COMMANDS = {
             (
                 "Lists the program's caches with their size, asks for confirmation, and removes them: token counts, "
                 "session summaries, results of tune, the index of recall --search. Nothing else is touched: no "
-                "sessions, settings or plans, and no foreign files in those folders."
+                "sessions, settings or plans, and no other files in those folders."
             ),
             ("inspector clean", "inspector clean results recall --yes"),
             "inspector.cli.clean",
@@ -333,7 +333,7 @@ COMMANDS = {
             "a completion script for your shell",
             (
                 "Prints a script for bash, zsh or fish that completes commands, options, files, plans, strategies and "
-                "their parameters; without a shell, instructions."
+                "their parameters; without a shell name, prints instructions."
             ),
             ('eval "$(inspector completions bash)"', "inspector completions zsh"),
             "inspector.cli.completions",
@@ -414,8 +414,8 @@ def screen_parser() -> Parser:
         nargs="*",
         metavar="PATH",
         help=(
-            "session files to open and follow, each in a tab, or a directory to choose from; default: choose from this "
-            "machine's agents"
+            "session files to open and follow, each in a tab, or a directory to choose from; default: choose from the "
+            "sessions of this machine's agents"
         ),
     )
     parser.add_argument(
@@ -429,7 +429,9 @@ def screen_parser() -> Parser:
 
 
 def _add_color_option(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(NO_COLOR_OPTION, action="store_true", help="no colors, like the variable NO_COLOR")
+    parser.add_argument(
+        NO_COLOR_OPTION, action="store_true", help="disable colors, like the environment variable NO_COLOR"
+    )
 
 
 def _examples(lines: Sequence[str]) -> str:
@@ -446,6 +448,6 @@ def _command_list() -> str:
         "",
         "To open a file named like a command, write ./report.",
         "Exit codes: 0 success, 1 something could not be read or written, 2 wrong usage,",
-        "3 a check exceeds its threshold.",
+        "3 a failed check.",
     ]
     return "\n".join(lines)

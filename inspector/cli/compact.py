@@ -24,7 +24,7 @@ def add_arguments(parser: ArgumentParser) -> None:
         "--call", metavar="N", type=int, help="the messages of call N, counted from 1; default: the next"
     )
     parser.add_argument(
-        "--format", choices=("anthropic", "openai"), default="anthropic", help="message format (anthropic)"
+        "--format", choices=("anthropic", "openai"), default="anthropic", help="message format (default: anthropic)"
     )
 
 

@@ -22,7 +22,7 @@ def add_arguments(parser: ArgumentParser) -> None:
         "--what",
         choices=PARTS,
         default="context",
-        help="the next prompt, or the whole conversation (context)",
+        help="the next prompt (default), or the whole conversation",
     )
     parser.add_argument("-o", "--output", metavar="FILE", type=Path, help="write to a file instead of standard output")
 

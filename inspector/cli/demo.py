@@ -31,9 +31,9 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("name", nargs="?", metavar="NAME", help="open this sample first; see --list")
     parser.add_argument("--play", action="store_true", help="play a tour of the screen; any key takes over")
     parser.add_argument(
-        "--speed", type=_speed, default=1.0, metavar="N", help="speed of the tour, relative to a reading pace"
+        "--speed", type=_speed, default=1.0, metavar="N", help="speed of the tour; default: 1, a reading pace"
     )
-    parser.add_argument("--list", action="store_true", help="only print the samples' names and files")
+    parser.add_argument("--list", action="store_true", help="print only the names and files of the samples")
 
 
 def run(options: Namespace) -> int:

@@ -33,8 +33,8 @@ def add_fleet_arguments(parser: ArgumentParser) -> None:
         metavar="N",
         type=_processes,
         help=(
-            "use N processes (default: one per processor, none for little work); 0: this process, which ends if a "
-            "session needs too much memory"
+            "use N processes (default: one per processor, none for little work); 0: this process, which is "
+            "killed if a session needs too much memory"
         ),
     )
     places.add_argument(
@@ -55,7 +55,7 @@ def add_fleet_arguments(parser: ArgumentParser) -> None:
         "--no-kept-results",
         action="store_const",
         const=True,
-        help="read every session again and cache nothing; also keep_results = false in the settings",
+        help="read every session again and cache nothing, like keep_results = false in the settings",
     )
 
 

@@ -69,7 +69,10 @@ class Page(NamedTuple):
 
 def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument(
-        "topic", nargs="?", metavar="TOPIC", help="a command, a page (nothing lists them), a strategy or a ready plan"
+        "topic",
+        nargs="?",
+        metavar="TOPIC",
+        help="a command, a page, a strategy or a built-in plan; default: list commands and pages",
     )
 
 
@@ -153,7 +156,7 @@ def topics_text() -> str:
         is_heading = not text
         lines.append(f"{name}:" if is_heading and name else f"  {name:<18}{wrapped[0]}".rstrip())
         lines += [f"{'':<20}{line}" for line in wrapped[1:]]
-    lines += ["", "Strategies and ready plans have help too: inspector help tiered-stale"]
+    lines += ["", "Strategies and built-in plans have help too: inspector help tiered-stale"]
     return "".join(f"{line}\n" for line in lines)
 
 

@@ -21,13 +21,13 @@ def add_switch_arguments(parser: ArgumentParser) -> None:
         metavar="MODEL",
         action="append",
         default=[],
-        help="project the cost with MODEL; repeatable for other models",
+        help="project the cost with MODEL; repeatable",
     )
     parser.add_argument(
         "--at",
         metavar="CALL",
         type=_call,
-        help="first call on the other model, as numbered in the answer (default: the first); requires --switch",
+        help="first call on the other model, as numbered in the output (default: the first); requires --switch",
     )
 
 
@@ -36,7 +36,7 @@ def add_as_model_argument(parser: ArgumentParser) -> None:
         "--as-model",
         metavar="MODEL",
         default="",
-        help="compare plans at the prices and cache rules of MODEL too, with unchanged prompts",
+        help="also compare plans at the prices and cache rules of MODEL, with unchanged prompts",
     )
 
 

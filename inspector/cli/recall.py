@@ -74,14 +74,14 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--recorded",
         action="store_true",
-        help="the text the model received, if the full output is in a file next to the session",
+        help="the text that the model received, even if a file next to the session has the full output",
     )
     parser.add_argument(
         "--call",
         action="store_true",
         help="the tool's input instead of its result, such as the change of an edit",
     )
-    parser.add_argument("--json", action="store_true", help="as JSON, with its location")
+    parser.add_argument("--json", action="store_true", help="print JSON that includes the location")
 
 
 def run(options: Namespace) -> int:

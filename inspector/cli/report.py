@@ -50,23 +50,23 @@ DRAWS_CHARTS = "vl-convert-python"
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    add_plan_arguments(parser, "each is a separate plan, compared side by side")
+    add_plan_arguments(parser, "repeat it for more plans, compared side by side")
     add_report_arguments(parser, FORMS, needs_path=False)
     parser.add_argument(
-        "--last", action="store_true", help="the newest session, of the directory PATH or of this machine's agents"
+        "--last", action="store_true", help="use the newest session of the directory PATH or of this machine's agents"
     )
     parser.add_argument(
         "--rows",
         choices=("calls", "blocks"),
         default="calls",
-        help="rows of csv: every call (default) or block",
+        help="contents of csv rows: one call each (default) or one block",
     )
     parser.add_argument(
         "--compare",
         action=BooleanOptionalAction,
         help=(
-            "add every strategy alone, one row each; html does this unless --no-compare, which builds the page of a "
-            "long session in a fraction of the time"
+            "add a row for every strategy on its own, the default of html; --no-compare builds the page of a long "
+            "session in a fraction of the time"
         ),
     )
     add_switch_arguments(parser)
@@ -78,12 +78,12 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--no-script",
         action="store_true",
-        help="html without interactive charts: a tenth of the size, for mail",
+        help="html without interactive charts: a tenth of the size, for email",
     )
     parser.add_argument(
         "--include-text",
         action="store_true",
-        help="include session texts, secrets masked: its title or first prompt, and the start of the heaviest results",
+        help="include text with secrets masked: the title or first prompt, and the start of the largest results",
     )
     add_fleet_arguments(parser)
 

@@ -33,10 +33,10 @@ def add_arguments(parser: ArgumentParser) -> None:
         "--keys",
         metavar="KEYS",
         default="",
-        help="keys to press first, separated by spaces: 'down tab question_mark'; `inspector` lists them under ?",
+        help="keys to press first, separated by spaces: 'down tab question_mark'; press ? on the screen for a list",
     )
-    parser.add_argument("--size", metavar="COLUMNSxLINES", type=_size, default=(120, 36), help="size (120x36)")
-    parser.add_argument("--theme", metavar="NAME", default="dark", help="the screen's theme (dark)")
+    parser.add_argument("--size", metavar="COLUMNSxLINES", type=_size, default=(120, 36), help="size (default: 120x36)")
+    parser.add_argument("--theme", metavar="NAME", default="dark", help="theme of the screen (default: dark)")
     parser.add_argument(
         "--mask",
         action="store_true",

@@ -25,14 +25,17 @@ MOST_SCREENS = 1_000
 
 def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument(
-        "paths", nargs="*", metavar="PATH", help="as for the screen: a session file, a directory, or nothing"
+        "paths",
+        nargs="*",
+        metavar="PATH",
+        help="session files, or a directory to choose from; default: choose from this machine's agents",
     )
     parser.add_argument("--port", metavar="N", type=_port, default=0, help="port to listen on; default: any free port")
     parser.add_argument(
         "--host",
         metavar="ADDRESS",
         default=LOOPBACK,
-        help=f"address to listen on; connections to others than {LOOPBACK} are not encrypted",
+        help=f"address to listen on; default: {LOOPBACK}; connections from other machines are not encrypted",
     )
     parser.add_argument(
         "--screens",

@@ -41,11 +41,11 @@ def add_arguments(parser: ArgumentParser) -> None:
         "--output",
         metavar="FILE",
         type=Path,
-        help="write the plan to FILE (TOML); one file each for several agents or models; never over a session",
+        help="write the plan to FILE (TOML), one file per agent and model; session files are never overwritten",
     )
     forms = dict(FORMS, csv="for spreadsheets, one row per session")
     named = "; ".join(f"{name}: {use}{' (default)' if name == 'text' else ''}" for name, use in forms.items())
-    parser.add_argument("--format", choices=forms, default="text", help=f"the report: {named}")
+    parser.add_argument("--format", choices=forms, default="text", help=f"format of the report: {named}")
     parser.add_argument("--report", metavar="FILE", type=Path, help="write the report to FILE instead of printing it")
     parser.add_argument("--no-script", action="store_true", help="html without interactive charts")
     limits = parser.add_argument_group("constraints on plans")
@@ -62,7 +62,7 @@ def add_arguments(parser: ArgumentParser) -> None:
         "--budget-calls",
         metavar="N",
         type=_amount,
-        help="at most N additional calls per 100: requests by the plan, and calls of expected re-fetches",
+        help="at most N additional calls per 100: the plan's own requests and expected re-fetches",
     )
     limits.add_argument(
         "--keep", metavar="TOOL", action="append", default=[], help="do not cut the results of TOOL; repeatable"
@@ -88,7 +88,7 @@ def add_arguments(parser: ArgumentParser) -> None:
         type=_tokens,
         help="with --compaction: the configured threshold, if any; compared with the observed one",
     )
-    add_plan_arguments(parser, "only tune these, instead of every strategy and built-in plan")
+    add_plan_arguments(parser, "tune only these instead of every strategy and built-in plan")
     parser.add_argument("--export", metavar="SYSTEM", help="include the plan as that system's own configuration")
     parser.add_argument(
         "--minutes",

@@ -25,13 +25,15 @@ if TYPE_CHECKING:
 def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("path", nargs="?", metavar="PATH", type=Path, help="a session file or folder")
     parser.add_argument(
-        "--last", action="store_true", help="the newest session, of the directory PATH or of this machine's agents"
+        "--last", action="store_true", help="use the newest session of the directory PATH or of this machine's agents"
     )
     named = (f"{name}: {use}{' (default)' if name == 'text' else ''}" for name, use in FORMATS.items())
     parser.add_argument("--format", choices=FORMATS, default="text", help="; ".join(named))
     add_switch_arguments(parser)
     add_as_model_argument(parser)
-    parser.add_argument("-o", "--output", metavar="FILE", type=Path, help="write to FILE; never over a session")
+    parser.add_argument(
+        "-o", "--output", metavar="FILE", type=Path, help="write to FILE; session files are never overwritten"
+    )
     add_price_arguments(parser)
 
 

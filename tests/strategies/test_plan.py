@@ -171,5 +171,6 @@ def test_every_strategy_describes_itself_and_all_of_its_values(name):
     for parameter in made.parameters:
         assert parameter.name not in ("name", "enabled")
         assert parameter.help.endswith(".")
+        assert len(parameter.help) <= 74, "the Tune pane shows one line of 74 characters at 80 columns"
         assert value_of(made, parameter) == parameter.default
         assert with_value(made, parameter.name, parameter.default) == made

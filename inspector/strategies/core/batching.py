@@ -46,28 +46,28 @@ class Batching(Parametrized):
     )
     batch_tokens: int = integer(
         0,
-        "Edit only if at least this many tokens are reclaimed at once; 0 for no minimum.",
+        "Minimum number of tokens to reclaim at once; 0 for none.",
         "tokens",
         maximum=1_000_000,
         group=GROUP,
     )
     batch_share: int = integer(
         0,
-        "Edit only if at least this share of the prompt's tokens is reclaimed at once; 0 for no minimum.",
+        "Minimum share of the prompt's tokens to reclaim at once; 0 for none.",
         "%",
         maximum=100,
         group=GROUP,
     )
     batch_idle: int = integer(
         0,
-        "Edit only after this long without a call, when the cache is cold; 300 is five minutes, 0 is always.",
+        "Edit only after a pause this long, when the cache is cold; 0 for always.",
         "seconds",
         maximum=604_800,
         group=GROUP,
     )
     batch_before: int = integer(
         100,
-        "Edit only blocks that begin in this first part of the prompt's characters; 100 for the whole prompt.",
+        "Edit only blocks that begin in this first part of the prompt's characters.",
         "%",
         maximum=100,
         group=GROUP,

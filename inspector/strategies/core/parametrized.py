@@ -24,7 +24,7 @@ class Parametrized:
 
     An invalid value raises `ParameterError` from the constructor, so an existing strategy is valid. The class
     attributes are described in `Strategy`. A strategy that another system's configuration can express also has a
-    `agent_settings`. If the described system can produce message lists that an API refuses, `note` states it.
+    `agent_settings`. `note` holds details of variants, and whether an API can refuse the messages.
     """
 
     name: ClassVar[str]
@@ -95,7 +95,7 @@ def string(default: str, text: str, *, group: str = "") -> Any:
 
 def model_window(*, group: str = "") -> Any:
     """Declare the context window that fractions refer to."""
-    text = "The model's context window; 0 for the size shown in the chart and the report."
+    text = "The model's context window; 0 for the size shown in chart and report."
     return integer(0, text, "tokens", maximum=10_000_000, group=group, is_assumed=True)
 
 
@@ -110,7 +110,7 @@ def window_of(history: History, given: int) -> int:
 
 def summary_length() -> Any:
     """Declare the length of a summary, which no plan can know."""
-    text = "Assumed length of each summary; defaults to the length of the session's own summaries, if recorded."
+    text = "Assumed summary length; defaults to that of recorded summaries, if any."
     return integer(1_500, text, "tokens", minimum=50, maximum=50_000, is_assumed=True)
 
 

@@ -49,13 +49,13 @@ class AnthropicCompact(Parametrized):
 
     trigger: int = integer(
         150_000,
-        "Input tokens at which the conversation is summarized; the API accepts 50,000 or more.",
+        "Input tokens at which it summarizes; the API accepts 50,000 or more.",
         "tokens",
         maximum=2_000_000,
     )
     keep_messages: int = integer(
         0,
-        "Number of newest messages sent again after the summary; all results of a batch are one.",
+        "Newest messages sent after the summary; all results of a batch are one.",
         "messages",
         maximum=1_000,
     )

@@ -65,18 +65,16 @@ class AnthropicClearToolUses(Batching):
     keep: int = integer(3, "Number of newest tool uses kept whole.", "tool uses", maximum=1_000)
     clear_at_least: int = integer(
         0,
-        "Clear nothing unless at least this many tokens can be cleared; 0 for no minimum.",
+        "Clear nothing unless this many tokens can be cleared; 0 for no minimum.",
         "tokens",
         maximum=1_000_000,
     )
     exclude_tools: tuple[str, ...] = tools((), "Tools that are never cleared.", about=ToolList.LEFT_ALONE)
     clear_tool_inputs: bool = switch(False, "Clear the inputs of cleared uses too.")
     clear_inputs_of: tuple[str, ...] = tools(
-        (), "Clear the inputs of these tools only, regardless of the switch; empty to follow the switch."
+        (), "Clear the inputs of these tools only; empty: clear-tool-inputs decides."
     )
-    sticky: bool = switch(
-        True, "Cleared results stay cleared and the threshold applies to the rest; off: every prompt from scratch."
-    )
+    sticky: bool = switch(True, "Results stay cleared and no longer count; off: every prompt from scratch.")
     placeholder: str = string(PLACEHOLDER, "Text that replaces a cleared result.")
 
     def triggers(self, window: int) -> tuple[float, ...]:  # noqa: ARG002  has a fixed number
@@ -208,7 +206,7 @@ class AnthropicClearThinking(Batching):
     keep: int = integer(1, "Number of newest turns that keep their thinking; 0 for all.", "turns", maximum=1_000)
     turn: str = choice(
         ("until-user-speaks", "response"),
-        "Definition of a turn: all responses until the next user text, or each response.",
+        "A turn is all responses until the next user text, or each response.",
     )
 
     def schedule(self, history: History) -> Schedule:

@@ -130,11 +130,11 @@ class ClearOld(Batching):
     keep: int = integer(3, "Number of newest tool results kept.", "results", maximum=1_000)
     variant: str = choice(
         ("document", "shipped"),
-        "The design document only, or with the program's limit on the number of entries (shipped).",
+        "The design document's rule, or also the program's entry limit (shipped).",
     )
     frames: int = integer(
         50,
-        "Maximum entries in the shipped variant: user texts, assistant texts and tool results; the oldest go first.",
+        "Maximum texts and results if shipped; the oldest are removed first.",
         "entries",
         minimum=1,
         maximum=10_000,
@@ -142,11 +142,11 @@ class ClearOld(Batching):
 
     whole_as: str = choice(
         ("recorded", "program"),
-        "Form of results that stay: as recorded, or prefixed with tool and success as in the program.",
+        "Results that stay: as recorded, or with tool and success first (program).",
     )
     notice: str = choice(
         tuple(_NOTICES),
-        "Notice from the program's messages, from its single prompt, or from the document's first draft.",
+        "Notice of the program's messages, its single prompt, or the first draft.",
         default="messages",
     )
 

@@ -201,7 +201,7 @@ class ClineTruncate(Parametrized):
     )
     keep: str = choice(
         ("by-size", "half", "quarter", "last-two", "none"),
-        "Amount kept of the messages after the first two; by-size: half, or a quarter if twice too large.",
+        "Part kept after the first 2; by-size: half, a quarter if twice too large.",
         group="messages",
     )
     notice: str = string(NOTICE, "Text that replaces the first answer.", group="messages")

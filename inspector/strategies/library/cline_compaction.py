@@ -124,21 +124,24 @@ class ClineCompaction(Parametrized):
         "When a request nearly fills the window, replace all but the newest messages with a summary of assumed length."
     )
     source = "@cline/core 0.0.86 extensions/context/agentic-compaction.ts"
+    note = (
+        "With `variant=basic`, typed text, the newest messages and answers that fit, and notices of the work in "
+        "between stay; `keep` and `summary-tokens` apply to `agentic` only."
+    )
 
     trigger: float = number(0.9, "Fraction of the model's input limit at which it compacts.", minimum=0.0, maximum=1.0)
     keep: int = integer(20_000, "Size of the newest messages that stay.", "tokens", maximum=1_000_000)
     window: int = model_window()
     input_part: float = number(
         0.9,
-        "Fraction of the window available for input; 1 for a model with a separate input limit.",
+        "Fraction of the window for input; 1 for models with their own input limit.",
         minimum=0.0,
         maximum=1.0,
     )
     summary_tokens: int = summary_length()
     variant: str = choice(
         ("agentic", "basic"),
-        "Summarize with a model (agentic), or keep typed text, the newest messages and answers that fit, and "
-        "notices of the work in between (basic). Keep and summary length apply to agentic only.",
+        "Summarize with a model (agentic), or cut work but keep texts (basic).",
     )
 
     def triggers(self, window: int) -> tuple[float, ...]:

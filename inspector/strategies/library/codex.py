@@ -110,7 +110,7 @@ class CodexTruncate(Parametrized):
         1.2, "Factor on the budget for results without an announcement.", minimum=1.0, maximum=10.0
     )
     announced: str = choice(
-        ("commands", "all", "none"), "Announce the cut before the text, for the results of commands, all tools or none."
+        ("commands", "all", "none"), "Announce the cut before the text: in command results, in all or in none."
     )
     command_tools: tuple[str, ...] = tools((), "Additional tools that run commands.")
 

@@ -161,7 +161,7 @@ COMPRESS = "compress"
 """Tool with which the model compresses the conversation."""
 
 WHEN = ("each-call", "on-compress")
-WHEN_HELP = "When it acts: before each call, or only after the model has called the compress tool."
+WHEN_HELP = "Act before each call, or only once the model has called the compress tool."
 
 
 def is_protected(session: Session, call: Block, tools: tuple[str, ...], files: tuple[str, ...]) -> bool:

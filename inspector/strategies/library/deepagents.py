@@ -192,7 +192,7 @@ class DeepagentsTruncateArguments(Parametrized):
         0.1, "Newest fraction of the window that stays whole; 0 to count messages.", minimum=0.0, maximum=1.0
     )
     keep_messages: int = integer(
-        20, "Number of newest messages that stay whole in that case.", "messages", maximum=100_000
+        20, "Number of newest messages that stay whole if keep-fraction is 0.", "messages", maximum=100_000
     )
     max_length: int = integer(2_000, "Longest argument that stays whole.", "characters", maximum=_MOST)
     truncation_text: str = string("...(argument truncated)", "Text appended to the beginning of a cut argument.")

@@ -99,13 +99,17 @@ class HermesPrepass(Parametrized):
         "When a prompt reaches a fraction of the window, reduce results before the newest messages to a line each."
     )
     source = "hermes-agent 0.19.0, 0.21.0 and 0.22.2 agent/context_compressor.py, _prune_old_tool_results"
+    note = (
+        "With `version=0.21` the pass spares 2.5 % of the window, less under pressure, and demotes results; with "
+        "`version=0.22` it leaves calls and unanswered results whole."
+    )
 
     threshold: float = number(
         0.5, "Fraction of the window; at least 0.75 for windows below 512,000 tokens.", minimum=0.0, maximum=1.0
     )
     tail: float = number(
         0.2,
-        "Fraction of the threshold for the newest messages, which are spared; 0 to count messages only.",
+        "Spared newest part, as a fraction of the threshold; 0 to count messages.",
         minimum=0.0,
         maximum=1.0,
     )
@@ -117,13 +121,12 @@ class HermesPrepass(Parametrized):
     window: int = model_window()
     version: str = choice(
         ("0.19", "0.21", "0.22"),
-        "Version of the pass; 0.21 spares 2.5 % of the window, less under pressure, and demotes; 0.22 leaves calls "
-        "and unanswered results whole.",
+        "Version of the pass: 0.21 spares less and demotes, 0.22 cuts no calls.",
     )
-    protect_first: int = _protect_first("Number of first messages that a compression never summarizes, from 0.21 on.")
+    protect_first: int = _protect_first("First messages that a compression never summarizes, from 0.21 on.")
     rounds: int = integer(
         6,
-        "Newest rounds of results that a compression never demotes, from 0.21 on; 0 for no demotion.",
+        "Newest rounds of results never demoted, from 0.21 on; 0 for no demotion.",
         "rounds",
         maximum=1_000,
     )

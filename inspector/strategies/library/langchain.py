@@ -283,13 +283,13 @@ class LangChainSummarization(Parametrized):
     keep_messages: int = integer(20, "Number of newest messages kept.", "messages", minimum=1, maximum=100_000)
     keep_tokens: int = integer(
         0,
-        "Keep the newest messages up to this many tokens instead; 0 to count messages.",
+        "Size of the newest messages that stay instead; 0 to count messages.",
         "tokens",
         maximum=1_000_000,
     )
     keep_fraction: float = number(
         0.0,
-        "Keep the newest messages up to this fraction of the window instead; 0 to count messages.",
+        "Newest fraction of the window that stays instead; 0 to count messages.",
         minimum=0.0,
         maximum=1.0,
     )
@@ -302,11 +302,11 @@ class LangChainSummarization(Parametrized):
     )
     scaled: bool = switch(
         True,
-        "Also apply the triggers to the provider's last reported count, and scale the estimate by it, at most by 25 %.",
+        "Also check the provider's last count, and scale by it, by 25 % at most.",
     )
     window: int = integer(
         0,
-        "The model's context window, for fractions; 0 for the size shown in the chart and the report.",
+        "Context window for fractions; 0 for the size shown in chart and report.",
         "tokens",
         maximum=10_000_000,
         is_assumed=True,

@@ -173,7 +173,7 @@ class OpenClawPrune(Parametrized):
 
     ttl: int = integer(300, "Pause after which the cache has expired.", "seconds", minimum=1, maximum=604_800)
     keep_assistants: int = integer(
-        3, "Number of newest assistant messages from which on nothing is pruned.", "messages", maximum=1_000
+        3, "Newest assistant messages; nothing from the first of them on is pruned.", "messages", maximum=1_000
     )
     soft_ratio: float = number(
         0.3,
@@ -212,7 +212,7 @@ class OpenClawPrune(Parametrized):
     window: int = model_window()
     variant: str = choice(
         ("one-request", "sticky", "2026.9"),
-        "Pruned results are whole again in the next request (one-request), or stay pruned (sticky and 2026.9).",
+        "Prune results for one request only, or for good (sticky and 2026.9).",
     )
 
     def triggers(self, window: int) -> tuple[float, ...]:

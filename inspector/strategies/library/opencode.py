@@ -224,7 +224,7 @@ class OpenCodeTruncate(Parametrized):
     direction: str = choice(("head", "tail"), "End of the output to keep.")
     hint: str = choice(
         ("search", "delegate"),
-        "Advice to the model: search the file itself, or have a subagent do it if there is one.",
+        "Advice to the model: search the file itself, or delegate to a subagent.",
     )
     exempt_tools: tuple[str, ...] = tools((), "Tools that shorten their own output.", about=ToolList.LEFT_ALONE)
     folder: str = string("~/.local/share/opencode/tool-output", "Folder in which the agent saves the full output.")

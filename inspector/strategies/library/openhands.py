@@ -250,7 +250,7 @@ class MaskObservations(Batching):
 
     window: int = integer(
         100,
-        "Number of newest events kept whole; the class itself has 5, its configuration 100.",
+        "Newest events kept whole; the class itself has 5, its configuration 100.",
         "events",
         minimum=1,
         maximum=10_000,
@@ -393,9 +393,7 @@ class RecentEvents(Batching):
         minimum=1,
         maximum=10_000,
     )
-    twice: bool = switch(
-        False, "Send the first texts twice while the log is shorter than its limit, as the program does."
-    )
+    twice: bool = switch(False, "Like the program, send the first texts twice until the log is full.")
 
     def schedule(self, history: History) -> Schedule:
         """Remove an event at the call that adds the last of the later events sent in its place."""

@@ -209,9 +209,7 @@ class PiTruncate(Parametrized):
     max_bytes: int = integer(51_200, "Maximum bytes inserted.", "bytes", maximum=100_000_000)
     notes: bool = switch(True, "Add a note on the part shown and how to see the rest.")
     file: str = string("/tmp/pi-bash-{id}.log", "File in which the agent saves a command's full output.")  # noqa: S108  quoted from the described system's note; nothing is saved here
-    version: str = choice(
-        _VERSIONS, "Count a final line end as the start of another line (0.73) or not (1.5, and since 0.75.5)."
-    )
+    version: str = choice(_VERSIONS, "Count a final line end as another line (0.73) or not (1.5, since 0.75.5).")
 
     def schedule(self, history: History) -> Schedule:
         builder = ScheduleBuilder(history)
@@ -308,7 +306,7 @@ class PiCompaction(Parametrized):
     summary_tokens: int = summary_length()
     version: str = choice(
         _VERSIONS,
-        "Compact only when a run ends or the window overflows (0.73), or also during a run (1.5).",
+        "Compact when a run ends or overflows (0.73), or also during a run (1.5).",
     )
 
     def triggers(self, window: int) -> tuple[float, ...]:

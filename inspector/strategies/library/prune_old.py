@@ -63,7 +63,7 @@ class PruneOld(Batching):
     unit: str = limit_unit()
     variant: str = choice(
         ("in-place", "projection"),
-        "Size of old results: as earlier iterations left them (in-place), or as recorded (projection).",
+        "Size of old results: as pruned (in-place), or as recorded (projection).",
     )
 
     def start(self, history: History) -> PruneOldRun:

@@ -119,12 +119,8 @@ class SmartDiffCompression(Batching):
         3, "Minimum changes of a file to compress together.", "changes", minimum=1, maximum=1_000, logarithmic=True
     )
     read_tools: tuple[str, ...] = tools((), "Additional tools that read files.")
-    line: str = string(
-        LINE,
-        "Line for a change: {what} is the change, {ids} the ids of the tool calls, {recall} the commands that "
-        "print their arguments.",
-    )
-    marker: str = string(MARKER, "Text at the end of the note; {recall} inserts the commands that print the changes.")
+    line: str = string(LINE, "Line for a change, with {what}, the calls' {ids} and {recall} commands.")
+    marker: str = string(MARKER, "End of the note; {recall} inserts the commands that print the changes.")
 
     def schedule(self, history: History) -> Schedule:
         """Compress a run at the call that adds the read after its last change."""

@@ -159,7 +159,7 @@ class SmartRetention(Batching):
 
     max_reads: int = integer(
         5,
-        "Reads kept whole of a file read more often: the first, the last and samples in between.",
+        "Maximum whole reads of a file: the first, the last, samples in between.",
         "reads",
         minimum=2,
         maximum=50,
@@ -175,7 +175,7 @@ class SmartRetention(Batching):
     )
     output_keep: int = integer(
         2_000,
-        "Characters kept at each end of longer output; the shipped variant keeps half the limit instead.",
+        "Characters kept at each end of longer output; shipped: half the limit.",
         "characters",
         maximum=500_000,
         group="output",
@@ -184,7 +184,7 @@ class SmartRetention(Batching):
     output_tools: tuple[str, ...] = tools((), "Additional tools that run commands.", group="output")
     light_keep: int = integer(
         30,
-        "Number of newest listings kept; older ones go with their calls. The shipped variant keeps all.",
+        "Newest listings kept, older ones removed with their calls; shipped: all.",
         "results",
         minimum=1,
         maximum=1_000,

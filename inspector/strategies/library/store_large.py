@@ -105,7 +105,7 @@ class StoreLarge(Parametrized):
     limit: int = integer(100_000, "Longest result inserted whole.", "characters", maximum=1_000_000, group="result")
     batch_budget: int = integer(
         200_000,
-        "Maximum total of one batch of results; the largest are stored until it fits.",
+        "Maximum total of a batch of results; the largest are stored until it fits.",
         "characters",
         maximum=10_000_000,
         group="batch",
@@ -113,26 +113,26 @@ class StoreLarge(Parametrized):
     preview: int = integer(1_500, "Characters shown of a stored result.", "characters", maximum=100_000)
     window: int = integer(
         0,
-        "The model's context window; a result may take 15 % of it and a batch 30 %. 0 for the budgets only.",
+        "Context window: at most 15 % per result, 30 % per batch; 0: budgets only.",
         "tokens",
         maximum=10_000_000,
         is_assumed=True,
     )
     mcp_limit: int = integer(
         0,
-        "Longest result of a tool named mcp_… inserted whole; 0 for the general limit. Hermes 0.21 has 50,000.",
+        "Limit for tools named mcp_…; 0: the general one; Hermes 0.21 has 50,000.",
         "characters",
         maximum=1_000_000,
         group="result",
     )
     exempt_tools: tuple[str, ...] = tools(
         ("read_file",),
-        "Tools without a limit per result, so that reading a stored result does not store it again.",
+        "Tools without a limit per result, such as those that read stored results.",
         about=ToolList.LEFT_ALONE,
     )
     folder: str = string(
         "/tmp/hermes-results",  # noqa: S108  quoted from the described system's notice; nothing is saved here
-        "Folder in which the agent saves results, as named in its notice; empty if it cannot save any.",
+        "Folder of saved results, as named in the notice; empty if none is saved.",
     )
 
     def schedule(self, history: History) -> Schedule:

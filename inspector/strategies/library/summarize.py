@@ -91,12 +91,11 @@ class Summarize(Parametrized):
     tail: int = integer(6, "Number of newest messages kept.", "messages", minimum=1, maximum=1_000)
     trigger: str = choice(
         ("content", "prompt"),
-        "Size compared with the threshold: of the messages alone, or of the whole last prompt.",
+        "Size that triggers: of the messages alone, or of the whole last prompt.",
     )
     summary_tokens: int = integer(
         1_500,
-        "Assumed length of each summary; defaults to the length of the session's own summaries, if recorded. The "
-        "described program allows 4,096.",
+        "Assumed summary length; default: as recorded; the program allows 4,096.",
         "tokens",
         minimum=50,
         maximum=50_000,

@@ -116,7 +116,7 @@ class TieredStale(Batching):
 
     confirmation: int = _limit("confirmation", 150, "a tool that only confirms")
     confirmation_tools: tuple[str, ...] = _tools("confirmation")
-    action: int = _limit("action", 300, "a tool that acts and returns a summary")
+    action: int = _limit("action", 300, "an action that returns a summary")
     action_tools: tuple[str, ...] = _tools("action")
     data: int = _limit("data", 400, "a tool that returns data")
     data_tools: tuple[str, ...] = _tools("data")
@@ -126,24 +126,20 @@ class TieredStale(Batching):
     default_tools: tuple[str, ...] = _tools("default")
     tool_set: str = choice(
         ("document", "coding"),
-        "Tiers of tools before your own lists: the document's, or those for coding agents.",
+        "Tiers of unlisted tools: the document's, or those for coding agents.",
     )
     variant: str = choice(
         ("document", "shipped"),
-        "Fresh results: the whole batch at the end of the prompt (document), or only the last result (shipped).",
+        "Fresh results: the whole last batch (document) or the last one (shipped).",
     )
     snapshots: str = choice(
         ("by-variant", "keep", "strip"),
-        "Drop live state, briefing and update from older questions; by-variant: only in the shipped variant.",
+        "State, briefing, update in old questions; by-variant: strip if shipped.",
     )
-    lists: bool = switch(
-        False, "Cut results recorded as a list of parts too; the described system cuts plain strings only."
-    )
+    lists: bool = switch(False, "Also cut results that are lists of parts; the described system does not.")
     unit: str = limit_unit("the tier limits")
     never_longer: bool = switch(False, "Leave a result whole if the cut would not make it shorter.")
-    marker: str = string(
-        MARKER, "Marker at the end of a cut result; {recall} inserts the command that prints the full text."
-    )
+    marker: str = string(MARKER, "Marker after cut text; {recall} is the command that prints the full text.")
 
     tiers = TIERS
 

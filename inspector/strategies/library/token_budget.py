@@ -65,7 +65,7 @@ class TokenBudget(Batching):
     unit: str = limit_unit("the length kept")
     variant: str = choice(
         ("document", "shipped"),
-        "The marker follows the text directly (document) or after a blank line (shipped).",
+        "Marker right after the text (document) or after a blank line (shipped).",
     )
 
     def triggers(self, window: int) -> tuple[float, ...]:  # noqa: ARG002  has a fixed number
@@ -188,9 +188,7 @@ class TruncateAfterUse(Batching):
 
     keep: int = integer(500, "Characters kept of an answered result.", "characters", maximum=100_000)
     unit: str = limit_unit("the length kept")
-    marker: str = string(
-        MARKER, "Marker at the end of a cut result; {recall} inserts the command that prints the full text."
-    )
+    marker: str = string(MARKER, "Marker after cut text; {recall} is the command that prints the full text.")
 
     def schedule(self, history: History) -> Schedule:
         """Cut a result at its thread's next call after it was first sent, or on arrival if already answered."""
@@ -242,7 +240,7 @@ class CapAtInsertion(Parametrized):
 
     limit: int = integer(
         40_000,
-        "Longest result inserted whole, and the length kept of longer ones; 0 for no limit.",
+        "Maximum length of a result; longer ones are cut to it; 0 for no limit.",
         "characters",
         maximum=1_000_000,
     )

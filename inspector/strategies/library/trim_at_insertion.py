@@ -89,23 +89,26 @@ def hard_cap(limit: int, unit: str = CHARACTERS) -> CutText | CutTokens:
 
 
 def _threshold(characters: int, what: str, profile: str = "default") -> Any:
-    return _part(characters, f"Longest result of {what} inserted whole.", profile)
+    return _part(characters, f"Longest {what} inserted whole{_condition(profile)}.", profile)
 
 
 def _head(characters: int, what: str, profile: str = "default") -> Any:
-    return _part(characters, f"Characters kept from the beginning of a longer result of {what}.", profile)
+    return _part(characters, f"Characters kept from the start of a longer {what}{_condition(profile)}.", profile)
 
 
 def _tail(characters: int, what: str, profile: str = "default") -> Any:
-    return _part(characters, f"Characters kept from the end of a longer result of {what}.", profile)
+    return _part(characters, f"Characters kept from the end of a longer {what}{_condition(profile)}.", profile)
+
+
+def _condition(profile: str) -> str:
+    return "" if profile == "default" else ", with per-tool"
 
 
 def _part(characters: int, text: str, profile: str) -> Any:
     return integer(characters, text, "characters", maximum=1_000_000, group=profile)
 
 
-_SHELL, _READ = "a command, with per-tool", "a file read, with per-tool"
-_SEARCH, _WEB = "a search, with per-tool", "a web page, with per-tool"
+_SHELL, _READ, _SEARCH, _WEB = "command result", "file read", "search result", "web page"
 
 ADAPTIVE = ("off", "window", "remaining")
 
@@ -130,9 +133,9 @@ class TrimAtInsertion(Parametrized):
         constants=("marker",),
     )
 
-    threshold: int = _threshold(12_000, "any tool")
-    head: int = _head(4_000, "any tool")
-    tail: int = _tail(4_000, "any tool")
+    threshold: int = _threshold(12_000, "result")
+    head: int = _head(4_000, "result")
+    tail: int = _tail(4_000, "result")
     per_tool: bool = switch(False, "Use a separate profile for each kind of tool that has one.")
     shell_threshold: int = _threshold(15_000, _SHELL, "shell")
     shell_head: int = _head(2_000, _SHELL, "shell")
@@ -159,8 +162,7 @@ class TrimAtInsertion(Parametrized):
 
     adaptive: str = choice(
         ADAPTIVE,
-        "Lower every threshold to a share of the window, or of the part the last prompt left free; head and tail "
-        "shrink too.",
+        "Lower thresholds, heads, tails to a share of the window or its free part.",
         group="adaptive",
     )
     adaptive_share: float = number(
@@ -179,18 +181,14 @@ class TrimAtInsertion(Parametrized):
     )
     window: int = integer(
         0,
-        "The model's context window; 0 for the size shown in the chart and the report.",
+        "The model's context window; 0 for the size shown in chart and report.",
         "tokens",
         maximum=10_000_000,
         group="adaptive",
         is_assumed=True,
     )
 
-    marker: str = string(
-        MARKER,
-        "Marker for the part left out: {removed} and {length} are characters, {tool} is the tool, {recall} the "
-        "command that prints the full text; write a literal brace twice.",
-    )
+    marker: str = string(MARKER, "Marker for the gap, with {removed}, {length}, {tool}, {recall}; {{ for {.")
 
     def __post_init__(self) -> None:
         """Check every value, and that the marker is a template."""

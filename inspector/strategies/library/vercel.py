@@ -73,7 +73,7 @@ class VercelPrune(Batching):
     )
     messages: int = integer(
         2,
-        "Number of messages that keep their tool uses with before-last-messages; all results of a batch are one.",
+        "Newest messages for before-last-messages; all results of a batch are one.",
         "messages",
         maximum=10_000,
         group="tools",
