@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from rich.text import Text
+
 from inspector.replay.analysis.breakdown import part_label
 from inspector.replay.analysis.hazards import hazard_label
 from inspector.replay.analysis.prompt_overhead import UNRECORDED
@@ -67,10 +69,11 @@ from inspector.report.totals import (
 )
 from inspector.report.uncertainty import REPLAY_CAVEAT, UNCERTAIN_ANSWERS, describe_uncertain_saving
 from inspector.safe_text import clip_cells
-from rich.text import Text
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+
+    from msgspec import Struct
 
     from inspector.report.cache_document import CacheMissFacts
     from inspector.report.catalogue import (
@@ -83,7 +86,6 @@ if TYPE_CHECKING:
     )
     from inspector.report.document import Report, SessionFacts, SideCallFacts, TokenFacts
     from inspector.report.totals import TotalsRow
-    from msgspec import Struct
 
 COLUMNS_PER_TABLE = 3
 """Plan columns that fit in 80 columns; further plans follow in further tables."""

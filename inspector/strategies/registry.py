@@ -104,7 +104,7 @@ SYSTEMS: Mapping[str, tuple[str, ...]] = {
 }
 """Strategies that each system can be configured with, in the order its configuration lists them.
 
-Their names there are in `Strategy.counterpart`.
+Their names there are in `Strategy.agent_settings`.
 """
 
 

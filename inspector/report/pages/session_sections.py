@@ -27,10 +27,9 @@ from inspector.report.numbers import IN_TEXT
 from inspector.report.pages.model import Chart, Code, Line, Section
 from inspector.report.subagent_words import costliest_first
 from inspector.report.tables import Cell, FigureCells, Table, name_cell, word
+from inspector.report.text import models_named
 from inspector.report.totals import RECORDED, columns_of, content_title, plan_letter, series_names, totals_rows
 from inspector.safe_text import safe_text
-
-from inspector.report.text import models_named
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

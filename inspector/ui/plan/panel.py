@@ -6,13 +6,6 @@ from asyncio import Lock
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
-from inspector.ui.actions.action import bindings
-from inspector.ui.actions.parts import ADD_STRATEGY, PLAN_PANEL
-from inspector.ui.plan.controls import FoldRow, ParameterControl
-from inspector.ui.plan.entry import PlanEntryView, StrategyToggle
-from inspector.ui.plan.hint_drawing import hint_lines, risk_lines
-from inspector.ui.plan.slider import LimitSlider
-from inspector.ui.toolkit.one_line import ACTION, clickable
 from textual import on
 from textual.containers import Vertical, VerticalScroll
 from textual.content import Content
@@ -21,16 +14,25 @@ from textual.reactive import reactive
 from textual.widget import Widget
 from textual.widgets import Static
 
+from inspector.ui.actions.action import bindings
+from inspector.ui.actions.parts import ADD_STRATEGY, PLAN_PANEL
+from inspector.ui.plan.controls import FoldRow, ParameterControl
+from inspector.ui.plan.entry import PlanEntryView, StrategyToggle
+from inspector.ui.plan.hint_drawing import hint_lines, risk_lines
+from inspector.ui.plan.slider import LimitSlider
+from inspector.ui.toolkit.one_line import ACTION, clickable
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
+
+    from textual import events
+    from textual.app import ComposeResult
+    from textual.binding import BindingType
 
     from inspector.replay.engine.replay import GroupEffect
     from inspector.strategies.core.parameters import ParameterValue
     from inspector.strategies.plan import Plan
     from inspector.ui.plan.sizes import PlanSizes
-    from textual import events
-    from textual.app import ComposeResult
-    from textual.binding import BindingType
 
 
 INTRODUCTION = (
