@@ -108,7 +108,8 @@ def _advised(found: Sweep) -> tuple[Point | None, Point | None]:
 
 
 def _marked(written: Callable[[float], str], known: str, amount: float) -> str:
-    return ON_SCREEN.qualified(written(amount), known)
+    """Return a label of the axis, which has no room for `about` before a minus sign."""
+    return ON_SCREEN.qualified(written(amount), known).removeprefix("about ")
 
 
 Marked = tuple[str, str, str, "Figures | None", "Point | None"]
