@@ -168,6 +168,7 @@ class ServedPrompts(Protocol):
 
     @property
     def cache_read(self) -> NDArray[np.int64]:
+        """Read from a cache."""
         ...
 
     @property
