@@ -263,7 +263,7 @@ def _has_models(report: BeforeAfterReport) -> bool:
 
 
 def _models(report: BeforeAfterReport, figures: FigureCells) -> list[Section]:
-    """Build the section of cost per call by model; a model of one set shows its calls and cost."""
+    """Build the section of cost per call by model; a model in only one set has its calls and cost."""
     rows = tuple((name_cell(group.model or NOT_NAMED), *cells) for group, cells in _rows_by_model(report))
     parts: list[Part] = [Table("Cost per call", ("model", *HEAD), rows[:MOST_MODELS], numbers=4)] if rows else []
     if report.other_models:

@@ -38,7 +38,7 @@ class CallsByThread(NamedTuple):
 
     @classmethod
     def of(cls, threads: NDArray[np.int32]) -> CallsByThread:
-        """Sort the calls by the thread of each."""
+        """Sort the calls by thread."""
         order = np.argsort(threads, kind="stable").astype(np.int64)
         position = np.empty_like(order)
         position[order] = np.arange(len(order))

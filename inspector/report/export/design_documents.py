@@ -1,4 +1,4 @@
-"""Export to the systems of the founding documents: dictionaries, settings and calls."""
+"""Export to systems known from design documents: dictionaries, settings and calls."""
 
 from __future__ import annotations
 
@@ -99,4 +99,4 @@ FOUNDING = (
         _trim_profiles,
     ),
 )
-"""Systems of the founding documents."""
+"""Systems known from design documents."""

@@ -37,7 +37,7 @@ _columns_of = cached_per_history(_Columns)
 
 
 class ThreadRun(Generic[Values, State]):
-    """A strategy at work on one session, with a state for every thread's conversation.
+    """A run of a strategy on one session, with a state for every thread's conversation.
 
     A conversation starts with a state from `begin`, and again with every new context: at the start, after a recorded
     compaction, after a rewind. Changed blocks that the new context begins with are then sent as recorded again.

@@ -1,4 +1,4 @@
-"""Prune older tool results when an agent of Haystack fills its window."""
+"""Prune older tool results when a Haystack agent fills its window."""
 
 from __future__ import annotations
 
