@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import json
 import re
+import time
 from typing import TYPE_CHECKING
 
 import pexpect
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
+from inspector.file_history.history import KnownNames
 from tests.program import COMMAND, environment, run_program
 
 if TYPE_CHECKING:
@@ -65,7 +69,7 @@ def test_a_whole_file_is_printed_byte_for_byte_as_it_was_at_a_turn(session: Path
     assert "a command may have changed it at turn 9: sed -i s/one/1/ a.py" in outcome.err
 
 
-def test_what_is_not_known_is_said_in_its_place(session: Path) -> None:
+def test_what_is_not_known_is_stated_in_its_place(session: Path) -> None:
     told = run_program("files", session, "b.py", "--at", "last").out.splitlines()
     assert told == ["⋯ lines 1 to 4 are unknown ⋯", "five", "⋯ unknown from line 6 on, if there are more lines ⋯"]
     document = json.loads(run_program("files", session, "b.py", "--at", "last", "--format", "json").out)
@@ -82,7 +86,7 @@ def test_two_turns_are_compared(session: Path) -> None:
     assert run_program("files", session, "a.py", "--diff", "3", "5", "--format", "md").out.startswith("```diff\n---")
 
 
-def test_the_changelog_tells_intents_else_what_was_said_else_the_difference(session: Path, tmp_path: Path) -> None:
+def test_the_changelog_tells_intents_else_what_was_stated_else_the_difference(session: Path, tmp_path: Path) -> None:
     assert run_program("files", session, "--changelog").out.splitlines() == [
         " 5  - /w/a.py: I do it. (+1 -1)",
         "11  - /w/c.py: Rename *x* (+1 -1)",
@@ -115,14 +119,14 @@ def test_the_changelog_tells_intents_else_what_was_said_else_the_difference(sess
         (["a.py", "--at", "3", "--changelog"], 2, "not allowed with"),
     ],
 )
-def test_what_cannot_be_answered_is_told_in_one_line(session: Path, words: list[str], code: int, told: str) -> None:
+def test_what_cannot_be_answered_is_reported_in_one_line(session: Path, words: list[str], code: int, told: str) -> None:
     outcome = run_program("files", session, *words)
     assert outcome.code == code
     assert told in outcome.complaint
     assert outcome.out == ""
 
 
-def test_a_name_that_means_several_files_is_told_with_them(tmp_path: Path) -> None:
+def test_a_name_that_means_several_files_is_reported_with_them(tmp_path: Path) -> None:
     session = session_of(
         tmp_path / "s.jsonl",
         ("Write", {"file_path": "/w/a/x.py", "content": "1"}, "ok"),
@@ -169,3 +173,30 @@ def test_no_file_that_a_session_names_is_opened(tmp_path: Path) -> None:
     )
     assert "on disk" not in run_program("files", session, "real.py", "--at", "last").out
     assert there.read_text() == "on disk\n"
+
+
+def test_files_of_many_results_and_commands_are_listed_in_seconds(tmp_path: Path) -> None:
+    # 4,000 files and 4,000 commands: 16 million pairs of a file and a command.
+    calls = [
+        call
+        for number in range(4_000)
+        for call in (
+            ("Read", {"file_path": f"/w/mod{number}.py"}, "1\tone\n"),
+            ("Bash", {"command": f"sed -i s/one/1/ mod{number}.py && make"}, ""),
+        )
+    ]
+    session = session_of(tmp_path / "many.jsonl", *calls)
+    started = time.monotonic()
+    document = json.loads(run_program("files", session, "--format", "json").out)
+    assert time.monotonic() - started < 20
+    assert len(document["files"]) == 4_000
+
+
+NAMES = ["a.py", "a", "b-1.txt", "my notes.md", ".env", "a.py.bak", "x..y", "é.py", "{t}.js"]
+
+
+@given(st.lists(st.sampled_from([*NAMES, *" ./;-'"]), max_size=6).map("".join))
+def test_a_command_names_the_files_whose_whole_names_are_in_it(command: str) -> None:
+    # A name may follow a slash, and a point may follow it, but no other sign of names.
+    expected = {name for name in NAMES if re.search(rf"(?<![\w.-]){re.escape(name)}(?![\w-])", command)}
+    assert set(KnownNames(f"/w/{name}" for name in NAMES).named_in(command)) == {f"/w/{name}" for name in expected}

@@ -31,13 +31,15 @@ from inspector.session.file_paths import is_absolute_path, is_windows_path, join
 from inspector.session.model import BlockKind, TextUnavailableError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from inspector.session.model import Session
 
 MOST_NEAR = 5
 LONGEST_COMMAND = 120
 """Maximum length of a displayed command in characters; a longer one is cut at a word."""
+_NAME = re.compile(r"[\w.-]+")
+_DOT = re.compile(r"\.")
 _NAMED_IN_RESULT = re.compile(r"(?:file|to): (/[^\n]+?)(?: \(|\. |$)", re.MULTILINE)
 
 
@@ -304,6 +306,7 @@ class _Collector:
         self._events: dict[str, list[FileEvent]] = {}
         self._contents: dict[str, list[FileContent]] = {}
         self._names: dict[str, str] = {}
+        self._known_names = KnownNames()
         self._unread = 0
 
     def collected(self) -> FileHistory:
@@ -347,7 +350,7 @@ class _Collector:
             self._add(replace(event, path=new, kind=FileEventKind.EDIT, operations=(arrival,)))
         if effects.may_change:
             doubt = _doubt(effects.may_change, message + 1)
-            for path in [path for path in self._events if path not in by_path and _names(effects.may_change, path)]:
+            for path in [path for path in self._known_names.named_in(effects.may_change) if path not in by_path]:
                 self._add(replace(event, path=path, kind=FileEventKind.UNCLEAR, problem=doubt, is_certain=False))
 
     def _take_notice(self, index: int, message: int) -> None:
@@ -370,9 +373,11 @@ class _Collector:
         self._add(FileEvent(path, kind_of(operations), turn, turn, index, index, "", operations))
 
     def _add(self, event: FileEvent) -> None:
+        if event.path not in self._contents:
+            self._known_names.add(event.path)
         contents = self._contents.setdefault(event.path, [FileContent()])
         content, problem = _after(contents[-1], event)
-        self._events.setdefault(event.path, []).append(replace(event, problem=problem or event.problem))
+        self._events.setdefault(event.path, []).append(replace(event, problem=problem) if problem else event)
         contents.append(content)
 
     def _path(self, operation: FileOperation, result: str) -> str:
@@ -389,6 +394,7 @@ class _Collector:
                     for path, each in self._events.items()
                 }
                 self._contents = {joined_path(self._folder, path): each for path, each in self._contents.items()}
+                self._known_names = KnownNames(self._contents)
         path = joined_path(joined_path(self._folder, operation.folder) or self._folder, named)
         return self._names.setdefault(same_file(path), path)
 
@@ -407,8 +413,36 @@ def kind_of(operations: Sequence[FileOperation]) -> FileEventKind:
     return FileEventKind.READ
 
 
-def _names(command: str, path: str) -> bool:
-    name = posixpath.basename(path)
+class KnownNames:
+    """Index of files by name, so that a command is looked at once instead of once for every file."""
+
+    def __init__(self, paths: Iterable[str] = ()) -> None:
+        self._paths: dict[str, list[str]] = {}
+        self._of_several_words: set[str] = set()
+        self._longest = 0
+        for path in paths:
+            self.add(path)
+
+    def add(self, path: str) -> None:
+        """Add a file that is not in the index."""
+        name = posixpath.basename(path)
+        self._paths.setdefault(name, []).append(path)
+        self._longest = max(self._longest, len(name))
+        if not _NAME.fullmatch(name):
+            self._of_several_words.add(name)
+
+    def named_in(self, command: str) -> list[str]:
+        """Return the files whose names appear in a command."""
+        named = {name for name in self._of_several_words if name in command and _appears(name, command)}
+        for word in _NAME.finditer(command):
+            # The word itself, and its beginnings before a point, as in `a.py.bak`.
+            stop = min(word.end(), word.start() + self._longest)
+            ends = [dot.start() for dot in _DOT.finditer(command, word.start() + 1, stop + 1)]
+            named.update(command[word.start() : end] for end in (*ends, word.end()) if end <= stop)
+        return [path for name in named for path in self._paths.get(name, ())]
+
+
+def _appears(name: str, command: str) -> bool:
     return re.search(rf"(?<![\w.-]){re.escape(name)}(?![\w-])", command) is not None
 
 

@@ -27,6 +27,8 @@ _HEREDOC = re.compile(
     rf"|cat\s*<<(?P<quote2>['\"]?)(?P<end2>\w+)(?P=quote2)\s*(?P<mode2>>>?)\s*(?P<path2>{_WORD}))[ \t]*\n"
 )
 _PATCH = re.compile(r"\s*(?:\S*/)?(?:apply_patch|applypatch)\s*<<\s*(['\"]?)(\w+)\1[ \t]*\n", re.DOTALL)
+_OF_SIMPLE_WORDS = re.compile(r"(?:echo|printf|rm|cat|nl|sed|head)\b|['\"\\]")
+"""Start of a command that may have a certain effect, or one whose program is quoted."""
 _EXPANDS = re.compile(r"[$`\\]")
 _SED_LINES = re.compile(r"(\d+)(?:,(\d+|\$))?p")
 _MAY_CHANGE = re.compile(
@@ -199,9 +201,14 @@ def _unquoted(word: str) -> str:
 
 
 def _simple_words(command: str) -> list[str] | None:
-    """Return the words of a single command, possibly with one pipe or redirection; None for any other."""
+    """Return the words of a single command with a known effect, with at most one pipe; None for any other."""
     text = command.strip()
-    if "\n" in text or "`" in text or "$" in text.replace("$p'", "").replace('$p"', ""):
+    if (
+        not _OF_SIMPLE_WORDS.match(text)
+        or "\n" in text
+        or "`" in text
+        or "$" in text.replace("$p'", "").replace('$p"', "")
+    ):
         return None
     try:
         lexer = shlex.shlex(text, posix=True, punctuation_chars=True)
