@@ -280,6 +280,6 @@ def test_a_colour_is_the_themes_and_where_it_is_used(seen: dict[str, Any]) -> No
     assert len(seen["italic"]) > 10
 
 
-def test_a_screen_opens_with_its_key_and_stands_in_the_help(seen: dict[str, Any]) -> None:
+def test_a_screen_opens_with_its_key_and_is_in_the_help(seen: dict[str, Any]) -> None:
     assert "Say hello" in seen["help"]
     assert "hello from a screen of its own" in "\n".join(seen["hello"])

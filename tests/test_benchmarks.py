@@ -52,7 +52,7 @@ def test_what_benchmarks_of_the_screen_wait_for_comes(tmp_path: Path):
     assert [line for line in done.stderr.splitlines() if line] == [f"{name} …" for name in names]
 
 
-def test_a_benchmark_that_does_not_exist_is_told_with_those_that_do():
+def test_a_benchmark_that_does_not_exist_is_reported_with_those_that_do():
     command = [sys.executable, "-m", "benchmarks", "repaly"]
     done = subprocess.run(command, cwd=ROOT, env=environment(), capture_output=True, text=True, check=False)
 

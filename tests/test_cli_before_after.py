@@ -259,7 +259,7 @@ def test_too_few_sessions_are_refused_with_the_number_and_why() -> None:
         assert measure.change is measure.change_low is measure.percent is measure.percent_high is None
 
 
-def test_where_none_can_be_told_the_sessions_it_would_take_are_told() -> None:
+def test_where_none_can_be_reported_the_sessions_it_would_take_are_reported() -> None:
     varied = [made_up(name, at, part(0, cost=0.2 + 0.2 * at)) for name in SETS for at in range(10)]
     loose, tight = (compared(varied, effect=effect).overall.measures[0] for effect in (0.25, 0.05))
 
@@ -444,7 +444,7 @@ def test_a_report_is_not_written_over_a_session(sets: tuple[Path, Path], capsys:
     assert session.read_bytes() == held
 
 
-def test_a_folder_without_sessions_is_told_of(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_folder_without_sessions_is_reported(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     outcome = run_here(capsys, "compare", "--before", SAMPLES, "--after", tmp_path)
 
     assert outcome.code == 1

@@ -48,7 +48,7 @@ def test_a_session_within_the_promise_is_fine(corpus: Path, capsys):
     assert session["baseline_cost"]["recorded"] == pytest.approx(session["baseline_cost"]["predicted"], abs=0.005)
 
 
-def test_a_threshold_that_is_not_met_is_told_by_the_exit_code(corpus: Path, capsys):
+def test_a_threshold_that_is_not_met_is_reported_by_the_exit_code(corpus: Path, capsys):
     code, check = checked(capsys, corpus / WITHIN, "--threshold", "0.01")
 
     assert code == 3
@@ -73,7 +73,7 @@ def test_a_folder_is_every_session_in_it_and_what_reports_no_usage_does_not_fail
     assert "1 within, 1 no usage" in words
 
 
-def test_what_cannot_be_read_is_told_and_the_others_are_checked(folder: Path, capsys):
+def test_what_cannot_be_read_is_reported_and_the_others_are_checked(folder: Path, capsys):
     missing = folder / "missing.jsonl"
     outcome = run_here(capsys, "check", missing, folder / "reports.jsonl", "--format", "json")
 
@@ -82,7 +82,7 @@ def test_what_cannot_be_read_is_told_and_the_others_are_checked(folder: Path, ca
     assert [session["verdict"] for session in json.loads(outcome.out)["sessions"]] == ["within"]
 
 
-def test_a_folder_without_sessions_is_told_in_a_line(tmp_path: Path, capsys):
+def test_a_folder_without_sessions_is_reported_in_a_line(tmp_path: Path, capsys):
     outcome = run_here(capsys, "check", tmp_path)
 
     assert outcome.code == 1

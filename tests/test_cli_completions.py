@@ -106,7 +106,7 @@ def test_every_strategy_and_ready_plan_is_offered() -> None:
     assert set(values(NAME, "")) == {*STRATEGIES, *PRESETS}
 
 
-def test_without_a_shell_it_is_said_how_to_use_them() -> None:
+def test_without_a_shell_it_is_stated_how_to_use_them() -> None:
     outcome = run_program("completions")
     assert outcome.code == 0
     assert all(shell in outcome.out for shell in SHELLS)

@@ -57,7 +57,7 @@ def test_a_growing_copy_can_have_been_made_just_now_with_the_pauses_that_were_re
     assert epoch == [b'{"timestamp":%s,"text":"\\"timestamp\\": 1793173200"}\n' % str(now.timestamp()).encode()]
 
 
-def test_what_is_added_to_a_copy_made_anew_was_made_when_it_was_written():
+def test_what_is_added_to_a_copy_rebuilt_was_made_when_it_was_written():
     before = time.time()
     with FakeAgent(sample_named("coding-agent").path, beginning=0.9, seconds=0.2, restamps=True) as copy:
         wait_until(
@@ -142,7 +142,7 @@ def test_paths_without_a_command_open_the_screen(corpus: Path):
 
 
 @pytest.mark.parametrize("variables", [{"NO_COLOR": "1"}, {}])
-def test_reports_have_colours_on_a_terminal_unless_nobody_wants_them(variables: dict[str, str]):
+def test_reports_have_colours_on_a_terminal_unless_no_one_wants_them(variables: dict[str, str]):
     program = started("report", str(sample_named("terminal-agent").path), **variables)
     program.expect(pexpect.EOF)
     program.close()

@@ -70,7 +70,7 @@ def as_drawn(sample: bytes) -> int:
     return cell_width(sample.decode()) + 1
 
 
-def test_a_good_setup_is_said_to_be_well_and_home_is_not_told(tmp_path: Path) -> None:
+def test_a_good_setup_is_shown_to_be_well_and_home_is_not_reported(tmp_path: Path) -> None:
     home = tmp_path / "ada-lovelace"
     sessions = home / ".claude" / "projects" / "shop"
     sessions.mkdir(parents=True)
@@ -89,7 +89,7 @@ def test_a_good_setup_is_said_to_be_well_and_home_is_not_told(tmp_path: Path) ->
     assert str(tmp_path) not in text
 
 
-def test_of_a_setup_where_everything_is_broken_each_thing_is_told_with_what_mends_it(tmp_path: Path) -> None:
+def test_of_a_setup_where_everything_is_broken_each_thing_is_reported_with_what_mends_it(tmp_path: Path) -> None:
     def a_cell_for_every_byte(sample: bytes) -> int:
         return len(sample) + 1
 
@@ -132,14 +132,14 @@ def test_a_terminal_that_draws_a_cell_for_every_byte_does_not_use_utf_8(tmp_path
     assert "it does not use UTF-8" in text
 
 
-def test_a_terminal_that_draws_lines_twice_as_wide_is_told_what_to_do(tmp_path: Path) -> None:
+def test_a_terminal_that_draws_lines_twice_as_wide_gets_advice(tmp_path: Path) -> None:
     text, code = doctor_in_terminal(tmp_path, (120, 36), lambda sample: 2 * len(sample.decode()) + 1, LC_ALL="C.UTF-8")
     assert code == 3
     assert "box lines 6 cells, not 3" in text
     assert "ambiguous width narrow" in text
 
 
-def test_a_home_that_cannot_be_written_is_told_with_what_is_lost_and_what_to_do(tmp_path: Path) -> None:
+def test_a_home_that_cannot_be_written_is_reported_with_what_is_lost_and_what_to_do(tmp_path: Path) -> None:
     tmp_path.chmod(0o500)
     try:
         outcome = doctor(tmp_path, first=without_privileges())
@@ -152,7 +152,7 @@ def test_a_home_that_cannot_be_written_is_told_with_what_is_lost_and_what_to_do(
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_system_that_tells_of_no_changes_is_told_what_to_do_and_what_is_done_instead(tmp_path: Path) -> None:
+def test_a_system_that_reports_no_changes_gets_advice_and_what_is_done_instead(tmp_path: Path) -> None:
     outcome = doctor(tmp_path, first=without_inotify())
     text = re.sub(r" *\n {19}", " ", outcome.out)
     assert outcome.code == 3
@@ -162,7 +162,7 @@ def test_a_system_that_tells_of_no_changes_is_told_what_to_do_and_what_is_done_i
     assert "fs.inotify.max_user_instances" in text
 
 
-def test_events_that_were_turned_off_are_told(tmp_path: Path) -> None:
+def test_events_that_were_turned_off_are_reported(tmp_path: Path) -> None:
     outcome = doctor(tmp_path, INSPECTOR_WATCH="stat")
     assert outcome.code == 3
     assert "unset INSPECTOR_WATCH" in outcome.out
@@ -175,7 +175,7 @@ def test_events_arrive_where_the_system_has_them(tmp_path: Path, monkeypatch: py
     assert finding.problem == ""
 
 
-def test_settings_and_prices_that_are_wrong_are_told(tmp_path: Path) -> None:
+def test_settings_and_prices_that_are_wrong_are_reported(tmp_path: Path) -> None:
     folder = tmp_path / "CONFIG" / "inspector"
     folder.mkdir(parents=True)
     (folder / "settings.toml").write_text("runs_per_day = -1\nteme = 'dark'\n")
@@ -235,7 +235,7 @@ def test_cleaning_one_cache_leaves_the_others(tmp_path: Path) -> None:
     assert [file.exists() for file in files] == [False, True, True, True]
 
 
-def test_cleaning_removes_nothing_where_nobody_can_be_asked(tmp_path: Path) -> None:
+def test_cleaning_removes_nothing_where_no_one_can_be_asked(tmp_path: Path) -> None:
     files = filled_caches(tmp_path)
     outcome = run_program("clean", env=home_variables(tmp_path))
     assert outcome.code == 2

@@ -64,7 +64,9 @@ def tuned(capsys: pytest.CaptureFixture[str], folder: Path, *asked: str) -> byte
 
 
 @pytest.mark.parametrize("make", MAKES.values(), ids=MAKES)
-def test_what_comes_of_jobs_is_told_with_the_job_as_soon_as_it_is_known(make: Callable[[], SessionExecutor]) -> None:
+def test_what_comes_of_jobs_is_reported_with_the_job_as_soon_as_it_is_known(
+    make: Callable[[], SessionExecutor],
+) -> None:
     jobs = [Job(Path(str(number % 4)), fleet_work.squared, (number,)) for number in range(12)]
     with make() as executor:
         for stays in (False, True):
@@ -359,7 +361,7 @@ def test_a_cluster_that_is_there_is_joined_and_left(capsys: pytest.CaptureFixtur
 
 
 @pytest.mark.long
-def test_workers_of_another_program_are_told_and_do_nothing(
+def test_workers_of_another_program_are_reported_and_do_nothing(
     cluster: ClusterExecutor, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(cluster_executor, "code_versions", lambda: ("inspector 0", "Python 2"))
@@ -367,7 +369,7 @@ def test_workers_of_another_program_are_told_and_do_nothing(
         list(cluster.finished([Job(Path(), fleet_work.squared, (2,))]))
 
 
-def test_without_dask_it_is_told_what_to_install(
+def test_without_dask_it_is_reported_what_to_install(
     capsys: pytest.CaptureFixture[str], folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, "distributed", None)

@@ -97,7 +97,7 @@ def test_thresholds_are_the_same_to_the_bit_in_this_process_and_in_others(
     assert len(group["curve"]) > 3
 
 
-def test_thresholds_are_told_without_a_session_that_ends_every_process(
+def test_thresholds_are_reported_without_a_session_that_ends_every_process(
     capsys: pytest.CaptureFixture[str], folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     alike = tmp_path / "sessions"
@@ -113,7 +113,7 @@ def test_thresholds_are_told_without_a_session_that_ends_every_process(
 
 
 @pytest.mark.parametrize("processes", ["0", "2"])
-def test_ctrl_c_tells_the_thresholds_that_are_known_and_how_many_sessions_are_missing(
+def test_ctrl_c_shows_the_thresholds_that_are_known_and_how_many_sessions_are_missing(
     capsys: pytest.CaptureFixture[str], folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, processes: str
 ) -> None:
     both = tmp_path / "sessions"

@@ -59,7 +59,7 @@ def test_every_command_works_or_says_in_a_line_what_it_needs(tmp_path: Path) -> 
 
 
 @pytest.mark.parametrize("text", ["~nobody-of-that-name/plan.toml", "~/plan.toml", "plan.toml"])
-def test_a_path_in_the_home_of_nobody_is_a_name_like_others(text: str) -> None:
+def test_a_path_in_the_home_of_no_one_is_a_name_like_others(text: str) -> None:
     from inspector.session.files import expand_user
 
     assert expand_user(text).name == "plan.toml"

@@ -123,7 +123,7 @@ async def test_results_are_listed_and_found_by_tool_and_by_words() -> None:
         assert all(entry["execution_id"] and entry["excerpt"] for entry in found["results"])
 
 
-async def test_files_changes_and_the_context_are_told(tmp_path: Path) -> None:
+async def test_files_changes_and_the_context_are_reported(tmp_path: Path) -> None:
     session = session_of(
         tmp_path / "s.jsonl",
         ("Read", {"file_path": "/w/a.py"}, "1\tone\n2\ttwo\n3\t"),
@@ -149,7 +149,7 @@ async def test_files_changes_and_the_context_are_told(tmp_path: Path) -> None:
         assert (await ask(client, "file_state_at", path="a.py"))["text"] == "all new"
 
 
-async def test_what_cannot_be_answered_is_told_to_the_model(tmp_path: Path) -> None:
+async def test_what_cannot_be_answered_is_reported_to_the_model(tmp_path: Path) -> None:
     secret = tmp_path / "on-disk.txt"
     secret.write_text("never told")
     async with client_of(SAMPLE) as client:

@@ -52,12 +52,12 @@ def test_fast_steps_are_not_all_shown(monkeypatch, clock):
     assert said(monkeypatch, clock, [1 + step / 1000 for step in range(300)]).count("reading") < 5
 
 
-def test_where_nobody_looks_nothing_is_written(monkeypatch, clock):
+def test_where_no_one_looks_nothing_is_written(monkeypatch, clock):
     assert said(monkeypatch, clock, [0.1, 5.0], terminal=False) == ""
 
 
 @pytest.mark.parametrize("columns", [12, 40, 60, 80, 120])
-def test_a_line_is_never_wider_than_the_terminal_and_tells_how_far_it_is(monkeypatch, clock, columns):
+def test_a_line_is_never_wider_than_the_terminal_and_shows_how_far_it_is(monkeypatch, clock, columns):
     monkeypatch.setattr(output, "_columns", lambda _: columns)
     doing = "trying 1,234 plans on 40 sessions, group 3 of 5"
     written = said(monkeypatch, clock, [60.0, 120.0, 180.0], doing=doing)

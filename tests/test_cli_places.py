@@ -186,7 +186,7 @@ def test_without_room_a_picture_of_points_stays_as_it_was(tmp_path: Path) -> Non
     assert list(tmp_path.iterdir()) == []
 
 
-def test_without_room_nothing_is_kept_and_everything_is_told(
+def test_without_room_nothing_is_kept_and_everything_is_reported(
     private_home: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     with room(16):
@@ -249,7 +249,7 @@ def leave(program: TerminalProgram, key: str = "q") -> None:
 
 
 @pytest.mark.parametrize("place", ["below a file", "a full disk"])
-def test_on_the_screen_what_could_not_be_kept_is_told_and_all_else_works(place: str, tmp_path: Path) -> None:
+def test_on_the_screen_what_could_not_be_kept_is_reported_and_all_else_works(place: str, tmp_path: Path) -> None:
     home = tmp_path / "home"
     if place == "below a file":
         home.write_text("no folder")
@@ -345,7 +345,7 @@ def test_forty_columns_and_a_locale_of_ascii_are_enough_for_the_screen(tmp_path:
         leave(program)
 
 
-def test_too_little_memory_is_said_in_a_line_and_is_no_bug(
+def test_too_little_memory_is_stated_in_a_line_and_is_no_bug(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     def fail(_: object) -> int:
@@ -367,7 +367,7 @@ def test_with_too_little_address_space_for_the_tokenizer_tokens_are_estimated_an
 
 @pytest.mark.skipif(sys.platform != "linux", reason="other systems hold nobody to the limit")
 @pytest.mark.parametrize("megabytes", [60, 100, 130, 150, 190])
-def test_a_limit_of_memory_that_is_too_small_is_told_in_a_line_with_what_is_needed(megabytes: int) -> None:
+def test_a_limit_of_memory_that_is_too_small_is_reported_in_a_line_with_what_is_needed(megabytes: int) -> None:
     done = limited(f"-v {megabytes << 10}", "report", str(SAMPLE))
     assert done.returncode == 1, done.stderr
     assert done.stdout == ""

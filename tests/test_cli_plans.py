@@ -56,7 +56,7 @@ def test_a_saved_plan_takes_the_place_of_a_ready_one_and_a_file_that_of_both(tmp
         ("./", ExitCode.UNREADABLE, "a directory, not a file. Give the path of a file in it."),
     ],
 )
-def test_a_name_nothing_has_is_told_with_a_way_out(asked: str, code: ExitCode, said: str):
+def test_a_name_nothing_has_is_reported_with_a_way_out(asked: str, code: ExitCode, said: str):
     save_named(MINE, "mine")
 
     with pytest.raises(CommandError) as caught:

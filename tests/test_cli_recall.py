@@ -91,7 +91,7 @@ def test_without_a_path_the_sessions_of_this_machine_are_looked_into(
     assert run_program("recall", f"see /tmp/hermes-results/{identifier}.txt", env=env).raw == text.encode()
 
 
-def test_an_id_that_nobody_has_says_what_is_near(identifier: str) -> None:
+def test_an_id_that_no_one_has_says_what_is_near(identifier: str) -> None:
     outcome = run_program("recall", f"{identifier[:-1]}_", SAMPLE)
     assert outcome.code == 1
     assert f"similar ids: {identifier}" in outcome.complaint

@@ -109,7 +109,9 @@ def test_without_the_detector_a_masked_picture_is_refused(monkeypatch: pytest.Mo
     assert not (tmp_path / "screen.svg").exists()
 
 
-def test_without_what_draws_a_png_it_is_said_how_to_install_it(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys):
+def test_without_what_draws_a_png_it_is_stated_how_to_install_it(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys
+):
     monkeypatch.setitem(sys.modules, "vl_convert", None)
 
     assert main(["screenshot", SAMPLE, "-o", str(tmp_path / "screen.png")]) == 1

@@ -107,7 +107,7 @@ def test_the_plan_keeps_on_the_sessions_what_it_promised_to_the_cent(
     assert f"break-even: {needed['break_even_recoveries']} re-fetches" in said
 
 
-def test_a_group_tells_what_was_saved_chosen_without_a_session_regretted_and_drawn_anew(
+def test_a_group_shows_what_was_saved_chosen_without_a_session_regretted_and_redrawn(
     tuned: tuple[TuneReport, Path],
 ) -> None:
     (group,) = tuned[0].groups
@@ -213,7 +213,7 @@ def test_too_few_sessions_are_refused_in_words(capsys: pytest.CaptureFixture[str
     assert not (tmp_path / "tuned.toml").exists()
 
 
-def test_what_cannot_be_done_is_told_before_anything_is_read(
+def test_what_cannot_be_done_is_reported_before_anything_is_read(
     capsys: pytest.CaptureFixture[str], folder: Path, tmp_path: Path
 ) -> None:
     session = tmp_path / "session.toml"
@@ -234,7 +234,7 @@ def test_what_cannot_be_done_is_told_before_anything_is_read(
     assert "no sessions in this directory" in outcome.complaint
 
 
-def test_a_search_that_is_interrupted_tells_what_it_found(
+def test_a_search_that_is_interrupted_shows_what_it_found(
     capsys: pytest.CaptureFixture[str], folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     told, tell = 0, ProgressLine.__call__
@@ -319,7 +319,7 @@ def test_no_group_is_starved_by_another_and_each_has_its_coarse_search(
 
 
 @pytest.mark.long
-def test_what_a_search_did_not_come_to_is_told_of_each_group(
+def test_what_a_search_did_not_come_to_is_reported_each_group(
     capsys: pytest.CaptureFixture[str], folder: Path, trials: list[float]
 ) -> None:
     asked = ("--processes", "0", "--no-kept-results", "--minutes", str(1_200 / 60))
@@ -334,7 +334,7 @@ def test_what_a_search_did_not_come_to_is_told_of_each_group(
     assert "No plan tried so far saves 1 % of the cost after re-fetches, but the search is incomplete" in page
 
 
-def test_where_nothing_saves_on_a_part_of_very_many_sessions_it_is_said(
+def test_where_nothing_saves_on_a_part_of_very_many_sessions_it_is_stated(
     capsys: pytest.CaptureFixture[str], folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(fleet, "SAMPLED", 5)

@@ -120,7 +120,7 @@ def test_the_best_plan_is_the_one_that_comparing_finds(capsys) -> None:
     assert max(plan["saved"]["usd"] for plan in plans) == found["most"]["saved"]["usd"]
 
 
-def test_that_the_agent_can_apply_no_plan_is_told_before_the_best_plan(capsys) -> None:
+def test_that_the_agent_can_apply_no_plan_is_reported_before_the_best_plan(capsys) -> None:
     assert main(["why", str(SAMPLE), "--format", "json"]) == 0
     found = json.loads(capsys.readouterr().out)["best_plan"]
     assert found["applicable"] is None

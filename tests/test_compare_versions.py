@@ -44,7 +44,7 @@ def write(folder: Path, said: dict[str, Any]) -> Path:
         ("one", "one\n", 'stdout: line 1: "one" -> "one\\n"'),
     ],
 )
-def test_a_difference_is_told_with_its_place(before: str, after: str, told: str):
+def test_a_difference_is_reported_with_its_place(before: str, after: str, told: str):
     assert differences_between(outcome(before), outcome(after)) == [told]
 
 

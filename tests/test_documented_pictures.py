@@ -42,13 +42,13 @@ def test_every_picture_is_drawn_by_the_command_and_shown_on_a_page(pictures: Mod
     assert shown == there
 
 
-def test_a_picture_with_other_words_is_stale_and_the_first_of_them_are_told(pictures: ModuleType) -> None:
+def test_a_picture_with_other_words_is_stale_and_the_first_of_them_are_reported(pictures: ModuleType) -> None:
     before, now = (pictures.signed(text, "textual") for text in (DRAWN, DRAWN.replace("$4.39", "$4.40")))
     assert pictures.difference(before, now) == "after “saves”: “$4.39” would become “$4.40”"
     assert pictures.difference(before, before) == ""
 
 
-def test_other_colors_and_places_are_told_of_the_same_releases_and_not_of_others(pictures: ModuleType) -> None:
+def test_other_colors_and_places_are_reported_the_same_releases_and_not_of_others(pictures: ModuleType) -> None:
     before, now = (pictures.signed(text, "textual") for text in (DRAWN, DRAWN.replace('x="2"', 'x="3"')))
     assert "other positions or colors" in pictures.difference(before, now)
     by_another = re.sub(r"textual [\d.]+", "textual 0.1", before)

@@ -138,7 +138,7 @@ def test_a_topic_is_a_command_a_page_a_strategy_or_a_plan(
     assert said in outcome.out
 
 
-def test_a_topic_that_is_none_is_told_with_the_nearest(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_topic_that_is_none_is_reported_with_the_nearest(capsys: pytest.CaptureFixture[str]) -> None:
     outcome = run_here(capsys, "help", "setings")
     assert outcome.code == 2
     assert "did you mean settings?" in outcome.complaint

@@ -31,7 +31,7 @@ def test_hasty_hands_break_nothing(first: int, monkeypatch: pytest.MonkeyPatch) 
             raise
 
 
-def test_a_run_whose_process_dies_is_told_and_those_after_it_are_made(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_run_whose_process_dies_is_reported_and_those_after_it_are_made(monkeypatch: pytest.MonkeyPatch) -> None:
     def die(seed: str, *, in_terminal: bool) -> int:
         assert not in_terminal
         return os._exit(3) if seed == "8" else 5
@@ -53,7 +53,7 @@ async def test_hasty_hands_on_a_terminal_break_nothing(
     await play_in_terminal(str(seed), tmp_path)
 
 
-def test_a_run_that_fails_is_told_with_its_seed(
+def test_a_run_that_fails_is_reported_with_its_seed(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     def fail(seed: str, *, in_terminal: bool) -> int:

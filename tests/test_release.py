@@ -97,7 +97,7 @@ def lint_of_workflow(path: Path) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, capture_output=True, text=True, check=False)
 
 
-def test_the_release_workflow_is_as_github_takes_it_and_one_that_is_not_is_told(tmp_path: Path) -> None:
+def test_the_release_workflow_is_as_github_takes_it_and_one_that_is_not_is_reported(tmp_path: Path) -> None:
     workflow = ROOT / ".github" / "workflows" / "release.yml"
     wrong = tmp_path / "release.yml"
     wrong.write_text(workflow.read_text(encoding="utf-8").replace("runs-on:", "run-on:"), encoding="utf-8")

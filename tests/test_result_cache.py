@@ -142,7 +142,7 @@ def test_the_report_on_one_session_is_kept_as_it_is_written(
     assert other.raw != first.raw
 
 
-def test_the_report_on_one_session_is_made_anew_when_the_session_has_changed(
+def test_the_report_on_one_session_is_rebuilt_when_the_session_has_changed(
     capsys: pytest.CaptureFixture[str], folder: Path
 ) -> None:
     path = folder / "2.jsonl"
@@ -164,7 +164,7 @@ def test_what_a_session_says_is_not_kept(capsys: pytest.CaptureFixture[str], fol
     assert not cache_folder("results").exists()
 
 
-def test_requests_beside_a_session_that_came_since_are_read(tmp_path: Path) -> None:
+def test_requests_next_to_a_session_that_came_since_are_read(tmp_path: Path) -> None:
     identifier = "0cf3db51-1c73-43bb-8d05-dc02739514a5"
     path, beside = tmp_path / f"{identifier}.jsonl", tmp_path / identifier / "subagents"
     line = {"type": "user", "uuid": "1", "sessionId": identifier, "message": {"role": "user", "content": "go"}}
@@ -202,7 +202,7 @@ def test_a_result_on_a_borrowed_scale_counts_as_long_as_the_lender_is_as_it_was(
     assert not is_unchanged(source)
 
 
-def test_other_plans_and_prices_are_worked_out_anew(capsys: pytest.CaptureFixture[str], folder: Path) -> None:
+def test_other_plans_and_prices_are_worked_out_again(capsys: pytest.CaptureFixture[str], folder: Path) -> None:
     run(capsys, "report", folder)
     for more in (("--factor", "0.5"), ("--strategy", "token-budget"), ("--cache", "none"), ("--model", "gpt-5")):
         with watched(folder) as names:
@@ -221,7 +221,7 @@ def test_a_plan_file_that_changed_is_another_plan(capsys: pytest.CaptureFixture[
     assert found[0] != found[1]
 
 
-def test_what_is_kept_is_private_and_what_is_broken_is_ignored_and_written_anew(
+def test_what_is_kept_is_private_and_what_is_broken_is_ignored_and_rewritten(
     capsys: pytest.CaptureFixture[str], folder: Path
 ) -> None:
     first = run(capsys, "report", folder)

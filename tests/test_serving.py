@@ -284,7 +284,7 @@ async def test_what_no_page_sends_changes_nothing() -> None:
         assert b"400" in await server.answer_to(b"GET / HTTP/1.1\r\nlong: " + b"x" * 100_000 + b"\r\n\r\n")
 
 
-async def test_a_window_is_told_that_too_much_was_sent_at_once_or_that_its_screen_failed() -> None:
+async def test_a_window_is_reported_that_too_much_was_sent_at_once_or_that_its_screen_failed() -> None:
     async with serving() as server:
         async with server.window() as window:
             screen = await window.screen()

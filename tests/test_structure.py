@@ -78,7 +78,7 @@ PUBLISHED = frozenset({"Cell", "Column", "Ledger", "Page", "Table"})
 """Names the page's template and the published schema go by, which the screen has too."""
 
 
-def test_a_public_class_name_stands_once_in_the_package() -> None:
+def test_a_public_class_name_is_once_in_the_package() -> None:
     homes: defaultdict[str, list[str]] = defaultdict(list)
     for found in classes():
         if not found.name.startswith("_"):

@@ -44,7 +44,7 @@ def test_call_after_call_it_sends_what_compact_says(plan: str, form: str) -> Non
         assert messages == before
 
 
-def test_conversations_at_once_are_told_apart() -> None:
+def test_conversations_at_once_are_distinguished() -> None:
     gate = PlanGate(BUDGET)
     other = [{"role": "user", "content": "another"}, *conversation(4)[1:]]
     for results in (2, 3, 4):
@@ -95,7 +95,7 @@ def test_other_plans_say_what_they_changed_and_nothing_where_they_did_not(capsys
     assert line.startswith("Note: Call 2: the plan changed 1 block — ")
 
 
-def test_what_fails_leaves_the_messages_as_they_are_and_is_told_once(capsys: pytest.CaptureFixture[str]) -> None:
+def test_what_fails_leaves_the_messages_as_they_are_and_is_reported_once(capsys: pytest.CaptureFixture[str]) -> None:
     gate = PlanGate(TRIM)
     broken = [{"role": "user", "content": "go"}, {"role": "nobody"}]
     assert gate.to_send(broken) == broken

@@ -201,14 +201,14 @@ def test_what_no_browser_could_open_is_refused(capsys):
     assert "use one that reaches" in capsys.readouterr().err
 
 
-def test_without_what_serves_it_is_said_how_to_install_it(monkeypatch: pytest.MonkeyPatch, capsys):
+def test_without_what_serves_it_is_stated_how_to_install_it(monkeypatch: pytest.MonkeyPatch, capsys):
     monkeypatch.setitem(sys.modules, "inspector.cli.serving.server", None)
 
     assert main(["serve", str(SAMPLE)]) == 1
     assert "pip install 'session-inspector[serve]'" in capsys.readouterr().err
 
 
-def test_a_session_that_is_not_there_is_told_before_anything_is_served(capsys):
+def test_a_session_that_is_not_there_is_reported_before_anything_is_served(capsys):
     assert main(["serve", "nowhere.jsonl"]) == 1
     assert "nowhere.jsonl" in capsys.readouterr().err
 

@@ -39,7 +39,7 @@ def test_a_whole_text_is_given_back_byte_for_byte(lines: list[str], has_newline:
 
 
 @given(st.data(), st.lists(st.integers(0, 60), min_size=3, max_size=18, unique=True), st.booleans())
-def test_what_is_said_to_be_known_is_so_after_any_reads_and_edits(
+def test_what_is_shown_to_be_known_is_so_after_any_reads_and_edits(
     data: st.DataObject, numbers: list[int], has_newline: bool
 ) -> None:
     text = "\n".join(f"line {number}" for number in numbers) + ("\n" if has_newline else "")
@@ -64,7 +64,7 @@ def test_what_is_said_to_be_known_is_so_after_any_reads_and_edits(
         assert_true_of(content, text)
 
 
-def test_gaps_are_said_where_lines_were_not_seen() -> None:
+def test_gaps_are_stated_where_lines_were_not_seen() -> None:
     content = FileContent().seen(["c", "d"], 3, total=6)
     assert list(content.pieces()) == [Gap(1, 2), LineRun(3, ("c", "d")), Gap(5, 2)]
     assert list(FileContent().seen(["a"]).pieces()) == [LineRun(1, ("a",)), Gap(2, None)]
@@ -85,7 +85,7 @@ def test_an_edit_of_what_was_never_seen_leaves_the_new_text_somewhere_in_it() ->
     assert not content.placed
 
 
-def test_what_stands_between_two_gaps_has_no_place_after_an_edit_in_one_of_them() -> None:
+def test_what_is_between_two_gaps_has_no_place_after_an_edit_in_one_of_them() -> None:
     content = FileContent().seen(["a"], 1).seen(["m"], 10).seen(["z"], 20, total=20).replaced("unseen", "two\nlines")
     assert content.placed == (LineRun(1, ("a",)), LineRun(21, ("z",)))
     assert LineRun(None, ("m",)) in content.loose

@@ -185,7 +185,7 @@ def test_arguments_of_any_shape_are_no_error() -> None:
             assert call_effects(tool, text, None).operations == ()
 
 
-def test_a_change_nobody_recorded_is_said_to_be_unclear() -> None:
+def test_a_change_no_one_recorded_is_shown_to_be_unclear() -> None:
     (unclear,) = operations("edit_file", {"target_file": "x.py", "code_edit": "// ... existing code ..."})
     assert isinstance(unclear, UnknownChange)
     (notebook,) = operations("NotebookEdit", {"notebook_path": "x.ipynb", "new_source": "1"})

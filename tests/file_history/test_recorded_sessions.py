@@ -200,7 +200,7 @@ def do_again_in_part(file: Path, event: FileEvent, history: FileHistory) -> None
 
 
 @pytest.mark.parametrize("name", IN_PART)
-def test_what_is_known_of_a_state_stands_in_the_file_as_the_edits_of_the_session_make_it(
+def test_what_is_known_of_a_state_is_in_the_file_as_the_edits_of_the_session_make_it(
     name: str, corpus: Path, tmp_path: Path
 ) -> None:
     history = file_history(open_session(corpus / name))
@@ -279,7 +279,7 @@ def test_a_state_is_what_claude_code_itself_recorded_of_the_file(name: str, corp
 
 
 @pytest.mark.long
-def test_every_session_of_the_corpus_tells_its_files(corpus: Path) -> None:
+def test_every_session_of_the_corpus_shows_its_files(corpus: Path) -> None:
     told: dict[str, int] = {}
     for file in sorted(corpus.rglob("*")):
         if not file.is_file() or file.name == "MANIFEST.tsv" or "events" in file.parts:

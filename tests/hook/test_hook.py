@@ -105,7 +105,7 @@ def test_what_is_not_known_passes_unchanged(plan: Path, what: str) -> None:
         (b"\xff\xfe\x00", "UnicodeDecodeError"),
     ],
 )
-def test_a_broken_plan_passes_the_result_and_is_told_once(tmp_path: Path, written: bytes, told: str) -> None:
+def test_a_broken_plan_passes_the_result_and_is_reported_once(tmp_path: Path, written: bytes, told: str) -> None:
     path = tmp_path / "broken.toml"
     path.write_bytes(written)
     for _ in range(3):
@@ -357,7 +357,7 @@ def test_a_search_that_was_limited_is_cut_with_the_line_that_says_so() -> None:
 
 
 @pytest.mark.parametrize(("version", "is_taken"), [("2.1.120", False), ("2.1.121", True), ("2.2.0", True), ("x", True)])
-def test_no_trim_is_told_of_where_the_agent_is_too_old_to_take_it(
+def test_no_trim_is_reported_where_the_agent_is_too_old_to_take_it(
     plan: Path, tmp_path: Path, version: str, is_taken: bool
 ) -> None:
     transcript = tmp_path / "s.jsonl"

@@ -125,7 +125,7 @@ def test_settings_that_are_not_understood_are_left_alone(plan: Path, settings: P
     assert settings.read_text() == text
 
 
-def test_what_a_hook_cannot_do_is_said_with_where_it_can_run(tmp_path: Path, settings: Path) -> None:
+def test_what_a_hook_cannot_do_is_stated_with_where_it_can_run(tmp_path: Path, settings: Path) -> None:
     outcome = install("careful", "--yes")
     assert "the hook does not apply tiered-stale: it changes results the model has already seen" in outcome.err
     assert "inspector help adapters" in outcome.err
@@ -193,7 +193,7 @@ def test_opencode_gets_a_plugin_that_hands_results_to_the_hook(plan: Path, priva
     assert not file.exists()
 
 
-def test_what_a_hook_does_of_a_strategy_in_part_is_said(tmp_path: Path, settings: Path) -> None:
+def test_what_a_hook_does_of_a_strategy_in_part_is_stated(tmp_path: Path, settings: Path) -> None:
     storing = tmp_path / "storing.toml"
     storing.write_text('[[strategies]]\nname = "store-large"\n\n[[strategies]]\nname = "pi-truncate"\n')
     outcome = install(storing, "--yes")

@@ -137,7 +137,7 @@ def test_every_id_and_file_in_a_notice_leads_to_the_result_in_real_sessions(corp
 
 
 @pytest.mark.parametrize("around", ["{}", " {}\n", "'{}'", "(execution_id: {})", "[{}]", "`{}`", "…/{}.txt", "{}..."])
-def test_what_stands_around_an_id_is_no_part_of_it(around: str) -> None:
+def test_text_around_an_id_is_no_part_of_it(around: str) -> None:
     session = open_session(ROOT / "sample_sessions" / "coding-agent.jsonl")
     block = next(index for index, each in enumerate(session.blocks) if each.kind is BlockKind.TOOL_RESULT)
     asked = around.format(session.blocks[block].tool_call_id)
@@ -153,7 +153,7 @@ def test_a_short_beginning_means_nothing_and_a_longer_one_all_that_begin_so() ->
     ]
 
 
-def test_a_call_without_a_result_is_told_from_an_id_that_nobody_has() -> None:
+def test_a_call_without_a_result_is_distinguished_from_an_id_that_no_one_has() -> None:
     session = open_session(ROOT / "sample_sessions" / "coding-agent.jsonl")
     call = next(index for index, each in enumerate(session.blocks) if each.kind is BlockKind.TOOL_CALL)
     assert call_without_result(session, session.blocks[call].tool_call_id) == call

@@ -80,7 +80,7 @@ def test_any_word_is_enough_in_any_of_its_forms_and_more_and_rarer_ones_come_fir
     assert found.index(said[3]) < found.index(said[1])
 
 
-def test_what_stands_there_literally_comes_first_inside_a_word_too(sessions: Path) -> None:
+def test_text_that_is_there_literally_comes_first_inside_a_word_too(sessions: Path) -> None:
     said = ("reset twice, reset again: reset", "prefix_xyzreset_suffix(1)", "unrelated")
     found = search(None, "xyzReset_", write(sessions / "one.jsonl", *said)).hits
     assert [(hit.excerpt, hit.is_literal) for hit in found] == [(said[1], True)]
@@ -128,7 +128,7 @@ def test_what_was_in_a_session_that_is_gone_or_was_rewritten_is_found_no_more(in
     assert excerpts(index, "okapi", sessions) == ["an okapi"]
 
 
-def test_an_index_that_is_mostly_of_what_is_gone_is_made_anew(index: Path, sessions: Path) -> None:
+def test_an_index_that_is_mostly_of_what_is_gone_is_rebuilt(index: Path, sessions: Path) -> None:
     path = sessions / "one.jsonl"
     for number in range(4):
         write(path, *(f"giraffe {number} {text}" for text in range(20)))
@@ -165,13 +165,13 @@ def test_the_index_is_private_and_holds_no_text(index: Path) -> None:
 
 
 @pytest.mark.parametrize("broken", [b"", b"no database" * 1000, b"SQLite format 3\0" + b"\xff" * 5000])
-def test_an_index_that_is_none_is_made_anew(index: Path, sessions: Path, broken: bytes) -> None:
+def test_an_index_that_is_none_is_rebuilt(index: Path, sessions: Path, broken: bytes) -> None:
     index.parent.mkdir(mode=0o700)
     index.write_bytes(broken)
     assert excerpts(index, "giraffe", write(sessions / "one.jsonl", "a giraffe")) == ["a giraffe"]
 
 
-def test_an_index_of_another_version_is_made_anew(index: Path, sessions: Path) -> None:
+def test_an_index_of_another_version_is_rebuilt(index: Path, sessions: Path) -> None:
     path = write(sessions / "one.jsonl", "a giraffe")
     read_of(index, path)
     with closing(sqlite3.connect(index)) as connection:

@@ -49,7 +49,7 @@ def test_the_window_is_the_one_passed_in():
 
 
 @pytest.mark.parametrize(("input_tokens", "kept"), [(None, 1_333), (100_000, 666)])
-def test_a_threshold_that_adapts_looks_at_what_is_said_to_be_left_of_the_window(input_tokens, kept):
+def test_a_threshold_that_adapts_looks_at_what_is_shown_to_be_left_of_the_window(input_tokens, kept):
     """Thresholds of 4,000 and 2,000 characters, a third of each kept at either end."""
     given = openai_list(steps(1, size=5_000))
     plan = "trim-at-insertion:adaptive=remaining"
@@ -87,7 +87,7 @@ def test_what_would_be_sent_at_a_call_says_it_as_a_message_of_the_user_too(form)
     json.dumps(messages)
 
 
-def test_reasoning_beside_a_message_goes_without_the_message():
+def test_reasoning_next_to_a_message_goes_without_the_message():
     given = [
         {"role": "user", "content": "one"},
         {"role": "assistant", "content": "answer", "reasoning_content": "thought"},

@@ -26,7 +26,7 @@ def compared(
     return difference(before, after, statistic, wanted, is_part=False)
 
 
-def test_a_cost_cut_by_a_fifth_is_told_with_an_interval_that_holds_it() -> None:
+def test_a_cost_cut_by_a_fifth_is_reported_with_an_interval_that_holds_it() -> None:
     found = compared(sessions(150, 1.0, 1), sessions(150, 0.8, 2))
 
     assert found.verdict is ChangeVerdict.LESS
@@ -35,21 +35,21 @@ def test_a_cost_cut_by_a_fifth_is_told_with_an_interval_that_holds_it() -> None:
     assert found.low < found.change < found.high < 0
 
 
-def test_a_cost_raised_by_a_quarter_is_told() -> None:
+def test_a_cost_raised_by_a_quarter_is_reported() -> None:
     found = compared(sessions(400, 0.8, 3), sessions(400, 1.0, 4))
 
     assert found.verdict is ChangeVerdict.MORE
     assert 0 < found.share_low < 0.25 < found.share_high
 
 
-def test_where_nothing_changed_none_is_told_and_none_as_large_as_was_wanted() -> None:
+def test_where_nothing_changed_none_is_reported_and_none_as_large_as_was_wanted() -> None:
     found = compared(sessions(600, 1.0, 1, 0.2), sessions(600, 1.0, 2, 0.2))
 
     assert found.verdict is ChangeVerdict.SMALL
     assert -0.1 < found.share_low < 0 < found.share_high < 0.1
 
 
-def test_few_sessions_that_vary_are_said_not_to_tell_and_how_many_more_would() -> None:
+def test_few_sessions_that_vary_are_inconclusive_and_how_many_more_would() -> None:
     found = compared(sessions(8, 1.0, 1), sessions(12, 0.9, 3))
 
     assert found.verdict is ChangeVerdict.INCONCLUSIVE
@@ -57,7 +57,7 @@ def test_few_sessions_that_vary_are_said_not_to_tell_and_how_many_more_would() -
     assert 10 < found.more < 1_000
 
 
-def test_as_many_more_sessions_as_were_said_to_be_needed_tell_the_difference_four_times_of_five() -> None:
+def test_as_many_more_sessions_as_were_shown_to_be_needed_tell_the_difference_four_times_of_five() -> None:
     few = [compared(sessions(15, 1.0, seed), sessions(15, 1.0, 1_000 + seed), wanted=0.3) for seed in range(40)]
     needed = 15 + round(float(np.median([each.more for each in few])))
     told = [

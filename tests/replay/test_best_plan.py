@@ -56,7 +56,7 @@ def found() -> BestPlan:
     return result
 
 
-def test_a_plan_that_leaves_out_what_was_said_is_not_the_best_one() -> None:
+def test_a_plan_that_leaves_out_messages_is_not_the_best_one() -> None:
     baseline = sample()
     window = replay(baseline.inputs, Plan.from_specs(["maf-window"]))
     results = replay(baseline.inputs, Plan.from_specs(["tiered-stale"]))
@@ -123,7 +123,7 @@ def test_what_is_found_holds_for_the_same_session_on_the_same_terms() -> None:
     assert not search().serves(replay_session(open_session(SAMPLE), Plan(), precise=False))
 
 
-def test_the_best_that_the_agent_can_apply_is_told_beside_the_best_of_all() -> None:
+def test_the_best_that_the_agent_can_apply_is_reported_next_to_the_best_of_all() -> None:
     def part_with_stored_results(plan: Plan) -> Plan | None:
         return plan if plan.to_specs()[0] == "store-large" else None
 
@@ -147,7 +147,7 @@ def test_the_best_that_the_agent_can_apply_is_told_beside_the_best_of_all() -> N
             assert drops_text(planned) or priced.band_low <= result.applicable.recoveries.band_low + 1e-9
 
 
-def test_what_the_agent_can_apply_but_nobody_has_tried_is_not_recommended() -> None:
+def test_what_the_agent_can_apply_but_no_one_has_tried_is_not_recommended() -> None:
     """Claude Code can limit results on arrival: on this session that saves only where they are never sent whole."""
     part = partial(part_of, "claude-code")
     result = BestPlanSearch(sample(), ReuseScan(sample().history), part_of=part).run(wanted, at_once)
@@ -163,7 +163,7 @@ def test_what_the_agent_can_apply_but_nobody_has_tried_is_not_recommended() -> N
     assert all(each.envelope.never_whole for each in priced if each.saved > 0)
 
 
-def test_what_nobody_can_say_of_an_agent_is_no_plan_it_can_apply() -> None:
+def test_what_no_one_can_say_of_an_agent_is_no_plan_it_can_apply() -> None:
     part = partial(part_of, "pi")
     assert all(part(plan) is None for plan in plans_to_compare(sample().history.session))
 

@@ -134,7 +134,7 @@ DETAILS = [
 
 
 @pytest.mark.parametrize(("usage", "expected"), DETAILS)
-def test_tokens_that_are_no_text_are_told_apart_as_providers_tell_them(usage: dict[str, Any], expected: Any) -> None:
+def test_tokens_that_are_no_text_are_distinguished_as_providers_tell_them(usage: dict[str, Any], expected: Any) -> None:
     terms = parse_billing_terms(usage)
     assert terms.media == expected
     assert BillingTerms.of_code(terms.code) == terms
@@ -167,7 +167,7 @@ def test_sound_is_priced_as_the_tables_own_calculation_prices_it(
     assert dollars == pytest.approx(float(listed.total_price), abs=1e-9)
 
 
-def test_pictures_cost_what_text_does_and_sound_what_nobody_knows_where_neither_has_a_price() -> None:
+def test_pictures_cost_what_text_does_and_sound_what_no_one_knows_where_neither_has_a_price() -> None:
     picture = rates("gpt-4o", media=(MediaTokens("image", "input", 1_000),))
     assert (picture.per_call, picture.unpriced) == (0, ())
     assert rates("gpt-4o-audio-preview", media=(MediaTokens("audio", "input", 9),)).unpriced == ("audio tokens",)
@@ -225,7 +225,7 @@ def test_every_call_of_a_session_is_priced_under_its_own_terms(tmp_path: Path) -
     assert not inputs.lacks_prices
 
 
-def test_a_cost_with_a_part_nobody_has_a_price_for_is_at_least_so_much_and_a_report_says_what(tmp_path: Path) -> None:
+def test_a_cost_with_a_part_no_one_has_a_price_for_is_at_least_so_much_and_a_report_says_what(tmp_path: Path) -> None:
     inputs = inputs_of(tmp_path, [{}, {"speed": "turbo"}])
     figure = replay(inputs, Plan()).figures.cost_usd
     assert figure.is_lower_bound
@@ -263,7 +263,7 @@ def test_the_tier_an_openai_response_names_counts_and_not_the_one_its_request_as
     ),
     st.sampled_from(["speed", "service_tier", "inference_geo", "server_tool_use"]),
 )
-def test_whatever_stands_there_is_terms_or_nothing(value: object, name: str) -> None:
+def test_whatever_is_there_is_terms_or_nothing(value: object, name: str) -> None:
     for usage in (value, {name: value}, {"server_tool_use": {"web_search_requests": value}}):
         found = parse_billing_terms(usage, value)
         assert BillingTerms.of_code(found.code) == found

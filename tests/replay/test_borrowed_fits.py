@@ -180,7 +180,7 @@ def test_whoever_makes_inputs_looks_for_the_lender(tmp_path: Path, scale_of: Cal
     assert scale.borrowed.startswith(f"fitted to 30 calls of {OPUS}")
 
 
-def test_what_an_agent_asks_of_its_context_is_told_on_a_borrowed_fit(
+def test_what_an_agent_asks_of_its_context_is_reported_on_a_borrowed_fit(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     lent, fitted = [], calibration_source._fitted

@@ -330,7 +330,7 @@ def test_a_session_that_never_used_a_cache_has_nothing_to_explain() -> None:
     assert found.unread_tokens == 3 * STEP
 
 
-def test_a_model_whose_cache_nobody_knows_misses_what_its_provider_reports_others_read() -> None:
+def test_a_model_whose_cache_no_one_knows_misses_what_its_provider_reports_others_read() -> None:
     nobodys, local = "a-model-nobody-sells", "a-model-without-a-cache"
     calls = (Call(0, 0.0, nobodys), Call(STEP, 60.0, nobodys), Call(0, 4_000.0, nobodys), Call(0, 4_060.0, local))
     script = Script()
@@ -551,7 +551,7 @@ def test_the_next_call_is_priced_warm_cold_afresh_and_compacted() -> None:
     assert (found.compact_pays_after - 1) * saved < compact_first - prompt * write <= found.compact_pays_after * saved
 
 
-def test_times_are_told_in_their_two_largest_units() -> None:
+def test_times_are_reported_in_their_two_largest_units() -> None:
     assert [duration(seconds) for seconds in (27, 60, 218, 790, 3_600, 7_920)] == [
         "27 s",
         "1 min",

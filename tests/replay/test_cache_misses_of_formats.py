@@ -496,7 +496,7 @@ def test_there_is_a_session_of_every_format_that_reports_what_was_read_from_the_
 
 
 @pytest.mark.parametrize("name", WRITERS)
-def test_a_pause_another_model_and_a_miss_that_nothing_explains_are_told_apart(name: str, tmp_path: Path) -> None:
+def test_a_pause_another_model_and_a_miss_that_nothing_explains_are_distinguished(name: str, tmp_path: Path) -> None:
     write, models = WRITERS[name]
     session = open_session(write(tmp_path, calls_of(*models)))
     assert session.format == name

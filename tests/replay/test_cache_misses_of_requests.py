@@ -157,7 +157,7 @@ def test_another_effort_is_another_thinking_level(tmp_path: Path) -> None:
     assert describe_evidence(miss, session) == "adaptive, effort high before, adaptive, effort xhigh now"
 
 
-def test_betas_stand_in_the_body_of_a_request_too(tmp_path: Path) -> None:
+def test_betas_are_in_the_body_of_a_request_too(tmp_path: Path) -> None:
     lines = asked_and_answered(("You help.", "Bash"), ("You help.", "Bash"))
     for line, betas in zip(lines, (["a"], ["a", "b"]), strict=True):
         line["request"]["body"]["betas"] = betas
@@ -169,7 +169,7 @@ def test_betas_stand_in_the_body_of_a_request_too(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("is_stream", [False, True], ids=["at once", "stream"])
-def test_what_the_provider_says_stands_in_logs_of_requests_too(is_stream: bool, tmp_path: Path) -> None:
+def test_what_the_provider_says_is_in_logs_of_requests_too(is_stream: bool, tmp_path: Path) -> None:
     lines = asked_and_answered(("You help.", "Bash"), ("You help.", "Bash"))
     answer = lines[1]["response"]["body"]
     if is_stream:

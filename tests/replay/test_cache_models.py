@@ -73,7 +73,7 @@ def test_only_caches_that_count_writes_tell_an_hour_from_five_minutes():
         (0, 0, "Anthropic, five minutes"),
     ],
 )
-def test_a_session_whose_every_write_was_of_an_hour_is_told_to_be_cached_for_an_hour(hours, minutes, title) -> None:
+def test_a_session_whose_every_write_was_of_an_hour_is_reported_to_be_cached_for_an_hour(hours, minutes, title) -> None:
     usage = PromptUsage.of([Usage(cache_write_1h=hours, cache_write_5m=minutes, output=1)])
 
     found = recorded_cache(cache_model_for("claude-opus-4-5"), usage)

@@ -326,7 +326,7 @@ def test_a_subagents_few_calls_are_served_as_those_of_its_parents_family():
     assert inputs.cache_odds["anthropic"].chances[0] == pytest.approx(0.55, abs=0.1)
 
 
-def test_a_call_that_names_no_model_is_taken_to_be_of_the_one_beside_it():
+def test_a_call_that_names_no_model_is_taken_to_be_of_the_one_next_to_it():
     session = made_session(6, lambda turn, shared: shared)
     calls = tuple(structs.replace(call, model="" if at < 3 else call.model) for at, call in enumerate(session.calls))
     inputs = inputs_of(dataclasses.replace(session, calls=calls))

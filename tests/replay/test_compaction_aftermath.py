@@ -45,7 +45,7 @@ def test_work_until_the_next_edit_is_counted_with_what_is_read_again() -> None:
     assert found.after.usd == pytest.approx(planned.ledger.cost[4:8].sum())
 
 
-def test_it_is_set_beside_windows_of_as_many_calls_elsewhere() -> None:
+def test_it_is_set_next_to_windows_of_as_many_calls_elsewhere() -> None:
     script = worked()
     for _ in range(3):
         for name in ("a.py", "e.py", "a.py"):
@@ -72,7 +72,7 @@ def test_a_step_is_finished_where_no_tool_is_called() -> None:
     assert found.elsewhere is None
 
 
-def test_where_the_session_ends_before_an_edit_that_is_said() -> None:
+def test_where_the_session_ends_before_an_edit_that_is_stated() -> None:
     script = Script()
     script.say("well")
     script.compact()

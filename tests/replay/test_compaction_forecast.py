@@ -58,7 +58,7 @@ def automatic(session) -> list[int]:
 
 @given(compacted_sessions())
 @settings(max_examples=examples(150), deadline=None)
-def test_without_a_compaction_a_prompt_holds_what_was_said_since_the_context_before_it_began(session):
+def test_without_a_compaction_a_prompt_holds_what_was_stated_since_the_context_before_it_began(session):
     for index in automatic(session):
         without = without_compaction(session, index)
         if without is None:

@@ -137,7 +137,7 @@ def test_where_compacting_never_pays_the_latest_threshold_is_chosen() -> None:
     assert truth[-1] <= 1.01 * min(truth)
 
 
-def test_with_too_few_sessions_or_compactions_nothing_is_said() -> None:
+def test_with_too_few_sessions_or_compactions_nothing_is_stated() -> None:
     few = chosen([Agent(200, 3_000).run(40_000)[0] for _ in range(4)])
     assert (few.verdict, few.table) == (Verdict.TOO_FEW, None)
     never = chosen([Agent(60, 3_000).run(1e9)[0] for _ in range(6)])

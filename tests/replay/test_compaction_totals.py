@@ -66,7 +66,7 @@ def test_a_session_without_compactions_has_no_totals_of_them() -> None:
     assert compaction_totals(baseline) is None
 
 
-def test_requests_for_summaries_are_priced_and_others_beside_the_conversation_are_none_of_them() -> None:
+def test_requests_for_summaries_are_priced_and_others_next_to_the_conversation_are_none_of_them() -> None:
     found = totals_of(SUMMARY, SideCall("title", MODEL, None, Usage(uncached=100_000)), SUMMARY)
 
     assert found.summaries == 2
@@ -74,13 +74,13 @@ def test_requests_for_summaries_are_priced_and_others_beside_the_conversation_ar
     assert found.summaries_usd.known is HowKnown.EXACT
 
 
-def test_what_a_file_does_not_tell_of_summaries_is_not_said() -> None:
+def test_what_a_file_does_not_tell_of_summaries_is_not_stated() -> None:
     assert totals_of().summaries_usd.value is None
     assert "summaries" not in said_of(totals_of())
     assert totals_of(SideCall("compaction", "nobodys-model", None, Usage(uncached=9))).summaries_usd.value is None
 
 
-def test_all_of_it_is_said_in_a_sentence_and_in_phrases_with_how_it_is_known() -> None:
+def test_all_of_it_is_stated_in_a_sentence_and_in_phrases_with_how_it_is_known() -> None:
     found = totals_of(SUMMARY)
     assert found.removed.known is HowKnown.CALIBRATED
     said = said_of(found)

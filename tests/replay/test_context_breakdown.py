@@ -54,7 +54,7 @@ def test_blocks_and_rest_add_up_to_every_prompt_the_ledger_has(data):
 
 
 @pytest.mark.parametrize("name", ["coding-agent.jsonl", "security-agent.jsonl", "local-agent.json"])
-def test_what_no_text_stands_for_is_in_one_prompt_what_it_is_in_the_breakdown_of_the_session(name):
+def test_what_no_text_represents_is_in_one_prompt_what_it_is_in_the_breakdown_of_the_session(name):
     outcome = replay_session(open_session(ROOT / "sample_sessions" / name), Plan(), precise=False)
     state = outcome.state(outcome.history.call_count)
     parts = context_breakdown(outcome, state, resend_cost(outcome), Grouping.ROLE).parts
@@ -66,7 +66,7 @@ def test_what_no_text_stands_for_is_in_one_prompt_what_it_is_in_the_breakdown_of
     assert here[AROUND_TEXTS] == pytest.approx(rows[AROUND_TEXTS], abs=len(rows))
 
 
-def test_a_session_that_was_written_anew_without_a_message_yet_has_an_empty_window():
+def test_a_session_that_was_rewritten_without_a_message_yet_has_an_empty_window():
     outcome = planned(Session("test", Path("test"), "test", (), (), (), KnownTexts({})), {})
 
     found = context_breakdown(outcome, outcome.state(0), resend_cost(outcome), Grouping.ROLE)
@@ -182,7 +182,7 @@ def test_a_prompt_the_provider_reported_is_exact_and_one_under_a_plan_is_not():
     assert context_at(cut, cut.state(2)).prompt.value < 1_210
 
 
-def test_summaries_and_what_the_agent_injected_are_told_from_what_people_said():
+def test_summaries_and_what_the_agent_injected_are_distinguished_from_what_people_said():
     builder = SessionBuilder()
     for text, fields in (("summary", {"is_summary": True}), ("reminder", {"is_meta": True}), ("question", {})):
         index = builder.add(Role.USER, builder.block(BlockKind.USER_TEXT, text))
@@ -230,7 +230,7 @@ class Reading:
 LONG = "line of a file\n" * 20
 
 
-def test_a_file_read_again_and_one_edited_since_are_found_with_what_stands_for_them():
+def test_a_file_read_again_and_one_edited_since_are_found_with_what_represents_them():
     reading = Reading()
     first = reading.tool("Read", LONG + "1", path="a.py")
     other = reading.tool("Read", LONG + "2", path="b.py")
@@ -250,7 +250,7 @@ def test_an_edited_file_that_was_read_again_needs_only_the_newer_read():
     assert reading.repeats() == [(first, RepeatKind.READ_AGAIN, again, "a.py")]
 
 
-def test_another_part_of_a_file_does_not_stand_for_the_first():
+def test_another_part_of_a_file_does_not_represent_the_first():
     reading = Reading()
     first = reading.tool("Read", LONG + "1", path="a.py", offset=1, limit=20)
     reading.tool("Read", LONG + "2", path="a.py", offset=21, limit=20)

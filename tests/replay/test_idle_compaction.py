@@ -109,7 +109,7 @@ def test_the_next_call_after_a_pause_has_the_price_of_the_compacted_prompt() -> 
     assert small.after_pause_usd == small.cold_usd
 
 
-def test_the_report_tells_the_setting() -> None:
+def test_the_report_shows_the_setting() -> None:
     facts = cache_misses_facts(cache_misses(ran(*GROWN)))
     assert facts.next_call is not None
     text = next_call_text(facts.next_call)

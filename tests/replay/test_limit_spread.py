@@ -34,7 +34,7 @@ def test_the_limit_that_changes_the_cost_most_comes_first_with_what_its_range_co
     assert most.most >= max(costs)
 
 
-def test_without_time_for_the_first_round_nothing_is_said(baseline: Replay) -> None:
+def test_without_time_for_the_first_round_nothing_is_stated(baseline: Replay) -> None:
     plan = Plan.from_specs(["tiered-stale"])
     assert list(limit_spreads(baseline.inputs, plan, tunable_limits(plan), seconds=0.0)) == []
 
@@ -45,7 +45,7 @@ def test_limits_of_strategies_that_are_off_are_weighed_only_where_none_is_on() -
     assert {axis.strategy for axis in limits_to_rank(Limits.of(off))} == {"tiered-stale", "keep-recent"}
 
 
-def test_when_edits_are_held_back_is_not_weighed_beside_what_is_cut() -> None:
+def test_when_edits_are_held_back_is_not_weighed_next_to_what_is_cut() -> None:
     names = {axis.parameter.name for axis in limits_to_rank(Limits.of(PLAN))}
     assert {"confirmation", "data"} <= names
     assert not any(name.startswith("batch-") for name in names)

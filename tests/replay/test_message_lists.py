@@ -75,7 +75,7 @@ def test_a_list_that_apis_accept_stays_one_or_the_strategy_says_what_it_does(mad
 @pytest.mark.parametrize("made", WHOLE, ids=named)
 @given(conversations(), GOES_ON)
 @settings(max_examples=examples(6))
-def test_batching_parts_nothing_and_lets_nobody_else_speak_first(made, entries, form):
+def test_batching_parts_nothing_and_lets_no_one_else_speak_first(made, entries, form):
     assert refused(sent_of(made, FORMS[form](entries), form, once=False), form) == set()
 
 

@@ -77,6 +77,6 @@ def test_only_another_models_name_is_another_name(model: str, other: str) -> Non
     assert Pricing().priced_as(model) == other
 
 
-def test_as_one_model_or_at_given_rates_nothing_stands_in_for_anything() -> None:
+def test_as_one_model_or_at_given_rates_nothing_replaces_anything() -> None:
     assert not Pricing(model="gpt-5").priced_as("gpt-5-codex")
     assert not Pricing(given=Pricing().rates("gpt-5")).priced_as("gpt-5-codex")

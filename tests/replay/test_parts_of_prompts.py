@@ -273,7 +273,7 @@ def test_a_cleared_thinking_is_one_figure_in_tiers_parts_totals_and_window(reque
         assert parts["thinking"].recorded - parts["thinking"].tokens == pytest.approx(group.tokens_cut, abs=1)
 
 
-def test_thinking_counts_by_what_stands_for_it_in_prompts():
+def test_thinking_counts_by_what_represents_it_in_prompts():
     builder = SessionBuilder()
     builder.add(Role.USER, builder.block(BlockKind.USER_TEXT, "task"))
     for turn in range(30):

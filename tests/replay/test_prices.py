@@ -145,7 +145,7 @@ def test_a_model_is_found_however_it_is_written(written: str, model: str, provid
     assert (rates.model, rates.provider) == (model, provider)
 
 
-def test_a_model_nothing_knows_has_no_rates_and_costs_nan_beside_others_that_have():
+def test_a_model_nothing_knows_has_no_rates_and_costs_nan_next_to_others_that_have():
     pricing = Pricing(today=NOW)
     assert pricing.rates("house-model-9") is None
     assert pricing.rates("") is None
@@ -192,7 +192,7 @@ def test_no_calls_cost_nothing():
     assert len(cost) == 0
 
 
-def test_where_prices_come_from_is_said_with_a_version():
+def test_where_prices_come_from_is_stated_with_a_version():
     assert Pricing(today=NOW).source.startswith("genai-prices 0.")
 
 

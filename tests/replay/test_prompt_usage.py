@@ -240,7 +240,7 @@ def test_calls_of_several_models_each_follow_their_own_cache():
     assert table(together) == alone == [(0, 59, 41, 0), (44, 56, 0, 0), (0, 59, 0, 41), (100, 0, 0, 0)]
 
 
-def test_a_gap_nobody_knows_counts_as_soon_enough():
+def test_a_gap_no_one_knows_counts_as_soon_enough():
     usage = simulated_usage(WRITING, column([100]), column([60]), np.array([np.nan]), np.array([True]))
     assert usage.cache_read.tolist() == [60]
 

@@ -156,7 +156,7 @@ def test_an_edit_of_text_that_one_result_alone_showed_needs_it() -> None:
         assert there == "def guard(value):\n     2\t    return value and not value"
 
 
-def test_an_edit_of_text_that_stands_elsewhere_too_needs_no_result() -> None:
+def test_an_edit_of_text_that_is_elsewhere_too_needs_no_result() -> None:
     script = Script()
     script.call("Read", "return value and not value", file_path="a.py")
     script.call("Grep", "return value and not value", pattern="x")
@@ -204,7 +204,7 @@ def test_a_repeat_after_the_recorded_prompt_lost_the_result_is_a_fault() -> None
         ("Grep", {"pattern": "x"}, "Bash", {"command": "git checkout main"}),
     ],
 )
-def test_what_was_written_since_is_read_anew_for_that(tool, arguments, write, written) -> None:
+def test_what_was_written_since_is_reread_for_that(tool, arguments, write, written) -> None:
     for between, faults in (((write, written), 0), (("Bash", {"command": "ls src 2>/dev/null | head"}), 1)):
         script = Script()
         script.call(tool, "what there is", **arguments)
@@ -280,7 +280,7 @@ def test_needs_are_pointers_and_the_expected_refetches_are_priced() -> None:
     assert found.saved == savings_of(baseline.figures, planned.figures).usd.value
 
 
-def test_without_a_price_needs_are_counted_and_nothing_is_said_of_dollars() -> None:
+def test_without_a_price_needs_are_counted_and_nothing_is_stated_of_dollars() -> None:
     script = Script(model="nobody-knows-it")
     script.call("Read", "resolve_route_table_v2", file_path="a.py")
     script.say("the guard is in resolve_route_table_v2")

@@ -42,13 +42,13 @@ def one_result_a_call(*, placeholder: bool = False, results: int = 1) -> Session
     return builder
 
 
-def test_a_result_measures_what_the_prompt_grew_beside_the_response():
+def test_a_result_measures_what_the_prompt_grew_next_to_the_response():
     inputs = inputs_of(one_result_a_call())
     results = inputs.history.results.tolist()
     assert results_by_difference(inputs) == {results[0]: 77, results[1]: 78}
 
 
-def test_nothing_is_said_of_results_that_came_together_or_after_a_placeholder():
+def test_nothing_is_stated_of_results_that_came_together_or_after_a_placeholder():
     assert results_by_difference(inputs_of(one_result_a_call(results=2))) == {}
     assert results_by_difference(inputs_of(one_result_a_call(placeholder=True))) == {}
 

@@ -66,7 +66,7 @@ def test_a_session_that_is_followed_ends_with_the_evidence_of_one_that_is_loaded
     assert columns(search.run_to_the_end()) == columns(find_reuse(History.of(open_session(path))))
 
 
-def test_an_earlier_state_and_another_session_in_its_place_are_looked_at_anew(history, tmp_path):
+def test_an_earlier_state_and_another_session_in_its_place_are_looked_at_again(history, tmp_path):
     lines = SAMPLE.read_bytes().splitlines(keepends=True)
     (tmp_path / "shorter.jsonl").write_bytes(b"".join(lines[: len(lines) // 2]))
     shorter = History.of(open_session(tmp_path / "shorter.jsonl"))

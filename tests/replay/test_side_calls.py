@@ -64,14 +64,14 @@ def test_the_figures_of_the_conversation_are_the_same_with_and_without_them() ->
     assert with_them.altogether_usd == pytest.approx(with_them.recorded.cost_usd + sum(parts), abs=0.001)
 
 
-def test_they_are_told_under_their_own_names() -> None:
+def test_they_are_reported_under_their_own_names() -> None:
     words = " ".join(report_text(report_of(replay_inputs(session(*CALLS)))).split())
     assert "Side requests calls prompt tokens output cost" in words
     assert "condenser 2 2,000,000 100,000" in words
 
 
 # Prompts of a million tokens are beyond 200,000: $6 and $22.50 a million tokens in place of $3 and $15.
-def test_the_screen_tells_them_below_the_totals_and_no_plan_changes_them():
+def test_the_screen_shows_them_below_the_totals_and_no_plan_changes_them():
     inputs = replay_inputs(session(*CALLS))
     baseline = replay(inputs, Plan())
     planned = replay(inputs, Plan((PlanEntry(strategy("keep-recent")),)))
@@ -88,7 +88,7 @@ def test_the_screen_tells_them_below_the_totals_and_no_plan_changes_them():
     assert spending_of(baseline).side_requests == (pytest.approx(14.25), pytest.approx(0.03))
 
 
-def test_a_request_stands_before_the_call_that_came_next():
+def test_a_request_is_before_the_call_that_came_next():
     builder = SessionBuilder()
     for number in range(3):
         builder.add(Role.USER, builder.block(BlockKind.USER_TEXT, f"go {number}"))

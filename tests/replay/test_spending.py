@@ -45,7 +45,7 @@ def test_what_most_was_spent_on_is_the_largest_part_with_what_the_calls_sent() -
     assert (found.calls, found.prompt) == (plain.history.call_count, pytest.approx(plain.ledger.prompt_tokens.mean()))
 
 
-def test_without_a_price_nothing_is_said_of_what_most_was_spent_on() -> None:
+def test_without_a_price_nothing_is_stated_of_what_most_was_spent_on() -> None:
     session = open_session(ROOT / "sample_sessions" / "local-agent.json")
 
     assert largest_part(replay_session(session, Plan(), precise=False)) is None

@@ -93,7 +93,7 @@ def test_a_range_of_few_values_is_replayed_at_each_once():
     assert found.is_complete
 
 
-def test_values_a_strategy_does_not_take_beside_its_others_are_passed_over(monkeypatch):
+def test_values_a_strategy_does_not_take_next_to_its_others_are_passed_over(monkeypatch):
     plan = Plan.from_specs(["keep-recent"])
     axis = axis_of(plan, "keep")
     kind = STRATEGIES["keep-recent"]
@@ -121,7 +121,7 @@ def test_a_fresh_memory_is_apart_and_comes_to_the_same():
 
 
 @pytest.mark.parametrize("name", STRATEGIES)
-def test_a_replay_nobody_waits_for_is_given_up(name):
+def test_a_replay_no_one_waits_for_is_given_up(name):
     asked = 0
 
     def cancelled():

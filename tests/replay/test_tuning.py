@@ -188,7 +188,7 @@ def test_uses_of_cut_words_are_counted_and_the_expected_refetches_are_priced() -
 
 
 @pytest.mark.long
-def test_where_nothing_saves_it_is_said() -> None:
+def test_where_nothing_saves_it_is_stated() -> None:
     about_results = ("tiered-stale", "truncate-after-use", "cap-at-insertion", "token-budget", "maf-tool-calls")
     search = searched(fleet(6, has_tools=False), *about_results)
     choice = choose(search.table(), Constraints())
@@ -235,7 +235,7 @@ def test_tools_that_are_to_be_kept_are_touched_by_no_plan_that_is_allowed() -> N
 
 
 @pytest.mark.long
-def test_plans_that_leave_out_what_was_said_have_to_be_asked_for() -> None:
+def test_plans_that_leave_out_messages_have_to_be_asked_for() -> None:
     held = searched(fleet(), "recent-events:max-events=5")
     asked = searched(fleet(), "recent-events:max-events=5", terms=TrialTerms(may_forget=True, beyond=True))
 

@@ -80,7 +80,7 @@ def test_every_baseline_costs_what_genai_prices_says_of_the_recorded_usage_to_th
     assert compared >= 15
 
 
-def test_prompts_are_met_within_the_promise_or_it_is_said_which_calls_are_in_the_way(sessions: dict[str, Session]):
+def test_prompts_are_met_within_the_promise_or_it_is_stated_which_calls_are_in_the_way(sessions: dict[str, Session]):
     counter = load_counter()
     if not counter.is_exact_tokenizer:
         pytest.skip(counter.advice)
@@ -133,7 +133,7 @@ def test_what_a_provider_does_by_its_rules_is_predicted():
     assert (found.gaps.elsewhere, found.gaps.missed, found.gaps.found) == (0, 0, 0)
 
 
-def test_reads_that_differ_from_the_rules_are_told_apart_by_why():
+def test_reads_that_differ_from_the_rules_are_distinguished_by_why():
     reads: list[int | None] = [None] * 14
     reads[0], reads[5] = 1500, 0
     session = grown_session(reads)

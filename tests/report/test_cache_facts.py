@@ -218,7 +218,7 @@ def test_without_a_price_a_report_says_tokens_and_draws_no_bill(tmp_path: Path) 
     assert f"1 call, {IN_TEXT.qualified(f'{found.tokens:,}', found.known['tokens'])} tokens rewritten" in said
 
 
-def test_of_a_model_whose_cache_nobody_knows_what_its_provider_reports_counts(tmp_path: Path) -> None:
+def test_of_a_model_whose_cache_no_one_knows_what_its_provider_reports_counts(tmp_path: Path) -> None:
     report = reported(missing(tmp_path / "session.jsonl", model="nobody-knows-it"))
 
     hold_together(report)
@@ -246,7 +246,7 @@ def test_a_session_without_a_call_has_nothing_to_tell(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("model", [HOSTILE.replace("\ud800", ""), ""])
-def test_a_model_with_a_name_that_disturbs_terminals_is_told_safely(tmp_path: Path, model: str) -> None:
+def test_a_model_with_a_name_that_disturbs_terminals_is_reported_safely(tmp_path: Path, model: str) -> None:
     report = reported(missing(tmp_path / "session.jsonl", model=model), cache="anthropic")
 
     page = html(page_content(report), report_charts(report, PAGE), is_interactive=False)

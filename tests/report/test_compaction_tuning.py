@@ -53,7 +53,7 @@ def found() -> CompactionGroup:
     return group_of([Agent(180 + 10 * number, 3_000) for number in range(6)], 60_000)
 
 
-def test_the_threshold_is_told_with_its_saving_and_its_configuration(found: CompactionGroup) -> None:
+def test_the_threshold_is_reported_with_its_saving_and_its_configuration(found: CompactionGroup) -> None:
     best = found.threshold
     assert best is not None
     assert best.configuration is not None
@@ -91,7 +91,7 @@ def test_a_model_that_may_answer_otherwise_widens_the_band_and_is_named(found: C
     assert f"{MINUS}26 % to +32 % turns" in tune_written(report_of(wide, model_uncertainty=True), "text")
 
 
-def test_compactions_that_fired_late_are_told_apart() -> None:
+def test_compactions_that_fired_late_are_distinguished() -> None:
     late = group_of([Agent(200, 3_000) for _ in range(6)], 60_000, configured=40_000)
     assert all(row.is_late for row in late.rows)
     assert (late.configured, late.configured_from) == (40_000, "as given")
@@ -124,7 +124,9 @@ def test_too_few_are_refused_with_how_many_more_would_do() -> None:
         ("pi", 120_000, 200_000, {"compaction": {"reserveTokens": 80_000}}),
     ],
 )
-def test_agents_are_told_in_their_own_words(agent: str, threshold: int, window: int, said: dict[str, object]) -> None:
+def test_agents_are_reported_in_their_own_words(
+    agent: str, threshold: int, window: int, said: dict[str, object]
+) -> None:
     assert json.loads(export_compaction(agent, threshold, window).text) == said
 
 
@@ -134,7 +136,7 @@ def test_claude_code_is_also_told_by_its_environment() -> None:
     assert "CLAUDE_AUTOCOMPACT_PCT_OVERRIDE=72" in notes
 
 
-def test_what_an_agent_cannot_be_told_is_said() -> None:
+def test_what_an_agent_cannot_be_reported_is_stated() -> None:
     with pytest.raises(ExportError, match="latest"):
         export_compaction("claude-code", 190_000, 200_000)
     with pytest.raises(ExportError, match="--window"):

@@ -77,7 +77,7 @@ def test_rows_add_up_to_the_totals_of_the_report(capsys):
         assert sum(int(row[f"plan_{number}_edits"]) for row in found) == plan["edits"]
 
 
-def test_what_a_plan_saves_on_blocks_and_beside_them_is_what_it_saves(capsys):
+def test_what_a_plan_saves_on_blocks_and_next_to_them_is_what_it_saves(capsys):
     report = json.loads(printed(capsys, SAMPLE, *PLANS, "--format", "json"))
     found = rows(printed(capsys, SAMPLE, *PLANS, "--format", "csv", "--rows", "blocks"))
 

@@ -109,7 +109,7 @@ def test_what_takes_up_the_prompts_adds_up_to_them(corpus: Path, capsys):
     assert costs == sorted(costs, reverse=True)
 
 
-def test_a_recorded_compaction_that_a_plan_puts_off_is_told_apart_from_the_totals(corpus: Path, capsys):
+def test_a_recorded_compaction_that_a_plan_puts_off_is_distinguished_from_the_totals(corpus: Path, capsys):
     path = corpus / COMPACTED
     (plan,) = report_on(capsys, path, "--strategy", "tiered-stale").plans
     (compaction,) = plan.compactions
@@ -179,7 +179,7 @@ def test_a_value_that_makes_no_sense_is_wrong_usage_told_in_a_line(option: tuple
     assert option[1] in complaint
 
 
-def test_a_price_file_that_is_not_there_is_told_in_a_line(corpus: Path, tmp_path: Path, capsys):
+def test_a_price_file_that_is_not_there_is_reported_in_a_line(corpus: Path, tmp_path: Path, capsys):
     assert main(["report", str(corpus / COMPACTED), "--price-file", str(tmp_path / "none.toml")]) == 1
     assert "none.toml" in capsys.readouterr().err
 

@@ -155,7 +155,7 @@ def test_a_plan_that_changes_what_was_seen_is_nothing_for_a_hook():
         ("nobodys", ["tiered-stale"], "unknown if this agent can apply it", ("python",)),
     ],
 )
-def test_whether_the_agent_of_a_session_can_apply_a_plan_is_said_with_what_to_write(agent, strategies, said, names):
+def test_whether_the_agent_of_a_session_can_apply_a_plan_is_stated_with_what_to_write(agent, strategies, said, names):
     answer = answer_for(agent, plan(*map(strategy, strategies)))
     assert f"{answer.verdict}. {answer.advice}".startswith(said)
     assert answer.names == names

@@ -190,7 +190,7 @@ def test_what_may_go_wrong_says_how_it_is_known(sample_page: Callable[[], str], 
         assert bool(mark) is (plans[int(plan)]["known"][kind] in ("estimated", "projected"))
 
 
-def test_a_plan_that_does_nothing_is_said_to_do_nothing(tmp_path: Path):
+def test_a_plan_that_does_nothing_is_shown_to_do_nothing(tmp_path: Path):
     text = saved(SAMPLE, tmp_path / "page.html", "--strategy", "token-budget:budget=900000", "--no-script")
     empty = tmp_path / "empty.jsonl"
     empty.write_bytes(SAMPLE.read_bytes().splitlines(keepends=True)[0])
@@ -268,7 +268,7 @@ def test_what_is_less_or_fewer_is_never_negative() -> None:
     }
 
 
-def test_the_words_on_the_models_window_stand_between_its_line_and_the_legend() -> None:
+def test_the_words_on_the_models_window_are_between_its_line_and_the_legend() -> None:
     report = report_of(replay_inputs(read_session(SAMPLE)), (), ReportOptions(ledger=True))
     near = structs.replace(report.ledger, window=100_000)
     chart = report_charts(structs.replace(report, ledger=near), PAGE)["context"]
@@ -355,7 +355,7 @@ def test_the_page_names_the_best_plan_and_why_the_one_that_saves_most_is_not_it(
     assert "which is more, but its net saving is smaller" in said(structs.replace(found, most=less))
 
 
-def test_the_months_range_and_the_saving_stand_at_the_top() -> None:
+def test_the_months_range_and_the_saving_are_at_the_top() -> None:
     report = reported()
     content, found = page_content(report), report.plans[0].projection
 
@@ -381,7 +381,7 @@ def test_the_months_range_and_the_saving_stand_at_the_top() -> None:
     )
 
 
-def test_a_month_of_runs_that_nobody_counted_is_said_to_be_one_wherever_it_stands() -> None:
+def test_a_month_of_runs_that_no_one_counted_is_shown_to_be_one_wherever_it_stands() -> None:
     report = reported()
     plan = report.plans[0]
     projection = structs.replace(plan.projection, runs_are_assumed=True)

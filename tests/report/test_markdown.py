@@ -70,7 +70,7 @@ def test_every_total_is_the_one_of_the_json_report(capsys):
         assert totals[label] == ["", *(shown(plan["saved"], name, written) for plan in report["plans"])], label
 
 
-def test_a_plan_that_costs_more_is_said_to_cost_more(capsys):
+def test_a_plan_that_costs_more_is_shown_to_cost_more(capsys):
     asked = (SAMPLE, "--strategy", "token-budget + keep-recent", "--format")
     markdown = printed(capsys, *asked, "md")
     report = json.loads(printed(capsys, *asked, "json"))

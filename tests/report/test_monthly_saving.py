@@ -45,13 +45,13 @@ def test_rounding_widens_a_range_by_less_than_a_fifth_of_its_spread_at_each_end(
     assert most >= low + spread - 1e-6 * spread - 1e-6
 
 
-def test_a_loss_is_said_to_cost_more() -> None:
+def test_a_loss_is_shown_to_cost_more() -> None:
     loss = Band(-4.1, -2.5, -1.4)
     assert daily_saving(loss, ON_SCREEN) == "costs about $2.50 more a day"
     assert monthly_saving(loss.times(100), ON_SCREEN) == "about $250 more a month, $140 to $410"
 
 
-def test_a_saving_is_said_with_what_it_may_come_to() -> None:
+def test_a_saving_is_stated_with_what_it_may_come_to() -> None:
     day = Band(1_012.0 / 30, 1_377.0 / 30, 1_583.0 / 30)
     assert daily_saving(day, ON_SCREEN) == "saves about $46 a day"
     assert monthly_saving(day.times(30), ON_SCREEN) == "about $1,400 a month, $1,000 to $1,600"

@@ -49,12 +49,12 @@ def test_every_tile_says_what_its_figure_is_counted_in(planned: Report) -> None:
             assert tile.unit == ("" if "$" in tile.cell.text else "tokens")
 
 
-def test_the_largest_prompt_stands_beside_the_window_and_what_it_was_without_the_plan(planned: Report) -> None:
+def test_the_largest_prompt_is_next_to_the_window_and_what_it_was_without_the_plan(planned: Report) -> None:
     before = IN_TEXT.whole(planned.baseline.peak_prompt_tokens)
     assert notes(planned)["largest prompt with plan A"] == f"of the model's 200k window; {before} without a plan"
 
 
-def test_what_is_saved_stands_beside_its_share_and_what_is_left_net(planned: Report) -> None:
+def test_what_is_saved_is_next_to_its_share_and_what_is_left_net(planned: Report) -> None:
     plan = planned.plans[0]
     needed, share = plan.needed_later, IN_TEXT.percent(plan.saved.percent)
     worst, best = (IN_TEXT.dollars(usd) for usd in (needed.saved_at_least_usd, needed.saved_at_most_usd))
@@ -63,7 +63,7 @@ def test_what_is_saved_stands_beside_its_share_and_what_is_left_net(planned: Rep
     )
 
 
-def test_what_the_agent_can_apply_stands_beside_the_best_plan_that_it_cannot() -> None:
+def test_what_the_agent_can_apply_is_next_to_the_best_plan_that_it_cannot() -> None:
     inputs = replay_session(open_session(SAMPLE), Plan()).inputs
     report = report_of(inputs, [], ReportOptions(best_plan=True))
     best = report.best_plan.best
@@ -92,7 +92,7 @@ def test_the_ends_of_a_month_are_explained_where_they_stand(planned: Report) -> 
         assert told["saved per month at 1 run a day, as set"].endswith(f"; {said}")
 
 
-def test_a_plan_that_costs_more_is_said_to_and_its_amounts_have_no_sign(planned: Report) -> None:
+def test_a_plan_that_costs_more_is_shown_to_and_its_amounts_have_no_sign(planned: Report) -> None:
     plan = planned.plans[0]
     lost = structs.replace(plan.saved, usd=-2.5, percent=-12.0)
     month = structs.replace(plan.projection, usd_per_month=-75.0, usd_per_month_low=-90.0, usd_per_month_high=-60.0)
@@ -106,11 +106,11 @@ def test_a_plan_that_costs_more_is_said_to_and_its_amounts_have_no_sign(planned:
     assert tiles["costs more per month at 1 run a day, as set"].cell.text == "$60 to $90"
 
 
-def test_what_the_marks_at_the_top_mean_stands_below_the_tiles(planned: Report) -> None:
+def test_what_the_marks_at_the_top_mean_is_below_the_tiles(planned: Report) -> None:
     assert page_content(planned).legend == "~ projected"
 
 
-def test_a_loss_that_may_be_a_saving_is_said_without_a_sign() -> None:
+def test_a_loss_that_may_be_a_saving_is_stated_without_a_sign() -> None:
     month = Band(-170.0, -30.0, 190.0)
     assert monthly_saving(month, IN_TEXT) == "about $30 more a month, between $170 more and $190 less"
     assert at_best(month, IN_TEXT) == "$190 less"

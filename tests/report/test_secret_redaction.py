@@ -119,7 +119,7 @@ def test_the_user_s_name_is_masked_where_it_stands_by_itself(monkeypatch: pytest
 
 
 @pytest.mark.parametrize("home", ["/root", "/home/ubuntu", "/home/al", "/"])
-def test_an_account_that_names_nobody_is_no_name(home: str, monkeypatch: pytest.MonkeyPatch):
+def test_an_account_that_names_no_one_is_no_name(home: str, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("HOME", home)
     said = "root ubuntu al al@host"
 

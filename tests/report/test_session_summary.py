@@ -82,7 +82,7 @@ def test_the_cost_is_what_the_report_says_was_recorded(name: str, corpus: Path, 
     assert summary.calls == recorded["calls"]
 
 
-def test_a_directory_is_listed_as_text_where_nobody_looks(tmp_path: Path, capsys) -> None:
+def test_a_directory_is_listed_as_text_where_no_one_looks(tmp_path: Path, capsys) -> None:
     script = Script()
     script.prompt("look \x1b[31minto it")
     path = script.write(tmp_path / f"{SESSION}.jsonl")

@@ -67,7 +67,7 @@ def test_the_total_cost_and_why_come_first_and_the_best_plan_with_what_it_does_a
         (1, "$1.75, including 1 call already billed in an earlier session. "),
     ],
 )
-def test_what_an_earlier_session_was_billed_for_is_said_with_the_cost(
+def test_what_an_earlier_session_was_billed_for_is_stated_with_the_cost(
     suggested: Report, copied: int, told: str
 ) -> None:
     session = msgspec.structs.replace(suggested.session, copied_calls=copied)
@@ -85,7 +85,7 @@ def test_every_large_figure_says_whose_it_is(suggested: Report) -> None:
     assert "the best plan (cozempic-trim) would save" in tiles
 
 
-def test_a_plan_that_was_chosen_comes_first_and_its_largest_prompt_is_said_to_be_its(suggested: Report) -> None:
+def test_a_plan_that_was_chosen_comes_first_and_its_largest_prompt_is_shown_as_its(suggested: Report) -> None:
     inputs = replay_session(open_session(SAMPLE), Plan()).inputs
     chosen = report_of(inputs, [Plan.from_specs(["cozempic-trim"])], ReportOptions())
 

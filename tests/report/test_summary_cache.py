@@ -51,7 +51,7 @@ def test_texts_are_kept_short_and_half_characters_do_no_harm(tmp_path: Path) -> 
     assert (found.summary.last, found.summary.title) == ("half ?", "?")
 
 
-def test_other_prices_make_summaries_anew(tmp_path: Path) -> None:
+def test_other_prices_make_summaries_again(tmp_path: Path) -> None:
     cache = SummaryCache(tmp_path)
     cache.save([kept("/a")], PRICING)
     assert cache.load(Pricing(factor=2.0)) == {}

@@ -105,7 +105,7 @@ def test_colours_change_nothing_but_colours():
     assert plain_lines == report_text(contents).splitlines()
 
 
-def test_without_a_price_nothing_is_said_to_pay_off_or_not():
+def test_without_a_price_nothing_is_shown_to_pay_off_or_not():
     lines = report_text(report(plan(usd=None))).splitlines()
 
     assert [line.split()[-1] for line in lines if "breaks even" in line] == ["unknown"]

@@ -32,12 +32,12 @@ def test_a_comparison_is_widened_where_the_plan_is_and_not_where_it_is_not() -> 
     assert found.plan.high - 11 == pytest.approx(9 - found.saving.low)
 
 
-def test_without_a_price_nothing_is_said() -> None:
+def test_without_a_price_nothing_is_stated() -> None:
     assert uncertain_saving(None, 3.0) is None
     assert uncertain_saving(3.0, None) is None
 
 
-def test_it_is_said_with_the_turns_it_stands_for() -> None:
+def test_it_is_stated_with_the_turns_it_represents() -> None:
     found = uncertain_saving(4.0, 10.0)
     assert found is not None
     assert describe_uncertain_saving(found) == f"~$0.79 to ~$6.55 saved, if turns change by {MINUS}26 % to +32 %"

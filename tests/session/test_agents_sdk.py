@@ -57,7 +57,7 @@ def test_an_item_that_was_taken_back_is_gone_and_new_ones_come(tmp_path: Path) -
     assert follower.session == open_session(path)
 
 
-def test_a_row_that_holds_no_item_is_told(tmp_path: Path) -> None:
+def test_a_row_that_holds_no_item_is_reported(tmp_path: Path) -> None:
     broken = databases.insert("agent_messages", {"session_id": "s1", "message_data": '{"role": "us'})
     session = open_session(databases.created(tmp_path / "a.db", TABLES, *turns(1), broken))
     assert [diagnostic.reason for diagnostic in session.diagnostics] == ["not an item"]

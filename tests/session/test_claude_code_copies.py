@@ -39,14 +39,14 @@ def inherited(path: Path) -> list[bool]:
     return [message.is_inherited for message in open_session(path).messages]
 
 
-def test_a_renamed_copy_tells_what_it_inherited_by_the_line_it_goes_on_from(tmp_path: Path) -> None:
+def test_a_renamed_copy_shows_what_it_inherited_by_the_line_it_goes_on_from(tmp_path: Path) -> None:
     path = resumed().write(tmp_path / "renamed.jsonl")
     assert inherited(path) == [True, True, False, False]
     (link,) = open_session(path).links
     assert (link.kind, link.identifier) == (LinkKind.CONTINUED, EARLIER)
 
 
-def test_sessions_that_only_stand_in_one_file_inherit_nothing_from_each_other(tmp_path: Path) -> None:
+def test_sessions_that_only_are_in_one_file_inherit_nothing_from_each_other(tmp_path: Path) -> None:
     path = resumed(is_copied=False).write(tmp_path / "joined.jsonl")
     assert inherited(path) == [False] * 4
 
@@ -142,7 +142,7 @@ def forked() -> tuple[Script, str]:
     return script, leaf
 
 
-def test_the_leaf_noted_last_tells_the_branch_that_is_sent_next(tmp_path: Path) -> None:
+def test_the_leaf_noted_last_shows_the_branch_that_is_sent_next(tmp_path: Path) -> None:
     script, leaf = forked()
     script.lines.append(with_leaf(leaf))
     session = open_session(script.write(tmp_path / "session.jsonl"))
@@ -220,7 +220,7 @@ def test_output_that_a_run_without_a_screen_prints_is_a_placeholder(tmp_path: Pa
     assert (call.usage.prompt, call.usage.output_is_placeholder) == (110, True)
 
 
-def test_the_runs_beside_a_session_are_its_side_calls_each_once(tmp_path: Path) -> None:
+def test_the_runs_next_to_a_session_are_its_side_calls_each_once(tmp_path: Path) -> None:
     main = Script()
     main.prompt("go")
     main.text("m1", usage=USAGE)

@@ -30,7 +30,7 @@ def opened(script: Script, file: Path) -> Session:
     return open_session(script.write(file))
 
 
-def test_lines_of_one_response_are_one_message_though_results_stand_between(file: Path) -> None:
+def test_lines_of_one_response_are_one_message_though_results_are_between(file: Path) -> None:
     script = Script()
     script.prompt("go")
     script.text("m1", "Looking.")
@@ -91,7 +91,7 @@ def test_a_message_is_meta_only_when_all_of_it_was_injected(file: Path) -> None:
     ],
 )
 @pytest.mark.parametrize("is_list", [False, True])
-def test_texts_of_the_program_are_told_without_a_mark(file: Path, text: str, is_meta: bool, is_list: bool) -> None:
+def test_texts_of_the_program_are_reported_without_a_mark(file: Path, text: str, is_meta: bool, is_list: bool) -> None:
     script = Script()
     script.text("m1")
     if is_list:
@@ -685,7 +685,7 @@ def test_what_a_headless_run_prints_is_read_too(file: Path) -> None:
     assert len(session.calls) == 2
 
 
-def test_a_printed_stream_is_told_where_most_of_it_are_parts_of_responses(tmp_path: Path) -> None:
+def test_a_printed_stream_is_reported_where_most_of_it_are_parts_of_responses(tmp_path: Path) -> None:
     known = {"session_id": "s", "uuid": "u", "parent_tool_use_id": None}
     events = [{"type": "stream_event", "event": {"type": "content_block_delta"}, **known}] * 60
     answer = {"id": "m1", "role": "assistant", "content": [{"type": "text", "text": "done"}]}

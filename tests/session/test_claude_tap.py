@@ -198,7 +198,7 @@ def test_a_request_of_a_web_socket_that_failed_has_its_error_and_the_next_one_it
     assert said(session)[-2:] == [("user", ["two"]), ("assistant", ["second"])]
 
 
-def test_a_request_that_only_warms_the_cache_is_billed_beside_the_conversation(tmp_path: Path) -> None:
+def test_a_request_that_only_warms_the_cache_is_billed_next_to_the_conversation(tmp_path: Path) -> None:
     body = {"model": "gpt-x", "instructions": "You are Codex.", "generate": False}
     made = [
         record({**body, "input": []}, response(1), 1, "/v1/responses"),
@@ -358,7 +358,7 @@ def cursor_step(turn: int, step: int, asked: str, *content: Record, conversation
     return {**made, "transport": "cursor-transcript"}
 
 
-def test_steps_of_cursor_are_one_conversation_whose_prompts_nobody_counted(tmp_path: Path) -> None:
+def test_steps_of_cursor_are_one_conversation_whose_prompts_no_one_counted(tmp_path: Path) -> None:
     call = {"type": "tool_use", "id": "t1", "name": "Read", "input": {"path": "a"}}
     text = {"type": "text", "text": "done"}
     made = [
@@ -417,7 +417,7 @@ def test_neither_hosts_nor_headers_are_in_what_is_shown_of_a_record(tmp_path: Pa
         assert b"Bearer" not in shown
 
 
-def test_a_part_that_is_missing_costs_that_part_and_is_told(tmp_path: Path) -> None:
+def test_a_part_that_is_missing_costs_that_part_and_is_reported(tmp_path: Path) -> None:
     made = [one for one in statements(records(3)) if "record_blobs" not in one[0] or "turn 0" not in str(one[1])]
     session = opened(databases.created(tmp_path / "traces.sqlite3", TABLES, *made))
     assert {diagnostic.reason for diagnostic in session.diagnostics} == {"part of the record is missing"}
@@ -442,7 +442,7 @@ def test_sessions_of_a_database_are_listed_newest_first_without_those_in_which_n
         open_session(tmp_path / "traces.sqlite3#gone")
 
 
-def test_a_database_that_grows_is_read_on_and_one_whose_rows_change_is_read_anew(tmp_path: Path) -> None:
+def test_a_database_that_grows_is_read_on_and_one_whose_rows_change_is_reread(tmp_path: Path) -> None:
     path = tmp_path / "traces.sqlite3"
     write(path, 2)
     follower = Follower(path)
@@ -460,7 +460,7 @@ def test_a_database_that_grows_is_read_on_and_one_whose_rows_change_is_read_anew
     assert_sound(follower.session)
 
 
-def test_a_row_that_holds_no_record_is_told_with_its_number(tmp_path: Path) -> None:
+def test_a_row_that_holds_no_record_is_reported_with_its_number(tmp_path: Path) -> None:
     broken = {"session_id": "s1", "record_index": 7, "payload_json": '{"request": {"pa'}
     path = databases.created(
         tmp_path / "traces.sqlite3", TABLES, *statements(records(2)), databases.insert("records", broken)

@@ -95,7 +95,7 @@ def test_a_response_without_a_report_takes_no_other_ones(tmp_path: Path, counts_
     assert prompts(session_of(rollout, tmp_path)) == [100, None, 300, 400]
 
 
-def test_the_report_of_a_compaction_is_beside_the_conversation(tmp_path: Path) -> None:
+def test_the_report_of_a_compaction_is_next_to_the_conversation(tmp_path: Path) -> None:
     rollout = Rollout()
     rollout.header()
     rollout.prompt("go")
@@ -327,7 +327,7 @@ def test_a_summary_handed_over_as_a_message_is_a_summary(tmp_path: Path) -> None
     ]
 
 
-def test_an_old_compaction_keeps_what_the_user_said_beside_its_summary(tmp_path: Path) -> None:
+def test_an_old_compaction_keeps_what_the_user_said_next_to_its_summary(tmp_path: Path) -> None:
     rollout = Rollout()
     rollout.header()
     rollout.message("user", "<user_instructions>be good</user_instructions>")
@@ -371,7 +371,7 @@ def test_turns_that_were_taken_back_are_abandoned(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("turns", [0, 5, 10**9])
-def test_taking_back_more_turns_than_there_are_leaves_what_stands_before_them(tmp_path: Path, turns: int) -> None:
+def test_taking_back_more_turns_than_there_are_leaves_what_is_before_them(tmp_path: Path, turns: int) -> None:
     rollout = Rollout()
     rollout.header()
     rollout.message("user", "<environment_context>…")
@@ -602,7 +602,7 @@ def test_its_homes_are_known(private_home: Path, monkeypatch: pytest.MonkeyPatch
     assert [home for home, _ in search_places()] == [private_home / "elsewhere" / "archived_sessions"]
 
 
-def test_it_is_told_by_content_not_by_name_or_first_line(tmp_path: Path) -> None:
+def test_it_is_reported_by_content_not_by_name_or_first_line(tmp_path: Path) -> None:
     rollout = Rollout()
     rollout.header()
     rollout.prompt("go")

@@ -71,7 +71,7 @@ def texts_of(item: dict[str, Any]) -> list[str]:
     return [content] if isinstance(content, str) else [part["text"] for part in content]
 
 
-def test_it_is_told_by_its_content(path: Path, tmp_path: Path) -> None:
+def test_it_is_reported_by_its_content(path: Path, tmp_path: Path) -> None:
     copy = tmp_path / "something.else"
     copy.write_bytes(path.read_bytes())
     assert detect(copy).format.name == "codex"
@@ -179,7 +179,7 @@ def test_every_call_has_the_report_that_fits_its_response(session: Session, line
         assert call.usage.output - call.usage.reasoning >= visible / 12
 
 
-def test_no_event_is_shown_beside_the_item_it_repeats(session: Session) -> None:
+def test_no_event_is_shown_next_to_the_item_it_repeats(session: Session) -> None:
     shown = [session.text(message.blocks[0]) for message in session.messages if message.role is Role.OTHER]
     assert [json.loads(text)["payload"]["type"] for text in shown] == ["turn_aborted"] * len(shown)
 
@@ -198,7 +198,7 @@ def test_prompts_of_a_context_grow_until_a_compaction(session: Session, lines: I
             assert after.prompt_messages > before.prompt_messages
 
 
-def test_prompts_nobody_typed_are_marked(session: Session, lines: Items) -> None:
+def test_prompts_no_one_typed_are_marked(session: Session, lines: Items) -> None:
     typed = Counter(
         line["payload"]["message"]
         for line in lines

@@ -84,7 +84,7 @@ def written(path: Path, events: list[dict[str, Any]]) -> Path:
     return path
 
 
-def test_a_stream_is_told_by_its_events_and_opens_as_codex(tmp_path: Path) -> None:
+def test_a_stream_is_reported_by_its_events_and_opens_as_codex(tmp_path: Path) -> None:
     found = detect(written(tmp_path / "output.txt", STREAM))
     assert found.format.name == codex.CodexFormat.name
     assert "codex exec --json" in found.reason

@@ -68,7 +68,7 @@ def test_a_trajectory_is_read_with_the_files_in_which_it_goes_on(tmp_path: Path)
     assert said.count("turn 1") == 3
 
 
-def test_files_in_which_a_trajectory_goes_on_are_not_listed_beside_it(tmp_path: Path) -> None:
+def test_files_in_which_a_trajectory_goes_on_are_not_listed_next_to_it(tmp_path: Path) -> None:
     path = write(tmp_path, 3)
     assert [found.path for found in sessions_in(tmp_path)] == [path]
     alone = open_session(tmp_path / "trajectory.cont-2.json")

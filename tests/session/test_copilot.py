@@ -174,7 +174,7 @@ def test_subagents_have_threads_of_their_own_by_either_name(tmp_path: Path) -> N
     assert session.calls[1].model == "haiku"
 
 
-def test_a_compaction_keeps_what_was_said_since_it_started(tmp_path: Path) -> None:
+def test_a_compaction_keeps_what_was_stated_since_it_started(tmp_path: Path) -> None:
     script = CopilotScript()
     script.start()
     script.add("system.message", role="system", content="You are Copilot.")
@@ -245,7 +245,7 @@ def test_changed_system_text_takes_the_old_ones_place(tmp_path: Path) -> None:
     assert len(session.messages) == 5
 
 
-def test_a_cleared_context_begins_anew_behind_the_system_text(tmp_path: Path) -> None:
+def test_a_cleared_context_begins_again_behind_the_system_text(tmp_path: Path) -> None:
     script = CopilotScript()
     script.start()
     script.add("system.message", role="system", content="You are Copilot.")
@@ -302,7 +302,7 @@ def test_pictures_are_carried_with_their_data_or_their_assets_name(tmp_path: Pat
     assert (len(result.media), result.plain_text) == (1, False)
 
 
-def test_injected_messages_are_told_from_typed_ones(tmp_path: Path) -> None:
+def test_injected_messages_are_distinguished_from_typed_ones(tmp_path: Path) -> None:
     script = CopilotScript()
     script.start()
     script.user("typed")

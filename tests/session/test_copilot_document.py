@@ -104,7 +104,7 @@ def test_without_messages_the_timeline_is_read(tmp_path: Path) -> None:
     assert session.messages[3].time == 1_759_957_830
 
 
-def test_a_document_written_anew_is_followed(tmp_path: Path) -> None:
+def test_a_document_rewritten_is_followed(tmp_path: Path) -> None:
     path = write(tmp_path / "session.json", document(chatMessages=MESSAGES[:3]))
     follower = Follower(path)
     follower.poll()

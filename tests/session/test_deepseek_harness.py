@@ -44,7 +44,7 @@ BESIDE = [
 ]
 
 
-def test_a_turn_is_a_call_its_result_and_what_was_said(tmp_path: Path) -> None:
+def test_a_turn_is_a_call_its_result_and_what_was_stated(tmp_path: Path) -> None:
     script = HarnessScript()
     script.user("rules", "plugin")
     script.user("go")
@@ -66,7 +66,7 @@ def test_a_turn_is_a_call_its_result_and_what_was_said(tmp_path: Path) -> None:
     assert session.side_calls == ()
 
 
-def test_a_summary_stands_for_what_it_replaces_and_its_request_is_billed_beside(tmp_path: Path) -> None:
+def test_a_summary_represents_what_it_replaces_and_its_request_is_billed_next_to(tmp_path: Path) -> None:
     script = HarnessScript()
     first = script.user("go")
     script.header()
@@ -117,7 +117,7 @@ def test_another_system_text_begins_a_context_and_the_same_one_does_not(tmp_path
     assert prompt(session)[2:] == ["go", "one", "two"]
 
 
-def test_usage_stands_with_the_message_in_its_stream_or_in_chunks_before_it(tmp_path: Path) -> None:
+def test_usage_is_with_the_message_in_its_stream_or_in_chunks_before_it(tmp_path: Path) -> None:
     usage = {"inputTokens": 7, "outputTokens": 3}
     script = HarnessScript()
     script.user("go")
@@ -200,7 +200,7 @@ def test_events_of_unknown_kinds_are_shown_and_bookkeeping_is_not(tmp_path: Path
     ]
 
 
-def test_a_replacement_of_what_is_not_there_stands_at_the_end_and_that_is_said(tmp_path: Path) -> None:
+def test_a_replacement_of_what_is_not_there_is_at_the_end_and_that_is_stated(tmp_path: Path) -> None:
     script = HarnessScript()
     script.user("go")
     script.compact("so far", 70, 80)

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
-def test_sessions_are_told_by_content_and_listed_newest_first(tmp_path: Path) -> None:
+def test_sessions_are_reported_by_content_and_listed_newest_first(tmp_path: Path) -> None:
     old = session_at(tmp_path / "project" / "old.jsonl", 20)
     new = session_at(tmp_path / "other" / "renamed.txt", 10)
     chat = tmp_path / "chat.json"

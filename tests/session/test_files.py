@@ -6,7 +6,7 @@ from inspector.session.files import exists, glob_sorted, is_file, is_folder, is_
 from tests.permissions import permissions_hold
 
 
-def test_what_is_there_is_told_apart(tmp_path: Path) -> None:
+def test_what_is_there_is_distinguished(tmp_path: Path) -> None:
     file, folder, link, lost = (tmp_path / name for name in ("file", "folder", "link", "lost"))
     file.write_text("x")
     folder.mkdir()
@@ -20,7 +20,7 @@ def test_what_is_there_is_told_apart(tmp_path: Path) -> None:
     assert [is_link(place) for place in places[:5]] == [False, False, True, True, False]
 
 
-def test_where_nobody_may_look_nothing_is_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_where_no_one_may_look_nothing_is_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(self: Path, *_: object, **__: object) -> None:
         raise PermissionError(13, "Permission denied", str(self))
 

@@ -152,7 +152,7 @@ def poll(follower: Follower) -> str:
     return follower.change
 
 
-def test_an_atomic_replacement_is_read_anew(path: Path) -> None:
+def test_an_atomic_replacement_is_reread(path: Path) -> None:
     follower = Follower(path)
     conversation(5, 10).write(path.with_name("new")).replace(path)
     assert poll(follower) == "reloaded"
@@ -160,14 +160,14 @@ def test_an_atomic_replacement_is_read_anew(path: Path) -> None:
     assert poll(follower) == ""
 
 
-def test_a_file_cut_short_is_read_anew(path: Path) -> None:
+def test_a_file_cut_short_is_reread(path: Path) -> None:
     follower = Follower(path)
     path.write_bytes(b"".join(conversation(3).encoded()[:2]))
     assert poll(follower) == "reloaded"
     assert len(follower.session.messages) == 2
 
 
-def test_a_longer_rewrite_in_place_is_read_anew(path: Path) -> None:
+def test_a_longer_rewrite_in_place_is_reread(path: Path) -> None:
     follower = Follower(path)
     conversation(30, 50).write(path)
     assert poll(follower) == "reloaded"
@@ -186,7 +186,7 @@ def test_a_change_just_before_the_end_of_what_was_read_is_noticed(tmp_path: Path
     assert follower.session == open_session(path)
 
 
-def test_a_file_emptied_before_it_is_written_anew_keeps_its_last_view(path: Path) -> None:
+def test_a_file_emptied_before_it_is_rewritten_keeps_its_last_view(path: Path) -> None:
     follower = Follower(path)
     before = follower.session
     path.write_bytes(b"")
@@ -296,7 +296,7 @@ def test_a_document_grows_when_it_is_rewritten_and_is_kept_while_it_is_broken(tm
     assert poll(follower) == ""
 
 
-def test_a_document_that_stays_broken_is_said_to_be_so_once(tmp_path: Path) -> None:
+def test_a_document_that_stays_broken_is_shown_to_be_so_once(tmp_path: Path) -> None:
     path = tmp_path / "conversation.json"
     path.write_text('[{"role": "user", "content": "hi"}]')
     follower = Follower(path)
@@ -311,7 +311,7 @@ def test_a_document_that_stays_broken_is_said_to_be_so_once(tmp_path: Path) -> N
     assert len(follower.session.messages) == 2
 
 
-def test_a_document_replaced_by_one_of_another_format_is_read_anew(tmp_path: Path) -> None:
+def test_a_document_replaced_by_one_of_another_format_is_reread(tmp_path: Path) -> None:
     path = tmp_path / "conversation.json"
     path.write_text('[{"role": "user", "content": "hi"}]')
     follower = Follower(path)

@@ -328,7 +328,7 @@ def test_media_and_odd_results_are_read(tmp_path: Path) -> None:
     assert (session.title, session.working_directory, session.agent) == ("A title", "/project", "Gemini CLI")
 
 
-def test_injected_prompts_are_told_from_typed_ones(tmp_path: Path) -> None:
+def test_injected_prompts_are_distinguished_from_typed_ones(tmp_path: Path) -> None:
     script = GeminiScript()
     script.header()
     script.user("u1", "<session_context>\nToday is Sunday.")

@@ -146,7 +146,7 @@ def test_a_compaction_hides_what_it_sums_up(read: Callable[[GooseScript], Sessio
     assert found.messages[3].is_meta
 
 
-def test_a_summary_without_the_word_to_go_on_is_known_by_what_stands_before_it(
+def test_a_summary_without_the_word_to_go_on_is_known_by_what_is_before_it(
     read: Callable[[GooseScript], Session],
 ) -> None:
     script = GooseScript()
@@ -274,7 +274,7 @@ def test_sessions_are_listed_newest_first_and_opened_by_name(tmp_path: Path) -> 
         open_session(Path(f"{path}#x"))
 
 
-def test_files_are_told_by_their_content(tmp_path: Path) -> None:
+def test_files_are_reported_by_their_content(tmp_path: Path) -> None:
     script = GooseScript()
     script.user("hi")
     script.answer(request("c1"))
@@ -383,7 +383,7 @@ def test_nothing_in_changed_rows_makes_the_reader_raise(
     GooseFormat().contained_sessions(path)
 
 
-def test_a_followed_session_stays_while_its_rows_are_written_anew(tmp_path: Path) -> None:
+def test_a_followed_session_stays_while_its_rows_are_rewritten(tmp_path: Path) -> None:
     script = GooseScript()
     script.user("one")
     script.answer("first")

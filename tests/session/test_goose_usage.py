@@ -79,7 +79,7 @@ def test_a_prompt_holds_what_caches_did(tmp_path: Path) -> None:
     assert found.record_counts["usage"] == 2
 
 
-def test_what_caches_did_beside_a_prompt_that_is_too_small_for_it_is_added(tmp_path: Path) -> None:
+def test_what_caches_did_next_to_a_prompt_that_is_too_small_for_it_is_added(tmp_path: Path) -> None:
     script = GooseScript()
     script.user("look")
     script.answer("Done.", usage=used((10, 600, 300, 20)))
@@ -123,7 +123,7 @@ def test_rows_of_one_response_stay_together_behind_its_usage(tmp_path: Path) -> 
     assert [len(found.messages[call.response].blocks) for call in found.calls] == [2]
 
 
-def test_the_ledger_tells_of_requests_that_left_no_message(tmp_path: Path) -> None:
+def test_the_ledger_reports_requests_that_left_no_message(tmp_path: Path) -> None:
     script = two_calls()
     summary, lost = (9_000, 0, 0, 400), (1_100, 0, 0, 5)
     found = opened(

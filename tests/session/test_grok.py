@@ -40,7 +40,7 @@ def texts(session: Session) -> list[str]:
     return [session.text(block) for block in session.blocks if block.kind is not BlockKind.THINKING]
 
 
-def test_a_turn_is_a_call_its_result_and_what_was_said(tmp_path: Path) -> None:
+def test_a_turn_is_a_call_its_result_and_what_was_stated(tmp_path: Path) -> None:
     script = GrokScript()
     script.user("rules", synthetic_reason="project_instructions")
     script.user("go", prompt_index=0)
@@ -69,14 +69,14 @@ def test_a_turn_is_a_call_its_result_and_what_was_said(tmp_path: Path) -> None:
     assert session.side_calls == ()
 
 
-def test_what_stands_beside_the_messages_tells_of_the_session(tmp_path: Path) -> None:
+def test_what_is_next_to_the_messages_reports_the_session(tmp_path: Path) -> None:
     session = opened(tmp_path, grok(1))
     assert (session.identifier, session.title, session.working_directory) == ("s1", "A title", "/work")
     assert (session.window, session.agent) == (256_000, "Grok Build")
     assert [(link.kind, link.identifier) for link in session.links] == [(LinkKind.CONTINUED, "s0")]
 
 
-def test_a_compaction_leaves_its_summary_and_the_requests_before_it_are_billed_beside(tmp_path: Path) -> None:
+def test_a_compaction_leaves_its_summary_and_the_requests_before_it_are_billed_next_to(tmp_path: Path) -> None:
     script = grok(3)
     script.answer("kept", tokens=(10, 600, 9))
     script.compact("So far: …", kept=2)
@@ -90,7 +90,7 @@ def test_a_compaction_leaves_its_summary_and_the_requests_before_it_are_billed_b
     assert [side.usage and side.usage.prompt for side in session.side_calls] == [500, 500, 500, 610]
 
 
-def test_a_response_that_was_told_again_counts_once(tmp_path: Path) -> None:
+def test_a_response_that_was_reported_again_counts_once(tmp_path: Path) -> None:
     script = grok(2)
     script.updates += [line for line in script.updates if line["params"]["update"].get("message_id") == "m0"]
     session = opened(tmp_path, script)
@@ -188,7 +188,7 @@ def test_a_session_is_followed_through_both_files_and_a_compaction(tmp_path: Pat
     assert len(follower.session.side_calls) == 3
 
 
-def test_a_broken_update_is_told_with_its_file_and_line(tmp_path: Path) -> None:
+def test_a_broken_update_is_reported_with_its_file_and_line(tmp_path: Path) -> None:
     folder = grok(2).write(tmp_path / "s1")
     lines = (folder / "updates.jsonl").read_bytes().splitlines(keepends=True)
     (folder / "updates.jsonl").write_bytes(b"".join([lines[0], b'{"params": {\n', *lines[1:]]))
@@ -215,7 +215,7 @@ def test_updates_without_a_history_are_no_session(tmp_path: Path) -> None:
         open_session(folder / "updates.jsonl")
 
 
-def test_the_session_it_was_forked_from_is_beside_it(tmp_path: Path) -> None:
+def test_the_session_it_was_forked_from_is_next_to_it(tmp_path: Path) -> None:
     folder = grok(1).write(tmp_path / "s1")
     other = grok(1).write(tmp_path / "s0")
     assert GrokFormat().locate(folder, "s0") == other
@@ -273,7 +273,7 @@ def test_a_log_that_begins_later_counts_the_responses_it_has(tmp_path: Path) -> 
     assert session.diagnostics == ()
 
 
-def test_logged_responses_that_cannot_be_told_apart_are_counted_and_given_to_no_message(tmp_path: Path) -> None:
+def test_logged_responses_that_cannot_be_distinguished_are_counted_and_given_to_no_message(tmp_path: Path) -> None:
     script = older(["c0", "", "", "c3"])
     kept = [line for line in script.logged if line["ctx"].get("prompt_tokens") != 501]
     script.logged = kept
@@ -287,7 +287,7 @@ def test_logged_responses_that_cannot_be_told_apart_are_counted_and_given_to_no_
     assert where.offset == sum(map(len, lines[: where.line - 1]))
 
 
-def test_a_logged_response_that_is_no_longer_in_the_history_is_billed_beside_it(tmp_path: Path) -> None:
+def test_a_logged_response_that_is_no_longer_in_the_history_is_billed_next_to_it(tmp_path: Path) -> None:
     script = older(["c0", "gone", "c2"])
     taken = next(at for at, row in enumerate(script.rows) if row.get("content") == "answer 1")
     del script.rows[taken - 1 : taken + 2]
@@ -297,7 +297,7 @@ def test_a_logged_response_that_is_no_longer_in_the_history_is_billed_beside_it(
     assert session.diagnostics == ()
 
 
-def test_a_compaction_of_an_older_version_leaves_the_requests_before_it_beside(tmp_path: Path) -> None:
+def test_a_compaction_of_an_older_version_leaves_the_requests_before_it_next_to(tmp_path: Path) -> None:
     script = older(["c0", "c1", "c2"])
     script.compact("So far: …", kept=2)
     script.answer("after", "c3", (700, 0, 8), is_told=False)
@@ -332,7 +332,7 @@ def test_versions_that_log_no_counts_give_times_alone(tmp_path: Path) -> None:
     assert session.diagnostics == ()
 
 
-def test_a_logged_line_that_cannot_be_read_is_told_with_its_place(tmp_path: Path) -> None:
+def test_a_logged_line_that_cannot_be_read_is_reported_with_its_place(tmp_path: Path) -> None:
     script = older(["c0", "c1"])
     done = [line for line in script.logged if line["msg"] == "shell.turn.inference_done"]
     done[0]["ctx"]["prompt_tokens"] = "many"
@@ -345,7 +345,7 @@ def test_a_logged_line_that_cannot_be_read_is_told_with_its_place(tmp_path: Path
     assert [(note.line, note.skipped) for note in session.diagnostics] == [(2, True), (len(script.logged) + 1, True)]
 
 
-def test_a_log_that_is_too_large_to_be_read_is_told_as_long_as_it_is(tmp_path: Path) -> None:
+def test_a_log_that_is_too_large_to_be_read_is_reported_as_long_as_it_is(tmp_path: Path) -> None:
     folder = in_home(tmp_path, older(["c0"]))
     log = tmp_path / "logs" / "unified.jsonl"
     whole = log.read_bytes()

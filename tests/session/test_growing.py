@@ -104,7 +104,7 @@ def test_one_that_is_deleted_stays_readable_and_is_followed_when_made_again(tmp_
     assert_caught_up(follower)
 
 
-def test_one_that_is_replaced_by_a_shorter_one_is_read_anew_and_that_is_said(tmp_path: Path, known: Growing) -> None:
+def test_one_that_is_replaced_by_a_shorter_one_is_reread_and_that_is_stated(tmp_path: Path, known: Growing) -> None:
     follower = followed(known, tmp_path / known.name, 6)
     other = tmp_path / f"other-{known.name}"
     known.write(other, 3)
@@ -137,7 +137,7 @@ def test_the_last_view_stays_while_something_is_half_written(tmp_path: Path, kno
     assert follower.session.messages == before.messages
 
 
-def test_one_that_cannot_be_read_for_long_is_said_to_be_so_once(
+def test_one_that_cannot_be_read_for_long_is_shown_to_be_so_once(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("inspector.session.follow.UNREADABLE_SECONDS", 0.0)

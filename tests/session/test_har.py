@@ -201,7 +201,7 @@ def test_an_answer_in_frames_of_bedrock_is_read_with_its_usage(tmp_path: Path) -
         ),
     ],
 )
-def test_frames_that_are_not_whole_or_not_known_cost_themselves_and_are_told(
+def test_frames_that_are_not_whole_or_not_known_cost_themselves_and_are_reported(
     tmp_path: Path, frames: bytes, problem: str, output: int
 ) -> None:
     session = opened(archive([framed(asked_bedrock(0, "go"), frames)]), tmp_path)
@@ -380,7 +380,7 @@ def test_other_parts_of_converse_messages_are_what_they_hold(tmp_path: Path) -> 
 
 
 @pytest.mark.parametrize("count", range(len(FRAMES)))
-def test_a_converse_stream_that_is_cut_off_counts_as_far_as_it_goes_and_is_told(tmp_path: Path, count: int) -> None:
+def test_a_converse_stream_that_is_cut_off_counts_as_far_as_it_goes_and_is_reported(tmp_path: Path, count: int) -> None:
     data = b"".join(FRAMES[:count]) + FRAMES[count][:-3]
     made = archive_of(1)
     asked = entry(converse_body(QUESTION), "", 9, f"{CONVERSE}-stream")
@@ -414,7 +414,7 @@ def test_an_embedding_is_not_a_question_to_a_model(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("cut", ["half", "too deep"])
-def test_a_request_to_a_model_whose_body_cannot_be_read_is_told(tmp_path: Path, cut: str) -> None:
+def test_a_request_to_a_model_whose_body_cannot_be_read_is_reported(tmp_path: Path, cut: str) -> None:
     made = archive_of(1)
     whole = entry({"model": "m", "messages": []}, "{}", 9)
     text = whole["request"]["postData"]["text"]

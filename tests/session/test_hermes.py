@@ -78,7 +78,7 @@ def test_a_session_is_read_from_tables_of_every_version(tmp_path: Path, is_first
     assert session.messages[1].time == 1_772_359_202.0
 
 
-def test_a_database_is_told_by_its_tables(tmp_path: Path) -> None:
+def test_a_database_is_reported_by_its_tables(tmp_path: Path) -> None:
     path = create(tmp_path / "odd.name")
     assert detect(path).format.name == "hermes"
     with pytest.raises(SessionError, match="no session"):
@@ -86,7 +86,7 @@ def test_a_database_is_told_by_its_tables(tmp_path: Path) -> None:
     assert HermesFormat().contained_sessions(path) == []
 
 
-def test_reading_leaves_nothing_beside_the_database(tmp_path: Path) -> None:
+def test_reading_leaves_nothing_next_to_the_database(tmp_path: Path) -> None:
     store = HermesStore()
     path = create(tmp_path / "state.db", store.session("s1"), store.user("s1", "hi"))
     before = path.read_bytes()

@@ -90,7 +90,7 @@ def test_a_variable_moves_a_home(
 
 
 @pytest.mark.parametrize("variable", VARIABLES)
-def test_every_variable_that_moves_a_home_is_told_with_its_format(
+def test_every_variable_that_moves_a_home_is_reported_with_its_format(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, variable: str
 ) -> None:
     before = {known.name: known.homes() for known in all_formats()}

@@ -28,7 +28,7 @@ def test_entries_of_a_text_that_is_not_quite_json_are_found_where_they_stand(odd
     assert [item.value() for item in items] == [lenient_json(first[place])[0], {"c": "last"}]
 
 
-def test_numbers_that_python_alone_writes_do_not_hide_what_stands_beside_them() -> None:
+def test_numbers_that_python_alone_writes_do_not_hide_what_is_next_to_them() -> None:
     data = json.dumps({"a": [float("nan"), float("inf"), -float("inf"), "NaN"], "b": 1}).encode()
     fields = FileNode(data, 0).fields()
     assert fields["b"].value() == 1

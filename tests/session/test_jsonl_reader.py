@@ -233,7 +233,7 @@ def test_a_writer_killed_within_a_line_loses_that_line_alone_and_its_successor_g
 
 
 @pytest.mark.parametrize("how", ["rotate", "truncate", "replace", "delete"])
-def test_a_file_that_becomes_another_is_read_anew_and_said_to_be(tmp_path: Path, lines: list[bytes], how: str) -> None:
+def test_a_file_that_becomes_another_is_reread_and_reported(tmp_path: Path, lines: list[bytes], how: str) -> None:
     path = written(tmp_path / "session.jsonl", lines)
     follower = Follower(path)
     shorter = lines[: len(lines) // 2]

@@ -88,7 +88,7 @@ def test_a_step_whose_end_reports_nothing_has_what_the_record_behind_it_reports(
     assert (call.usage.prompt, call.usage.output) == (100, 5)
 
 
-def test_usage_of_no_step_is_that_of_a_request_beside_the_conversation(tmp_path: Path) -> None:
+def test_usage_of_no_step_is_that_of_a_request_next_to_the_conversation(tmp_path: Path) -> None:
     script = KimiScript()
     script.user("go")
     script.step("done")
@@ -170,7 +170,7 @@ def test_what_a_person_says_meanwhile_waits_for_the_results(tmp_path: Path) -> N
     ]
 
 
-def test_tools_stand_before_the_system_prompt_and_other_ones_begin_anew(tmp_path: Path) -> None:
+def test_tools_are_before_the_system_prompt_and_other_ones_begin_again(tmp_path: Path) -> None:
     script = KimiScript()
     script.user("go")
     tools = [{"name": "Read", "description": "Reads.", "parameters": {}}]
@@ -186,7 +186,7 @@ def test_tools_stand_before_the_system_prompt_and_other_ones_begin_anew(tmp_path
     assert len(session.contexts) == 2
 
 
-def test_what_was_before_a_fork_is_counted_where_it_was_said(tmp_path: Path) -> None:
+def test_what_was_before_a_fork_is_counted_where_it_was_stated(tmp_path: Path) -> None:
     script = KimiScript()
     script.user("go")
     script.step("one")
@@ -253,7 +253,7 @@ def starting(*results: tuple[str, str]) -> KimiScript:
     return script
 
 
-def test_the_title_and_the_source_of_a_fork_stand_in_the_sessions_state(tmp_path: Path) -> None:
+def test_the_title_and_the_source_of_a_fork_are_in_the_sessions_state(tmp_path: Path) -> None:
     other = kimi_code_session(tmp_path / "ws" / "session_0", {}, main=starting())
     state = {"title": "Fix the build", "isCustomTitle": False, "forkedFrom": "session_0", "workDir": "/elsewhere"}
     files = kimi_code_session(tmp_path / "ws" / "session_1", state, main=starting(), agent_0=starting())
@@ -461,7 +461,7 @@ def test_a_cli_session_with_subagents_is_followed_to_what_a_fresh_load_gives(tmp
     assert follower.session == open_session(main)
 
 
-def test_the_title_of_a_cli_session_stands_in_its_state_or_where_the_first_versions_kept_it(tmp_path: Path) -> None:
+def test_the_title_of_a_cli_session_is_in_its_state_or_where_the_first_versions_kept_it(tmp_path: Path) -> None:
     main = cli_session(tmp_path / "s1", cli_starting()[0])
     (main.parent / "metadata.json").write_text('{"title": "Untitled"}')
     assert open_session(main).title == ""
@@ -549,7 +549,7 @@ def test_a_request_of_kimi_cli_that_fails_while_it_is_followed_is_read_as_a_whol
         assert History.of(session, History.of(before)).call_count == len(session.calls)
 
 
-def test_what_kimi_cli_sends_is_listed_as_the_messages_beside_it(
+def test_what_kimi_cli_sends_is_listed_as_the_messages_next_to_it(
     private_home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv("KIMI_SHARE_DIR", raising=False)

@@ -129,7 +129,7 @@ def test_every_agent_has_a_conversation_of_its_own(tmp_path: Path) -> None:
     assert [call.prompt_messages for call in session.calls] == [1, 1]
 
 
-def test_a_compaction_that_keeps_what_was_not_sent_is_told(tmp_path: Path) -> None:
+def test_a_compaction_that_keeps_what_was_not_sent_is_reported(tmp_path: Path) -> None:
     session = opened(tmp_path, said("user", id="a"), said("assistant"), {"type": "compaction", "kept": ["a", "b"]})
     assert [context.cause for context in session.contexts] == [ContextCause.START, ContextCause.COMPACTION]
     assert list(session.contexts[1].members) == [0]
@@ -167,7 +167,7 @@ def test_a_line_of_an_unknown_type_is_shown_and_not_sent(tmp_path: Path) -> None
     assert list(session.contexts[0].members) == [0]
 
 
-def test_a_request_beside_the_conversation_that_is_told_twice_counts_once(tmp_path: Path) -> None:
+def test_a_request_next_to_the_conversation_that_is_reported_twice_counts_once(tmp_path: Path) -> None:
     first = {"type": "side_call", "purpose": "title", "id": "t", "usage": {"uncached": 5}}
     session = opened(tmp_path, first, {**first, "usage": {"uncached": 7}}, {**first, "id": ""}, {**first, "id": ""})
     assert [call.usage.prompt for call in session.side_calls if call.usage] == [7, 5, 5]

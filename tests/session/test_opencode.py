@@ -400,7 +400,7 @@ def family(tmp_path: Path) -> list[Store]:
 
 
 @pytest.mark.parametrize("kind", ["database", "folder of the tree"])
-def test_sessions_beside_each_other_are_listed_and_named(tmp_path: Path, family: list[Store], kind: str) -> None:
+def test_sessions_next_to_each_other_are_listed_and_named(tmp_path: Path, family: list[Store], kind: str) -> None:
     for store in family:
         path = SOURCES[kind](store, tmp_path)
     inside = opencode.OpenCodeFormat().contained_sessions(path)
@@ -502,7 +502,7 @@ def test_only_sessions_messages_and_parts_are_read_of_a_database(
     assert seen - {"sqlite_master", "pragma_table_info", "json_each"} == {"session", "message", "part"}
 
 
-def test_reading_and_following_leaves_nothing_beside_the_database(tmp_path: Path, family: list[Store]) -> None:
+def test_reading_and_following_leaves_nothing_next_to_the_database(tmp_path: Path, family: list[Store]) -> None:
     path = family[0].database(tmp_path / "opencode.db")
     before = {entry.name: entry.read_bytes() for entry in tmp_path.iterdir()}
     follower = Follower(path)

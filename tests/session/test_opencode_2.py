@@ -143,7 +143,7 @@ def test_rows_become_messages_as_they_are_sent(database: Database) -> None:
     assert session.skipped_records == 0
 
 
-def test_an_error_is_shown_and_what_was_said_before_it_is_sent(database: Database) -> None:
+def test_an_error_is_shown_and_what_was_stated_before_it_is_sent(database: Database) -> None:
     database.session()
     database.prompt("go")
     database.answer(text("half"), error={"type": "provider.error", "message": "overloaded"}, tokens=tokens(10, 2))
@@ -263,7 +263,7 @@ def test_a_fork_counts_what_follows_its_boundary(database: Database, before: boo
     assert totals_of(session) == independent_totals(session) == (60 + 30, 0, 70 + 60)
 
 
-def test_copies_with_times_after_the_fork_are_told_by_their_place(database: Database) -> None:
+def test_copies_with_times_after_the_fork_are_reported_by_their_place(database: Database) -> None:
     database.session()
     database.prompt("go")
     boundary = database.answer(text("one"), tokens=tokens(10, 20))

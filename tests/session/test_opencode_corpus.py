@@ -51,7 +51,7 @@ def blocks(session: Session, kind: BlockKind) -> list[str]:
     return [session.text(block) for block in session.blocks if block.kind is kind]
 
 
-def test_it_is_told_by_its_content_whatever_its_name(path: Path, tmp_path: Path) -> None:
+def test_it_is_reported_by_its_content_whatever_its_name(path: Path, tmp_path: Path) -> None:
     copy = tmp_path / "full.jsonl"
     shutil.copy(path, copy)
     assert detect(copy).format.name == "opencode"

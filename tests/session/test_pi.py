@@ -364,7 +364,7 @@ def test_a_line_that_cannot_be_read_is_counted_and_breaks_no_branch(tmp_path: Pa
     assert not any(message.is_abandoned for message in session.messages)
 
 
-def test_a_title_line_may_stand_before_the_header_and_titles_change(tmp_path: Path) -> None:
+def test_a_title_line_may_be_before_the_header_and_titles_change(tmp_path: Path) -> None:
     script = PiScript()
     script.lines.append({"type": "title", "title": "From the slot", "pad": " " * 200})
     script.header(title="From the header", titleSource="auto")

@@ -114,7 +114,7 @@ def test_an_openai_list_in_memory_keeps_every_result_a_message() -> None:
     assert session.calls[-1].usage == Usage(uncached=50, output=5)
 
 
-def test_what_stands_beside_a_list_in_memory_has_no_index() -> None:
+def test_what_is_next_to_a_list_in_memory_has_no_index() -> None:
     tools = [{"name": "ls", "input_schema": {}}]
     session = read_conversation(
         {"system": [{"type": "text", "text": "Be brief."}], "tools": tools, "messages": ANTHROPIC}
@@ -158,7 +158,7 @@ def test_an_empty_list_is_an_empty_session_and_anything_else_is_refused() -> Non
         read_conversation({"model": "m"})
 
 
-def test_the_form_can_be_said() -> None:
+def test_the_form_can_be_stated() -> None:
     session = read_conversation([{"role": "user", "content": "hi"}], "anthropic")
     assert session.format == "anthropic-messages"
 
@@ -229,7 +229,7 @@ def test_a_request_and_its_response_are_one_call_more(tmp_path: Path) -> None:
     assert prompt_texts(session, 0) == ["Be brief.", "list the files"]
 
 
-def test_an_anthropic_response_tells_its_usage(tmp_path: Path) -> None:
+def test_an_anthropic_response_shows_its_usage(tmp_path: Path) -> None:
     usage = {"input_tokens": 5, "cache_read_input_tokens": 90, "cache_creation_input_tokens": 7, "output_tokens": 3}
     reply = {"id": "msg_1", "role": "assistant", "model": "claude-x", "content": [{"type": "text", "text": "Hi."}]}
     request = {"url": "https://example.invalid/v1/messages", "body": {"model": "claude-x", "messages": ANTHROPIC[:1]}}
@@ -268,7 +268,7 @@ def test_requests_that_repeat_the_conversation_are_one_conversation(tmp_path: Pa
     assert len(session.calls) == 4
 
 
-def test_calls_of_one_id_are_told_apart_by_order() -> None:
+def test_calls_of_one_id_are_distinguished_by_order() -> None:
     def turn(name: str) -> list[dict[str, Any]]:
         call = {"id": "call_0", "type": "function", "function": {"name": name, "arguments": "{}"}}
         answer = {"role": "tool", "tool_call_id": "call_0", "content": name}
@@ -285,7 +285,7 @@ def asked(*calls: tuple[str, str]) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("identifier", ["call_0", ""])
-def test_calls_of_one_answer_with_one_id_or_none_are_told_apart_by_order(tmp_path: Path, identifier: str) -> None:
+def test_calls_of_one_answer_with_one_id_or_none_are_distinguished_by_order(tmp_path: Path, identifier: str) -> None:
     def answered(text: str) -> dict[str, Any]:
         return {"role": "tool", "tool_call_id": identifier, "content": text}
 

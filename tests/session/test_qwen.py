@@ -40,7 +40,7 @@ def texts(session: Session, context: int = -1) -> list[str]:
     ]
 
 
-def test_a_turn_is_a_call_its_result_and_what_was_said(tmp_path: Path) -> None:
+def test_a_turn_is_a_call_its_result_and_what_was_stated(tmp_path: Path) -> None:
     script = QwenScript()
     script.user("go")
     script.answer("looking", "c1")
@@ -69,7 +69,9 @@ def test_a_turn_is_a_call_its_result_and_what_was_said(tmp_path: Path) -> None:
         ({"candidatesTokenCount": 20}, 20),
     ],
 )
-def test_whether_thoughts_are_part_of_the_output_is_told_by_the_total(reported: dict[str, int], output: int) -> None:
+def test_whether_thoughts_are_part_of_the_output_is_reported_by_the_total(
+    reported: dict[str, int], output: int
+) -> None:
     usage = usage_of({"promptTokenCount": 1_000, "cachedContentTokenCount": 400, **reported})
     assert usage is not None
     assert (usage.uncached, usage.cache_read, usage.output) == (600, 400, output)
@@ -142,7 +144,7 @@ def test_a_branch_behind_a_compression_keeps_its_summary(tmp_path: Path) -> None
     assert texts(opened(tmp_path, script)) == ["so far", "taken"]
 
 
-def test_a_record_whose_parent_is_missing_begins_anew_and_that_is_said(tmp_path: Path) -> None:
+def test_a_record_whose_parent_is_missing_begins_again_and_that_is_stated(tmp_path: Path) -> None:
     script = QwenScript()
     script.user("go")
     script.parent = "lost"

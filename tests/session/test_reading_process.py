@@ -200,7 +200,7 @@ def test_a_last_line_that_was_not_complete_is_taken_when_it_is(talk: Script, pat
     assert follower.session == open_session(path)
 
 
-def test_a_file_that_was_written_anew_is_read_anew(path: Path) -> None:
+def test_a_file_that_was_rewritten_is_reread(path: Path) -> None:
     follower = plugin_event(path)
     other = Script()
     other.prompt("something else")
@@ -284,7 +284,7 @@ def test_no_process_is_started_for_what_is_soon_read(path: Path, monkeypatch: py
     assert ReadingProcess.begin(path) is None
 
 
-def test_a_process_nobody_waits_for_any_more_ends(path: Path) -> None:
+def test_a_process_no_one_waits_for_any_more_ends(path: Path) -> None:
     begun, left = ReadingProcess(path), ReadingProcess(path)
     parts = left.parts()
     next(parts)

@@ -197,7 +197,7 @@ def test_texts_that_are_joined_in_a_request_do_not_move_the_marks_behind_them(tm
     assert marks(opened(tmp_path / "l.json", log(sample))) == [[1, 2, 4], [1, 2, 4, 7]]
 
 
-def test_what_stands_for_an_empty_answer_is_not_looked_at(tmp_path: Path) -> None:
+def test_what_represents_an_empty_answer_is_not_looked_at(tmp_path: Path) -> None:
     sample = inspect_sample(2)
     for event in sample["events"]:
         for message in event.get("input", []):

@@ -65,7 +65,7 @@ def test_what_a_subagent_used_is_counted_in_its_own_session_alone(tmp_path: Path
     assert [one.usage.prompt for one in child.calls if one.usage is not None] == [7]
 
 
-def test_subagents_of_earlier_versions_stand_beside_their_parent(tmp_path: Path) -> None:
+def test_subagents_of_earlier_versions_are_next_to_their_parent(tmp_path: Path) -> None:
     child = claude_child(tmp_path / "agent-a1b2.jsonl")
     path = claude_parent(tmp_path)
     session = open_session(path)
@@ -118,7 +118,7 @@ PREVIEW = "<persisted-output>\nOutput too large (64.5KB). Full output saved to: 
     ("name", "kept"),
     [("toolu_1.txt", "begin and end"), ("toolu_1.json", '[{"type": "text", "text": "begin and end"}]')],
 )
-def test_a_preview_leads_to_the_whole_output_beside_the_session(tmp_path: Path, name: str, kept: str) -> None:
+def test_a_preview_leads_to_the_whole_output_next_to_the_session(tmp_path: Path, name: str, kept: str) -> None:
     script = Script()
     script.call("m1", "toolu_1")
     script.result("toolu_1", PREVIEW.format(f"/Users/someone/.claude/projects/x/{SESSION}/tool-results/{name}"))
@@ -226,7 +226,7 @@ def test_a_task_of_opencode_leads_to_its_session_in_the_same_database(tmp_path: 
     assert locate(started, back) == session.path
 
 
-def test_a_subagent_of_gemini_stands_in_a_folder_named_after_its_parent(tmp_path: Path) -> None:
+def test_a_subagent_of_gemini_is_in_a_folder_named_after_its_parent(tmp_path: Path) -> None:
     chats = tmp_path / "chats"
     script = GeminiScript()
     script.header(sessionId="12345678-aaaa")

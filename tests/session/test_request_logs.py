@@ -134,7 +134,7 @@ def compacted(as_stream: bool) -> list[Record]:
 
 
 @pytest.mark.parametrize("as_stream", [False, True])
-def test_a_summary_that_the_api_wrote_stands_for_everything_before_it(tmp_path: Path, as_stream: bool) -> None:
+def test_a_summary_that_the_api_wrote_represents_everything_before_it(tmp_path: Path, as_stream: bool) -> None:
     session = opened(compacted(as_stream), tmp_path)
     assert [context.cause for context in session.contexts] == [ContextCause.START, ContextCause.COMPACTION]
     beside = ['[{"name": "Bash"}]', "You help."]
@@ -174,7 +174,9 @@ def test_a_compaction_that_failed_begins_nothing(tmp_path: Path) -> None:
     assert session.compactions == ()
 
 
-def test_small_requests_of_the_program_are_told_beside_the_conversation_under_their_own_names(tmp_path: Path) -> None:
+def test_small_requests_of_the_program_are_reported_next_to_the_conversation_under_their_own_names(
+    tmp_path: Path,
+) -> None:
     def answer(text: str, read: int) -> dict[str, Any]:
         return {"role": "assistant", "content": [{"type": "text", "text": text}], "usage": {"input_tokens": read}}
 
@@ -254,7 +256,7 @@ def test_what_was_thought_in_a_stream_is_there_once_by_whichever_name_it_goes(
     ]
 
 
-def test_calls_that_a_stream_has_at_one_index_are_told_apart_by_their_ids(tmp_path: Path) -> None:
+def test_calls_that_a_stream_has_at_one_index_are_distinguished_by_their_ids(tmp_path: Path) -> None:
     pieces: list[dict[str, Any]] = [
         {"index": 0, "id": "a", "function": {"name": "ls", "arguments": "{}"}},
         {"index": 0, "id": "b", "function": {"name": "read", "arguments": '{"path":'}},
@@ -273,7 +275,7 @@ def test_calls_that_a_stream_has_at_one_index_are_told_apart_by_their_ids(tmp_pa
     ]
 
 
-def test_bodies_that_stand_in_the_log_as_strings_are_read_the_same(tmp_path: Path) -> None:
+def test_bodies_that_are_in_the_log_as_strings_are_read_the_same(tmp_path: Path) -> None:
     lines = log_of_requests(4)
     odd = 'a "quoted" \\ path\\n\n é ☃ 😀 \x1b[0m'
     for line in lines:
@@ -290,7 +292,7 @@ def test_bodies_that_stand_in_the_log_as_strings_are_read_the_same(tmp_path: Pat
         assert odd in prompt(session, 3)
 
 
-def test_an_answer_that_stands_in_the_log_as_a_string_of_json_is_read(tmp_path: Path) -> None:
+def test_an_answer_that_is_in_the_log_as_a_string_of_json_is_read(tmp_path: Path) -> None:
     usage = {"input_tokens": 3, "output_tokens": 2}
     answer = {"role": "assistant", "content": [{"type": "text", "text": 'so "be" it'}], "usage": usage}
     line = exchange([{"role": "user", "content": "go"}], {})
@@ -300,7 +302,7 @@ def test_an_answer_that_stands_in_the_log_as_a_string_of_json_is_read(tmp_path: 
     assert session.text(session.messages[session.calls[0].response].blocks[0]) == 'so "be" it'
 
 
-def test_a_log_is_told_by_its_content_in_either_form(tmp_path: Path) -> None:
+def test_a_log_is_reported_by_its_content_in_either_form(tmp_path: Path) -> None:
     lines = log_of_requests(2)
     path = tmp_path / "x"
     for data in (jsonl(lines), b"\n\n" + jsonl(lines), encoded(lines)):
@@ -352,14 +354,14 @@ def test_where_a_request_asks_for_cache_entries_is_kept_of_its_call(tmp_path: Pa
     assert len(session.contexts) == 1, "marks that moved change nothing of what is sent"
 
 
-def test_requests_without_marks_have_none_and_those_nobody_recorded_are_not_known(tmp_path: Path) -> None:
+def test_requests_without_marks_have_none_and_those_no_one_recorded_are_not_known(tmp_path: Path) -> None:
     assert marks(opened(log_of_requests(2), tmp_path)) == [[], []]
     path = tmp_path / "list.json"
     path.write_bytes(encoded(log_of_requests(2)[-1]["request"]["body"]["messages"]))
     assert marks(open_session(path)) == [None]
 
 
-def test_a_mark_on_the_whole_request_stands_behind_its_end_unless_one_stands_there(tmp_path: Path) -> None:
+def test_a_mark_on_the_whole_request_is_behind_its_end_unless_one_is_there(tmp_path: Path) -> None:
     lines = log_of_requests(2)
     for line in lines:
         line["request"]["body"].update(HOUR)
@@ -369,7 +371,7 @@ def test_a_mark_on_the_whole_request_stands_behind_its_end_unless_one_stands_the
     assert marks(opened(lines, tmp_path)) == [[(1, ""), (3, "1h"), (4, "")]]
 
 
-def test_a_mark_inside_a_result_or_on_a_message_stands_behind_it(tmp_path: Path) -> None:
+def test_a_mark_inside_a_result_or_on_a_message_is_behind_it(tmp_path: Path) -> None:
     lines = log_of_requests(2)
     asked, answer, result = lines[1]["request"]["body"]["messages"]
     result["content"][0]["content"] = [{"type": "text", "text": "file0", **HOUR}]
@@ -391,7 +393,7 @@ def test_marks_of_a_tool_s_message_in_openai_s_form_are_kept(tmp_path: Path) -> 
     assert marks(opened([line], tmp_path))[-1] == [(1, ""), (4, "1h")]
 
 
-def test_marks_stand_where_they_did_though_reasoning_is_not_sent_again(tmp_path: Path) -> None:
+def test_marks_are_where_they_did_though_reasoning_is_not_sent_again(tmp_path: Path) -> None:
     thought = {"type": "thinking", "thinking": "hm", "signature": "x"}
     said = {"type": "text", "text": "one"}
     first = {

@@ -281,7 +281,7 @@ def test_an_early_session_of_codex_in_one_document_is_codex(tmp_path: Path) -> N
     assert_reads(codex.CodexFormat(), path)
 
 
-def test_a_document_written_anew_by_another_process_is_followed(tmp_path: Path) -> None:
+def test_a_document_rewritten_by_another_process_is_followed(tmp_path: Path) -> None:
     path = tmp_path / "log.json"
     path.write_text(json.dumps(growing(1)))
     follower = Follower(path)
@@ -324,7 +324,7 @@ def test_an_image_that_a_tool_returned_has_its_size(tmp_path: Path, answered: di
     assert session.text(result) == "", "a picture is no text"
 
 
-def test_screenshots_that_are_only_named_are_told_apart(tmp_path: Path) -> None:
+def test_screenshots_that_are_only_named_are_distinguished(tmp_path: Path) -> None:
     items: list[Any] = [said("user", "go")]
     for number in (1, 2):
         items.append({"type": "computer_call", "call_id": f"c{number}", "actions": [{"type": "screenshot"}]})

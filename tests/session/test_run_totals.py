@@ -83,7 +83,7 @@ def test_a_damaged_total_is_ignored(tmp_path: Path, wrong: Any) -> None:
 
 
 @pytest.mark.parametrize(("write", "name"), [(swe_run, "r.traj"), (mini_run, "r.traj.json")])
-def test_the_cost_of_a_run_stands_next_to_the_computed_one(
+def test_the_cost_of_a_run_is_next_to_the_computed_one(
     tmp_path: Path, write: Callable[[int], dict[str, Any]], name: str
 ) -> None:
     document = write(3)

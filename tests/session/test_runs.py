@@ -142,7 +142,7 @@ def test_commands_between_fences_are_calls_and_what_they_print_their_results(tmp
         assert "```" not in "".join(of_kind(session, BlockKind.ASSISTANT_TEXT))
 
 
-def test_usage_of_mini_swe_agent_stands_in_the_recorded_response(tmp_path: Path) -> None:
+def test_usage_of_mini_swe_agent_is_in_the_recorded_response(tmp_path: Path) -> None:
     session = opened(tmp_path / "r.traj.json", run_files.mini_run(2), "mini-swe-agent")
     assert [call.usage for call in session.calls] == [
         Usage(uncached=20 + turn, cache_read=30, output=4) for turn in range(2)
@@ -415,7 +415,7 @@ def test_calls_of_one_response_of_openhands_are_one_answer(tmp_path: Path) -> No
     assert of_kind(session, BlockKind.SYSTEM_TEXT) == ['[{"type":"function"}]', "You code."]
 
 
-def test_errors_rejections_and_unknown_events_of_openhands_are_told(tmp_path: Path) -> None:
+def test_errors_rejections_and_unknown_events_of_openhands_are_reported(tmp_path: Path) -> None:
     events = run_files.openhands_events(1)[:4]
     link = {"tool_name": "terminal", "tool_call_id": "c0a"}
     events.append(event(4, "AgentErrorEvent", "agent", error="no such tool", **link))
@@ -524,7 +524,7 @@ def test_usage_of_inspect_is_split_as_its_total_tells(tmp_path: Path) -> None:
     assert session.calls[0].usage == Usage(uncached=9, cache_read=30, output=3), "39 + 3 are 42"
 
 
-def test_errors_of_tools_and_compactions_of_inspect_are_told(tmp_path: Path) -> None:
+def test_errors_of_tools_and_compactions_of_inspect_are_reported(tmp_path: Path) -> None:
     sample = run_files.inspect_sample(3)
     sample["events"][2]["input"][2]["error"] = {"type": "timeout", "message": "took too long"}
     sample["events"][3]["input"] = [{"id": "s", "role": "user", "content": "summary of it"}]

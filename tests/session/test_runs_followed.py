@@ -64,7 +64,7 @@ def states(count: int) -> list[dict[str, object]]:
     return [new_file("base_state.json", encoded(run_files.openhands_state(number // 4 + 1))) for number in range(count)]
 
 
-def test_an_archive_that_is_written_anew_is_followed(tmp_path: Path) -> None:
+def test_an_archive_that_is_rewritten_is_followed(tmp_path: Path) -> None:
     path = tmp_path / "log.eval"
     samples = [run_files.inspect_sample(turns, turns) for turns in range(1, 9)]
     path.write_bytes(run_files.inspect_archive(samples[:1]))
@@ -191,7 +191,7 @@ def test_a_log_that_is_cut_and_goes_on_is_read_again(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["openhands", "openhands-v0"])
-def test_an_event_that_comes_late_stands_where_its_number_says(tmp_path: Path, name: str) -> None:
+def test_an_event_that_comes_late_is_where_its_number_says(tmp_path: Path, name: str) -> None:
     known = GROWING["openhands folder" if name == "openhands" else "openhands-v0 folder"]
     known.write(tmp_path / "whole", 4)
     whole = tmp_path / "whole" / "events"
@@ -208,7 +208,7 @@ def test_an_event_that_comes_late_stands_where_its_number_says(tmp_path: Path, n
     assert len(follower.session.blocks) == len(open_session(tmp_path / "whole").blocks)
 
 
-def test_calls_of_the_condenser_are_listed_beside_the_conversation_once(tmp_path: Path) -> None:
+def test_calls_of_the_condenser_are_listed_next_to_the_conversation_once(tmp_path: Path) -> None:
     path = tmp_path / "conversation"
     GROWING["openhands folder"].write(path, 3)
     state = run_files.openhands_state(3)

@@ -145,7 +145,7 @@ def test_chunks_are_large_where_none_are_tried():
     assert CHUNK >= 64
 
 
-def test_of_parts_that_another_state_shares_it_is_said_once():
+def test_of_parts_that_another_state_shares_it_is_stated_once():
     looked_at = []
 
     def largest(items):

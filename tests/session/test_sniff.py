@@ -110,7 +110,7 @@ def test_a_document_is_the_same_on_one_line_or_many_and_behind_blanks_or_a_mark(
 
 
 @pytest.mark.parametrize("name", sorted(LINES))
-def test_lines_are_the_same_behind_blanks_a_mark_and_records_nobody_knows(tmp_path: Path, name: str) -> None:
+def test_lines_are_the_same_behind_blanks_a_mark_and_records_no_one_knows(tmp_path: Path, name: str) -> None:
     lines = [json.dumps(line, ensure_ascii=False) for line in LINES[name]]
     forms = {
         "plain.jsonl": "\n".join(lines) + "\n",

@@ -86,7 +86,7 @@ def test_both_names_of_what_was_written_to_a_cache_are_read(tmp_path: Path, name
     assert (call.usage.prompt, call.usage.output, call.usage.reasoning) == (1_000, 20, 5)
 
 
-def test_input_that_leaves_out_what_caches_held_is_told_by_its_sum(tmp_path: Path) -> None:
+def test_input_that_leaves_out_what_caches_held_is_reported_by_its_sum(tmp_path: Path) -> None:
     about = {**usage(0), "gen_ai.usage.input_tokens": 7}
     (call,) = opened(tmp_path, flat(0, {"gen_ai.operation.name": "chat", **about})).calls
     assert call.usage is not None

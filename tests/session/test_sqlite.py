@@ -49,7 +49,7 @@ def files(path: Path) -> dict[str, bytes]:
     return {entry.name: entry.read_bytes() for entry in path.parent.iterdir()}
 
 
-def test_a_closed_database_is_read_with_no_file_beside_it(path: Path) -> None:
+def test_a_closed_database_is_read_with_no_file_next_to_it(path: Path) -> None:
     before = files(path)
     assert list(before) == [path.name]
     assert names(path) == ["one"]
@@ -141,7 +141,7 @@ def test_a_locked_damaged_or_missing_database_is_unreadable(tmp_path: Path, path
         connection.execute("INSERT INTO thing VALUES ('mine')")
 
 
-def test_a_link_to_a_database_is_read_with_the_log_beside_its_target(path: Path, tmp_path: Path) -> None:
+def test_a_link_to_a_database_is_read_with_the_log_next_to_its_target(path: Path, tmp_path: Path) -> None:
     link = tmp_path / "elsewhere" / "link.db"
     link.parent.mkdir()
     link.symlink_to(path)
@@ -215,7 +215,7 @@ def test_many_small_reads_share_a_connection_that_is_given_up_soon(tmp_path: Pat
     assert sorted(file.name for file in tmp_path.iterdir()) == ["data.db"]
 
 
-def test_a_connection_nobody_reads_from_is_closed_by_itself(tmp_path: Path) -> None:
+def test_a_connection_no_one_reads_from_is_closed_by_itself(tmp_path: Path) -> None:
     path = tmp_path / "data.db"
     with closing(sqlite3.connect(path)) as writer:
         writer.execute("CREATE TABLE t (n)")

@@ -121,7 +121,7 @@ def test_an_attempt_is_followed_while_others_are_added(tmp_path: Path) -> None:
     assert len(newest.session.calls) == 4
 
 
-def test_a_run_says_its_own_model_before_the_file_beside_it(tmp_path: Path) -> None:
+def test_a_run_says_its_own_model_before_the_file_next_to_it(tmp_path: Path) -> None:
     path = tmp_path / "r.traj"
     own = json.dumps({"agent": {"model": {"name": "gpt-5.2-mini"}}})
     path.write_text(json.dumps({**run_files.swe_run(1), "replay_config": own}))

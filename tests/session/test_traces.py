@@ -58,7 +58,7 @@ def test_a_cut_prompt_that_begins_otherwise_is_as_it_was_kept(tmp_path: Path) ->
     assert len(session.calls) == 2
 
 
-def test_a_title_is_counted_beside_the_conversation(tmp_path: Path) -> None:
+def test_a_title_is_counted_next_to_the_conversation(tmp_path: Path) -> None:
     about = {"copilot_chat__parent_chat_session_id": "chat-1", "copilot_chat__debug_log_label": "title"}
     title = request(50, [said("name it")], said("A name", "assistant"), (300, 0, 5), session="other", **about)
     path = create(tmp_path / "agent-traces.db", *conversation(1), *title)
@@ -94,7 +94,7 @@ def test_spans_that_were_deleted_are_gone_for_whoever_follows(tmp_path: Path) ->
     assert follower.session == open_session(path)
 
 
-def test_a_session_without_spans_is_told_to_be_gone(tmp_path: Path) -> None:
+def test_a_session_without_spans_is_reported_to_be_gone(tmp_path: Path) -> None:
     path = create(tmp_path / "agent-traces.db")
     with pytest.raises(SessionError, match="no session"):
         open_session(path)

@@ -201,7 +201,7 @@ def test_what_a_restored_checkpoint_took_back_is_left(tmp_path: Path) -> None:
     assert not any(message.is_abandoned for message in opened(tmp_path, script).messages)
 
 
-def test_a_summary_stands_for_all_up_to_its_round(tmp_path: Path) -> None:
+def test_a_summary_represents_all_up_to_its_round(tmp_path: Path) -> None:
     usage = {"prompt_tokens": 50_000, "completion_tokens": 900, "prompt_tokens_details": {"cached_tokens": 40_000}}
     about = {"model": "gpt-5.1", "contextLengthBefore": 60_000, "usage": usage}
     script = ChatScript()
@@ -228,7 +228,7 @@ def test_a_summary_stands_for_all_up_to_its_round(tmp_path: Path) -> None:
     assert (side.usage.uncached, side.usage.cache_read, side.usage.output) == (10_000, 40_000, 900)
 
 
-def test_results_of_calls_that_were_too_many_stand_with_the_next_request(tmp_path: Path) -> None:
+def test_results_of_calls_that_were_too_many_are_with_the_next_request(tmp_path: Path) -> None:
     script = ChatScript()
     script.finish(script.ask("go"), answer("r1", "looking", call("c1")), maxToolCallsExceeded=True)
     assert "found" not in texts(opened(tmp_path, script))
@@ -237,7 +237,7 @@ def test_results_of_calls_that_were_too_many_stand_with_the_next_request(tmp_pat
     assert texts(session)[3] == "found"
 
 
-def test_operations_that_lead_nowhere_are_told_and_the_rest_is_read(tmp_path: Path) -> None:
+def test_operations_that_lead_nowhere_are_reported_and_the_rest_is_read(tmp_path: Path) -> None:
     script = chat(2)
     damage: list[dict[str, Any]] = [
         {"kind": 1, "k": ["requests", 7, "result"], "v": {}},

@@ -32,7 +32,7 @@ MOUNTS = """\
         ("/home/me/box/deep/down", "fuse.sshfs", True),
     ],
 )
-def test_the_mount_that_holds_a_folder_tells_whether_there_are_events(
+def test_the_mount_that_holds_a_folder_shows_whether_there_are_events(
     folder: str, file_system: str, silent: bool
 ) -> None:
     assert file_system_in(MOUNTS, folder) == file_system

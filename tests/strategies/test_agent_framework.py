@@ -80,7 +80,7 @@ CASES = (
 @pytest.mark.parametrize("is_cut_before", [False, True], ids=["alone", "after another"])
 @given(conversations(), some.data())
 @settings(max_examples=examples(120))
-def test_every_call_sends_what_working_everything_out_anew_sends(is_cut_before, session, data):
+def test_every_call_sends_what_working_everything_out_again_sends(is_cut_before, session, data):
     texts = {}
     before = ()
     if is_cut_before:

@@ -126,7 +126,7 @@ class TestLangChain:
 
 
 class TestDeepagents:
-    def test_the_note_tells_of_omitted_and_of_clipped_lines_only_where_there_are_some(self):
+    def test_the_note_reports_omitted_and_of_clipped_lines_only_where_there_are_some(self):
         def preview(text):
             (sent,) = results_in(apply_once(openai_list(single_result(text)), "deepagents-evict:limit=10"))
             return sent

@@ -60,7 +60,7 @@ def worked(tool: str, number: int, result: str, **given: Any) -> list[Entry]:
     return [{"role": "assistant", "content": [call]}, {"role": "user", "content": [answer]}]
 
 
-def test_work_that_is_dropped_is_told_behind_the_question_it_was_for() -> None:
+def test_work_that_is_dropped_is_reported_behind_the_question_it_was_for() -> None:
     messages = [
         asked(" First. "),
         *worked("read_files", 1, "r" * 900, files=[{"path": "a.py", "start_line": 1, "end_line": 9}]),
@@ -74,7 +74,7 @@ def test_work_that_is_dropped_is_told_behind_the_question_it_was_for() -> None:
     assert parts(sent) == parts([asked("First."), asked(told), said("Done with it."), asked("Second.")])
 
 
-def test_answers_that_are_dropped_are_told_where_they_are_among_the_last_three() -> None:
+def test_answers_that_are_dropped_are_reported_where_they_are_among_the_last_three() -> None:
     messages = [asked("First."), *[said(f"{number}" + "w" * 600) for number in range(5)]]
     sent = apply_once(messages, BASIC, input_tokens=1, window=250)
     answers = "\n---\n".join(f"{number}" + "w" * 600 for number in (2, 3, 4))

@@ -39,14 +39,14 @@ class TestPiTruncate:
         sent = only_result("a\nb\nc\n", "pi-truncate", version="1.5", max_lines=2, max_bytes=100)
         assert sent == "b\nc\n\n[Showing lines 2-3 of 3. Full output: /tmp/pi-bash-call_1.log]"
 
-    def test_of_a_closed_line_that_is_too_long_its_end_is_kept_and_its_size_is_said_to_be_nothing(self):
+    def test_of_a_closed_line_that_is_too_long_its_end_is_kept_and_its_size_is_shown_to_be_nothing(self):
         limits = {"max_lines": 10, "max_bytes": 3}
         sent = only_result("abcdef\n", "pi-truncate", version="1.5", **limits)
         assert sent == "def\n\n[Showing last 3B of line 1 (line is 0B). Full output: /tmp/pi-bash-call_1.log]"
         sent = only_result("abcdef", "pi-truncate", version="1.5", **limits)
         assert sent == "def\n\n[Showing last 3B of line 1 (line is 6B). Full output: /tmp/pi-bash-call_1.log]"
 
-    def test_a_file_s_lines_are_counted_as_before_in_what_is_said_of_it(self):
+    def test_a_file_s_lines_are_counted_as_before_in_what_is_stated_of_it(self):
         sent = only_result("a\nb\nc\n", "pi-truncate", tool="read", version="1.5", max_lines=2, max_bytes=100)
         assert sent == "a\nb\n\n[Showing lines 1-2 of 4. Use offset=3 to continue.]"
         whole = only_result("a\nb\n", "pi-truncate", tool="read", version="1.5", max_lines=2, max_bytes=100)

@@ -5,7 +5,7 @@ from inspector.strategies.history.memo import cached_per_history
 from tests.strategies.conversations import session_of, steps
 
 
-def test_it_is_worked_out_once_for_each_setting_and_anew_for_another_history():
+def test_it_is_worked_out_once_for_each_setting_and_again_for_another_history():
     asked = []
 
     @cached_per_history

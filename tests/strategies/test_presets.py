@@ -48,12 +48,12 @@ STAND_ALONE = {
 }
 
 
-def test_every_strategy_is_in_a_preset_or_known_to_stand_alone():
+def test_every_strategy_is_in_a_preset_or_known_to_be_alone():
     used = {strategy.name for preset in PRESETS.values() for strategy in preset.plan().strategies}
     assert set(STRATEGIES) - used == STAND_ALONE
 
 
-def test_presets_are_told_apart_by_what_they_do():
+def test_presets_are_distinguished_by_what_they_do():
     plans = [preset.plan().strategies for preset in PRESETS.values()]
     assert len(set(plans)) == len(plans)
 

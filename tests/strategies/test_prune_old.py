@@ -16,7 +16,7 @@ def test_one_pass_of_the_program_is_reproduced_byte_for_byte(vectors):
         assert all(matches(changed[index], text) for index, text in expected.items())
 
 
-def test_pruning_starts_with_the_fourth_iteration_of_a_run_and_anew_with_the_next_question():
+def test_pruning_starts_with_the_fourth_iteration_of_a_run_and_again_with_the_next_question():
     sent = Sent(session_of(steps(6, size=5000)), PruneOld(keep_turns=1))
     assert [len(sent.changed(call)) for call in range(7)] == [0, 0, 0, 2, 3, 4, 5]
     second = [*steps(2, size=5000), {"role": "assistant", "content": "done"}, *steps(3, size=5000)]

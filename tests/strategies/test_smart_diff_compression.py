@@ -77,14 +77,14 @@ def test_the_note_is_the_document_s_word_for_word():
     )
 
 
-def test_every_line_names_the_calls_it_stands_for_and_the_note_keeps_the_file_s_name():
+def test_every_line_names_the_calls_it_represents_and_the_note_keeps_the_file_s_name():
     sent = Sent(session_of(DOCUMENT), SmartDiffCompression())
     (note,) = notes(sent)
     assert "\n- Modified system prompt 3x (t1, t2, t3)\n" in note
     assert calls_left(sent) == {"t4": '{"file_path": "config.py"}', "t5": "whole"}
 
 
-def test_commands_that_print_the_changes_can_be_said():
+def test_commands_that_print_the_changes_can_be_stated():
     sent = Sent(session_of(DOCUMENT), SmartDiffCompression(line="{what}: {recall}", marker="All: {recall}"))
     (note,) = notes(sent)
     assert "\nAdded AGENT_CONFIG: inspector recall --call t0\n" in note

@@ -25,7 +25,7 @@ def test_no_call_is_parted_from_its_result():
                 assert (result in gone) == (int(history.call_block[result]) in gone)
 
 
-def test_a_later_summary_stands_for_the_earlier_one_too():
+def test_a_later_summary_represents_the_earlier_one_too():
     sent = Sent(session_of(steps(40, size=4000)), Summarize(threshold=10_000, summary_tokens=100))
     calls = range(sent.history.call_count + 1)
     summaries = list(dict.fromkeys(sent.changed(call)[0] for call in calls if 0 in sent.changed(call)))
@@ -39,7 +39,7 @@ def test_under_the_threshold_nothing_changes():
     assert Sent(session_of(steps(3)), Summarize()).changed() == {}
 
 
-def test_the_stand_in_is_as_long_as_the_summary_is_taken_to_be():
+def test_the_are_in_is_as_long_as_the_summary_is_taken_to_be():
     text = summary_placeholder(34, 1_500)
     assert text.startswith("A model's summary of 34 messages, taken to be 1,500 tokens long")
     assert abs(text.count(" summary") - 1_500) < 40

@@ -279,7 +279,7 @@ def test_what_becomes_of_reasoning_is_read_off_the_reports(kept: ResponseModel):
     assert found.residual_p90 < 0.002
 
 
-def test_texts_and_signatures_stand_for_responses_unless_something_else_is_clearly_better():
+def test_texts_and_signatures_represent_responses_unless_something_else_is_clearly_better():
     session = Sessions(120, 13)
     contents = dict.fromkeys((ResponseModel.SIGNATURES, ResponseModel.KEPT), session.contents[ResponseModel.SIGNATURES])
 

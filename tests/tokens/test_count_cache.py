@@ -81,7 +81,7 @@ def test_only_digests_and_numbers_are_kept_and_only_for_the_owner(counter, cache
     assert stat.S_IMODE(cache.folder.stat().st_mode) == 0o700
 
 
-def test_nothing_is_written_beside_the_session(counter, cache, file):
+def test_nothing_is_written_next_to_the_session(counter, cache, file):
     counted(session_of(TEXTS, file), counter, cache)
     assert sorted(path.name for path in file.parent.iterdir()) == ["cache", "session.jsonl"]
 

@@ -134,7 +134,7 @@ def test_a_page_of_a_pdf_takes_its_image_and_its_text(
     assert (told and (told.count, told.pages, told.least, told.most)) == (least and (1, pages, least, most))
 
 
-def test_measured_pages_of_claude_and_gemini_lie_where_they_are_said_to() -> None:
+def test_measured_pages_of_claude_and_gemini_lie_where_they_are_stated_to() -> None:
     """https://huggingface.co/datasets/JOHNISKING/pdf-token-cost: pages of text, of a table, scanned."""
     usual, least, most = image_rule("claude-opus-5-5").page
     assert all(least <= measured <= most for measured in (2_347, 2_326, 2_324, 2_481, 1_600, 2_115, 2_278, 1_592))
@@ -159,7 +159,7 @@ def test_an_image_of_unknown_size_and_low_detail_is_known_where_all_of_them_take
     assert unsized_images(named, image_rule("gpt-5.5")) == UncertainMedia(1, 0, 59, 173)
 
 
-def test_how_far_an_image_of_unknown_size_may_be_off_is_told() -> None:
+def test_how_far_an_image_of_unknown_size_may_be_off_is_reported() -> None:
     rule = image_rule("claude-opus-4-8")
     unsized = unsized_images(block_of("see", 0, media=(Media("image/png", 0), Media("image/png", 0, 30, 30))), rule)
     assert unsized is not None

@@ -151,7 +151,7 @@ def test_an_estimate_comes_before_the_tokenizer_is_built():
     assert next(tables).is_complete
 
 
-def test_progress_is_told_in_characters(counter, monkeypatch):
+def test_progress_is_reported_in_characters(counter, monkeypatch):
     monkeypatch.setattr(table_module, "SECONDS_BETWEEN_TABLES", 0.0)
     monkeypatch.setattr(table_module, "CHARACTERS_READ_AT_ONCE", 1)
     told = []

@@ -114,7 +114,7 @@ def test_nothing_has_no_tokens(counter):
     assert counter.count_all(["", "hello", "hello"]) == [0, 1, 1]
 
 
-def test_several_threads_may_count_with_a_counter_nobody_prepared(counter_of, reference_of):
+def test_several_threads_may_count_with_a_counter_no_one_prepared(counter_of, reference_of):
     from inspector.tokens.counter import load_counter
 
     counter = load_counter("cl100k_base")

@@ -240,7 +240,7 @@ async def test_q_leaves(running, session_file) -> None:
         await run.until(lambda: run.is_over)
 
 
-async def test_nothing_is_written_beside_the_session(running, session_file: object) -> None:
+async def test_nothing_is_written_next_to_the_session(running, session_file: object) -> None:
     path: Path = session_file.path
     before = path.read_bytes()
     async with running(path) as run:
@@ -279,7 +279,7 @@ async def test_rows_are_searched_and_filtered(running, session_file) -> None:
         await run.until(lambda: run.view.count == rows)
 
 
-async def test_another_session_is_opened_beside_the_first(running, session_file) -> None:
+async def test_another_session_is_opened_next_to_the_first(running, session_file) -> None:
     folder = session_file.path.parent
     other = recording(folder / "other.jsonl", turns=3)
     async with running(session_file.path, folders=[folder]) as run:
@@ -328,7 +328,7 @@ async def test_a_call_opens_the_subagent_it_started_and_that_leads_back(running,
         assert run.tab_count == 2
 
 
-async def test_a_key_tells_how_the_file_was_read(running, session_file) -> None:
+async def test_a_key_shows_how_the_file_was_read(running, session_file) -> None:
     with session_file.path.open("ab") as file:
         file.write(b"no record\n")
     async with running(session_file.path) as run:
@@ -400,14 +400,14 @@ async def test_runs_a_day_multiply_the_saving_and_are_kept(running, session_file
 
 
 @pytest.mark.parametrize("width", [60, 80])
-async def test_what_comes_of_runs_that_nobody_counted_never_stands_without_saying_so(running, session_file, width):
+async def test_what_comes_of_runs_that_no_one_counted_never_is_without_saying_so(running, session_file, width):
     async with running(session_file.path, size=(width, 24)) as run:
         await run.press("1")
         await run.until_shown("a month")
         assert "1 run a day, assumed" in run.text()
 
 
-async def test_runs_a_day_say_where_they_come_from_wherever_they_are_told(running, session_file, tmp_path) -> None:
+async def test_runs_a_day_say_where_they_come_from_wherever_they_are_reported(running, session_file, tmp_path) -> None:
     settings = load_settings(tmp_path / "settings.toml")
     async with running(session_file.path, settings=settings, size=(120, 36)) as run:
         await run.press("1")
@@ -496,7 +496,7 @@ async def test_what_may_go_wrong_is_listed_and_gone_to(running, session_file) ->
         assert "│ used in the " in shown
 
 
-async def test_a_replay_that_takes_a_while_is_told(running, session_file, monkeypatch) -> None:
+async def test_a_replay_that_takes_a_while_is_reported(running, session_file, monkeypatch) -> None:
     async with running(session_file.path) as run:
         import inspector.replay.engine.replay
 

@@ -107,7 +107,7 @@ async def test_enter_on_the_row_of_a_compaction_opens_what_it_says(running, comp
         assert "nothing to fold" not in run.status_line
 
 
-async def test_what_was_told_of_a_place_is_gone_with_the_next_key_and_under_the_palette(running, session_file) -> None:
+async def test_what_was_reported_a_place_is_gone_with_the_next_key_and_under_the_palette(running, session_file) -> None:
     async with running(session_file.path) as run:
         await run.press("1", "home", "g", "x")
         assert "cut 1/" in run.status_line

@@ -31,9 +31,7 @@ async def test_escape_goes_back_to_the_study_it_was_opened_from_as_it_was_and_th
         await run.until_open("session")
 
 
-async def test_a_study_that_was_come_back_to_is_closed_to_the_session_whatever_stands_below(
-    running, session_file
-) -> None:
+async def test_a_study_that_was_come_back_to_is_closed_to_the_session_whatever_is_below(running, session_file) -> None:
     async with running(session_file.path, plan=PLAN) as run:
         await Compare.opened(run)
         tune = await Tune.opened(run)
@@ -44,7 +42,7 @@ async def test_a_study_that_was_come_back_to_is_closed_to_the_session_whatever_s
         await run.until_open("session")
 
 
-async def test_the_key_of_a_study_that_stands_below_leads_back_to_it(running, session_file) -> None:
+async def test_the_key_of_a_study_that_is_below_leads_back_to_it(running, session_file) -> None:
     async with running(session_file.path, plan=PLAN) as run:
         compare = await Compare.opened(run)
         await Tune.opened(run)

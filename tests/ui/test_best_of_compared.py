@@ -109,7 +109,7 @@ def test_the_best_plan_saves_most_if_what_was_needed_is_got_back_and_is_not_reje
     assert [key for key, mark in marks.items() if mark == BEST_MARK] == ["sound"]
 
 
-def test_a_plan_that_leaves_out_what_was_said_is_not_the_best_and_the_line_says_why() -> None:
+def test_a_plan_that_leaves_out_messages_is_not_the_best_and_the_line_says_why() -> None:
     window = contender("window", 6.0, 0)
     assert window.found is not None
     window = replace(window, found=replace(window.found, drops_text=True))
@@ -180,7 +180,7 @@ def test_the_safest_plan_saves_half_of_what_the_best_does_where_one_does_and_was
     assert safest_of([BASELINE, bold, contender("as bold", 4.9, 12), trifle]) is trifle
 
 
-def test_what_a_plan_leaves_out_is_said_beside_it_and_shorter_where_there_is_less_room() -> None:
+def test_what_a_plan_leaves_out_is_stated_next_to_it_and_shorter_where_there_is_less_room() -> None:
     bold = contender("bold", 5.0, 12)
     assert bold.found is not None
     gone = (BlockKind.THINKING, BlockKind.TOOL_CALL, BlockKind.TOOL_RESULT)
@@ -293,7 +293,7 @@ def test_the_best_plan_is_on_the_front_even_where_another_one_saves_more_and_is_
     assert "less than the cost of re-fetches" in why(dear, best, (cheap, dear))
 
 
-def test_why_a_plan_is_the_best_and_others_are_not_is_said_in_a_sentence() -> None:
+def test_why_a_plan_is_the_best_and_others_are_not_is_stated_in_a_sentence() -> None:
     best = best_of(FRONT)
     others = front_of(FRONT, best)
     sound, bold, _ = others

@@ -66,7 +66,7 @@ def session_path(request: pytest.FixtureRequest) -> Path:
     return ROOT / name
 
 
-async def test_the_best_plan_taken_by_its_key_saves_to_the_cent_what_was_promised_wherever_it_is_told(
+async def test_the_best_plan_taken_by_its_key_saves_to_the_cent_what_was_promised_wherever_it_is_reported(
     running, session_path: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     async with running(session_path, size=(200, 60)) as run:
@@ -140,7 +140,7 @@ async def test_once_it_is_taken_the_key_says_so_and_undo_brings_the_other_plan_b
         assert run.plan == before
 
 
-async def test_of_a_session_that_grows_the_best_plan_is_told_as_it_is_now_and_never_vanishes(
+async def test_of_a_session_that_grows_the_best_plan_is_reported_as_it_is_now_and_never_vanishes(
     running, long_session
 ) -> None:
     async with running(long_session.path, size=(160, 40)) as run:

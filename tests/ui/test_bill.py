@@ -51,7 +51,7 @@ def test_every_row_is_as_wide_as_it_is_to_be(series: CostSeries, width: int, hei
 
 
 @pytest.mark.parametrize("call", [0, 17, 30])
-def test_the_call_that_is_looked_at_is_marked_whatever_else_stands_there(series: CostSeries, call: int) -> None:
+def test_the_call_that_is_looked_at_is_marked_whatever_else_is_there(series: CostSeries, call: int) -> None:
     axis, legend = rows_of(replace(series, call=call), 78, 10)[-2:]
 
     assert call_at(series, axis.index("◆"), 78) == call
@@ -84,7 +84,7 @@ def test_the_costliest_call_costs_the_same_however_wide_the_bill_is(series: Cost
     assert len({rows_of(series, width, 10)[1].split()[0] for width in (34, 40, 78, 118, 200)}) == 1
 
 
-def test_a_call_is_told_by_its_kinds_of_tokens(series: CostSeries) -> None:
+def test_a_call_is_reported_by_its_kinds_of_tokens(series: CostSeries) -> None:
     said = call_summary(replace(series, call=17))
 
     assert said.startswith("call 18: $0.33, writes $0.33")

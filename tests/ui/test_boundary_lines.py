@@ -51,7 +51,7 @@ def test_the_row_of_a_compaction_says_that_its_two_sizes_are_of_prompts_in_token
     assert boundary.label.startswith("compaction, prompt 76,938 → 19,880 tokens, removed 132 blocks, kept ")
 
 
-def test_a_size_that_the_agent_noted_is_said_to_be_its_own() -> None:
+def test_a_size_that_the_agent_noted_is_shown_as_its_own() -> None:
     history = History.of(open_session(ROOT / "sample_sessions" / "coding-agent.jsonl"))
     (boundary,) = boundaries_of(history)
 

@@ -97,7 +97,7 @@ async def test_where_textual_keeps_its_compositor_otherwise_all_widgets_are_aske
     changed_widgets_compositor.cache_clear()
 
 
-def test_the_terminal_shows_what_it_shows_once_everything_is_painted_anew(tmp_path):
+def test_the_terminal_shows_what_it_shows_once_everything_is_painted_again(tmp_path):
     with TerminalProgram(tmp_path, str(SAMPLE)) as program:
         program.until(lambda: "cache writes" in program.text, "a replay")
         program.press("1", shows="saves")

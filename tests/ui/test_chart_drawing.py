@@ -269,7 +269,7 @@ def test_columns_keep_every_peak_and_every_call(recorded: list[int], width: int)
 
 
 @given(st.integers(1, 400), st.integers(1, 120), st.data())
-def test_a_mark_stands_in_a_column_of_its_call(count: int, width: int, data: st.DataObject) -> None:
+def test_a_mark_is_in_a_column_of_its_call(count: int, width: int, data: st.DataObject) -> None:
     call = data.draw(st.integers(0, count - 1))
 
     columns = columns_of(series([1] * count, compactions=(call,), misses=missed(call), cursor=call), width)
@@ -352,7 +352,7 @@ def test_a_line_is_named_where_nothing_else_is_drawn() -> None:
     ]
 
 
-def test_over_time_a_call_stands_where_it_was_made_and_lasts_until_the_next() -> None:
+def test_over_time_a_call_is_where_it_was_made_and_lasts_until_the_next() -> None:
     shown = series([10, 20, 40], seconds=np.array([0.0, 50.0, 60.0]), cursor=1)
     columns = columns_of(shown, 12)
 

@@ -265,7 +265,7 @@ async def test_what_the_agent_of_the_session_can_apply_is_marked_and_the_best_of
         assert can.isdisjoint(seen)
 
 
-async def test_what_the_agent_can_apply_of_a_plan_is_said_with_what_that_part_saves(running) -> None:
+async def test_what_the_agent_can_apply_of_a_plan_is_stated_with_what_that_part_saves(running) -> None:
     async with running(SAMPLE, size=(120, 36)) as run:
         compare = await Compare.opened(run)
         compare.table.go_to("aggressive")
@@ -302,7 +302,7 @@ async def test_what_is_not_another_plan_is_not_taken(running, session_file) -> N
 
 
 @few_plans
-async def test_a_session_that_grows_is_compared_anew(running, session_file) -> None:
+async def test_a_session_that_grows_is_compared_again(running, session_file) -> None:
     async with running(session_file.path) as run:
         compare = await Compare.opened(run)
         calls = compare.found(BASELINE).figures.calls.value
@@ -328,7 +328,7 @@ async def test_a_strategy_that_fails_says_so_and_the_others_are_compared(running
 
 
 @few_plans
-async def test_the_screen_closes_helps_and_tells_its_keys(running, session_file) -> None:
+async def test_the_screen_closes_helps_and_shows_its_keys(running, session_file) -> None:
     async with running(session_file.path) as run:
         await Compare.opened(run)
         await run.tap("question_mark")
@@ -420,7 +420,7 @@ async def test_the_cursor_goes_to_the_best_plan_by_itself_only_before_any_key(ru
         assert compare.table.row_here == here
 
 
-async def test_at_the_smallest_usual_size_the_best_plan_stands_above_the_others_from_the_first_row_on(running) -> None:
+async def test_at_the_smallest_usual_size_the_best_plan_is_above_the_others_from_the_first_row_on(running) -> None:
     async with running(SAMPLE, size=(80, 24)) as run:
         compare = await Compare.opened(run)
         lines = run.lines()
@@ -440,7 +440,7 @@ async def test_at_the_smallest_usual_size_the_best_plan_stands_above_the_others_
         assert "↓ " not in run.lines()[14]
 
 
-def test_names_that_begin_alike_are_told_apart_where_there_is_little_room() -> None:
+def test_names_that_begin_alike_are_distinguished_where_there_is_little_room() -> None:
     names = ["anthropic-clear-tool-uses", "anthropic-clear-thinking", "anthropic-clear-tool-inputs"]
     shown = [cut_middle(name, 17) for name in names]
     assert shown == ["anthropi…ool-uses", "anthropi…thinking", "anthropi…l-inputs"]
@@ -449,7 +449,7 @@ def test_names_that_begin_alike_are_told_apart_where_there_is_little_room() -> N
 
 
 @few_plans
-async def test_all_that_is_said_of_a_plan_can_be_read_at_the_smallest_usual_size(running) -> None:
+async def test_all_that_is_stated_of_a_plan_can_be_read_at_the_smallest_usual_size(running) -> None:
     async with running(SAMPLE, size=(80, 24)) as run:
         compare = await Compare.opened(run)
         first = dict(compare.facts)["result"]

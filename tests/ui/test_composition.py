@@ -144,7 +144,7 @@ async def test_other_blocks_or_the_same_by_what_they_cost_are_listed_from_the_fi
         assert screen.blocks.first_line == 0
 
 
-async def test_a_changed_plan_and_a_grown_session_are_divided_anew(running, session_file) -> None:
+async def test_a_changed_plan_and_a_grown_session_are_divided_again(running, session_file) -> None:
     async with running(session_file.path, plan=Plan.from_specs([SPEC])) as run:
         screen = await studies.Composition.opened(run, "g t")
         cut = screen.found
@@ -160,7 +160,7 @@ async def test_a_changed_plan_and_a_grown_session_are_divided_anew(running, sess
         await run.until(lambda: len(screen.found.everything.blocks) > blocks)
 
 
-async def test_files_read_twice_are_told_with_what_stands_for_them(running, session_file) -> None:
+async def test_files_read_twice_are_reported_with_what_represents_them(running, session_file) -> None:
     for _ in range(2):
         session_file.turn("the same text of a file\n" * 30, tool="Read")
     async with running(session_file.path) as run:
@@ -177,7 +177,7 @@ async def test_files_read_twice_are_told_with_what_stands_for_them(running, sess
 
 
 @pytest.mark.failures
-async def test_a_division_that_fails_is_told_and_the_next_one_is_made(running, session_file, monkeypatch) -> None:
+async def test_a_division_that_fails_is_reported_and_the_next_one_is_made(running, session_file, monkeypatch) -> None:
     async with running(session_file.path) as run:
         screen = await studies.Composition.opened(run)
 

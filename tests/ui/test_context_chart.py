@@ -119,7 +119,7 @@ async def test_without_colours_what_was_recorded_has_a_glyph(monkeypatch: pytest
         assert any(":" in row for row in shown(app.chart)[:-1])
 
 
-async def test_the_chart_is_drawn_anew_when_the_colours_become_the_terminals_own() -> None:
+async def test_the_chart_is_redrawn_when_the_colours_become_the_terminals_own() -> None:
     app = ChartApp(SERIES)
     async with app.run_test(size=(80, 12)) as pilot:
         assert not any(":" in row for row in shown(app.chart))
@@ -155,7 +155,7 @@ async def test_without_calls_nothing_is_asked_for() -> None:
             assert app.selected == []
 
 
-async def test_that_prompts_are_estimates_is_said_where_the_chart_has_a_frame_and_where_it_has_none(running) -> None:
+async def test_that_prompts_are_estimates_is_stated_where_the_chart_has_a_frame_and_where_it_has_none(running) -> None:
     unreported = ROOT / "sample_sessions" / "local-agent.json"
     async with running(unreported, size=(80, 24)) as run:
         assert " · above: prompts ~ estimated" in run.text()

@@ -51,7 +51,7 @@ def test_others_go_first_after_every_stretch_of_work_and_not_before(clock: Clock
     assert clock.slept == [SECONDS_TO_YIELD] * 2
 
 
-def test_work_that_is_called_off_is_told_so_and_rests_no_more(clock: Clock) -> None:
+def test_work_that_is_called_off_is_reported_so_and_rests_no_more(clock: Clock) -> None:
     polite = YieldingTask(lambda: True)
 
     assert polite.is_cancelled()

@@ -55,13 +55,13 @@ def said(
     return ["   ".join("".join(text for text, _ in piece.text) for piece in line) for line in told]
 
 
-def test_the_cost_is_told_by_kind_of_token_the_most_first() -> None:
+def test_the_cost_is_reported_by_kind_of_token_the_most_first() -> None:
     money = said(None)[0]
 
     assert money.startswith("cost $1.75   cache writes $0.91 52 %   cache reads $0.64 36 %   output $0.20 12 %")
 
 
-def test_where_nothing_tells_how_long_responses_were_the_cost_is_at_least_what_is_known() -> None:
+def test_where_nothing_shows_how_long_responses_were_the_cost_is_at_least_what_is_known() -> None:
     least = replace(spending(), total=replace(spending().total, is_lower_bound=True))
 
     money = answer_lines(least, misses(), None, (4, 116), is_searching=False)[0]
@@ -77,7 +77,7 @@ def applicable() -> BestPlan:
     return replace(known, applicable=replace(known.best, plan=Plan.from_specs(["trim-at-insertion"])))
 
 
-def test_the_best_plan_is_looked_for_then_told_with_what_it_saves() -> None:
+def test_the_best_plan_is_looked_for_then_reported_with_what_it_saves() -> None:
     assert said(None, is_searching=True)[1] == SEARCHING
     told = "best plan saves $0.055 (3.1 %), net $0.041 to $0.052: hermes-proactive-prune · * uses it, c explains   "
     assert said(best())[1] == f"{told}Claude Code can apply no plan that saves"
@@ -98,7 +98,7 @@ def test_what_the_agent_can_apply_is_the_headline_and_the_best_plan_for_other_co
     assert said(whole)[1].startswith("best plan saves $0.055 (3.1 %), net $0.041 to $0.052: trim-at-insertion · * uses")
 
 
-def test_that_the_agent_can_apply_nothing_that_saves_is_told_once_all_was_tried() -> None:
+def test_that_the_agent_can_apply_nothing_that_saves_is_reported_once_all_was_tried() -> None:
     known = applicable()
     none = replace(known, applicable=None)
     assert "Claude Code can apply no plan that saves" in said(none)[1]
@@ -107,13 +107,13 @@ def test_that_the_agent_can_apply_nothing_that_saves_is_told_once_all_was_tried(
     assert "Claude Code" not in said(replace(known, best=known.applicable))[1]
 
 
-def test_where_nothing_is_saved_that_is_said() -> None:
+def test_where_nothing_is_saved_that_is_stated() -> None:
     nothing = said(BestPlan(None, None, 69, is_complete=True))[1]
     assert nothing.startswith("nothing worth changing here: no plan saves anything ")
     assert said(BestPlan(None, None, 12, is_complete=False))[1].startswith("session too long to try every plan")
 
 
-def test_where_no_tried_plan_saves_the_most_there_is_to_save_is_said_to_be_untested() -> None:
+def test_where_no_tried_plan_saves_the_most_there_is_to_save_is_shown_as_untested() -> None:
     known = best()
     assert known is not None
     line = said(BestPlan(None, known.most, 69, is_complete=True))[1]
@@ -122,7 +122,7 @@ def test_where_no_tried_plan_saves_the_most_there_is_to_save_is_said_to_be_untes
     assert "vercel-prune $0.49 (28 %), untested: cuts tool calls and reasoning after 0 calls; tried: 5 calls" in line
 
 
-def test_cache_misses_are_told_with_their_cost_and_their_causes_the_costliest_first() -> None:
+def test_cache_misses_are_reported_with_their_cost_and_their_causes_the_costliest_first() -> None:
     assert said(None)[1] == "1 cache miss, expired (5 min) $0.30 extra   52k tokens rewritten   M cost drivers"
 
     dear, cheap = (Figure(dollars, HowKnown.EXACT) for dollars in (0.5, 0.1))
@@ -141,13 +141,13 @@ def test_until_cache_misses_are_explained_their_line_is_kept_for_them() -> None:
     assert told[1][0].text[0][0] == EXPLAINING
 
 
-def test_a_session_without_a_cache_is_told_nothing_of_misses() -> None:
+def test_a_session_without_a_cache_is_reported_nothing_of_misses() -> None:
     uncached = ROOT / "sample_sessions" / "mail-and-jobs.jsonl"
 
     assert not any("miss" in line for line in said(None, path=uncached))
 
 
-def test_what_cost_most_to_carry_is_told_with_the_key_that_goes_there() -> None:
+def test_what_cost_most_to_carry_is_reported_with_the_key_that_goes_there() -> None:
     line = said(best())[3]
 
     assert line.startswith("largest resends: Bash results $0.63 36 % of the cost ")
@@ -155,7 +155,7 @@ def test_what_cost_most_to_carry_is_told_with_the_key_that_goes_there() -> None:
 
 
 @pytest.mark.parametrize("lines", [1, 2, 3, 4])
-def test_no_more_lines_are_said_than_there_is_room_for(lines: int) -> None:
+def test_no_more_lines_are_stated_than_there_is_room_for(lines: int) -> None:
     for width in (40, 78, 116, 196):
         assert len(said(best(), lines, width)) == lines
 
@@ -171,7 +171,7 @@ def test_three_short_lines_still_say_the_cost_the_saving_what_was_lost_and_what_
     assert third.startswith("largest resends (v e): Bash results $0.63 36 %")
 
 
-def test_without_a_price_shares_of_tokens_are_told_and_what_to_do() -> None:
+def test_without_a_price_shares_of_tokens_are_reported_and_what_to_do() -> None:
     told = answer_lines(
         spending(UNPRICED), misses(UNPRICED), best(UNPRICED), (3, 116), is_searching=False, advice="name a price"
     )
@@ -182,7 +182,7 @@ def test_without_a_price_shares_of_tokens_are_told_and_what_to_do() -> None:
     assert lines[2].startswith("best plan saves 5.2 % of the tokens")
 
 
-async def test_the_pane_answers_with_no_strategy_on_and_tells_of_the_plan_with_one(running, session_file) -> None:
+async def test_the_pane_answers_with_no_strategy_on_and_reports_the_plan_with_one(running, session_file) -> None:
     async with running(session_file.path, size=(120, 42)) as run:
         await run.until_shown("cache reads")
         await run.until_shown("nothing worth changing here")
@@ -233,14 +233,14 @@ async def test_the_key_goes_to_the_costliest_of_the_rows_shown(running, session_
         assert run.timeline.cursor_block == heaviest[tools.index(tool)]
 
 
-def test_calls_that_were_billed_in_an_earlier_session_are_told_beside_the_cost() -> None:
+def test_calls_that_were_billed_in_an_earlier_session_are_reported_next_to_the_cost() -> None:
     for copied, told in ((34, "cost $1.75 (billed in an earlier session)"), (12, "(12 calls billed in an earlier")):
         found = replace(spending(), copied_calls=copied)
         money = answer_lines(found, misses(), best(), (3, 116), is_searching=False)[0]
         assert told in "".join(text for text, _ in money[0].text)
 
 
-async def test_it_is_still_told_beside_the_cost_with_a_strategy_on(running, tmp_path: Path) -> None:
+async def test_it_is_still_reported_next_to_the_cost_with_a_strategy_on(running, tmp_path: Path) -> None:
     path = resumed().write(tmp_path / f"{SESSION}.jsonl")
     async with running(path, plan=Plan.from_specs(["tiered-stale"]), size=(160, 50)) as run:
         await run.settled()

@@ -204,7 +204,7 @@ async def test_without_a_text_it_says_why() -> None:
             assert shown(app.detail)[1].strip() == sentence
 
 
-async def test_a_slow_text_is_said_to_be_loading_and_a_stale_one_is_dropped(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_slow_text_is_shown_as_loading_and_a_stale_one_is_dropped(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "LOADING_AFTER", 0.01)
     release = threading.Event()
 
@@ -222,7 +222,7 @@ async def test_a_slow_text_is_said_to_be_loading_and_a_stale_one_is_dropped(monk
         assert shown(app.detail)[1].strip() == "quick"
 
 
-async def test_another_width_folds_anew() -> None:
+async def test_another_width_folds_again() -> None:
     app = DetailApp(DetailContent("long", "", lambda: "x" * 1000))
     async with app.run_test(size=(102, 10)) as pilot:
         await settle(pilot)
@@ -258,7 +258,7 @@ async def test_five_megabytes_and_a_line_of_one_are_shown_from_any_place() -> No
         assert shown(app.detail)[-1] == " ␛[31mline␛[0m"
 
 
-async def test_a_title_without_room_is_told_in_fewer_words_and_not_cut_within_one() -> None:
+async def test_a_title_without_room_is_reported_in_fewer_words_and_not_cut_within_one() -> None:
     app = DetailApp(replace(CONTENT, title="assistant text, 110 tokens", short_title="assistant"))
     async with app.run_test(size=(120, 6)) as pilot:
         await settle(pilot)

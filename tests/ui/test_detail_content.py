@@ -53,7 +53,7 @@ def test_a_cut_says_what_was_left_out_where_it_was_left_out() -> None:
     ]
 
 
-def test_a_cut_at_the_end_and_one_at_the_beginning_are_said_too() -> None:
+def test_a_cut_at_the_end_and_one_at_the_beginning_are_stated_too() -> None:
     assert parts(content(Rendition((Slice(0, 90),), Action.CUT), CutNote(3, "x"))) == [
         (TEXT[:90], RECORDED),
         ("⋯ ~3 tokens (10 characters) cut here by x ⋯", NOTE),
@@ -64,7 +64,7 @@ def test_a_cut_at_the_end_and_one_at_the_beginning_are_said_too() -> None:
     ]
 
 
-def test_of_several_cuts_the_first_tells_why_and_every_one_how_much() -> None:
+def test_of_several_cuts_the_first_shows_why_and_every_one_how_much() -> None:
     cut = Rendition((Slice(0, 10), "[a]", Slice(20, 30), "[b]", Slice(99, 100)), Action.CUT)
 
     notes = [text for text, kind in parts(content(cut)) if kind is NOTE]
@@ -73,7 +73,7 @@ def test_of_several_cuts_the_first_tells_why_and_every_one_how_much() -> None:
     assert notes[1] == "⋯ 69 characters cut here ⋯"
 
 
-def test_what_was_replaced_or_removed_is_said_once() -> None:
+def test_what_was_replaced_or_removed_is_stated_once() -> None:
     replaced = parts(content(Rendition.replaced("[see message 12]"), CutNote(5, "dedupe", 3)))
 
     assert replaced == [
@@ -85,7 +85,7 @@ def test_what_was_replaced_or_removed_is_said_once() -> None:
     ]
 
 
-def test_a_plan_that_adds_is_not_said_to_save() -> None:
+def test_a_plan_that_adds_is_not_shown_to_save() -> None:
     (note, _), _ = parts(content(Rendition.replaced("a long pointer"), CutNote(-12, "dedupe")))
 
     assert note == "⋯ 100 characters replaced, ~12 tokens more than recorded, by dedupe ⋯"

@@ -21,7 +21,7 @@ def shown(joined: Joined) -> list[str]:
     return ["".join(text for text, _ in joined.shown(row).pieces).strip() for row in range(len(joined))]
 
 
-def test_pages_stand_below_their_names_and_only_their_texts_are_searched_and_copied() -> None:
+def test_pages_are_below_their_names_and_only_their_texts_are_searched_and_copied() -> None:
     joined = Joined.of(
         [("needle", page("hay")), ("two", page("a needle\nand hay")), ("three", page("cut", SectionKind.NOTE))], 40
     )
@@ -32,7 +32,7 @@ def test_pages_stand_below_their_names_and_only_their_texts_are_searched_and_cop
     assert joined.whole() == "hay\na needle\nand hay\ncut"
 
 
-def test_what_is_said_of_a_name_below_a_text_goes_on_below_its_own_beginning() -> None:
+def test_what_is_stated_of_a_name_below_a_text_goes_on_below_its_own_beginning() -> None:
     said = ("Cache miss at call 3", "cause  expired", "source  inferred from the file; tokens estimated", "x" * 50)
     joined = Joined.around((), page("hay"), said, 30)
     rows = ["".join(text for text, _ in joined.shown(row).pieces).rstrip() for row in range(len(joined))]

@@ -62,7 +62,7 @@ def test_every_row_of_a_difference_fits_and_both_sides_scroll_as_one(made: tuple
     assert list(page.note_rows()) == sorted(set(page.note_rows()))
 
 
-def test_what_was_cut_stands_beside_what_is_sent_for_it_under_who_cut_it_and_why() -> None:
+def test_what_was_cut_is_next_to_what_is_sent_for_it_under_who_cut_it_and_why() -> None:
     cut = Rendition((Slice(0, 5), "[cut]\n", Slice(12, 16)), Action.CUT)
     made = content("kept\ngone 1\nrest", sent=cut, note=CutNote(3, "tiered-stale: stale, tier data", 7))
 
@@ -76,7 +76,7 @@ def test_what_was_cut_stands_beside_what_is_sent_for_it_under_who_cut_it_and_why
     ]
 
 
-def test_where_two_columns_do_not_fit_the_cut_text_stands_over_the_marker() -> None:
+def test_where_two_columns_do_not_fit_the_cut_text_is_over_the_marker() -> None:
     cut = Rendition((Slice(0, 5), "[cut]\n", Slice(11, 15)), Action.CUT)
 
     assert rows("difference", content("kept\ngone 1rest", sent=cut), 40) == [
@@ -120,7 +120,7 @@ def test_every_edit_of_several_is_a_difference() -> None:
     assert [section.text for section in sections] == ["edits:\n", "@@ -1 +1 @@\n-a\n+b\n", " c\n"]
 
 
-def test_lines_of_a_difference_are_told_apart_however_often_they_are_folded() -> None:
+def test_lines_of_a_difference_are_distinguished_however_often_they_are_folded() -> None:
     text = "diff --git a/x b/x\n@@ -1,2 +1,2 @@\n same\n-" + "old " * 30 + "\n+new\n"
     page = prepare(content(text), None, "raw", 50).page
 

@@ -77,7 +77,7 @@ async def until_told(pilot: Pilot[None], *told: tuple[str, int]) -> None:
 
 
 @pytest.mark.usefixtures("no_second_move_in_time")
-async def test_of_many_moves_at_once_the_first_and_the_last_are_told(pressed):
+async def test_of_many_moves_at_once_the_first_and_the_last_are_reported(pressed):
     for x in range(10, 60):
         pressed.app.post_message(mouse(events.MouseMove, x))
     await until_told(pressed, ("down", 5), ("move", 10))
@@ -85,7 +85,7 @@ async def test_of_many_moves_at_once_the_first_and_the_last_are_told(pressed):
     await until_told(pressed, ("down", 5), ("move", 10), ("move", 59))
 
 
-async def test_the_last_move_is_told_though_nothing_else_happens(pressed):
+async def test_the_last_move_is_reported_though_nothing_else_happens(pressed):
     for x in range(10, 60):
         pressed.app.post_message(mouse(events.MouseMove, x))
     assert await until(pressed, lambda: pressed.app.query_one(Held).told[-1] == ("move", 59))
@@ -100,7 +100,7 @@ async def test_a_release_comes_after_the_last_move(pressed):
 
 
 @pytest.mark.usefixtures("no_second_move_in_time")
-async def test_once_what_a_move_led_to_is_done_the_next_one_is_told_at_once(pressed):
+async def test_once_what_a_move_led_to_is_done_the_next_one_is_reported_at_once(pressed):
     pressed.app.post_message(mouse(events.MouseMove, 10))
     await until_told(pressed, ("down", 5), ("move", 10))
     await take_newest_move(pressed.app.query_one(Held))
@@ -118,14 +118,14 @@ async def test_who_asks_for_the_newest_move_goes_on_when_it_was_acted_on(pressed
     assert outermost.reached == [10, 59]
 
 
-async def test_moves_a_frame_apart_are_all_told(pressed):
+async def test_moves_a_frame_apart_are_all_reported(pressed):
     for x in (10, 20, 30):
         pressed.app.post_message(mouse(events.MouseMove, x))
         await pressed.pause(2 * FRAME)
     await until_told(pressed, ("down", 5), ("move", 10), ("move", 20), ("move", 30))
 
 
-async def test_moves_are_told_one_by_one_while_nobody_holds_the_mouse():
+async def test_moves_are_reported_one_by_one_while_no_one_holds_the_mouse():
     async with HeldApp().run_test(size=(80, 24)) as pilot:
         for x in range(10, 60):
             pilot.app.post_message(mouse(events.MouseMove, x))

@@ -164,7 +164,7 @@ async def test_a_part_that_fails_again_says_so_again_and_a_click_tries_it_too(
         assert not run.failed_parts
 
 
-async def test_a_change_while_a_part_is_made_anew_is_shown_once_it_is_there(
+async def test_a_change_while_a_part_is_rebuilt_is_shown_once_it_is_there(
     running: Callable[..., Any], session_file: Recording, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async with running(session_file.path) as run:
@@ -184,7 +184,7 @@ async def test_a_change_while_a_part_is_made_anew_is_shown_once_it_is_there(
 
 
 @pytest.mark.parametrize("keys", [("pageup", "up"), ("end",)])
-async def test_rows_that_are_made_anew_have_the_cursor_where_it_was(
+async def test_rows_that_are_rebuilt_have_the_cursor_where_it_was(
     running: Callable[..., Any], session_file: Recording, monkeypatch: pytest.MonkeyPatch, keys: tuple[str, ...]
 ) -> None:
     async with running(session_file.path) as run:
@@ -289,7 +289,7 @@ sys.exit(main(sys.argv[1:]))
 """
 
 
-def test_in_a_terminal_a_part_that_failed_tells_of_it_in_its_place_alone(tmp_path: Path) -> None:
+def test_in_a_terminal_a_part_that_failed_reports_it_in_its_place_alone(tmp_path: Path) -> None:
     sample = ROOT / "sample_sessions" / "terminal-agent.jsonl"
     with TerminalProgram(tmp_path, "-c", BREAKING, str(sample), command=(sys.executable,)) as program:
         program.until(lambda: "cost $0.20" in program.text, "the costs")

@@ -149,7 +149,7 @@ async def test_at_an_earlier_call_later_steps_are_faint_and_in_no_context(runnin
         ]
 
 
-async def test_what_is_not_known_of_a_file_is_said_where_it_is_missing(running, edited: Path) -> None:
+async def test_what_is_not_known_of_a_file_is_stated_where_it_is_missing(running, edited: Path) -> None:
     async with running(edited, size=(140, 40)) as run:
         study = await Files.opened(run)
         study.files.go_to("/w/b.py")

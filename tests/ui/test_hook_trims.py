@@ -123,7 +123,7 @@ async def test_a_session_resumed_under_another_id_has_the_trims_of_the_results_i
         await run.until_shown("trimmed by the hook: 1 result,")
 
 
-async def test_where_the_hook_has_no_store_or_trimmed_others_nothing_is_said_of_it(running, recorded: Path) -> None:
+async def test_where_the_hook_has_no_store_or_trimmed_others_nothing_is_stated_of_it(running, recorded: Path) -> None:
     store = Path(state_folder())
     shutil.rmtree(store)
     for is_of_other in (False, True):
@@ -147,7 +147,7 @@ async def test_an_original_that_made_place_for_newer_ones_is_not_promised(runnin
         assert run.detail.content.lead[0].endswith("tokens (est.), its original is no longer stored")
 
 
-async def test_a_trim_while_the_session_is_looked_at_is_told_once_its_result_is_recorded(
+async def test_a_trim_while_the_session_is_looked_at_is_reported_once_its_result_is_recorded(
     running, recorded: Path, tmp_path: Path
 ) -> None:
     text = recorded.read_text()

@@ -76,7 +76,7 @@ def test_every_place_is_come_to_once_in_every_order_and_filter(wanted: set[int],
             assert all(view.row_at(each.position) == each.row for each in seen)
 
 
-def test_what_is_filtered_out_is_told_and_still_gone_to() -> None:
+def test_what_is_filtered_out_is_reported_and_still_gone_to() -> None:
     view = shown_as(Arrangement(), rows(0, 5, 50))
 
     assert find_jump(view, rows(5, 7, 9), 1, 0).sentence("failure") == "failure 1/1, 2 more hidden"
@@ -85,7 +85,7 @@ def test_what_is_filtered_out_is_told_and_still_gone_to() -> None:
     assert second.sentence("failure") == "failure 2/2, its row is hidden, this is the nearest one"
 
 
-def test_places_of_a_folded_message_are_at_the_row_that_stands_for_it() -> None:
+def test_places_of_a_folded_message_are_at_the_row_that_represents_it() -> None:
     view = shown_as(Arrangement(folds=Folds(True)))
     history = view.rows.history
     message = next(index for index, entry in enumerate(history.session.messages) if len(entry.blocks) > 1)

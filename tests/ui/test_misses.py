@@ -59,7 +59,7 @@ async def test_the_chart_marks_misses_by_their_cause_and_its_legend_says_which(r
         assert "plan edit" in run.text()
 
 
-async def test_with_a_plan_on_misses_are_said_to_be_its_wherever_they_are_marked(running, paused: Path) -> None:
+async def test_with_a_plan_on_misses_are_shown_as_its_wherever_they_are_marked(running, paused: Path) -> None:
     async with running(paused, plan=CLEARED, size=(120, 36)) as run:
         await run.until_shown("─ cache misses: with the plan · tokens: local estimate (o200k_base) ─╯")
         await run.press("g", "m")
@@ -128,7 +128,7 @@ async def test_the_screen_begins_with_what_most_was_spent_on_whether_anything_mi
         ("output_usd", "65 % of ~$8.09 is output: text the model wrote"),
     ],
 )
-def test_what_most_was_spent_on_is_said_in_a_line_of_a_small_screen(part: str, said: str) -> None:
+def test_what_most_was_spent_on_is_stated_in_a_line_of_a_small_screen(part: str, said: str) -> None:
     spent = LargestPart(part, 0.649, Figure(8.09, HowKnown.ESTIMATED), 120, 10_710_360.0, 353_000.0)
     assert spent_on(spent) == said
     assert len(said) <= 76
@@ -190,7 +190,7 @@ async def test_what_a_plan_edited_is_quoted_where_it_made_a_call_miss(running, p
         assert f"message {run.history.message[miss.evidence.blocks[1]] + 1}, " in edit
 
 
-async def test_the_screen_of_misses_tells_causes_and_calls_and_goes_to_them(running, paused: Path) -> None:
+async def test_the_screen_of_misses_shows_causes_and_calls_and_goes_to_them(running, paused: Path) -> None:
     async with running(paused, plan=CLEARED) as run:
         await explained(run)
         study = await Misses.opened(run)
@@ -314,7 +314,7 @@ async def test_the_cost_pane_the_table_and_the_engine_say_the_same(running, paus
         await run.until_shown(f"{total.calls} miss {cost} extra (M)")
 
 
-async def test_what_the_provider_said_stands_with_what_the_file_shows(running, corpus: Path, tmp_path: Path) -> None:
+async def test_what_the_provider_said_is_with_what_the_file_shows(running, corpus: Path, tmp_path: Path) -> None:
     if not (corpus / REPORTED).exists():
         pytest.skip("the session is not in the corpus")
     path = tmp_path / "session.jsonl"
@@ -336,7 +336,7 @@ async def test_what_the_provider_said_stands_with_what_the_file_shows(running, c
 WARM = Heading("a session", state="live", cold_at=1_000.0, warm_call="~$0.20", cold_call="~$2.48")
 
 
-def test_what_another_model_saves_is_said_whole_at_every_width() -> None:
+def test_what_another_model_saves_is_stated_whole_at_every_width() -> None:
     found = cache_misses(replay_session(open_session(ROOT / "sample_sessions" / "coding-agent.jsonl"), Plan()))
     for call in (0, found.misses[0].call):
         switches = switches_at(found, call, None)

@@ -82,7 +82,7 @@ async def test_a_row_of_the_help_does_what_it_says(running, session_file) -> Non
 
 
 @pytest.mark.parametrize("words", ["esc cancels", ""])
-async def test_a_dialog_is_left_by_a_click_on_its_frame_or_beside_it(running, session_file, words) -> None:
+async def test_a_dialog_is_left_by_a_click_on_its_frame_or_next_to_it(running, session_file, words) -> None:
     async with running(session_file.path) as run:
         await run.press("plus")
         await run.until_open("picker")

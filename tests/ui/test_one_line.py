@@ -16,7 +16,7 @@ def shown(width: int) -> str:
     return one_line([TITLE, WINDOW, STATE, TOKENS], width).plain
 
 
-def test_everything_stands_where_there_is_room():
+def test_everything_is_where_there_is_room():
     assert shown(70) == "abcdefghijklmnopqrstuvwxy   200k window" + " " * 12 + "live   tokens exact"
 
 

@@ -26,7 +26,7 @@ async def test_of_what_a_frame_says_below_whole_phrases_are_left_out_the_last_on
         assert str(pane.border_subtitle) == " · ".join(PHRASES[:said])
 
 
-async def test_what_was_left_out_is_said_once_there_is_room() -> None:
+async def test_what_was_left_out_is_shown_once_there_is_room() -> None:
     async with PaneApp().run_test(size=(60, 10)) as pilot:
         pane = pilot.app.query_one(Pane)
         pane.set_subtitle("", *PHRASES)

@@ -81,7 +81,7 @@ def test_a_picture_without_secrets_is_the_same(lines: list[str]):
 
 
 @pytest.mark.parametrize("keys", ["", "end", "tab"])
-def test_no_planted_secret_stands_on_a_masked_screen(keys: str, tmp_path: Path):
+def test_no_planted_secret_is_on_a_masked_screen(keys: str, tmp_path: Path):
     kinds = ["GitHub", "AWS secret key alone", "password as an argument", "long hexadecimal number", "web token"]
     secrets = [KINDS[kind](Draw(5)) for kind in kinds]
     said = "\n".join("".join(each) for each in secrets)

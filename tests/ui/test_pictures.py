@@ -71,7 +71,9 @@ async def test_the_other_subject_is_one_key_away(running, session_file, tmp_path
         assert "-chart-" in run.line
 
 
-async def test_a_file_that_would_be_replaced_is_told_whatever_is_saved(running, session_file, tmp_path: Path) -> None:
+async def test_a_file_that_would_be_replaced_is_reported_whatever_is_saved(
+    running, session_file, tmp_path: Path
+) -> None:
     async with running(session_file.path) as run:
         for key, name in (("p", "there.svg"), ("w", "there.html")):
             (tmp_path / name).touch()

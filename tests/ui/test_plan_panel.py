@@ -75,14 +75,14 @@ def test_a_range_ends_at_a_round_number_and_takes_every_value_where_no_result_is
 
 
 @given(tracks, st.integers(0, 1_200_000), st.integers(0, 1_200_000))
-def test_a_larger_value_never_stands_further_left(track: LimitTrack, one: int, other: int) -> None:
+def test_a_larger_value_never_is_further_left(track: LimitTrack, one: int, other: int) -> None:
     low, high = sorted((one, other))
 
     assert 0 <= track.cell(low) <= track.cell(high) <= track.cells - 1
 
 
 @given(tracks, st.integers(0, 79))
-def test_the_value_of_a_cell_stands_on_it_where_whole_numbers_are_close_enough(track: LimitTrack, cell: int) -> None:
+def test_the_value_of_a_cell_is_on_it_where_whole_numbers_are_close_enough(track: LimitTrack, cell: int) -> None:
     cell = min(cell, track.cells - 1)
     value = track.value(cell)
     fraction = track.scale.fraction
@@ -138,7 +138,7 @@ def test_a_line_is_as_wide_as_it_may_be_with_its_knob_where_the_value_is(
     assert text[track.cell(value)] == (KNOB_BEYOND if track.is_beyond(value) else KNOB)
 
 
-def test_while_it_is_moved_the_value_stands_beside_the_knob_on_the_side_with_room() -> None:
+def test_while_it_is_moved_the_value_is_next_to_the_knob_on_the_side_with_room() -> None:
     track = LimitTrack(ValueScale(0, 100), 21)
 
     def drawn(value: float, *, is_moving: bool = True) -> str:
@@ -155,7 +155,7 @@ labels = st.text(st.characters(min_codepoint=97, max_codepoint=122), min_size=1,
 
 
 @given(labels, st.integers(0, 9_999), st.integers(0, 10_000_000), st.integers(24, 60))
-def test_the_line_of_a_name_is_as_wide_as_the_panel_and_always_tells_the_value(
+def test_the_line_of_a_name_is_as_wide_as_the_panel_and_always_shows_the_value(
     label: str, touched: int, value: int, width: int
 ) -> None:
     effect = Effect("many", "+191k tokens", f"{touched:,} of 9,999")
@@ -167,7 +167,7 @@ def test_the_line_of_a_name_is_as_wide_as_the_panel_and_always_tells_the_value(
     assert pieces[0][0].strip()
 
 
-def test_what_a_limit_does_is_told_as_fully_as_there_is_room_for() -> None:
+def test_what_a_limit_does_is_reported_as_fully_as_there_is_room_for() -> None:
     effect = Effect("20 of 53 results", "+21k tokens", "20 of 53")
 
     assert [effect.within(width) for width in (20, 18, 15, 13, 8, 3)] == [

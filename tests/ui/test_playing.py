@@ -45,14 +45,14 @@ async def test_while_it_is_played_the_file_is_followed_and_the_plan_can_be_chang
         assert run.state_call == run.call
 
 
-async def test_the_speed_is_told_and_has_ends(running, session_file) -> None:
+async def test_the_speed_is_reported_and_has_ends(running, session_file) -> None:
     async with running(session_file.path) as run:
         await run.press(*["g", "less_than_sign"] * len(SPEEDS))
         assert "0.5 calls per second" in run.text()
         assert run.speed == SPEEDS[0]
 
 
-async def test_the_call_looked_at_is_told_on_a_small_screen_too(running, session_file) -> None:
+async def test_the_call_looked_at_is_reported_on_a_small_screen_too(running, session_file) -> None:
     async with running(session_file.path, size=(80, 24)) as run:
         await run.press("left_square_bracket")
         assert f"call {session_file.turns} of {session_file.turns}" in run.status_line
@@ -97,7 +97,7 @@ async def test_the_cost_is_as_of_the_call_looked_at(running, session_file) -> No
         assert "up to call" not in run.text()
 
 
-async def test_calls_made_meanwhile_are_counted_beside_the_one_looked_at(running, session_file, monkeypatch) -> None:
+async def test_calls_made_meanwhile_are_counted_next_to_the_one_looked_at(running, session_file, monkeypatch) -> None:
     async with running(session_file.path) as run:
         await run.press("left_square_bracket")
         before = session_file.turns
@@ -108,7 +108,7 @@ async def test_calls_made_meanwhile_are_counted_beside_the_one_looked_at(running
         await run.until(lambda: f"call {before} of {before + 1}" in run.text())
 
 
-async def test_what_is_saved_is_told_however_narrow_the_screen(running, session_file) -> None:
+async def test_what_is_saved_is_reported_however_narrow_the_screen(running, session_file) -> None:
     async with running(session_file.path, plan=Plan.from_specs(["tiered-stale"]), size=(46, 24)) as run:
         await run.press("left_square_bracket")
         assert f"up to call {session_file.turns}" in run.lines()[-2]

@@ -38,7 +38,7 @@ def test_a_block_without_text_says_what_it_holds_instead() -> None:
     assert preview(block(BlockKind.USER_TEXT, "")) == ""
 
 
-def test_pages_of_a_document_and_the_detail_of_an_image_stand_beside_their_size() -> None:
+def test_pages_of_a_document_and_the_detail_of_an_image_are_next_to_their_size() -> None:
     assert media_label(Media("application/pdf", 88_000, pages=3)) == "application/pdf 3 pages 88.0 kB"
     assert media_label(Media("image/png", 2_000, 64, 32, detail="low")) == "image/png 64 by 32 low detail 2.0 kB"
     assert media_label(Media("", 0)) == "media"

@@ -223,7 +223,7 @@ async def test_a_click_where_the_list_of_commands_was_before_the_terminal_became
         assert run.has_line
 
 
-async def test_sizes_that_are_told_late_lay_screens_out_no_more_than_once_each(
+async def test_sizes_that_are_reported_late_lay_screens_out_no_more_than_once_each(
     running: Callable[..., Any], session_file: Recording
 ) -> None:
     async with running(session_file.path) as run:

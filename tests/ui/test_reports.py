@@ -69,7 +69,7 @@ def test_every_form_a_report_has_can_be_saved_from_the_screen() -> None:
     assert {form.name for form in REPORT_FORMS} == set(FORMS)
 
 
-async def test_without_a_strategy_on_it_is_said_what_the_report_is_on(running, session_file) -> None:
+async def test_without_a_strategy_on_it_is_stated_what_the_report_is_on(running, session_file) -> None:
     async with running(session_file.path) as run:
         await run.tap("w", "w")
         await run.until_shown("No strategy is on")
@@ -103,7 +103,7 @@ async def test_a_session_is_never_written_over(running, session_file) -> None:
     assert session_file.path.read_bytes() == before
 
 
-async def test_a_report_that_takes_long_tells_how_far_it_is_and_can_be_stopped(
+async def test_a_report_that_takes_long_shows_how_far_it_is_and_can_be_stopped(
     running, session_file, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     begun, stopped = Event(), Event()

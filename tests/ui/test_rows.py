@@ -34,7 +34,7 @@ def test_every_block_has_a_row_and_every_context_but_the_first_one_more() -> Non
     assert rows.block[~rows.is_boundary].tolist() == list(range(len(RECORDED.blocks)))
 
 
-def test_a_boundary_stands_before_the_first_block_after_it() -> None:
+def test_a_boundary_is_before_the_first_block_after_it() -> None:
     rows = Rows.of(History.of(RECORDED))
 
     boundary = int(np.flatnonzero(rows.is_boundary)[0])
@@ -105,7 +105,7 @@ def test_a_session_without_messages_has_no_rows() -> None:
     assert rows.start_time is None
 
 
-def test_what_the_agent_compacted_is_told_in_words() -> None:
+def test_what_the_agent_compacted_is_reported_in_words() -> None:
     context = Context(tuple(range(60, 130)), cause=ContextCause.REWIND)
     partial = Compaction(20, "auto\x1b", cleared_tool_call_ids=("a", "b"), tokens_saved=34_000)
     recorded = replace(
@@ -151,7 +151,7 @@ def _prefix(count: int) -> Session:
     )
 
 
-def test_results_cleared_right_before_a_compaction_are_told_with_it() -> None:
+def test_results_cleared_right_before_a_compaction_are_reported_with_it() -> None:
     cleared = Compaction(100, "auto", cleared_tool_call_ids=("a", "b"), tokens_saved=34_000)
     compactions = (cleared, Compaction(100, "auto"))
     recorded = replace(RECORDED, calls=(), contexts=(Context(tuple(range(60))),), compactions=compactions)

@@ -91,7 +91,7 @@ def test_a_browser_that_would_take_the_terminal_is_not_opened(monkeypatch: pytes
 
 
 @pytest.mark.usefixtures("desk")
-def test_the_address_reaches_a_browser_the_user_names_whatever_stands_in_the_folder(
+def test_the_address_reaches_a_browser_the_user_names_whatever_is_in_the_folder(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     seen = tmp_path / "seen"
@@ -138,7 +138,7 @@ async def test_the_message_names_the_key_and_the_key_opens_the_page(
         assert len(opened) == 1
 
 
-async def test_over_ssh_the_path_is_told_and_copied(
+async def test_over_ssh_the_path_is_reported_and_copied(
     running, session_file, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("SSH_CONNECTION", "10.0.0.1 1 10.0.0.2 22")

@@ -103,7 +103,7 @@ async def test_a_hostile_session_is_laid_out_as_kept(running, old_session: Path)
 
 
 @pytest.mark.parametrize("theme", ["dark", "light", "contrast", "colour-blind"])
-async def test_every_letter_stands_out_from_what_is_behind_it(running, session_file, theme: str) -> None:
+async def test_every_letter_is_distinct_from_what_is_behind_it(running, session_file, theme: str) -> None:
     async with running(session_file.path, settings=Settings(theme=theme)) as run:
         await run.press("1")
         await run.press("g", "x", "p", "down")

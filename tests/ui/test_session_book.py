@@ -75,13 +75,13 @@ def test_what_turns_out_to_be_no_session_goes_and_does_not_come_back() -> None:
     assert [name for name, _, _ in shown(made)] == ["new", "old"]
 
 
-def test_named_sessions_stand_first() -> None:
+def test_named_sessions_are_first() -> None:
     made = SessionListModel(named=frozenset({OLD}))
     made.list([header(NEW, 5), header(OLD, 1)])
     assert [name for name, _, _ in shown(made)] == ["old", "new"]
 
 
-def test_reading_tells_whether_the_lines_are_others_or_only_say_more() -> None:
+def test_reading_shows_whether_the_lines_are_others_or_only_say_more() -> None:
     made = book()
     assert not made.read_into([SessionSummary(NEW, "claude-code", title="Named")])
     assert made.read_into([SessionSummary(NEW, "claude-code", parent=OLD)])

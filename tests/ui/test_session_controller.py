@@ -224,7 +224,7 @@ def test_a_short_session_is_read_whole_before_its_rows_are_shown_and_without_a_w
     assert last.plan == offered_plan(first.session)
 
 
-def test_how_far_reading_has_come_is_told_ten_times_a_second_however_quickly_a_file_is_read(
+def test_how_far_reading_has_come_is_reported_ten_times_a_second_however_quickly_a_file_is_read(
     session_file, monkeypatch
 ) -> None:
     for _ in range(40):
@@ -294,7 +294,7 @@ def test_a_long_session_has_the_counts_of_an_earlier_run_with_its_last_row(long_
     assert parts[-1].table.tokens.tolist() == counted.tokens.tolist()
 
 
-async def test_tokens_are_not_said_to_be_counted_before_they_are(long_file) -> None:
+async def test_tokens_are_not_shown_as_counted_before_they_are(long_file) -> None:
     opened = Opened(long_file.path)
     said: list[tuple[str, bool]] = []
     controller = opened.controller
@@ -583,7 +583,7 @@ async def test_a_call_of_a_session_that_has_become_shorter_is_the_next_one(sessi
     assert controller.outcome.replay.history is shorter
 
 
-async def test_a_replay_that_fails_is_told_and_the_next_one_is_made(session_file, monkeypatch) -> None:
+async def test_a_replay_that_fails_is_reported_and_the_next_one_is_made(session_file, monkeypatch) -> None:
     opened = await Opened.ready(session_file.path, STALE)
     controller = opened.controller
 
@@ -642,7 +642,7 @@ async def test_a_dragged_limit_asks_once_what_the_cache_missed_with_nothing_cut_
     assert served == {"ledger": 3, "nothing put out of the cache": 3}
 
 
-async def test_a_session_that_grows_before_its_tokenizer_is_there_is_counted_anew_when_it_is(session_file) -> None:
+async def test_a_session_that_grows_before_its_tokenizer_is_there_is_counted_again_when_it_is(session_file) -> None:
     opened = Opened(session_file.path)
     controller, bench = opened.controller, opened.bench
     await opened.to_ready()
@@ -663,7 +663,7 @@ async def test_a_session_that_grows_before_its_tokenizer_is_there_is_counted_ane
     assert controller.table.session is session
 
 
-async def test_a_session_that_grows_right_after_it_was_written_anew_is_counted_and_replayed(session_file) -> None:
+async def test_a_session_that_grows_right_after_it_was_rewritten_is_counted_and_replayed(session_file) -> None:
     opened = Opened(session_file.path)
     controller, bench = opened.controller, opened.bench
     await opened.to_ready()
@@ -699,7 +699,7 @@ async def test_what_comes_of_work_that_was_called_off_is_dropped(session_file, t
     assert Change.FORGOTTEN in opened.changes
 
 
-def test_who_listens_no_more_is_told_no_more(session_file) -> None:
+def test_who_listens_no_more_gets_no_more_reports(session_file) -> None:
     opened = Opened(session_file.path)
     heard: list[str] = []
     stop = opened.controller.changes.listen({Change.PLAN: lambda: heard.append("plan")})

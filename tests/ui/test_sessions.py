@@ -38,7 +38,7 @@ async def test_the_newest_session_stays_under_the_cursor_until_somebody_moves_it
         assert sessions.cursor == (3, "4.jsonl")
 
 
-async def test_what_was_read_is_said_in_its_line_and_found_by_the_filter(
+async def test_what_was_read_is_stated_in_its_line_and_found_by_the_filter(
     running, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("inspector.ui.sessions.finder.SessionFinder.run", lambda *_: None)
@@ -90,7 +90,7 @@ async def test_the_list_follows_its_folder_while_it_is_open(
         await run.until_shown("No sessions found")
 
 
-async def test_a_folder_that_cannot_be_listed_is_said_to_be_so(
+async def test_a_folder_that_cannot_be_listed_is_shown_to_be_so(
     running, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     scan = os.scandir

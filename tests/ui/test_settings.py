@@ -129,14 +129,14 @@ def test_a_name_nearly_right_is_suggested(tmp_path: Path) -> None:
         ({"plan.undo": "f5, question_mark", "app.help": "f1"}, ""),
     ],
 )
-def test_what_is_wrong_with_a_keymap_is_told(keymap: dict[str, str], told: str) -> None:
+def test_what_is_wrong_with_a_keymap_is_reported(keymap: dict[str, str], told: str) -> None:
     problems = problems_with_keymap(keymap)
 
     assert bool(problems) == bool(told)
     assert told in "".join(problems)
 
 
-async def test_a_keymap_that_does_nothing_is_told_on_the_screen(running, session_file) -> None:
+async def test_a_keymap_that_does_nothing_is_reported_on_the_screen(running, session_file) -> None:
     async with running(session_file.path, settings=Settings(keymap={"plan.undoo": "u"})) as run:
         await run.until(lambda: any("did you mean plan.undo?" in toast for toast in run.toasts))
 

@@ -118,7 +118,7 @@ async def test_what_was_asked_of_a_row_that_is_gone_meanwhile_does_nothing(runni
 
 
 @pytest.mark.parametrize("study", ["c", "t", "v", "dollar_sign"])
-async def test_a_study_of_a_file_that_is_written_anew_before_it_is_shown_shows_what_was_there(
+async def test_a_study_of_a_file_that_is_rewritten_before_it_is_shown_shows_what_was_there(
     running, session_file: Recording, monkeypatch: pytest.MonkeyPatch, study: str
 ) -> None:
     mount = studies.AnalysisScreen.on_mount

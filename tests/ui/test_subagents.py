@@ -33,7 +33,7 @@ def rows_of(path: Path) -> Rows:
     return Rows.of(History.of(open_session(path)))
 
 
-def test_a_row_below_the_call_stands_for_the_subagent(family) -> None:
+def test_a_row_below_the_call_represents_the_subagent(family) -> None:
     rows = rows_of(family[0])
     row = int(np.flatnonzero(rows.is_subagent)[0])
 
@@ -43,7 +43,7 @@ def test_a_row_below_the_call_stands_for_the_subagent(family) -> None:
     assert rows.block[rows.own].tolist() == list(range(len(rows.history.kind)))
 
 
-def test_unfolded_rows_stand_below_it_and_leave_those_of_the_session_as_they_were(family) -> None:
+def test_unfolded_rows_are_below_it_and_leave_those_of_the_session_as_they_were(family) -> None:
     rows, subagent = rows_of(family[0]), subagent_of(family[1])
     key = rows.subagent_rows[0].key
     shown = unfolded(rows, {key: subagent}, {})
@@ -235,7 +235,7 @@ async def test_a_subagents_subagent_is_unfolded_searched_and_folded_in_place(run
         assert not timeline.rows.opened
 
 
-async def test_a_subagents_subagent_opens_beside_and_leads_back_to_the_one_that_started_it(
+async def test_a_subagents_subagent_opens_in_a_tab_and_leads_back_to_the_one_that_started_it(
     running, generations
 ) -> None:
     async with running(generations[0]) as run:

@@ -260,7 +260,7 @@ def test_failures_are_noted_one_after_another_as_far_as_there_is_room(
     assert "number 0" not in path.read_text()
 
 
-def test_a_failure_that_cannot_be_noted_is_told_all_the_same(private_home: Path) -> None:
+def test_a_failure_that_cannot_be_noted_is_reported_all_the_same(private_home: Path) -> None:
     (private_home / "xdg_state_home").write_text("a file")
     error = ValueError("bad\x1b[2J\nthing")
     assert log_failure(error) is None

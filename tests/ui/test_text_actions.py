@@ -134,7 +134,7 @@ async def test_without_a_terminal_to_give_away_the_pager_says_so(running, sessio
         assert "cannot open a pager here" in run.text()
 
 
-def test_a_pager_that_is_not_there_is_told(monkeypatch: pytest.MonkeyPatch, tmp_path) -> None:
+def test_a_pager_that_is_not_there_is_reported(monkeypatch: pytest.MonkeyPatch, tmp_path) -> None:
     monkeypatch.setenv("PAGER", "no-such-pager -R")
     with pytest.raises(PagerError, match="no-such-pager"):
         pager_command()

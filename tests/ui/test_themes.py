@@ -70,7 +70,7 @@ def test_the_contrast_theme_has_no_faint_text() -> None:
 
 
 @pytest.mark.parametrize("eyes", EYES)
-def test_saved_cut_and_failed_are_told_apart_without_one_kind_of_cone(eyes: str) -> None:
+def test_saved_cut_and_failed_are_distinguished_without_one_kind_of_cone(eyes: str) -> None:
     theme = THEMES["colour-blind"]
     for one, other in combinations((theme.success, theme.warning, theme.error), 2):
         distance = sum((a - b) ** 2 for a, b in zip(seen(one, eyes), seen(other, eyes), strict=True)) ** 0.5
@@ -90,7 +90,7 @@ async def test_every_theme_draws_the_screen(running, session_file, name: str) ->
         assert "Timeline" in run.text()
 
 
-async def test_what_is_told_by_a_colour_has_one_in_every_theme_textuals_own_included() -> None:
+async def test_what_is_reported_by_a_colour_has_one_in_every_theme_textuals_own_included() -> None:
     app = ThemedApp()
     for name in app.available_themes:
         app.set_reactive(ThemedApp.theme, name)

@@ -30,14 +30,14 @@ def test_what_the_user_asked_for_covers_what_else_is_there() -> None:
     assert HIT not in scroll_ticks(pinned, 30, 1)[1]
 
 
-def test_where_all_rows_fit_a_mark_stands_beside_its_row() -> None:
+def test_where_all_rows_fit_a_mark_is_next_to_its_row() -> None:
     view = synthetic.view_of(synthetic.session(6), planned=False)
     view = replace(view, pins=frozenset({2}))
 
     assert [place for place, mark in enumerate(scroll_ticks(view, 40, 1)[1]) if mark == PIN] == [3]
 
 
-def test_a_pin_in_a_folded_message_stands_at_the_row_for_it() -> None:
+def test_a_pin_in_a_folded_message_is_at_the_row_for_it() -> None:
     several = next(index for index, entry in enumerate(VIEW.rows.history.session.messages) if len(entry.blocks) > 1)
     last = int(VIEW.rows.history.message_first_block[several + 1]) - 1
     shown, folded = arrange(VIEW.rows, Arrangement(folds=Folds(True)), VIEW.tokens)

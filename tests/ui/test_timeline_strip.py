@@ -35,7 +35,7 @@ def test_every_row_of_recorded_sessions_fits_and_is_safe(corpus: Path, format_na
     assert rows > 5
 
 
-def test_numbers_stand_in_the_same_cells_in_every_row() -> None:
+def test_numbers_are_in_the_same_cells_in_every_row() -> None:
     columns = columns_for(Space(119, VIEW.rows.largest_message, VIEW.largest))
     end_of_tokens = columns.start("change")
 
@@ -56,7 +56,7 @@ def test_the_header_names_the_columns_over_them() -> None:
         assert ("what" in text) == ("what" in columns.widths)
 
 
-def test_estimated_tokens_are_said_to_be() -> None:
+def test_estimated_tokens_are_shown_to_be() -> None:
     columns = columns_for(Space(120, 1000, 1_234_567))
 
     assert "~tokens" in header_pieces(replace(VIEW, known="estimated"), columns, logarithmic=False)[0][0]

@@ -52,7 +52,9 @@ async def test_a_tool_apart_is_cut_as_before_until_its_limit_is_moved(running, s
             assert replay(inputs, apart.plan).figures == replay(inputs, plan).figures
 
 
-async def test_where_all_tools_are_treated_alike_it_is_said_that_none_can_be_tuned_alone(running, session_file) -> None:
+async def test_where_all_tools_are_treated_alike_it_is_stated_that_none_can_be_tuned_alone(
+    running, session_file
+) -> None:
     async with running(session_file.path, plan=Plan.from_specs(["clear-old"])) as run:
         assert tools_with_results(run.plan, run.history) == []
         assert separate_tool(run.plan, run.history, "Bash") is None

@@ -198,7 +198,7 @@ async def test_while_another_limit_is_replayed_nothing_stands_of_the_one_before(
         assert "in the plan" in run.text()
 
 
-def test_only_what_is_assumed_is_said_to_be() -> None:
+def test_only_what_is_assumed_is_shown_to_be() -> None:
     assumed = {
         (name, parameter.name)
         for name, strategy in STRATEGIES.items()
@@ -345,7 +345,7 @@ def test_two_limits_are_never_the_same_one() -> None:
             assert chosen.second == second or second == first
 
 
-def test_a_strategy_without_a_limits_name_stands_for_its_first_limit() -> None:
+def test_a_strategy_without_a_limits_name_represents_its_first_limit() -> None:
     limits = Limits.of(Plan.from_specs(["tiered-stale", "keep-recent"]))
     assert limits.preferring(1, "").axis.strategy == "keep-recent"
     assert limits.preferring(0, "data").axis.parameter.name == "data"

@@ -103,7 +103,7 @@ def test_every_row_is_as_wide_as_the_chart_and_there_are_as_many(width: int, hei
 
 
 @given(st.integers(0, 119))
-def test_the_value_under_a_column_stands_in_that_column(column: int) -> None:
+def test_the_value_under_a_column_is_in_that_column(column: int) -> None:
     columns = plot_columns(120 + LABELS)
     value = CHART.value_at(column, columns)
     # Values are round, and the first few whole numbers are further apart than columns.
@@ -166,7 +166,7 @@ def test_as_many_pairs_are_replayed_as_fit_and_say_something(width: int, height:
     assert 3 <= rows <= 16
 
 
-def test_a_curve_beside_others_has_three_rows_or_is_left_out() -> None:
+def test_a_curve_next_to_others_has_three_rows_or_is_left_out() -> None:
     for height in range(6, 30):
         drawn = lines(draw_tuning(CHART, 60, height))
         named = [at for at, line in enumerate(drawn) if line.split()[0] in ("cost", "tokens", "breaks")]

@@ -33,7 +33,7 @@ async def test_a_file_that_is_no_session_is_named_with_a_way_out(running, tmp_pa
         await run.until(lambda: run.is_over)
 
 
-async def test_a_file_in_no_folder_is_told(running, tmp_path: Path) -> None:
+async def test_a_file_in_no_folder_is_reported(running, tmp_path: Path) -> None:
     async with running(tmp_path / "nowhere" / "nothing.jsonl", ready=False) as run:
         await run.until(lambda: run.state == "failed")
 
@@ -154,7 +154,7 @@ async def test_a_session_without_calls_has_nothing_to_compare(running, tmp_path:
         await run.until_shown("the plan cuts nothing here")
 
 
-async def test_a_file_replaced_by_something_else_is_told_in_the_header_until_a_session_stands_there_again(
+async def test_a_file_replaced_by_something_else_is_reported_in_the_header_until_a_session_is_there_again(
     running, session_file
 ) -> None:
     content = session_file.path.read_bytes()
@@ -170,7 +170,7 @@ async def test_a_file_replaced_by_something_else_is_told_in_the_header_until_a_s
         await run.until(lambda: "file was replaced" not in run.text())
 
 
-async def test_a_file_cut_to_nothing_is_told_once_it_stays_so(running, session_file, monkeypatch) -> None:
+async def test_a_file_cut_to_nothing_is_reported_once_it_stays_so(running, session_file, monkeypatch) -> None:
     monkeypatch.setattr("inspector.session.follow.UNREADABLE_SECONDS", 0.05)
     content = session_file.path.read_bytes()
     async with running(session_file.path) as run:
@@ -205,7 +205,7 @@ async def test_saving_is_taught_with_a_plan_and_without_among_a_few_keys(running
         await run.until_shown("save report")
 
 
-async def test_a_file_that_was_rewritten_is_shown_anew(running, session_file) -> None:
+async def test_a_file_that_was_rewritten_is_shown_again(running, session_file) -> None:
     async with running(session_file.path) as run:
         await run.press("1")
         other = recording(session_file.path.with_suffix(".other"), turns=4)
@@ -218,7 +218,7 @@ async def test_a_file_that_was_rewritten_is_shown_anew(running, session_file) ->
         assert "read again" in run.notice
 
 
-async def test_a_model_without_a_price_is_told_with_what_to_do(running, tmp_path: Path) -> None:
+async def test_a_model_without_a_price_is_reported_with_what_to_do(running, tmp_path: Path) -> None:
     path = recording(tmp_path / "session.jsonl", model="house-model-9").path
     async with running(path) as run:
         await run.press("1")
@@ -241,7 +241,7 @@ async def test_estimated_counts_say_how_to_get_exact_ones(running, session_file,
 
 
 @pytest.mark.failures
-async def test_work_that_fails_is_told_and_the_screen_goes_on(running, session_file, monkeypatch) -> None:
+async def test_work_that_fails_is_reported_and_the_screen_goes_on(running, session_file, monkeypatch) -> None:
     async with running(session_file.path) as run:
         import inspector.replay.engine.replay
 
@@ -313,14 +313,14 @@ async def test_without_colour_every_state_has_a_glyph(running, session_file, mon
         assert "░" in shown
 
 
-async def test_a_broken_settings_file_is_told_and_never_fatal(running, session_file) -> None:
+async def test_a_broken_settings_file_is_reported_and_never_fatal(running, session_file) -> None:
     settings = Settings(problems=("settings.toml: [/x] runs_per_day is a number above 0",))
     async with running(session_file.path, settings=settings) as run:
         await run.until_shown("runs_per_day is a number")
         assert not run.has_placeholder
 
 
-async def test_the_key_of_the_best_plan_stands_last_and_moves_no_other_as_it_comes(running) -> None:
+async def test_the_key_of_the_best_plan_is_last_and_moves_no_other_as_it_comes(running) -> None:
     async with running(ROOT / "sample_sessions" / "coding-agent.jsonl", size=(120, 36)) as run:
         await run.until(lambda: run.best is not None)
         await run.until(lambda: run.key_hints[-1].label == "best")
