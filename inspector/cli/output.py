@@ -315,7 +315,7 @@ def text_of(report: Delivered, options: Namespace, as_text: TextWriter[Delivered
 
 
 def is_colored(options: Namespace) -> bool:
-    """Return True if text for people is colored at its target."""
+    """Return True if human-readable text is colored at its target."""
     return options.output is None and wants_color(sys.stdout)
 
 

@@ -1,4 +1,4 @@
-"""Comparison of two sets of sessions for people: page content for Markdown and HTML, and terminal text."""
+"""Human-readable comparison of two sets of sessions: page content for Markdown and HTML, and terminal text."""
 
 from __future__ import annotations
 

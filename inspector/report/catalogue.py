@@ -140,7 +140,7 @@ class Quantity:
         return self.short or self.label
 
     def written(self, value: float | None, numbers: NumberFormat = IN_TEXT) -> str:
-        """Format the figure for people."""
+        """Format the figure for display."""
         if value is None and self.missing:
             return self.missing
         if value == 0 and self.hides_zero:

@@ -1,4 +1,4 @@
-"""Compaction thresholds for people: the best one, where compactions fired, their effect, and the cost curve."""
+"""Human-readable compaction thresholds: the best one, where compactions fired, their effect, and the cost curve."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Folder report for people: totals, distribution of savings, and the sessions a plan helps most and least.
+"""Human-readable folder report: totals, distribution of savings, and the sessions a plan helps most and least.
 
 Markdown, HTML and terminal text are written from the same content.
 """

@@ -1,4 +1,4 @@
-"""Formatting of numbers for people: in full in reports (`IN_TEXT`), short on the screen (`ON_SCREEN`).
+"""Formatting of numbers for display: in full in reports (`IN_TEXT`), short on the screen (`ON_SCREEN`).
 
 Both use a real minus sign; outputs that cannot encode it get a hyphen (`inspector.cli.output`). JSON and CSV contain
 plain numbers.

@@ -1,4 +1,4 @@
-"""Tables of figures for people, independent of the output format.
+"""Tables of figures for display, independent of the output format.
 
 A `Cell` with a figure holds the figure's location in the JSON report, so that a page can be verified against it.
 `FigureCells` reads figures only from there, and formats them by the catalogue.

@@ -1,4 +1,4 @@
-"""The report as text for people: aligned tables in plain characters that fit 80 columns."""
+"""The report as human-readable text: aligned tables in plain characters that fit 80 columns."""
 
 from __future__ import annotations
 

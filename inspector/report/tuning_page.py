@@ -1,4 +1,4 @@
-"""Tuning result for people: settings, saving, confidence, and risk.
+"""Human-readable tuning result: settings, saving, confidence, and risk.
 
 Plain text has one screen per group of sessions; Markdown and HTML add the front, the curves and every session.
 """

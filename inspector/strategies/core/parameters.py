@@ -50,7 +50,7 @@ class Parameter:
         name: Name in plans: `confirmation`, `keep`, `confirmation-tools`.
         kind: Type of its values.
         default: Value if none is given.
-        help: One sentence for people.
+        help: Description in one sentence.
         unit: `characters`, `tokens`, `calls`, …; empty if there is none.
         minimum: Smallest value, None for no bound.
         maximum: Largest value, None for no bound.

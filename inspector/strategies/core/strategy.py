@@ -35,7 +35,7 @@ class Decision:
 
     Attributes:
         operation: Operation on the text; None takes back the strategy's own earlier operation.
-        reason: A few words for people: `stale, tier search`. Contains no session text.
+        reason: A few words for display: `stale, tier search`. Contains no session text.
         group: The part of the strategy that decided, if it has parts a user tunes separately (a tier); otherwise empty.
         points_to: `earlier` or `later` if the replacement points the model to such a result of the same file or the
             same arguments; otherwise empty.
@@ -178,7 +178,7 @@ class Strategy(Protocol):
 
     Class attributes:
         name: Name in plans: `tiered-stale`.
-        title: A few words for people.
+        title: Display name.
         summary: One sentence of description.
         source: Source of the rule: a document, a project's file, a provider's documentation.
         parameters: Every parameter once: name, unit, default, range and help.

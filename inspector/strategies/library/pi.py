@@ -176,7 +176,7 @@ def _end(line: str, max_bytes: int) -> str:
 
 
 def size(count: int) -> str:
-    """Format a number of bytes for people, rounding half up."""
+    """Format a number of bytes for display, rounding half up."""
     for unit, step in (("B", 1), ("KB", 1024), ("MB", 1024 * 1024)):
         if count < step * 1024 or unit == "MB":
             break
