@@ -45,7 +45,7 @@ def measure(bench: Workbench) -> Iterator[Measurement]:
             path, lines = _growing(bench, messages)
             with Pace.interleaved(bench) as pace:
                 runs = _append(bench, path, islice(lines, bench.runs(RUNS)), COUNTED, pace, follows=follows)
-            yield from _told(f"follow {'on' if follows else 'off'}, {messages:,} messages", runs, pace)
+            yield from _measurements(f"follow {'on' if follows else 'off'}, {messages:,} messages", runs, pace)
             path.unlink()
     try:
         folder = reference_sessions() / "claude-code-growth" / "cc432c40"
@@ -58,10 +58,10 @@ def measure(bench: Workbench) -> Iterator[Measurement]:
         lines = recorded[: 10 if bench.is_quick else RECORDED_LINES]
         with Pace.interleaved(bench) as pace:
             runs = _append(bench, path, lines, REPLAYED, pace, follows=follows)
-        yield from _told(f"follow {'on' if follows else 'off'}, a recorded session", runs, pace)
+        yield from _measurements(f"follow {'on' if follows else 'off'}, a recorded session", runs, pace)
 
 
-def _told(case: str, runs: Runs, pace: Pace) -> Iterator[Measurement]:
+def _measurements(case: str, runs: Runs, pace: Pace) -> Iterator[Measurement]:
     yield pace.answer(PROMISE, case)
     count = f" (n {len(runs.values)})"
     yield pace.at_most(PROMISE, f"{case}: median", runs.median * 1e3, MEDIAN_MS, note=count)

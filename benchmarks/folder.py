@@ -70,12 +70,12 @@ def measure(bench: Workbench) -> Iterator[Measurement]:
         yield at_most(FOLDER, "without a plan, ratio to ccusage", ratio, 1.5, "x", digits=2)
         ratio = Runs([each.processors for each in own]).median / Runs([each.processors for each in counted]).median
         yield Measurement(FOLDER, "without a plan, processor time, ratio to ccusage", f"{ratio:.2f}x")
-        yield Measurement(FOLDER, "ccusage", _told(counted))
-    yield Measurement(FOLDER, "without a plan", _told(own))
+        yield Measurement(FOLDER, "ccusage", _text_of(counted))
+    yield Measurement(FOLDER, "without a plan", _text_of(own))
     ratio = walls[1].median / Runs(alone).median
     yield at_most(FOLDER, "with a plan, ratio to tiktoken on two processes", ratio, 1.2, "x", digits=2)
     yield Measurement(FOLDER, "tiktoken on two processes", f"{Runs(alone).median:.2f} s")
-    yield Measurement(FOLDER, "with a plan", _told(planned))
+    yield Measurement(FOLDER, "with a plan", _text_of(planned))
     yield at_most(FOLDER, "with a plan, again", walls[2].median, 4.0, " s", digits=2)
     yield from _one_session(bench)
 
@@ -179,6 +179,6 @@ def _tiktoken_on_two(paths: Sequence[Path]) -> float:
         return max(each.encoding for each in pool.map(lambda half: tiktoken_alone(*half), halves))
 
 
-def _told(runs: Sequence[Taken]) -> str:
+def _text_of(runs: Sequence[Taken]) -> str:
     wall, processors = (Runs([*column]).median for column in zip(*runs, strict=True))
     return f"{wall:.2f} s, {processors:.2f} s CPU"

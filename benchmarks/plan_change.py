@@ -127,12 +127,12 @@ def _drags(bench: Workbench, terminal: Terminal) -> tuple[list[float], list[floa
                 at = terminal.send(mouse("move", min(place, SIZE[0]), row))
             return at
 
-        moment = terminal.time(drag, partial(figures, limit=TIER))
-        seconds = moment.at + moment.seconds - begun
+        timing = terminal.time(drag, partial(figures, limit=TIER))
+        seconds = timing.at + timing.seconds - begun
         terminal.send(mouse("release", column + 2 * step, row))
         terminal.settle()
-        after.append(moment.seconds)
-        frames.append(moment.frames / seconds)
+        after.append(timing.seconds)
+        frames.append(timing.frames / seconds)
     return after, frames
 
 

@@ -84,13 +84,13 @@ def _growth(bench: Workbench) -> Iterator[Measurement]:
         if growth <= LINEAR_WITHIN:
             linear[name] = growth
         else:
-            told = f"{growth:.1f}x linear ({fast * 1e3:,.1f} ms, then {slow * 1e3:,.1f} ms)"
-            yield Measurement(PROMISE, f"{name}, 10,000 and 100,000 messages", told, f"≤ {LINEAR_WITHIN:g}", False)
+            measured = f"{growth:.1f}x linear ({fast * 1e3:,.1f} ms, then {slow * 1e3:,.1f} ms)"
+            yield Measurement(PROMISE, f"{name}, 10,000 and 100,000 messages", measured, f"≤ {LINEAR_WITHIN:g}", False)
     if linear:
         worst = max(linear, key=lambda name: linear[name])
         case = f"{len(linear)} of {len(STRATEGIES)} strategies, 10,000 and 100,000 messages"
-        told = f"at most {linear[worst]:.1f}x linear ({worst})"
-        yield Measurement(PROMISE, case, told, f"≤ {LINEAR_WITHIN:g}", True)
+        measured = f"at most {linear[worst]:.1f}x linear ({worst})"
+        yield Measurement(PROMISE, case, measured, f"≤ {LINEAR_WITHIN:g}", True)
 
 
 def _fastest(inputs: ReplayInputs, name: str, runs: int) -> float:

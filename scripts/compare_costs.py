@@ -36,7 +36,7 @@ EQUAL = 1e-9
 
 
 @dataclass(frozen=True)
-class Beside:
+class ComparedCost:
     """A session's cost according to both counters.
 
     Attributes:
@@ -91,7 +91,7 @@ class Beside:
         return abs(dollars) <= EQUAL * max(1.0, self.usd)
 
 
-def beside(folder: Path) -> Iterator[tuple[Path, Beside | None]]:
+def compared(folder: Path) -> Iterator[tuple[Path, ComparedCost | None]]:
     """Yield each session of a folder that reports usage, by both; None if one cannot count or price it."""
     for header in sessions_in(folder):
         try:
@@ -100,10 +100,10 @@ def beside(folder: Path) -> Iterator[tuple[Path, Beside | None]]:
             continue
         calls = [call for call in (*session.calls, *session.side_calls) if call.usage is not None]
         if calls:
-            yield session.path, _beside_of(session, calls)
+            yield session.path, _compare(session, calls)
 
 
-def _beside_of(session: Session, calls: Sequence[Call | SideCall]) -> Beside | None:
+def _compare(session: Session, calls: Sequence[Call | SideCall]) -> ComparedCost | None:
     usages = [call.usage for call in calls if call.usage is not None]
     times = np.array([np.nan if call.time is None else call.time for call in calls])
     rates = Pricing().call_rates([call.model for call in calls], times, [call.terms for call in calls])
@@ -111,19 +111,19 @@ def _beside_of(session: Session, calls: Sequence[Call | SideCall]) -> Beside | N
     other = count(session.path, session.format)
     if np.isnan(usd) or other is None:
         return None
-    return Beside(session, calls, usd, other, sum(usage.output_is_placeholder for usage in usages))
+    return ComparedCost(session, calls, usd, other, sum(usage.output_is_placeholder for usage in usages))
 
 
 def main() -> None:
     """Compare the sessions of a folder and write the page's part on it."""
-    found = list(beside(Path(sys.argv[1])))
+    found = list(compared(Path(sys.argv[1])))
     counted = sorted((each for _, each in found if each), key=lambda each: (each.session.format, each.session.path))
     before, _, rest = PAGE.read_text(encoding="utf-8").partition(BEGIN)
     after = rest.partition(END)[2]
     PAGE.write_text(f"{before}{BEGIN}\n{results(counted, len(found) - len(counted))}\n{END}{after}", encoding="utf-8")
 
 
-def results(counted: Sequence[Beside], uncounted: int = 0) -> str:
+def results(counted: Sequence[ComparedCost], uncounted: int = 0) -> str:
     """Format the comparison as sentences and a table.
 
     Args:
@@ -154,11 +154,11 @@ def results(counted: Sequence[Beside], uncounted: int = 0) -> str:
     return "\n".join(lines)
 
 
-def _formats(sessions: Sequence[Beside]) -> list[str]:
+def _formats(sessions: Sequence[ComparedCost]) -> list[str]:
     return list(dict.fromkeys(each.session.format for each in sessions))
 
 
-def _format_row(name: str, sessions: Sequence[Beside]) -> str:
+def _format_row(name: str, sessions: Sequence[ComparedCost]) -> str:
     """Format the totals of the sessions of a format that cost the same."""
     totals = [totals_of(each.session) for each in sessions]
     placeholders = sum(each.placeholders > 0 for each in sessions)
@@ -174,7 +174,7 @@ def _format_row(name: str, sessions: Sequence[Beside]) -> str:
     return f"| {' | '.join(cells)} |"
 
 
-def _row(each: Beside) -> str:
+def _row(each: ComparedCost) -> str:
     session, other = each.session, each.other
     models = ", ".join(dict.fromkeys(call.model for call in each.calls if call.model))
     totals = totals_of(session)

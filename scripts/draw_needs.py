@@ -43,8 +43,8 @@ def cases_of(path: Path) -> list[Case]:
         text, found = session.text(session.blocks[block]), session.blocks[block]
         there = text[start:stop]
         there = there if len(there) <= MOST else f"{there[: MOST // 2]} … {there[-MOST // 2 :]}"
-        said = f"{text[max(start - AROUND, 0) : start]}«{there}»{text[stop : stop + AROUND]}"
-        return f"[{found.tool_name or found.kind.label}] {one_line(said)}"
+        shown = f"{text[max(start - AROUND, 0) : start]}«{there}»{text[stop : stop + AROUND]}"
+        return f"[{found.tool_name or found.kind.label}] {one_line(shown)}"
 
     columns = zip(*(getattr(uses, name).tolist() for name in uses.__dataclass_fields__), strict=True)
     return [

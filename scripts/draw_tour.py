@@ -63,7 +63,7 @@ class Frames:
             self.seconds.append(seconds)
 
 
-class ToldAgent:
+class ScriptedAgent:
     """A copy of a session that grows on command."""
 
     def __init__(self, source: Path, folder: Path) -> None:
@@ -88,7 +88,7 @@ class ToldAgent:
 class PacedTour(Tour):
     """A tour that waits for results, never for a time."""
 
-    def __init__(self, tour: Tour, pilot: Pilot[None], agent: ToldAgent) -> None:
+    def __init__(self, tour: Tour, pilot: Pilot[None], agent: ScriptedAgent) -> None:
         super().__init__(tour.app, ())
         self.own_keys = tour.own_keys
         self.moving: list[str] = []
@@ -138,7 +138,7 @@ class DrawnTour:
 
     def __init__(self, folder: Path) -> None:
         self.frames = Frames()
-        self._agent = ToldAgent(sample_named(FIRST).path, folder)
+        self._agent = ScriptedAgent(sample_named(FIRST).path, folder)
         self._paced: PacedTour | None = None
         self._pilot: asyncio.Future[Pilot[None]] = asyncio.Future()
 

@@ -184,11 +184,15 @@ def _claude_code(path: Path) -> Iterable[Counted]:
         counted = Counted(
             message.get("model") or "", usage["input_tokens"], usage["output_tokens"], read, short, hour, fast
         )
-        beside = record.get("isSidechain") is True
+        is_sidechain = record.get("isSidechain") is True
         key = (message["id"], record.get("requestId")) if message.get("id") else number
         known = best.get(key)
-        if known is None or (known[0] and not beside) or (known[0] == beside and counted.total > known[1].total):
-            best[key] = (beside, counted)
+        if (
+            known is None
+            or (known[0] and not is_sidechain)
+            or (known[0] == is_sidechain and counted.total > known[1].total)
+        ):
+            best[key] = (is_sidechain, counted)
     return [counted for _, counted in best.values()]
 
 

@@ -56,7 +56,7 @@ async def refusal(client: mcp.Client, tool: str, /, **arguments: Any) -> str:
     return text
 
 
-async def test_four_tools_are_offered_and_said_to_read_only() -> None:
+async def test_four_tools_are_offered_as_read_only() -> None:
     async with client_of(SAMPLE) as client:
         tools = (await client.list_tools()).tools
         assert [tool.name for tool in tools] == ["memory_query", "file_state_at", "changelog", "context_report"]

@@ -56,7 +56,7 @@ def test_a_part_of_it_is_asked_for_by_lines_ends_or_what_they_hold(identifier: s
     assert found == [f"{number}:{line.rstrip()}" for number, line in enumerate(lines, 1) if "def " in line]
 
 
-def test_the_document_says_where_it_stands(session: Session, identifier: str, text: str) -> None:
+def test_the_document_says_where_it_is(session: Session, identifier: str, text: str) -> None:
     document = json.loads(run_program("recall", identifier[:14], SAMPLE, "--json").out)
     (result,) = document["results"]
     block = next(each for each in session.messages[result["message"] - 1].blocks if each.tool_call_id == identifier)
@@ -152,7 +152,7 @@ def test_a_path_that_is_not_there_is_refused(identifier: str, tmp_path: Path) ->
     assert "no such file" in outcome.complaint
 
 
-def test_a_search_lists_where_its_words_stand_and_each_place_can_be_recalled(private_home: Path) -> None:
+def test_a_search_lists_where_its_words_are_and_each_place_can_be_recalled(private_home: Path) -> None:
     outcome = run_program("recall", "--search", "grid operator's statement", SAMPLE, "--limit", "3")
     assert outcome.code == 0
     reference = outcome.out.split()[0]

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from scripts.compare_costs import beside, results
+from scripts.compare_costs import compared, results
 from scripts.usage_counter import LONG, Counted, cost_of, count, price_of
 from tests.session.claude_lines import Script
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 def test_every_recorded_session_costs_what_the_other_counter_says_or_the_difference_is_explained(
     shared: Path,
 ) -> None:
-    found = list(beside(shared / "corpus"))
+    found = list(compared(shared / "corpus"))
     counted = [each for _, each in found if each is not None]
     assert len(counted) == len(found) > 20
     for each in counted:
@@ -79,7 +79,7 @@ def test_a_report_that_codex_writes_again_is_counted_there_again_and_here_once(t
     ]
     path = tmp_path / "rollout-2026-06-01T10-00-00-a.jsonl"
     path.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
-    ((_, found),) = beside(tmp_path)
+    ((_, found),) = compared(tmp_path)
     assert found is not None
     assert (found.other.responses, len(found.calls)) == (2, 1)
     explained = found.explained()

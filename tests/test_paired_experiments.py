@@ -58,7 +58,7 @@ def test_the_table_is_written_with_what_all_settings_say() -> None:
     assert "| all | 5 | +12.5% |" in text
 
 
-def test_another_table_is_refused_and_a_missing_one_told_where_to_get(
+def test_another_table_is_refused_and_a_missing_one_reports_where_to_get(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with pytest.raises(ValueError, match="missing column experiment"):

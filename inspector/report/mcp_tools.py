@@ -146,7 +146,7 @@ class SessionMemory:
         """
         _check(path=path, time=time, session_id=session_id)
         _check_page(1, offset)
-        if sum(moment is not None for moment in (turn, call, time)) > 1:
+        if sum(given is not None for given in (turn, call, time)) > 1:
             raise MemoryQueryError("pass only one of turn, call and time")
         history = self._history(session_id)
         if call is not None:

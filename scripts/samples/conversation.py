@@ -145,7 +145,7 @@ class Conversation:
         """
         spoken = len(text) + len(thinking) + sum(len(str(arguments)) for _, arguments in calls)
         self.now += timedelta(seconds=round(1.7 + self.random.random() * 1.6 + spoken / 260, 3))
-        said = self.now
+        spoken_at = self.now
         uses = []
         for name, arguments in calls:
             identifier = self.identifier(self.prefix)
@@ -153,10 +153,10 @@ class Conversation:
             result = ToolResult(returned) if isinstance(returned, str) else returned
             uses.append(ToolUse(identifier, name, arguments, result))
             if self.ran:
-                self.ran(uses[-1], said)
+                self.ran(uses[-1], spoken_at)
         if uses:
             self.now += timedelta(seconds=round(max(use.result.seconds for use in uses) + self.random.random() / 9, 3))
-        self.turns.append(AssistantTurn(text, thinking, tuple(uses), said, self.now))
+        self.turns.append(AssistantTurn(text, thinking, tuple(uses), spoken_at, self.now))
         return [use.result.text for use in uses]
 
     def compaction(self, summary: str, after: float = 30.0) -> None:

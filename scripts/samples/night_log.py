@@ -67,8 +67,8 @@ def logs(batches: int = 132) -> dict[str, str]:
 def text(lines: list[tuple[float, str]]) -> str:
     """Lines in order of their time."""
     rows = []
-    for moment, line in sorted(lines):
-        hour, rest = divmod(round(moment * 1000), 3_600_000)
+    for at, line in sorted(lines):
+        hour, rest = divmod(round(at * 1000), 3_600_000)
         minute, milliseconds = divmod(rest, 60_000)
         rows.append(f"2026-10-28T{hour:02d}:{minute:02d}:{milliseconds // 1000:02d}.{milliseconds % 1000:03d}Z {line}")
     return "\n".join(rows) + "\n"

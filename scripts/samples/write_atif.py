@@ -26,13 +26,13 @@ def document(conversation: Conversation, system: str, model: str, tools: list[di
     """
     steps: list[dict[str, Any]] = []
     prompt, cached = counter().count(json.dumps(tools)), 0
-    for source, time, fields in _said(conversation, system):
-        said, seen = _tokens(fields, observed=False), _tokens(fields, observed=True)
+    for source, time, fields in _steps(conversation, system):
+        completion, seen = _tokens(fields, observed=False), _tokens(fields, observed=True)
         step = {"step_id": len(steps) + 1, "timestamp": _written(time), "source": source, **fields}
         if source == "agent":
-            step["metrics"] = {"prompt_tokens": prompt, "completion_tokens": said, "cached_tokens": cached}
+            step["metrics"] = {"prompt_tokens": prompt, "completion_tokens": completion, "cached_tokens": cached}
             cached = prompt // STEP * STEP if prompt >= MINIMUM else 0
-        prompt += said + seen + 4
+        prompt += completion + seen + 4
         steps.append(step)
     used = [step["metrics"] for step in steps if "metrics" in step]
     sums = {
@@ -49,7 +49,7 @@ def document(conversation: Conversation, system: str, model: str, tools: list[di
     return json.dumps(trajectory, ensure_ascii=False, indent=1) + "\n"
 
 
-def _said(conversation: Conversation, system: str) -> list[tuple[str, datetime, dict[str, Any]]]:
+def _steps(conversation: Conversation, system: str) -> list[tuple[str, datetime, dict[str, Any]]]:
     listed: list[tuple[str, datetime, dict[str, Any]]] = [("system", conversation.turns[0].time, {"message": system})]
     for turn in conversation.turns:
         if isinstance(turn, CompactionTurn):

@@ -130,7 +130,7 @@ def test_agents_are_reported_in_their_own_words(
     assert json.loads(export_compaction(agent, threshold, window).text) == said
 
 
-def test_claude_code_is_also_told_by_its_environment() -> None:
+def test_claude_code_is_also_recognized_by_its_environment() -> None:
     notes = " ".join(export_compaction("claude-code", 130_000, 200_000).left_out)
     assert "CLAUDE_CODE_AUTO_COMPACT_WINDOW=163000" in notes
     assert "CLAUDE_AUTOCOMPACT_PCT_OVERRIDE=72" in notes

@@ -57,7 +57,7 @@ def dressed(draw: st.DrawFn) -> list[tuple[str, str, str]]:
 
 
 @given(dressed())
-def test_the_last_reading_says_what_was_written_and_where_each_character_of_it_stands(pieces):
+def test_the_last_reading_says_what_was_written_and_where_each_character_of_it_is(pieces):
     text = "".join(unseen + written for unseen, written, _ in pieces)
     reading = list(decoded_views(text))[-1]
 

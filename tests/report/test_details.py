@@ -172,7 +172,7 @@ def test_the_command_knows_every_prompt_cache():
         ("--next-calls", "99999999"),
     ],
 )
-def test_a_value_that_makes_no_sense_is_wrong_usage_told_in_a_line(option: tuple[str, str], corpus: Path, capsys):
+def test_a_value_that_makes_no_sense_is_wrong_usage_reported_in_a_line(option: tuple[str, str], corpus: Path, capsys):
     assert main(["report", str(corpus / COMPACTED), *option]) == 2
     complaint = capsys.readouterr().err
     assert len(complaint.splitlines()) == 1

@@ -381,7 +381,7 @@ def test_the_months_range_and_the_saving_are_at_the_top() -> None:
     )
 
 
-def test_a_month_of_runs_that_no_one_counted_is_shown_to_be_one_wherever_it_stands() -> None:
+def test_a_month_of_runs_that_no_one_counted_is_shown_to_be_one_wherever_it_is() -> None:
     report = reported()
     plan = report.plans[0]
     projection = structs.replace(plan.projection, runs_are_assumed=True)

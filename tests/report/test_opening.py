@@ -79,7 +79,7 @@ def test_what_the_agent_can_apply_is_next_to_the_best_plan_that_it_cannot() -> N
     )
 
 
-def test_the_ends_of_a_month_are_explained_where_they_stand(planned: Report) -> None:
+def test_the_ends_of_a_month_are_explained_where_they_are(planned: Report) -> None:
     note = notes(planned)["saved per month at 1 run a day, as set"]
     assert note.startswith("about $")
     assert "this and the lower end are net of expected re-fetches" in note

@@ -77,7 +77,7 @@ def test_what_can_be_pointed_at_tells_every_series() -> None:
     assert any("plan A: " in title and "plan B: " in title and "call: 12" in title for title in titles)
 
 
-def test_bars_of_a_call_stand_one_upon_the_other() -> None:
+def test_bars_of_a_call_are_one_upon_the_other() -> None:
     specification = bill_chart(reported(), PAGE)
     assert specification is not None
     group = drawn(specification).find(f"{SVG}g")

@@ -111,7 +111,7 @@ def test_names_of_other_users_are_left_out_of_folder_names_too():
     assert SecretRedactor()("projects/-Users-ada-shop and -home-made") == "projects/-~-shop and -home-made"
 
 
-def test_the_user_s_name_is_masked_where_it_stands_by_itself(monkeypatch: pytest.MonkeyPatch):
+def test_the_user_s_name_is_masked_where_it_is_by_itself(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("HOME", "/home/grace")
     said = "drwxr-xr-x grace staff, grace@host:~$ disgrace grace.py"
 

@@ -118,7 +118,7 @@ def test_what_is_no_secret_is_left_alone(text: str):
     assert REDACTOR(text) == text
 
 
-def test_a_secret_is_masked_wherever_else_it_stands():
+def test_a_secret_is_masked_wherever_else_it_is():
     secret = KINDS["password in a setting"](Draw(3)).secret
     masked = REDACTOR(f"DB_PASSWORD={secret}\nrunning with {secret} in it\n")
 

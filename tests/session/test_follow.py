@@ -404,7 +404,7 @@ async def test_a_session_that_is_not_there_yet_can_be_waited_for_and_followed(tm
     assert [len(update.session.calls) for update in updates] == [0, 1]
 
 
-async def test_waiting_for_a_session_ends_when_told_and_a_slip_is_an_error(tmp_path: Path) -> None:
+async def test_waiting_for_a_session_ends_on_request_and_a_slip_is_an_error(tmp_path: Path) -> None:
     stop = asyncio.Event()
     stop.set()
     assert [update async for update in follow(tmp_path / "later.jsonl", stop, waits=True)] == []

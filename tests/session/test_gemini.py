@@ -269,7 +269,7 @@ def test_a_checkpoint_with_masked_results_sends_those_from_then_on(tmp_path: Pat
     assert len(session.compactions) == 1
 
 
-def test_a_result_told_twice_is_sent_once(tmp_path: Path) -> None:
+def test_a_result_reported_twice_is_sent_once(tmp_path: Path) -> None:
     script = GeminiScript()
     script.header()
     script.answer("g1", "I look.", toolCalls=[call("c1", "found"), call("c2")])

@@ -16,7 +16,7 @@ HALVES = [rb"\ud83d", rb"\uDE00", rb"\ud83d\ud83d", rb"\\ud83d", rb"\ud83d\ude00
 
 @pytest.mark.parametrize("odd", HALVES)
 @pytest.mark.parametrize("place", ["value", "key", "nested"])
-def test_entries_of_a_text_that_is_not_quite_json_are_found_where_they_stand(odd: bytes, place: str) -> None:
+def test_entries_of_a_text_that_is_not_quite_json_are_found_where_they_are(odd: bytes, place: str) -> None:
     first = {"value": b'{"a":"' + odd + b'"}', "key": b'{"' + odd + b'":1}', "nested": b'{"a":[{"b":"' + odd + b'"}]}'}
     data = '{"é":[1,2],"messages":['.encode() + first[place] + b', {"c": "last"}]}'
     items = FileNode(data, 100).fields()["messages"].items()

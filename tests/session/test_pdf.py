@@ -85,7 +85,7 @@ def test_a_large_one_is_not_looked_into() -> None:
     assert count_pdf_pages(HEAD + tree(2) + bytes(MOST_BYTES)) == 0
 
 
-def test_the_pages_of_a_document_are_known_wherever_its_data_stands() -> None:
+def test_the_pages_of_a_document_are_known_wherever_its_data_is() -> None:
     data = HEAD + tree(4) + TAIL
     text = base64.b64encode(data).decode()
     expected = Media("application/pdf", len(data), pages=4)

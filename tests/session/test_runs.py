@@ -220,7 +220,7 @@ def task_of_cline(folder: Path, turns: int) -> Path:
     return folder
 
 
-def test_usage_of_cline_stands_among_what_is_shown(tmp_path: Path) -> None:
+def test_usage_of_cline_is_among_what_is_shown(tmp_path: Path) -> None:
     session = open_session(task_of_cline(tmp_path / "1750000000000", 2))
     assert [call.usage for call in session.calls] == [
         Usage(uncached=10 + turn, cache_read=20, cache_write_5m=3, output=5) for turn in range(2)

@@ -111,7 +111,7 @@ def told_four_times(*, with_span: bool = True) -> list[Record]:
 
 
 @pytest.mark.parametrize("left", [0, 1, 2, 3])
-def test_one_request_told_four_times_counts_once(tmp_path: Path, left: int) -> None:
+def test_one_request_reported_four_times_counts_once(tmp_path: Path, left: int) -> None:
     (call,) = opened(tmp_path, *told_four_times()[left:]).calls
     assert call.usage is not None
     assert (call.usage.prompt, call.usage.output) == (1_000, 20)
@@ -122,7 +122,7 @@ def test_the_details_lend_their_messages_to_a_span_without_contents(tmp_path: Pa
     assert said(session)[2][2] == "turn 0"
 
 
-def test_a_span_that_is_exported_again_or_told_by_two_instrumentations_counts_once(tmp_path: Path) -> None:
+def test_a_span_that_is_exported_again_or_reported_by_two_instrumentations_counts_once(tmp_path: Path) -> None:
     (messages,) = conversation(1)
     outer = flat(0, attributes(0, messages))
     inner = flat(0, attributes(0, messages), spanId="inner", parentSpanId="p0")

@@ -83,7 +83,7 @@ def test_a_subagent_is_a_session_that_leads_to_the_one_that_started_it(tmp_path:
     assert [one.path for one in subagents_of(parent).found] == [newest.path]
 
 
-def test_spans_that_were_deleted_are_gone_for_whoever_follows(tmp_path: Path) -> None:
+def test_spans_that_were_deleted_are_gone_for_followers(tmp_path: Path) -> None:
     path = create(tmp_path / "agent-traces.db", *conversation(3))
     follower = Follower(path)
     with closing(sqlite3.connect(path, isolation_level=None)) as connection:

@@ -55,7 +55,7 @@ async def test_a_folder_that_does_not_exist_is_looked_for(tmp_path: Path) -> Non
     assert count == 3
 
 
-async def test_waking_ends_when_told(tmp_path: Path) -> None:
+async def test_waking_ends_on_request(tmp_path: Path) -> None:
     stop = asyncio.Event()
     async with asyncio.timeout(60):
         async for _ in watch_folders((tmp_path,), stop):

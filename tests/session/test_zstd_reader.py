@@ -67,7 +67,7 @@ def test_a_packed_file_that_is_cut_off_is_refused_in_one_line(tmp_path: Path, ke
     assert "\n" not in caught.value.message
 
 
-def test_a_packed_file_is_listed_and_told_by_its_name(tmp_path: Path) -> None:
+def test_a_packed_file_is_listed_and_recognized_by_its_name(tmp_path: Path) -> None:
     path = packed(tmp_path / "rollout-2026-01-01T00-00-00-x.jsonl.zst", b"".join(rollout().encoded()))
     (first, *_) = list_sessions(search_places([tmp_path]))
     assert [(header.path, header.format) for header in first] == [(path, "codex")]

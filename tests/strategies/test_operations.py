@@ -102,7 +102,7 @@ def test_equal_operations_do_the_same_and_can_be_kept_by_value(text, operation):
     assert {operation: once}[operation] == operation.apply(Rendition.whole(len(text)), Recorded(text))
 
 
-def test_a_marker_with_braces_is_sent_as_it_stands_unless_it_is_a_template():
+def test_a_marker_with_braces_is_sent_unchanged_unless_it_is_a_template():
     text = "x" * 50
     assert CutText(10, 10, 0, "{length}").apply(Rendition.whole(50), Recorded(text)).text(text) == "x" * 10 + "{length}"
     numbered = CutText(10, 10, 0, "{length}", numbered=True)

@@ -177,7 +177,7 @@ def test_after_an_append_only_the_new_texts_are_read(counter):
     assert len(list(count_session(after, counter, grown))) == 1
 
 
-def test_a_message_that_was_replaced_is_looked_at_again_wherever_it_stands(counter):
+def test_a_message_that_was_replaced_is_looked_at_again_wherever_it_is(counter):
     before = session_of(["one", "two two", "three"])
     table = counted(before, counter)
     other = Message(Role.USER, (block_of("four four four", 7), block_of("one", 8)))

@@ -39,7 +39,7 @@ async def test_the_first_frame_is_painted_as_soon_as_it_is_worked_out(running, s
 
 @pytest.mark.paints
 @pytest.mark.parametrize("milliseconds", range(0, 100, 5))
-async def test_whoever_leaves_around_the_first_frame_ends_nothing_half_way(
+async def test_leaving_around_the_first_frame_ends_nothing_half_way(
     running, session_file, tmp_path: Path, milliseconds: int
 ) -> None:
     beside = recording(tmp_path / "beside.jsonl")

@@ -46,7 +46,7 @@ def test_one_message_can_be_folded_or_be_the_only_one_that_is_not() -> None:
 
 
 @given(st.sets(st.integers(0, MESSAGES - 1)), st.booleans(), st.integers(0, MESSAGES - 1), st.booleans())
-def test_a_fold_is_what_was_last_said_of_it(others: set[int], most: bool, one: int, folded: bool) -> None:
+def test_a_fold_is_what_was_last_set_for_it(others: set[int], most: bool, one: int, folded: bool) -> None:
     folds = Folds(most, frozenset(others)).with_message(one, folded=folded)
 
     assert folds.is_folded(one) is folded

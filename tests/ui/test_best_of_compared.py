@@ -237,7 +237,7 @@ def test_what_never_applied_is_one_row_below_all_others_and_can_be_unfolded() ->
     assert unfolded.rows[-1].words.startswith("▾ 3 strategies")
 
 
-def test_plans_that_are_equal_in_what_they_are_sorted_by_stand_by_what_they_save() -> None:
+def test_plans_that_are_equal_in_what_they_are_sorted_by_are_ordered_by_saving() -> None:
     plans = [contender("small", 2.0, 0), BASELINE, contender("bold", 5.0, 12), contender("sound", 4.0, 0)]
     table = compare_table(plans, "sound")
     for_needed = table.sorted(Sorting("needed", falls=False))

@@ -101,7 +101,7 @@ async def test_the_best_plan_taken_by_its_key_saves_to_the_cent_what_was_promise
     assert told["needed_later"]["calls"] == promised.needed
 
 
-async def test_a_plan_that_tune_wrote_saves_on_the_screen_and_in_reports_what_tune_said_of_each_session(
+async def test_a_plan_that_tune_wrote_saves_on_the_screen_and_in_reports_what_tune_reported_for_each_session(
     running, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     folder, report, file = tmp_path / "sessions", tmp_path / "report.json", tmp_path / "tuned.toml"

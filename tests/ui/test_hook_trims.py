@@ -74,7 +74,7 @@ async def to_block(run: Running, block: int) -> None:
     assert run.timeline.cursor_block == block
 
 
-async def test_above_a_trimmed_result_stands_how_much_of_it_is_left_and_what_prints_the_whole(
+async def test_above_a_trimmed_result_is_how_much_of_it_is_left_and_what_prints_the_whole(
     running, recorded: Path
 ) -> None:
     async with running(recorded, size=(140, 40)) as run:
@@ -91,7 +91,7 @@ async def test_above_a_trimmed_result_stands_how_much_of_it_is_left_and_what_pri
     assert run_program("recall", "toolu_1", recorded).out.startswith("one line of many\n")
 
 
-async def test_below_the_totals_stands_what_the_trims_of_the_session_saved_as_stats_adds_it_up(
+async def test_below_the_totals_is_what_the_trims_of_the_session_saved_as_stats_adds_it_up(
     running, recorded: Path
 ) -> None:
     record_trim(state_folder(), agent="claude-code", session="other", tool="Bash", id="x", original=9_000, trimmed=10)

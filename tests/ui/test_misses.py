@@ -379,7 +379,7 @@ def test_the_header_says_nothing_of_a_cache_long_gone_unknown_or_of_a_file_that_
 
 @pytest.mark.parametrize("size", [(80, 24), (120, 36)])
 @pytest.mark.parametrize(("since_cold", "said"), [(-192, "warm 3:12"), (60, "cold")])
-async def test_a_session_being_written_says_how_its_cache_stands(
+async def test_a_session_being_written_says_the_state_of_its_cache(
     running, session_file, monkeypatch, size: tuple[int, int], since_cold: int, said: str
 ) -> None:
     async with running(session_file.path, size=size) as run:

@@ -117,7 +117,7 @@ def test_the_mouse_on_the_knob_changes_nothing_until_it_moves_and_back_there_not
 
 
 @given(tracks, st.lists(st.integers(0, 1_200_000), max_size=50), st.integers(0, 1_200_000))
-def test_a_histogram_has_a_glyph_a_cell_and_shows_every_size_where_the_limit_would_stand(
+def test_a_histogram_has_a_glyph_a_cell_and_shows_every_size_where_the_limit_would_be(
     track: LimitTrack, sizes: list[int], limit: int
 ) -> None:
     bars = histogram(LimitSizes(np.array(sizes, dtype=np.int64), "result"), track)

@@ -146,7 +146,7 @@ async def test_it_opens_on_the_limit_that_matters_most_and_says_why(running, ses
         assert screen.limit == "data"
 
 
-async def test_whoever_has_pressed_a_key_stays_where_he_is(running, session_file, monkeypatch) -> None:
+async def test_after_a_key_the_selection_stays(running, session_file, monkeypatch) -> None:
     may_tell = Event()
 
     def held(*given: object) -> Iterator[object]:
@@ -177,7 +177,7 @@ async def test_what_is_assumed_of_the_model_is_no_limit_to_recommend(running, se
         assert "window-size" in weighed
 
 
-async def test_while_another_limit_is_replayed_nothing_stands_of_the_one_before(
+async def test_while_another_limit_is_replayed_nothing_is_shown_of_the_one_before(
     running, session_file, monkeypatch
 ) -> None:
     may_sweep = Event()
