@@ -102,7 +102,7 @@ class PlanGate:
     """Applies a plan before the model calls of an agent; used by every adapter.
 
     Args:
-        plan: A plan, one strategy in its one-line form, or the name of a ready plan.
+        plan: A plan, one strategy in its one-line form, or the name of a built-in plan.
         form: Format of the messages; detected from their content by default.
         on_call: Called with a report on every call.
         diagnostics: Print a line to standard error when the plan acts.

@@ -35,7 +35,7 @@ def with_plan(
 
     Args:
         client: A client of the Anthropic or OpenAI SDK.
-        plan: A plan, one strategy in its one-line form, or the name of a ready plan.
+        plan: A plan, one strategy in its one-line form, or the name of a built-in plan.
         on_call: Called with a report on every call.
         diagnostics: Print a line to standard error when the plan acts.
 

@@ -55,7 +55,7 @@ class UnusedStrategy(NamedTuple):
 
 
 def read_plan(plan: str) -> Plan:
-    """Read a plan from a file, or return the ready plan of that name.
+    """Read a plan from a file, or return the built-in plan of that name.
 
     Raises:
         PlanError: It is not a plan.

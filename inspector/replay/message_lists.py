@@ -179,7 +179,7 @@ def _why_no_message(value: object) -> str:
 
 
 def resolve_plan(plan: Plan | str) -> Plan:
-    """Return a plan from its one-line form or the name of a ready plan.
+    """Return a plan from its one-line form or the name of a built-in plan.
 
     Raises:
         PlanError: The text is invalid.

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from inspector.strategies.plan import Plan
 
 KEPT: Final = 5
-"""Number of strategies and ready plans that are searched further."""
+"""Number of strategies and built-in plans that are searched further."""
 
 MOST_MOVES: Final = 4
 """Maximum moves of a coordinate search."""
@@ -67,7 +67,7 @@ class Stage(StrEnum):
     """Stages of a search in order; the values describe incomplete stages."""
 
     SHORTLIST = "the best of these plans on all sessions"
-    READY = "every strategy and ready plan with its defaults"
+    READY = "every strategy and built-in plan with its defaults"
     ENDS = "their limits set tight and wide"
     ALONE = "single limits of the best strategies"
     TOGETHER = "combinations of two limits"

@@ -1,4 +1,4 @@
-"""Plans to try: every strategy and ready plan, its limits on a ladder of values, and its kinds of trigger.
+"""Plans to try: every strategy and built-in plan, its limits on a ladder of values, and its kinds of trigger.
 
 A ladder multiplies and divides a plan's value, because the defaults of deployed strategies have the right order of
 magnitude, and the best value may be anywhere between a sixteenth and sixteen times of it. The kind of trigger is a

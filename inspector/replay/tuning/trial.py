@@ -119,7 +119,7 @@ class PreparedSession:
         return float("nan") if cost is None else cost
 
     def bases(self) -> tuple[Plan, ...]:
-        """Return every strategy and ready plan, with defaults for this session's tools."""
+        """Return every strategy and built-in plan, with defaults for this session's tools."""
         return plans_to_compare(self.inputs.history.session)
 
     def trials(self, plans: Iterable[Plan], terms: TrialTerms) -> Iterator[Trial | None]:
