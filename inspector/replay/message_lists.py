@@ -139,7 +139,7 @@ def apply_once(
 
     Args:
         messages: An Anthropic or OpenAI message list, oldest first.
-        plan: A plan, one strategy in its one-line form (`tiered-stale:data=400`), or a ready plan's name (`careful`).
+        plan: A plan, one strategy in its one-line form (`tiered-stale:data=400`), or a built-in plan (`careful`).
         input_tokens: The provider's prompt size. It is used for both the previous and the current prompt, depending on
             the strategy. By default, there was no previous prompt, and the current one is counted.
         window: Size of the model's context window in tokens.
