@@ -10,6 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
+from inspector.hook.records import open_regular
 from inspector.strategies.core.measures import CHARACTERS_PER_TOKEN
 from inspector.strategies.core.operations import CutText, CutTokens, make_cut
 from inspector.strategies.core.parameters import CHARACTERS, TOKENS
@@ -63,7 +64,8 @@ def read_plan(plan: str) -> Plan:
     """
     if plan in PRESETS and not Path(plan).exists():
         return PRESETS[plan].plan()
-    return Plan.from_toml(Path(plan).read_text(encoding="utf-8"))
+    with open(plan, encoding="utf-8", opener=open_regular) as file:  # noqa: PTH123  no opener there
+        return Plan.from_toml(file.read())
 
 
 def cuts_of(plan: Plan, tool: str) -> list[Cut | Store]:

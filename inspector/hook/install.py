@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 from inspector.errors import InspectorError
 from inspector.hook.events import CLAUDE_CODE_MATCHER
 from inspector.hook.plugins import plugin_files
+from inspector.hook.records import open_regular
 
 TIMEOUT_SECONDS = 10
 
@@ -112,7 +113,7 @@ def _is_same(text: str, settings: dict[str, Any]) -> bool:
 
 def _read(path: Path) -> str | None:
     try:
-        with path.open(encoding="utf-8", newline="") as file:
+        with open(path, encoding="utf-8", newline="", opener=open_regular) as file:  # noqa: PTH123  no opener there
             return file.read()
     except FileNotFoundError:
         return None

@@ -9,6 +9,8 @@ import json
 import os
 from typing import TYPE_CHECKING, Any
 
+from inspector.hook.records import open_regular
+
 if TYPE_CHECKING:
     from inspector.hook.rules import Cut, Store
 
@@ -33,7 +35,7 @@ def cuts_for(plan: str, tool: str, folder: str) -> list[Cut | Store]:
     from inspector import __version__
 
     try:
-        with open(plan, encoding="utf-8") as file:  # noqa: PTH123  pathlib takes long to import
+        with open(plan, encoding="utf-8", opener=open_regular) as file:  # noqa: PTH123  pathlib takes long to import
             text = file.read()
     except FileNotFoundError:
         text = plan
@@ -41,7 +43,7 @@ def cuts_for(plan: str, tool: str, folder: str) -> list[Cut | Store]:
     path = f"{folder}/{_FOLDER}/{crc32(plan.encode('utf-8', 'surrogatepass')):08x}.json"
     kept: dict[str, Any] = {}
     try:
-        with open(path, encoding="utf-8") as file:  # noqa: PTH123
+        with open(path, encoding="utf-8", opener=open_regular) as file:  # noqa: PTH123
             kept = json.load(file)
         if kept["key"] == key:
             known: list[Cut | Store] | None = kept["tools"].get(tool)

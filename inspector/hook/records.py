@@ -5,8 +5,10 @@ Each line is appended in one write, so that concurrent hooks lose none.
 
 from __future__ import annotations
 
+import errno
 import json
 import os
+import stat
 import time
 from typing import Any, NamedTuple
 
@@ -55,12 +57,25 @@ def record_trim(folder: str, **trim: Any) -> None:
     _append(f"{folder}/{TRIMS}", json.dumps({"time": round(time.time(), 3), **trim, "saved": saved}))
 
 
+def open_regular(path: str, flags: int) -> int:
+    """Open a regular file, as the `opener` of `open`: a pipe would block the agent that waits for the hook.
+
+    Raises:
+        OSError: It cannot be opened, or is not a regular file.
+    """
+    descriptor = os.open(path, flags | os.O_NONBLOCK, 0o600)
+    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+        os.close(descriptor)
+        raise OSError(errno.EINVAL, "not a regular file", path)
+    return descriptor
+
+
 def record_error(folder: str, message: str) -> bool:
     """Append an error unless it was logged before; return False if that fails."""
     path = f"{folder}/{ERRORS}"
     line = json.dumps(message[:1_000])
     try:
-        with open(path, encoding="utf-8") as file:  # noqa: PTH123  pathlib takes long to import
+        with open(path, encoding="utf-8", opener=open_regular) as file:  # noqa: PTH123  pathlib takes long to import
             if any(known.rstrip("\n").endswith(line) for known in file):
                 return True
     except OSError:
@@ -74,7 +89,7 @@ def record_error(folder: str, message: str) -> bool:
 
 def _append(path: str, line: str) -> None:
     os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)  # noqa: PTH103, PTH120
-    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+    descriptor = open_regular(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
     try:
         os.write(descriptor, f"{line}\n".encode())
         is_full = os.fstat(descriptor).st_size > MOST_BYTES
@@ -90,7 +105,7 @@ def trims(folder: str) -> list[Trim]:
     saved: dict[tuple[str, str], int] = {}
     for name in (f"{TRIMS}.1", TRIMS):
         try:
-            with open(f"{folder}/{name}", encoding="utf-8", errors="replace") as file:  # noqa: PTH123
+            with open(f"{folder}/{name}", encoding="utf-8", errors="replace", opener=open_regular) as file:  # noqa: PTH123
                 lines = file.readlines()
         except OSError:
             continue
@@ -118,7 +133,7 @@ def trims(folder: str) -> list[Trim]:
 def errors(folder: str) -> list[str]:
     """Return each distinct error with the time of its first occurrence."""
     try:
-        with open(f"{folder}/{ERRORS}", encoding="utf-8", errors="replace") as file:  # noqa: PTH123
+        with open(f"{folder}/{ERRORS}", encoding="utf-8", errors="replace", opener=open_regular) as file:  # noqa: PTH123
             return [line.rstrip("\n") for line in file]
     except OSError:
         return []

@@ -10,6 +10,8 @@ import json
 import os
 from typing import NamedTuple, TypedDict, final
 
+from inspector.hook.records import open_regular
+
 TOKENS = "tokens"
 """Same value as in the strategies."""
 
@@ -229,7 +231,7 @@ def _last_lines(transcript: str) -> list[bytes]:
     if not transcript:
         return []
     try:
-        with open(transcript, "rb") as file:  # noqa: PTH123
+        with open(transcript, "rb", opener=open_regular) as file:  # noqa: PTH123
             size = os.fstat(file.fileno()).st_size
             file.seek(max(size - _TAIL_BYTES, 0))
             return file.read(_TAIL_BYTES).splitlines()

@@ -116,6 +116,18 @@ def test_a_broken_plan_passes_the_result_and_is_reported_once(tmp_path: Path, wr
     assert told in run_program("hook", "stats").out
 
 
+@pytest.mark.parametrize("which", ["plan", "transcript"])
+def test_a_pipe_in_place_of_a_file_is_not_waited_for(tmp_path: Path, plan: Path, which: str) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    event = bash_event("x" * 100_000)
+    if which == "transcript":
+        event = {**event, "transcript_path": str(pipe)}
+    outcome = run_hook(event, pipe if which == "plan" else plan)
+    assert outcome.returncode == 0
+    assert bool(outcome.stdout) == (which == "transcript")
+
+
 def test_a_plan_that_is_gone_or_not_named_passes_the_result(tmp_path: Path) -> None:
     assert run_hook(bash_event(), tmp_path / "gone.toml").stdout == b""
     assert run_hook(bash_event(), "careful").stdout == b""  # nothing there is so long

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shlex
 import shutil
 import subprocess
@@ -201,3 +202,14 @@ def test_what_a_hook_does_of_a_strategy_in_part_is_stated(tmp_path: Path, settin
     assert settings.exists()
     assert "the hook applies store-large in part: its batch budget" in outcome.err
     assert "the hook does not apply pi-truncate: it depends on the file and lines" in outcome.err
+
+
+@pytest.mark.parametrize("which", ["plan", "settings"])
+def test_a_pipe_in_place_of_a_file_is_refused_and_not_waited_for(which: str, plan: Path, settings: Path) -> None:
+    path = {"plan": plan, "settings": settings}[which]
+    path.unlink()
+    os.mkfifo(path)
+    outcome = install(plan, "--yes")
+    assert outcome.code == 1
+    assert path.name in outcome.complaint
+    assert "not a regular file" in outcome.complaint
