@@ -29,6 +29,7 @@ from aiohttp import (
 )
 from hypothesis import given
 from hypothesis import strategies as st
+from yarl import URL
 
 from inspector.cli import main
 from inspector.cli.exit_codes import ExitCode
@@ -278,7 +279,7 @@ async def test_what_no_page_sends_changes_nothing() -> None:
         async with server.client.get(f"{server.origin}/download/none") as answer:
             assert answer.status == 404
         host = server.origin.removeprefix("http://").encode()
-        odd_cookie = b"GET / HTTP/1.1\r\nHost: " + host + b"\r\nCookie: inspector=\xff\r\n\r\n"
+        odd_cookie = b"GET / HTTP/1.1\r\nHost: " + host + b"\r\nCookie: inspector-" + host.rpartition(b":")[2] + b"=\xff\r\n\r\n"
         assert b"403" in await server.answer_to(odd_cookie)
         assert b"400" in await server.answer_to(b"GET / HTTP/1.1\r\nno header\r\n\r\n")
         assert b"400" in await server.answer_to(b"GET / HTTP/1.1\r\nlong: " + b"x" * 100_000 + b"\r\n\r\n")

@@ -33,7 +33,8 @@ if TYPE_CHECKING:
 
     from aiohttp.typedefs import Handler, Middleware
 
-COOKIE = "inspector"
+COOKIE = "inspector-{port}"
+"""Name of the cookie: browsers send it to all ports of the host, so each port needs its own."""
 
 TOKEN = "token"  # noqa: S105  name of a parameter
 
@@ -122,7 +123,7 @@ class ScreenServer(Server):
         self._windows: set[web.WebSocketResponse] = set()
         self._most_screens = most_screens
         self._room = asyncio.Semaphore(most_screens)
-        self._admission = Admission(frozenset({f"{self.host}:{port}", f"localhost:{port}"}))
+        self._admission = Admission(frozenset({f"{self.host}:{port}", f"localhost:{port}"}), port)
 
     @property
     def address(self) -> str:
@@ -300,12 +301,14 @@ def _headers(address: str) -> dict[str, str]:
 class Admission:
     """One token, and the cookie it is exchanged for."""
 
-    def __init__(self, hosts: frozenset[str]) -> None:
+    def __init__(self, hosts: frozenset[str], port: int) -> None:
         """Create a token.
 
         Args:
             hosts: Accepted host names with port.
+            port: Port that the cookie is for.
         """
+        self._name = COOKIE.format(port=port)
         self.token = secrets.token_urlsafe(TOKEN_BYTES)
         self._cookie = secrets.token_urlsafe(TOKEN_BYTES)
         self._hosts = hosts
@@ -320,9 +323,9 @@ class Admission:
                 return _refused()
             if request.path == "/" and self._spend(request.query.get(TOKEN, "")):
                 welcome = web.Response(status=303, headers={"Location": "/"})
-                welcome.set_cookie(COOKIE, self._cookie, httponly=True, samesite="Strict", path="/")
+                welcome.set_cookie(self._name, self._cookie, httponly=True, samesite="Strict", path="/")
                 return welcome
-            if not _is_same(request.cookies.get(COOKIE, ""), self._cookie):
+            if not _is_same(request.cookies.get(self._name, ""), self._cookie):
                 return _refused()
             origin = request.headers.get("Origin")
             if origin is not None and origin.partition("://")[2] not in self._hosts:
