@@ -17,11 +17,11 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import numpy as np
+
 from inspector.strategies.core.operations import removes_in_group
+from inspector.strategies.core.parametrized import Parametrized, integer
 from inspector.strategies.core.strategy import Choice, Schedule
 from inspector.strategies.history.history import NEVER
-
-from inspector.strategies.core.parametrized import Parametrized, integer
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable

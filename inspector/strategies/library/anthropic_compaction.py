@@ -5,12 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from inspector.strategies.core.parametrized import Parametrized, integer, summary_length
 from inspector.strategies.core.strategy import AgentSettings, Choice
 from inspector.strategies.core.summarized_prefix import SummarizedPrefix
 from inspector.strategies.core.thread_runs import ThreadRun
 from inspector.strategies.history.conversation_items import ConversationItem
-
-from inspector.strategies.core.parametrized import Parametrized, integer, summary_length
 from inspector.strategies.library.summarize import summary_placeholder
 
 if TYPE_CHECKING:

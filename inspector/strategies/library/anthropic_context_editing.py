@@ -10,23 +10,24 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import numpy as np
+
 from inspector.session.model import BlockKind, Role
+from inspector.strategies.core.batching import Batching
 from inspector.strategies.core.operations import ClearInput, RemoveBlock, ReplaceText
 from inspector.strategies.core.parameters import ToolList
+from inspector.strategies.core.parametrized import choice, integer, string, switch, tools
 from inspector.strategies.core.schedule_builder import CONTEXT_RESET, ScheduleBuilder
 from inspector.strategies.core.strategy import AgentSettings, Choice, Decision
 from inspector.strategies.core.thread_runs import ThreadRun
 from inspector.strategies.history.arrival_order import arrivals, later
 
-from inspector.strategies.core.batching import Batching
-from inspector.strategies.core.parametrized import choice, integer, string, switch, tools
-
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
+    from numpy.typing import NDArray
+
     from inspector.strategies.core.strategy import CallContext, Schedule
     from inspector.strategies.history.history import History
-    from numpy.typing import NDArray
 
 
 PLACEHOLDER = "[Old tool result content cleared]"

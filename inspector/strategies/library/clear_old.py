@@ -19,21 +19,22 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
+
 from inspector.session.model import BlockKind, TextUnavailableError
+from inspector.strategies.core.batching import Batching
 from inspector.strategies.core.operations import RemoveBlock
+from inspector.strategies.core.parametrized import choice, integer, switch
 from inspector.strategies.core.rendition import Action, Rendition
 from inspector.strategies.core.schedule_builder import CONTEXT_RESET, ScheduleBuilder
 from inspector.strategies.core.strategy import AgentSettings, Decision
 from inspector.strategies.history.arrival_order import arrivals, later
 
-from inspector.strategies.core.batching import Batching
-from inspector.strategies.core.parametrized import choice, integer, switch
-
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from inspector.strategies.core.operations import BlockSource
     from inspector.strategies.core.strategy import Schedule
     from inspector.strategies.history.history import History
-    from numpy.typing import NDArray
 
 _ASSISTANT = (BlockKind.ASSISTANT_TEXT, BlockKind.THINKING, BlockKind.TOOL_CALL)
 

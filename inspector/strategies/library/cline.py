@@ -17,13 +17,6 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from inspector.session.model import BlockKind, TextUnavailableError
 from inspector.strategies.core.operations import RecordedBlock, RemoveBlock, ReplaceText, sent_text
-from inspector.strategies.core.rendition import Action, Rendition
-from inspector.strategies.core.strategy import Choice, Decision
-from inspector.strategies.core.thread_runs import ThreadRun
-from inspector.strategies.history.arguments import path_of
-from inspector.strategies.history.conversation_items import MessageList
-from inspector.strategies.history.tools import ToolKind, tool_kind
-
 from inspector.strategies.core.parametrized import (
     Parametrized,
     choice,
@@ -33,6 +26,12 @@ from inspector.strategies.core.parametrized import (
     switch,
     window_of,
 )
+from inspector.strategies.core.rendition import Action, Rendition
+from inspector.strategies.core.strategy import Choice, Decision
+from inspector.strategies.core.thread_runs import ThreadRun
+from inspector.strategies.history.arguments import path_of
+from inspector.strategies.history.conversation_items import MessageList
+from inspector.strategies.history.tools import ToolKind, tool_kind
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

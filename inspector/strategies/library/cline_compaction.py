@@ -22,14 +22,8 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import TYPE_CHECKING, NamedTuple
 
-from inspector.strategies.core.measures import ARGUMENT_UNITS, JSON_CHARACTERS
-from inspector.strategies.core.summarized_prefix import SummarizedPrefix
-from inspector.strategies.core.thread_runs import ThreadRun
-from inspector.strategies.history.conversation_items import split_messages
-from inspector.strategies.history.history import ASSISTANT, MEDIA, THINKING, TOOL_CALL, TOOL_RESULT, USER_TEXT
-from inspector.strategies.library.cline_basic import ClineMessage, compact, tokens_of
-
 from inspector.strategies.core import javascript
+from inspector.strategies.core.measures import ARGUMENT_UNITS, JSON_CHARACTERS
 from inspector.strategies.core.parametrized import (
     Parametrized,
     choice,
@@ -39,6 +33,11 @@ from inspector.strategies.core.parametrized import (
     summary_length,
     window_of,
 )
+from inspector.strategies.core.summarized_prefix import SummarizedPrefix
+from inspector.strategies.core.thread_runs import ThreadRun
+from inspector.strategies.history.conversation_items import split_messages
+from inspector.strategies.history.history import ASSISTANT, MEDIA, THINKING, TOOL_CALL, TOOL_RESULT, USER_TEXT
+from inspector.strategies.library.cline_basic import ClineMessage, compact, tokens_of
 from inspector.strategies.library.summarize import summary_placeholder
 
 if TYPE_CHECKING:

@@ -14,9 +14,13 @@ from typing import TYPE_CHECKING
 
 import msgspec
 import numpy as np
+
 from inspector.session.model import BlockKind, Role, TextUnavailableError
+from inspector.strategies.core import javascript
+from inspector.strategies.core.batching import Batching
 from inspector.strategies.core.operations import BlockSource, ReplaceText, sent_text
 from inspector.strategies.core.parameters import ToolList
+from inspector.strategies.core.parametrized import choice, integer, tools
 from inspector.strategies.core.rendition import Action, Rendition
 from inspector.strategies.core.schedule_builder import CONTEXT_RESET, ScheduleBuilder
 from inspector.strategies.core.strategy import Decision
@@ -26,17 +30,14 @@ from inspector.strategies.history.history import NEVER
 from inspector.strategies.history.memo import TextMemo
 from inspector.strategies.history.tools import tool_kind_mask
 
-from inspector.strategies.core import javascript
-from inspector.strategies.core.batching import Batching
-from inspector.strategies.core.parametrized import choice, integer, tools
-
 if TYPE_CHECKING:
     from collections.abc import Iterable
+
+    from numpy.typing import NDArray
 
     from inspector.session.model import Block, Session
     from inspector.strategies.core.strategy import Schedule
     from inspector.strategies.history.history import History
-    from numpy.typing import NDArray
 
 
 _PATCHED_FILE = re.compile(r"\*\*\* (?:Add|Delete|Update) File: ([^\n\r]+)")

@@ -19,14 +19,6 @@ from inspector.session.model import BlockKind
 from inspector.strategies.core.measures import CHARACTERS_PER_TOKEN
 from inspector.strategies.core.operations import sent_text
 from inspector.strategies.core.parameters import ToolList
-from inspector.strategies.core.rendition import Action, Rendition
-from inspector.strategies.core.schedule_builder import CONTEXT_RESET, ScheduleBuilder
-from inspector.strategies.core.stored_previews import numbered_ends
-from inspector.strategies.core.strategy import AgentSettings, Choice, Decision
-from inspector.strategies.core.thread_runs import ThreadRun
-from inspector.strategies.history.history import SYSTEM_TEXT, TOOL_CALL
-from inspector.strategies.history.tools import tool_kind_mask
-
 from inspector.strategies.core.parametrized import (
     Parametrized,
     integer,
@@ -36,6 +28,13 @@ from inspector.strategies.core.parametrized import (
     tools,
     window_of,
 )
+from inspector.strategies.core.rendition import Action, Rendition
+from inspector.strategies.core.schedule_builder import CONTEXT_RESET, ScheduleBuilder
+from inspector.strategies.core.stored_previews import numbered_ends
+from inspector.strategies.core.strategy import AgentSettings, Choice, Decision
+from inspector.strategies.core.thread_runs import ThreadRun
+from inspector.strategies.history.history import SYSTEM_TEXT, TOOL_CALL
+from inspector.strategies.history.tools import tool_kind_mask
 from inspector.strategies.library.langchain import LANGCHAIN_CHARACTERS, langchain_tokens
 
 if TYPE_CHECKING:

@@ -11,9 +11,13 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import numpy as np
+
+from inspector.strategies.core import javascript
+from inspector.strategies.core.batching import Batching
 from inspector.strategies.core.measures import CHARACTERS_PER_TOKEN, JSON_CHARACTERS, Measure
 from inspector.strategies.core.operations import RecordedBlock, sent_text
 from inspector.strategies.core.parameters import ToolList
+from inspector.strategies.core.parametrized import Parametrized, choice, integer, string, switch, tools
 from inspector.strategies.core.rendition import Rendition
 from inspector.strategies.core.schedule_builder import ScheduleBuilder
 from inspector.strategies.core.stored_previews import head_and_tail
@@ -21,18 +25,15 @@ from inspector.strategies.core.strategy import AgentSettings, Choice, Decision
 from inspector.strategies.core.thread_runs import ThreadRun
 from inspector.strategies.history.tools import ToolKind, tool_kind_mask
 
-from inspector.strategies.core import javascript
-from inspector.strategies.core.batching import Batching
-from inspector.strategies.core.parametrized import Parametrized, choice, integer, string, switch, tools
-
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
+
+    from numpy.typing import NDArray
 
     from inspector.strategies.core.operations import BlockSource
     from inspector.strategies.core.strategy import CallContext, Schedule
     from inspector.strategies.history.conversation_items import ConversationItem
     from inspector.strategies.history.history import History
-    from numpy.typing import NDArray
 
 
 def gemini_result(tool: str, json_characters: int, *, error: bool) -> int:

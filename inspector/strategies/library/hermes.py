@@ -28,11 +28,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from inspector.strategies.core.parametrized import Parametrized, choice, integer, model_window, number, window_of
 from inspector.strategies.core.thread_runs import ThreadRun
 from inspector.strategies.library.hermes_messages import HermesMessages
 from inspector.strategies.library.hermes_tail import PART_OF_WINDOW, PRESSURE, soft_ceiling
-
-from inspector.strategies.core.parametrized import Parametrized, choice, integer, model_window, number, window_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -11,16 +11,10 @@ from bisect import bisect_left
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from inspector.strategies.core.batching import Batching
 from inspector.strategies.core.measures import CHARACTERS_PER_TOKEN, ItemMeasure, Measure
 from inspector.strategies.core.operations import ClearInput, ReplaceText
 from inspector.strategies.core.parameters import ToolList
-from inspector.strategies.core.schedule_builder import CONTEXT_RESET
-from inspector.strategies.core.strategy import AgentSettings, Choice, Decision
-from inspector.strategies.core.summarized_prefix import SummarizedPrefix
-from inspector.strategies.core.thread_runs import ThreadRun
-from inspector.strategies.history.history import ASSISTANT, TOOL_CALL
-
-from inspector.strategies.core.batching import Batching
 from inspector.strategies.core.parametrized import (
     Parametrized,
     integer,
@@ -31,6 +25,11 @@ from inspector.strategies.core.parametrized import (
     tools,
     window_of,
 )
+from inspector.strategies.core.schedule_builder import CONTEXT_RESET
+from inspector.strategies.core.strategy import AgentSettings, Choice, Decision
+from inspector.strategies.core.summarized_prefix import SummarizedPrefix
+from inspector.strategies.core.thread_runs import ThreadRun
+from inspector.strategies.history.history import ASSISTANT, TOOL_CALL
 from inspector.strategies.library.summarize import summary_placeholder
 
 if TYPE_CHECKING:

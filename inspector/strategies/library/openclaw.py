@@ -23,15 +23,10 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
+from inspector.strategies.core import javascript
 from inspector.strategies.core.measures import ARGUMENT_UNITS, Measure
 from inspector.strategies.core.operations import RecordedBlock, ReplaceText, sent_text
 from inspector.strategies.core.parameters import ToolList
-from inspector.strategies.core.rendition import Action, Rendition
-from inspector.strategies.core.strategy import Choice, Decision
-from inspector.strategies.core.thread_runs import ThreadRun
-from inspector.strategies.history.history import ASSISTANT, MEDIA, TOOL_CALL
-
-from inspector.strategies.core import javascript
 from inspector.strategies.core.parametrized import (
     Parametrized,
     choice,
@@ -43,6 +38,10 @@ from inspector.strategies.core.parametrized import (
     tools,
     window_of,
 )
+from inspector.strategies.core.rendition import Action, Rendition
+from inspector.strategies.core.strategy import Choice, Decision
+from inspector.strategies.core.thread_runs import ThreadRun
+from inspector.strategies.history.history import ASSISTANT, MEDIA, TOOL_CALL
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

@@ -6,17 +6,16 @@ from bisect import bisect_right
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from inspector.strategies.core.batching import Batching
 from inspector.strategies.core.measures import CHARACTERS_PER_TOKEN
 from inspector.strategies.core.operations import BlockSource, ReplaceText, sent_text
 from inspector.strategies.core.parameters import ToolList
+from inspector.strategies.core.parametrized import Parametrized, choice, integer, string, tools
 from inspector.strategies.core.schedule_builder import ScheduleBuilder
 from inspector.strategies.core.stored_previews import lines_within
 from inspector.strategies.core.strategy import AgentSettings, Choice, Decision
 from inspector.strategies.core.thread_runs import ThreadRun
 from inspector.strategies.history.tools import tool_kind_mask
-
-from inspector.strategies.core.batching import Batching
-from inspector.strategies.core.parametrized import Parametrized, choice, integer, string, tools
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

@@ -7,21 +7,11 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import numpy as np
+
 from inspector.session.model import BlockKind
+from inspector.strategies.core import javascript
 from inspector.strategies.core.measures import ARGUMENT_UNITS, UNITS
 from inspector.strategies.core.operations import sent_text
-from inspector.strategies.core.rendition import Action, Rendition
-from inspector.strategies.core.schedule_builder import ScheduleBuilder
-from inspector.strategies.core.stored_previews import bytes_of, whole_lines
-from inspector.strategies.core.strategy import Choice, Decision
-from inspector.strategies.core.summarized_prefix import SummarizedPrefix
-from inspector.strategies.core.thread_runs import ThreadRun
-from inspector.strategies.history.arguments import lines_of, path_of
-from inspector.strategies.history.conversation_items import Event, split_messages
-from inspector.strategies.history.history import ASSISTANT, MEDIA, NEVER, TOOL_CALL, TOOL_RESULT, USER_TEXT
-from inspector.strategies.history.tools import ToolKind, tool_kind_mask
-
-from inspector.strategies.core import javascript
 from inspector.strategies.core.parametrized import (
     DEFAULT_WINDOW,
     Parametrized,
@@ -32,15 +22,26 @@ from inspector.strategies.core.parametrized import (
     summary_length,
     switch,
 )
+from inspector.strategies.core.rendition import Action, Rendition
+from inspector.strategies.core.schedule_builder import ScheduleBuilder
+from inspector.strategies.core.stored_previews import bytes_of, whole_lines
+from inspector.strategies.core.strategy import Choice, Decision
+from inspector.strategies.core.summarized_prefix import SummarizedPrefix
+from inspector.strategies.core.thread_runs import ThreadRun
+from inspector.strategies.history.arguments import lines_of, path_of
+from inspector.strategies.history.conversation_items import Event, split_messages
+from inspector.strategies.history.history import ASSISTANT, MEDIA, NEVER, TOOL_CALL, TOOL_RESULT, USER_TEXT
+from inspector.strategies.history.tools import ToolKind, tool_kind_mask
 from inspector.strategies.library.summarize import summary_placeholder
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from numpy.typing import NDArray
+
     from inspector.strategies.core.operations import BlockSource
     from inspector.strategies.core.strategy import CallContext, Schedule
     from inspector.strategies.history.history import History
-    from numpy.typing import NDArray
 
 
 _NO_LIMIT = 2**53 - 1

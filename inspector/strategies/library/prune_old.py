@@ -16,13 +16,12 @@ from collections import deque
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from inspector.strategies.core.batching import Batching
 from inspector.strategies.core.operations import CutText, CutTokens, ReplaceText, make_cut
 from inspector.strategies.core.parameters import TOKENS
+from inspector.strategies.core.parametrized import choice, integer, limit_unit
 from inspector.strategies.core.strategy import Choice, Decision
 from inspector.strategies.core.thread_runs import ThreadRun
-
-from inspector.strategies.core.batching import Batching
-from inspector.strategies.core.parametrized import choice, integer, limit_unit
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -24,11 +24,15 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
+
 from inspector.file_history.changelog import PrecedingText, describe_difference, shortened
+from inspector.file_history.history import FileEvent, kind_of
 from inspector.file_history.operations import Patching, UnknownChange, call_effects
 from inspector.session.file_paths import joined_path
 from inspector.session.model import TextUnavailableError
+from inspector.strategies.core.batching import Batching
 from inspector.strategies.core.operations import RemoveBlock, RemovedPlaceholder
+from inspector.strategies.core.parametrized import integer, string, tools
 from inspector.strategies.core.recall_command import RECALL, recall_call_command, recall_name
 from inspector.strategies.core.schedule_builder import ScheduleBuilder
 from inspector.strategies.core.strategy import Decision
@@ -36,10 +40,6 @@ from inspector.strategies.history.arguments import PATH_ARGUMENTS, arguments_tex
 from inspector.strategies.history.arrival_order import arrivals
 from inspector.strategies.history.memo import Memo, cached_per_history
 from inspector.strategies.history.tools import ToolKind, tool_kind_mask
-
-from inspector.file_history.history import FileEvent, kind_of
-from inspector.strategies.core.batching import Batching
-from inspector.strategies.core.parametrized import integer, string, tools
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

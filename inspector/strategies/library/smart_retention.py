@@ -9,8 +9,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
+
+from inspector.strategies.core.batching import Batching
 from inspector.strategies.core.operations import RemoveBlock, ReplaceText, make_cut
 from inspector.strategies.core.parameters import CHARACTERS
+from inspector.strategies.core.parametrized import choice, integer, limit_unit, tools
 from inspector.strategies.core.rendition import Action, Rendition
 from inspector.strategies.core.schedule_builder import ScheduleBuilder
 from inspector.strategies.core.strategy import AgentSettings, Decision
@@ -18,14 +21,12 @@ from inspector.strategies.history.arrival_order import arrivals
 from inspector.strategies.history.reads import reads_of
 from inspector.strategies.history.tools import ToolKind, tool_kind_mask
 
-from inspector.strategies.core.batching import Batching
-from inspector.strategies.core.parametrized import choice, integer, limit_unit, tools
-
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from inspector.strategies.core.operations import BlockSource, Operation
     from inspector.strategies.core.strategy import Schedule
     from inspector.strategies.history.history import History
-    from numpy.typing import NDArray
 
 
 class ReadChanges(NamedTuple):

@@ -17,12 +17,11 @@ from typing import TYPE_CHECKING
 
 from inspector.session.model import BlockKind, Session
 from inspector.strategies.core.operations import RemoveBlock
+from inspector.strategies.core.parametrized import Parametrized, choice, integer
 from inspector.strategies.core.rendition import Action, Rendition
 from inspector.strategies.core.strategy import Choice, Decision
 from inspector.strategies.core.thread_runs import ThreadRun
 from inspector.tokens.counter import estimated_tokens
-
-from inspector.strategies.core.parametrized import Parametrized, choice, integer
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

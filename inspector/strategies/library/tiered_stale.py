@@ -15,8 +15,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+
 from inspector.session.model import BlockKind, Role
+from inspector.strategies.core.batching import Batching
 from inspector.strategies.core.operations import make_cut
+from inspector.strategies.core.parametrized import choice, integer, limit_unit, string, switch, tools
 from inspector.strategies.core.rendition import Action, Rendition
 from inspector.strategies.core.strategy import AgentSettings, Decision, Schedule
 from inspector.strategies.history.freshness import (
@@ -34,14 +37,12 @@ from inspector.strategies.history.tools import (
     tools_of_session,
 )
 
-from inspector.strategies.core.batching import Batching
-from inspector.strategies.core.parametrized import choice, integer, limit_unit, string, switch, tools
-
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from inspector.session.model import Session
     from inspector.strategies.core.operations import BlockSource
     from inspector.strategies.history.history import History
-    from numpy.typing import NDArray
 
 
 TAGS = ("[Live State", "[Briefing", "[Update")

@@ -9,9 +9,12 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import numpy as np
+
 from inspector.session.model import Role
+from inspector.strategies.core.batching import Batching
 from inspector.strategies.core.operations import make_cut
 from inspector.strategies.core.parameters import CHARACTERS, TOKENS
+from inspector.strategies.core.parametrized import Parametrized, choice, integer, limit_unit, string
 from inspector.strategies.core.schedule_builder import ScheduleBuilder
 from inspector.strategies.core.strategy import AgentSettings, Choice, Decision
 from inspector.strategies.core.thread_runs import ThreadRun
@@ -19,16 +22,14 @@ from inspector.strategies.history.freshness import result_runs
 from inspector.strategies.history.history import NEVER
 from inspector.strategies.history.memo import TextMemo
 
-from inspector.strategies.core.batching import Batching
-from inspector.strategies.core.parametrized import Parametrized, choice, integer, limit_unit, string
-
 if TYPE_CHECKING:
     from collections.abc import Iterable
+
+    from numpy.typing import NDArray
 
     from inspector.strategies.core.operations import CutText, CutTokens
     from inspector.strategies.core.strategy import CallContext, Schedule
     from inspector.strategies.history.history import History
-    from numpy.typing import NDArray
 
 
 MARKER = "[truncated for context management]"

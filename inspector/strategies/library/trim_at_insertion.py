@@ -16,12 +16,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
+
 from inspector.strategies.core.operations import CutText, CutTokens, check_template, make_cut
 from inspector.strategies.core.parameters import CHARACTERS, Parameter, ToolList
-from inspector.strategies.core.schedule_builder import ScheduleBuilder
-from inspector.strategies.core.strategy import AgentSettings, Choice, Decision
-from inspector.strategies.history.tools import tool_kind, tool_kind_mask
-
 from inspector.strategies.core.parametrized import (
     Parametrized,
     choice,
@@ -33,15 +30,19 @@ from inspector.strategies.core.parametrized import (
     tools,
     window_of,
 )
+from inspector.strategies.core.schedule_builder import ScheduleBuilder
+from inspector.strategies.core.strategy import AgentSettings, Choice, Decision
+from inspector.strategies.history.tools import tool_kind, tool_kind_mask
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    from numpy.typing import NDArray
 
     from inspector.strategies.core.operations import BlockSource
     from inspector.strategies.core.rendition import Rendition
     from inspector.strategies.core.strategy import CallContext, Schedule
     from inspector.strategies.history.history import History
-    from numpy.typing import NDArray
 
 MARKER = "\n\n[... {removed:,} chars trimmed from {tool} output ...]\n\n"
 PROFILES = ("shell", "read", "search", "web")

@@ -21,17 +21,17 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
+
 from inspector.session.model import BlockKind
+from inspector.strategies.core.batching import Batching
 from inspector.strategies.core.operations import RemoveBlock
 from inspector.strategies.core.parameters import ToolList
+from inspector.strategies.core.parametrized import choice, integer, tools
 from inspector.strategies.core.schedule_builder import CONTEXT_RESET, ScheduleBuilder
 from inspector.strategies.core.strategy import Decision
 from inspector.strategies.history.arrival_order import later
 from inspector.strategies.history.conversation_items import ItemKind, counted_items
 from inspector.strategies.history.history import NEVER
-
-from inspector.strategies.core.batching import Batching
-from inspector.strategies.core.parametrized import choice, integer, tools
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
