@@ -80,7 +80,8 @@ class TolerantParser(XTermParser):
             self.terminal_pixel_size = None
         self._geometry = _Geometry(self.mouse_pixels, self.terminal_size, self.terminal_pixel_size)
 
-    def _parse_extended_key(self, sequence: str) -> list[events.Key] | None:
+    # Textual's method is a cached one, which no method can have the type of.
+    def _parse_extended_key(self, sequence: str) -> list[events.Key] | None:  # type: ignore[override]
         try:
             return super()._parse_extended_key(sequence)
         except (ArithmeticError, ValueError):

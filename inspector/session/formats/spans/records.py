@@ -228,8 +228,8 @@ def usage_of(attributes: Mapping[str, Any]) -> Usage | None:
         "llm.token_count.completion_details.reasoning",
     )
     uncached = prompt - read - written if prompt >= read + written else prompt
-    usage = Usage(uncached, read, written, 0, output, min(reasoning, output)).unless_zero()
-    return SPANS.check(usage, attributes)
+    usage = Usage(uncached, read, written, 0, output, min(reasoning, output))
+    return SPANS.check(usage.unless_zero(), attributes)
 
 
 def _first_count(attributes: Mapping[str, Any], *names: str) -> int:
