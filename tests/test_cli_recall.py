@@ -201,3 +201,14 @@ def test_nothing_that_was_recorded_drives_a_terminal(tmp_path: Path) -> None:
     assert child.exitstatus == 0
     assert b"\x1b" not in shown.replace(b"\x1b[K", b"")
     assert f"of {path}".encode() in shown.replace(b"\r\n", b"\n")
+
+
+def test_a_search_works_where_its_index_cannot_be_written(tmp_path: Path) -> None:
+    blocked = tmp_path / "cache"
+    blocked.write_text("a file in place of the folder")
+    folders = {"XDG_CACHE_HOME": str(blocked), "HOME": str(tmp_path)}
+    usual = run_program("recall", "--search", "meter", SAMPLE, "--no-index")
+    outcome = run_program("recall", "--search", "meter", SAMPLE, env=folders)
+    assert usual.code == outcome.code == 0
+    assert outcome.out == usual.out
+    assert "searching without it" in outcome.err

@@ -6,6 +6,7 @@ import os
 import re
 import sys
 from argparse import ArgumentTypeError
+from contextlib import ExitStack
 from dataclasses import replace
 from io import StringIO
 from pathlib import Path
@@ -118,13 +119,18 @@ def _drop_index() -> int:
 
 def _search(options: Namespace, paths: list[Path]) -> int:
     from inspector.recall.find import sessions_at
-    from inspector.recall.text_index import index_path, open_index
+    from inspector.recall.text_index import IndexUnavailableError, index_path, open_index
 
     if not options.search.strip():
         raise CommandError("--search needs at least one word", ExitCode.WRONG_USAGE)
     headers = sessions_at(paths)
     is_kept = not options.no_index and not os.environ.get(NO_INDEX)
-    with open_index(index_path() if is_kept else None) as index:
+    with ExitStack() as opened:
+        try:
+            index = opened.enter_context(open_index(index_path() if is_kept else None))
+        except IndexUnavailableError as error:
+            narrate(f"{error.message}; searching without it, which takes longer")
+            index = opened.enter_context(open_index(None))
         with ProgressLine("reading sessions") as progress:
             unread = index.update(headers, progress)
         found = index.search(options.search, headers, options.limit)
