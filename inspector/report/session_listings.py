@@ -113,7 +113,8 @@ def _others(detection: Detection, session: Session) -> list[tuple[str, str]]:
     if len(inside) < 2:
         return []
     others = [one.identifier for one in inside if one.identifier != session.identifier]
-    return [("one of", f"{len(inside):,} sessions; open another one with {file.name}#{others[0]}")]
+    opened = f"open another one with {file.name}#{others[0]}" if others else "all have the same id"
+    return [("one of", f"{len(inside):,} sessions; {opened}")]
 
 
 def _diagnostics(page: Page, session: Session) -> None:

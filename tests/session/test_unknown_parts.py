@@ -9,6 +9,8 @@ import pytest
 
 from inspector.report.json_document import schema_text
 from inspector.report.reading_document import FormatsReport
+from inspector.report.session_listings import reading_text
+from inspector.session.format import ContainedSession
 from inspector.session.open import open_session
 from inspector.session.registry import all_formats, detect
 from inspector.session.unknown_parts import UnknownParts, by_agent, unknown_parts
@@ -213,3 +215,11 @@ def test_a_report_marks_totals_of_ignored_usage_as_lower_bounds(
     assert report["recorded"]["known"]["prompt_tokens"] == "estimated"
     assert any("judged_tokens" in each for each in report["warnings"])
     assert not any("read in part" in each for each in report["warnings"])
+
+
+def test_sessions_with_one_id_in_a_file_are_listed_without_another_to_open(monkeypatch: pytest.MonkeyPatch) -> None:
+    path = ROOT / "sample_sessions" / "terminal-agent.jsonl"
+    session, detection = open_session(path), detect(path)
+    twice = [ContainedSession(path, session.identifier)] * 2
+    monkeypatch.setattr(type(detection.format), "contained_sessions", lambda *_: twice)
+    assert "2 sessions; all have the same id" in reading_text(detection, session, color=False)
