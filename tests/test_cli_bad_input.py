@@ -214,3 +214,27 @@ def test_a_file_in_a_folder_one_may_not_enter_is_one_line_that_says_so(command, 
     assert outcome.code == 1
     assert "permission denied" in outcome.err
     assert len(outcome.err.splitlines()) <= 2
+
+
+def test_a_plan_nested_too_deeply_is_one_line(tmp_path: Path) -> None:
+    plan = tmp_path / "deep.toml"
+    plan.write_text("a = " + "[" * 100_000)
+    outcome = run_program("report", ROOT / "sample_sessions" / "terminal-agent.jsonl", "--plan", plan)
+    assert outcome.code == 1
+    assert "not valid TOML" in outcome.complaint
+
+
+def test_prices_nested_too_deeply_are_one_line(tmp_path: Path) -> None:
+    prices = tmp_path / "deep.toml"
+    prices.write_text("a = " + "[" * 100_000)
+    outcome = run_program("report", ROOT / "sample_sessions" / "terminal-agent.jsonl", "--price-file", prices)
+    assert outcome.code == 1
+    assert "not valid TOML" in outcome.complaint
+
+
+@pytest.mark.parametrize("number", ["1e308", "1000000001", "inf", "nan", "-1"])
+def test_a_number_of_runs_that_no_cost_can_be_multiplied_by_is_refused(number: str) -> None:
+    path = ROOT / "sample_sessions" / "terminal-agent.jsonl"
+    outcome = run_program("report", path, "--strategy", "tiered-stale", f"--runs-per-day={number}")
+    assert outcome.code == 2
+    assert "use 0 to 1,000,000,000" in outcome.err

@@ -18,6 +18,9 @@ if TYPE_CHECKING:
 FORMATS = {"text": "for people", "json": "for programs"}
 """Formats with their purpose."""
 
+MOST_OF_A_NUMBER = 10**9
+"""Limit on runs and factors: products of larger numbers are infinite."""
+
 CACHE_NAMES = (
     "anthropic",
     "anthropic-1h",
@@ -155,8 +158,8 @@ def _at_least_nothing(text: str, what: str) -> float:
         value = float(text)
     except ValueError:
         value = math.nan
-    if not 0 <= value < math.inf:
-        raise ArgumentTypeError(f"{text!r} is not a {what}; use 0 or more")
+    if not 0 <= value <= MOST_OF_A_NUMBER:
+        raise ArgumentTypeError(f"{text!r} is not a {what}; use 0 to {MOST_OF_A_NUMBER:,}")
     return value
 
 

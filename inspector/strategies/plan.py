@@ -160,7 +160,7 @@ class Plan:
         """
         try:
             document = tomllib.loads(text)
-        except tomllib.TOMLDecodeError as error:
+        except (tomllib.TOMLDecodeError, RecursionError) as error:  # nested too deeply
             raise PlanError(f"the plan is not valid TOML: {error}") from None
         for key in document:
             if key not in ("name", "strategies"):

@@ -168,7 +168,7 @@ def load_settings(path: Path | None = None) -> Settings:
 
     try:
         return _from_table(tomllib.loads(text), path)
-    except tomllib.TOMLDecodeError as error:
+    except (tomllib.TOMLDecodeError, RecursionError) as error:  # nested too deeply
         return _defaults(path, error)
 
 

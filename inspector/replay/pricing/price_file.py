@@ -108,7 +108,7 @@ def read_price_file(path: Path | None = None) -> PriceFile:
         changed = datetime.fromtimestamp(path.stat().st_mtime, UTC).date().isoformat()
     except OSError as error:
         raise PriceFileError(f"cannot read {path}: {error.strerror or error}; name an existing price file") from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    except (tomllib.TOMLDecodeError, RecursionError, UnicodeDecodeError) as error:
         raise PriceFileError(f"{path} is not valid TOML: {error}") from None
     return _Reader(path).price_file(content, changed)
 

@@ -81,7 +81,7 @@ def load_state(session: Path, folder: Path | None = None) -> SessionState:
 
     try:
         table = tomllib.loads(state_path(session, folder).read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError):
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError, RecursionError):
         return SessionState()
     return _from_table(table)
 

@@ -211,7 +211,7 @@ def _output_folders(configuration: Path) -> list[Path]:
     """Return the folders that Relay's configuration writes to."""
     try:
         value = tomllib.loads(configuration.read_text(errors="replace"))
-    except (OSError, ValueError):
+    except (OSError, ValueError, RecursionError):
         return []
     found: list[Path] = []
     rest: list[Any] = [value]
