@@ -95,7 +95,8 @@ _QUOTED = r"""
 
 _PASSWORDS = r"""
     passwords? | passwd | passphrase | pwd | passwort | kennwort | contraseña | senha | пароль | 密码 | 密碼
-    | パスワード | (?<![a-z_])psk(?=["']?[ ]?[=:])
+    | パスワード | mot[ ]de[ ]passe | has[łl]o(?!\w) | 비밀번호 | 암호 | كلمة[ ](?:المرور|السر)
+    | (?<![a-z_])psk(?=["']?[ ]?[=:])
 """
 _KEYS = r"""
     (?:api|access|private|secret|account|auth|encryption|signing|master|sharedaccess|license|service)[_\ -]?key
@@ -158,9 +159,27 @@ _CONNECTION = _form(
 )
 _STATED = _form(
     rf"""
-    (?:{_PASSWORDS})(?:[ \t]{{1,4}}(?:is|was|ist|es)[ \t:]{{1,4}} | 是[ \t:\uff1a]{{0,4}})
+    (?:{_PASSWORDS})(?:
+        [ \t]{{1,4}}(?:is|was|ist|es|est|to|jest|brzmi|هي|هو)[ \t:]{{1,4}} | 是[ \t:\uff1a]{{0,4}} | [은는][ \t:]{{1,4}}
+    )
     (?:{_QUOTED} | [`(]?(?P<value>{_BARE}))
     """
+)
+_STRING_DATA = _form(
+    r"""
+    (?<![\w-])["']?stringData["']?[ \t]{0,4}:[ \t]{0,4}\{?[ \t]{0,4}(?:[|>][+-]?)?\r?\n?(?P<value>
+        (?:(?:[+-]|[ ]{0,6}\d{1,6}[\t:])?[ \t]{1,20}[^\r\n]{1,500}+(?:\r?\n|\Z)){1,60}+
+        | [ \t]{0,4}["'][^{}\r\n]{1,2000}+
+    )
+    """
+)
+_STRING_DATA_ENTRY = _form(
+    r"""
+    (?:^(?:[+-]|[ ]{0,6}\d{1,6}[\t:])?[ \t]{1,20}|(?<=[{,"]))
+    [ \t]{0,4}["']?[\w.-]{1,60}+["']?[ \t]{0,4}:[ \t]{1,4}(?:[|>][+-]?\r?\n[ \t]{1,20})?
+    (?:"(?P<double>[^"\r\n]{4,500}+)" | '(?P<single>[^'\r\n]{4,500}+)' | (?P<value>[^\s"'|>{][^\r\n]{3,500}+))
+    """,
+    flags=re.IGNORECASE | re.MULTILINE | re.VERBOSE,
 )
 _NETRC = _form(
     rf"""
@@ -177,6 +196,7 @@ _ARGUMENT = _form(
     (?:{_QUOTED} | (?P<value>(?!-){_BARE}))
     """
 )
+_OPTIONS = r"(?:[ \t]{1,4}-[a-zA-Z]{1,8}(?:[ \t]\d{1,3})?)"
 _PROGRAM_ARGUMENT = _form(
     rf"""
     (?<![\w-])(?:
@@ -187,6 +207,9 @@ _PROGRAM_ARGUMENT = _form(
         | ssh-keygen[ \t][^\n|;"']{{0,200}}?-N[ \t]{{1,4}}
         | ldap[a-z]{{2,10}}[ \t][^\n|;"']{{0,200}}?-w[ \t]{{1,4}}
         | (?:docker|podman|az|cf|oc)[ \t]{{1,4}}login[ \t][^\n|;"']{{0,200}}?[ \t]-p[ \t]{{1,4}}
+        | htpasswd(?={_OPTIONS}{{0,6}}?[ \t]{{1,4}}-[a-zA-Z]{{0,8}}b){_OPTIONS}{{1,6}}+
+            (?:(?<=n)|(?<=n[a-zA-Z])|(?<=n[a-zA-Z]{{2}})|[ \t]{{1,4}}[^\s;|&]{{1,200}}+)
+            [ \t]{{1,4}}[^\s;|&"']{{1,64}}+[ \t]{{1,4}}
         | redis-cli(?=[ \t])[^\n|;"']{{0,200}}?[ \t]-a[ \t]{{1,4}}
     )(?P<name>(?!))?(?:{_QUOTED} | (?P<value>(?!-){_BARE}))
     """,
@@ -273,6 +296,10 @@ _TOKENS: tuple[tuple[str, str], ...] = (
     ("token", r"dckr_pat_[\w-]{16,}|(?:lin_api|ntn|glsa|pscale)_\w{16,}|figd_[\w-]{16,}|(?:PMAK|tskey)-[\w-]{16,}"),
     ("token", r"hv[sbr]\.[\w-]{20,}|sntry[su]_[\w=+/-]{16,}|sbp_\w{20,}|dapi[0-9a-f]{32}|sq0[a-z]{3}-[\w-]{20,}"),
     ("token", r"(?:bot)?[0-9]{8,10}:AA[\w-]{30,}|AKC[a-z0-9][A-Za-z0-9]{30,200}"),
+    ("token", r"v[1-4]\.(?:local|public)\.[\w-]{20,}(?:\.[\w-]+)?|k[1-4]\.(?:local|secret)(?:-wrap)?\.[\w-]{20,}"),
+    ("token", r"AT(?:ATT3|CTT3|BB)[\w=-]{20,}|NR(?:AK|II|JS|AL)-[A-Za-z0-9_-]{16,}|[0-9a-f]{36}(?:FFFF)?NRAL"),
+    ("token", r"dp\.(?:st|pt|ct|sa|said|scim|audit)\.(?:[a-z0-9_-]{2,35}\.)?[A-Za-z0-9]{40,44}"),
+    ("token", r"[A-Za-z0-9]{14}\.atlasv[0-9]\.[\w=-]{60,}"),
     ("Stripe key", r"(?:[rsp]k_(?:live|test)|whsec)_[A-Za-z0-9]{10,}"),
     ("AWS key", r"(?:AKIA|ASIA|AGPA|AIDA|AROA|ABIA|ACCA)[A-Z0-9]{16}(?![A-Za-z0-9])"),
     ("web token", r"(?<![\w=.-])eyJ[\w-]{8,}+\.[\w-]{8,}+(?:\.[\w-]*+){0,3}"),
@@ -345,9 +372,13 @@ def _is_stated(match: re.Match[str]) -> bool:
     return len(value) >= 6 and " " not in value and is_mixed(value) and not is_placeholder(value)
 
 
+def _is_string_data(match: re.Match[str]) -> bool:
+    return not is_placeholder(match[_secret_group(match)])
+
+
 def _is_argument(match: re.Match[str]) -> bool:
     value = match[_secret_group(match)]
-    if len(value) < 4 or is_placeholder(value):
+    if len(value) < 4 or is_placeholder(value) or _OF_PASSWORDS.fullmatch(value):
         return False
     if match["name"] is None or _OF_PASSWORDS.match(match["name"]):
         return value[0] not in "/~."
@@ -429,6 +460,11 @@ NAMED_RULES: tuple[Rule, ...] = (
     Rule("value of a secret's name", _MARKED_UP, _is_assigned),
     Rule("value of a secret's name", _CONNECTION, _is_assigned),
     Rule("value of a secret's name", _STATED, _is_stated),
+    Rule(
+        "value of a secret's name",
+        _STRING_DATA,
+        within=Rule("value of a secret's name", _STRING_DATA_ENTRY, _is_string_data),
+    ),
     Rule("value of a secret's name", _NETRC, _is_assigned),
     Rule("secret argument", _ARGUMENT, _is_argument),
     Rule("secret argument", _PROGRAM_ARGUMENT, _is_argument),

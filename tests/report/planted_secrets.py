@@ -180,6 +180,23 @@ VARIANTS: dict[str, Callable[[Draw], Planted]] = {
     "key that is a UUID": lambda draw: Planted(
         "HEROKU_API_KEY=", "-".join(draw.word(length, HEXADECIMAL) for length in (8, 4, 4, 4, 12))
     ),
+    "PASETO": lambda draw: Planted("sent ", "v4" + ".local." + draw.mixed(90, LETTERS + "-_"), " along"),
+    "PASETO, public": lambda draw: Planted("sent ", "v2" + ".public." + draw.mixed(120), " along"),
+    "Atlassian": lambda draw: Planted("jira as ", "AT" + "ATT3x" + draw.mixed(60) + "=" + draw.word(8, UPPER), " ok"),
+    "Bitbucket": lambda draw: Planted("push with ", "AT" + "BB" + draw.mixed(32), " to it"),
+    "New Relic": lambda draw: Planted("agent ", "NR" + "AK-" + draw.word(27, UPPER), " reports"),
+    "New Relic, license": lambda draw: Planted("agent ", draw.word(36, HEXADECIMAL) + "NR" + "AL", " reports"),
+    "Doppler": lambda draw: Planted("run ", "dp" + ".st.dev." + draw.mixed(43), " now"),
+    "Terraform Cloud": lambda draw: Planted("as ", draw.mixed(14) + ".atlas" + "v1." + draw.mixed(67), " to apply"),
+    "Kubernetes": lambda draw: Planted(
+        "kind: Secret\nstringData:\n  admin: ", draw.word(12, string.ascii_lowercase), "\n"
+    ),
+    "htpasswd": lambda draw: Planted("htpasswd -bc /etc/nginx/users ada ", draw.password()),
+    "htpasswd, printed": lambda draw: Planted("htpasswd -nbB ada ", draw.password()),
+    "password in French": lambda draw: Planted("le mot de passe est ", draw.password(), " voilà"),
+    "password in Polish": lambda draw: Planted("hasło to ", draw.password(), " i tyle"),
+    "password in Korean": lambda draw: Planted("비밀번호는 ", draw.password(), " 입니다"),
+    "password in Arabic": lambda draw: Planted("كلمة المرور هي ", draw.password(), " فقط"),
 }
 """Other forms of the same."""
 
