@@ -228,6 +228,20 @@ async def flood(window: Window, screen: int) -> int:
     return most
 
 
+async def test_two_servers_on_one_host_admit_the_same_browser() -> None:
+    async with serving() as first, serving() as second:
+        cookies = CookieJar(unsafe=True)
+        for server in (first, second):
+            for cookie in server.client.cookie_jar:
+                assert cookie.key == f"inspector-{server.origin.rpartition(':')[2]}"
+                assert (cookie["httponly"], cookie["samesite"], cookie["path"]) == (True, "Strict", "/")
+                cookies.update_cookies({cookie.key: cookie.value}, URL(server.origin))
+        async with ClientSession(cookie_jar=cookies) as browser:
+            for server in (first, second):
+                async with browser.get(server.origin) as page:
+                    assert page.status == 200
+
+
 @pytest.mark.parametrize("how", ["SIGKILL", "SIGHUP", "SIGTERM"])
 async def test_screens_end_with_their_server_and_note_no_failure(how: str, private_home: Path) -> None:
     async with serving() as server, server.window() as window:
@@ -279,7 +293,9 @@ async def test_what_no_page_sends_changes_nothing() -> None:
         async with server.client.get(f"{server.origin}/download/none") as answer:
             assert answer.status == 404
         host = server.origin.removeprefix("http://").encode()
-        odd_cookie = b"GET / HTTP/1.1\r\nHost: " + host + b"\r\nCookie: inspector-" + host.rpartition(b":")[2] + b"=\xff\r\n\r\n"
+        odd_cookie = (
+            b"GET / HTTP/1.1\r\nHost: " + host + b"\r\nCookie: inspector-" + host.rpartition(b":")[2] + b"=\xff\r\n\r\n"
+        )
         assert b"403" in await server.answer_to(odd_cookie)
         assert b"400" in await server.answer_to(b"GET / HTTP/1.1\r\nno header\r\n\r\n")
         assert b"400" in await server.answer_to(b"GET / HTTP/1.1\r\nlong: " + b"x" * 100_000 + b"\r\n\r\n")

@@ -64,7 +64,7 @@ def read_plan(plan: str) -> Plan:
     """
     if plan in PRESETS and not Path(plan).exists():
         return PRESETS[plan].plan()
-    with open(plan, encoding="utf-8", opener=open_regular) as file:  # noqa: PTH123  no opener there
+    with open(plan, encoding="utf-8", opener=open_regular) as file:
         return Plan.from_toml(file.read())
 
 

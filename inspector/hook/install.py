@@ -113,7 +113,7 @@ def _is_same(text: str, settings: dict[str, Any]) -> bool:
 
 def _read(path: Path) -> str | None:
     try:
-        with open(path, encoding="utf-8", newline="", opener=open_regular) as file:  # noqa: PTH123  no opener there
+        with open(path, encoding="utf-8", newline="", opener=open_regular) as file:
             return file.read()
     except FileNotFoundError:
         return None

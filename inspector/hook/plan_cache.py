@@ -35,7 +35,7 @@ def cuts_for(plan: str, tool: str, folder: str) -> list[Cut | Store]:
     from inspector import __version__
 
     try:
-        with open(plan, encoding="utf-8", opener=open_regular) as file:  # noqa: PTH123  pathlib takes long to import
+        with open(plan, encoding="utf-8", opener=open_regular) as file:
             text = file.read()
     except FileNotFoundError:
         text = plan
@@ -43,7 +43,7 @@ def cuts_for(plan: str, tool: str, folder: str) -> list[Cut | Store]:
     path = f"{folder}/{_FOLDER}/{crc32(plan.encode('utf-8', 'surrogatepass')):08x}.json"
     kept: dict[str, Any] = {}
     try:
-        with open(path, encoding="utf-8", opener=open_regular) as file:  # noqa: PTH123
+        with open(path, encoding="utf-8", opener=open_regular) as file:
             kept = json.load(file)
         if kept["key"] == key:
             known: list[Cut | Store] | None = kept["tools"].get(tool)

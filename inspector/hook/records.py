@@ -75,7 +75,7 @@ def record_error(folder: str, message: str) -> bool:
     path = f"{folder}/{ERRORS}"
     line = json.dumps(message[:1_000])
     try:
-        with open(path, encoding="utf-8", opener=open_regular) as file:  # noqa: PTH123  pathlib takes long to import
+        with open(path, encoding="utf-8", opener=open_regular) as file:
             if any(known.rstrip("\n").endswith(line) for known in file):
                 return True
     except OSError:
@@ -105,7 +105,7 @@ def trims(folder: str) -> list[Trim]:
     saved: dict[tuple[str, str], int] = {}
     for name in (f"{TRIMS}.1", TRIMS):
         try:
-            with open(f"{folder}/{name}", encoding="utf-8", errors="replace", opener=open_regular) as file:  # noqa: PTH123
+            with open(f"{folder}/{name}", encoding="utf-8", errors="replace", opener=open_regular) as file:
                 lines = file.readlines()
         except OSError:
             continue
@@ -133,7 +133,7 @@ def trims(folder: str) -> list[Trim]:
 def errors(folder: str) -> list[str]:
     """Return each distinct error with the time of its first occurrence."""
     try:
-        with open(f"{folder}/{ERRORS}", encoding="utf-8", errors="replace", opener=open_regular) as file:  # noqa: PTH123
+        with open(f"{folder}/{ERRORS}", encoding="utf-8", errors="replace", opener=open_regular) as file:
             return [line.rstrip("\n") for line in file]
     except OSError:
         return []

@@ -231,7 +231,7 @@ def _last_lines(transcript: str) -> list[bytes]:
     if not transcript:
         return []
     try:
-        with open(transcript, "rb", opener=open_regular) as file:  # noqa: PTH123
+        with open(transcript, "rb", opener=open_regular) as file:
             size = os.fstat(file.fileno()).st_size
             file.seek(max(size - _TAIL_BYTES, 0))
             return file.read(_TAIL_BYTES).splitlines()

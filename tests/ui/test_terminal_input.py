@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 from textual import events
@@ -12,9 +12,6 @@ from inspector.ui.terminal_input import MOST_COLUMNS, MOST_ROWS, InputDecoder
 from tests.conftest import ROOT
 from tests.terminal import TerminalProgram
 from tests.test_serving import serving
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 SAMPLE = ROOT / "sample_sessions" / "terminal-agent.jsonl"
 
@@ -41,8 +38,7 @@ HARMFUL = {
 
 
 def processor_seconds(process: int) -> float:
-    with open(f"/proc/{process}/stat") as file:
-        user, system = file.read().rpartition(")")[2].split()[11:13]
+    user, system = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[11:13]
     return (int(user) + int(system)) / os.sysconf("SC_CLK_TCK")
 
 
