@@ -389,10 +389,10 @@ def test_the_published_schema_is_that_of_the_types() -> None:
 def test_no_plan_without_tool_results_is_recommended_for_real_sessions_of_codex(
     corpus: Path, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
-    """`maf-tool-calls:keep=0` sends no tool result at all. Four sessions are one too few, so the longest counts twice."""
+    """`maf-tool-calls:keep=0` sends no tool result. Four sessions are one too few, so the longest counts twice."""
     sessions = sorted((corpus / "codex").glob("*.jsonl"), key=lambda path: -path.stat().st_size)
-    for at, session in enumerate((*sessions, sessions[0])):
-        (tmp_path / f"{at}.jsonl").symlink_to(session)
+    for number, session in enumerate((*sessions, sessions[0])):
+        (tmp_path / f"{number}.jsonl").symlink_to(session)
     asked = ("--strategy", "maf-tool-calls:keep=0", "--no-kept-results", "--format", "json")
     for group in json.loads(run_here(capsys, "tune", tmp_path, *asked).out)["groups"]:
         specs = [*(group["plan"] or {"strategies": []})["strategies"]]

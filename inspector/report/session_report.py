@@ -26,8 +26,8 @@ from inspector.replay.figure import HowKnown
 from inspector.report.as_model import as_model_facts
 from inspector.report.build_report import (
     best_plan_facts,
-    content_facts,
     compaction_totals_facts,
+    content_facts,
     cost_parts,
     explanation_facts,
     model_cost_facts,

@@ -103,7 +103,7 @@ NAME_WIDTH = 33
 """Cells of a row's name; a tool's name may have any length."""
 
 
-ABOUT_TOKEN_CALLS = "token-calls: tokens, once per sending call; newest: in the newest prompt"
+ABOUT_RESENT = "token-calls: tokens, once per sending call; newest: in the newest prompt"
 
 
 def report_text(report: Report, width: int = WIDTH, *, color: bool = False) -> str:
@@ -516,7 +516,7 @@ def content_table(page: Page, report: Report) -> None:
         ("blocks", "sent_tokens", "share", "usd", "carried_tokens"),
         short=("carried_tokens",),
     )
-    page.line(ABOUT_TOKEN_CALLS, LABEL, indent=2)
+    page.line(ABOUT_RESENT, LABEL, indent=2)
     if report.heaviest:
         page.line()
         page.line("Results with the highest resend cost", HEADING)

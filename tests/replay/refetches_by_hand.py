@@ -1,7 +1,7 @@
 """Expected re-fetches of a plan, prompt by prompt: every result is followed through the prompts that send it.
 
-The rates are those of `docs/development/recorded-cuts.md`, copied here. Of the engine, only the texts it sends and the tokens and rates
-of its calls are used.
+The rates are those of `docs/development/recorded-cuts.md`, copied here. Of the engine, only the texts it sends and the
+tokens and rates of its calls are used.
 """
 
 from __future__ import annotations

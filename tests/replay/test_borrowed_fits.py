@@ -175,7 +175,9 @@ def on_the_screen(path: Path) -> TokenScale:
 
 
 @pytest.mark.parametrize("scale_of", [by_a_command, on_the_screen])
-def test_all_ways_to_make_inputs_find_the_calibration_source(tmp_path: Path, scale_of: Callable[[Path], TokenScale]) -> None:
+def test_all_ways_to_make_inputs_find_the_calibration_source(
+    tmp_path: Path, scale_of: Callable[[Path], TokenScale]
+) -> None:
     scale = scale_of(family(tmp_path))
     assert scale.borrowed.startswith(f"fitted to 30 calls of {OPUS}")
 

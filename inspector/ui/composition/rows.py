@@ -52,7 +52,7 @@ BLOCK_COLUMNS: Final = (
 _OF_WINDOW: Final = ("tokens", "cut")
 """Columns about one prompt, hidden when all prompts are shown."""
 
-_TOKEN_CALLS: Final = "█ token-calls"
+_TOKEN_CALLS: Final = "█ token-calls"  # noqa: S105  a title
 
 MOST_BLOCKS: Final = 300
 

@@ -29,7 +29,7 @@ class Order(Enum):
 
     RECORDED = "as recorded"
     SIZE = "largest first"
-    TOKEN_CALLS = "most token-calls first"
+    TOKEN_CALLS = "most token-calls first"  # noqa: S105  a title
 
     @property
     def next(self) -> Order:
