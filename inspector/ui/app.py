@@ -26,7 +26,7 @@ from inspector.ui.performance.memory import CollectingApp
 from inspector.ui.performance.mouse_throttle import DraggingApp
 from inspector.ui.sessions.tabs import HOME, SessionTabs, Tab, Tabs, TabTitle
 from inspector.ui.settings import Settings, load_settings, save_setting
-from inspector.ui.terminal_loss import EndingApp
+from inspector.ui.terminal_loss import EndingApp, exit_on_signal
 from inspector.ui.themes import DARK, THEME_WORDS, THEMES, ThemedApp
 from inspector.ui.toolkit.corner_notice import CornerNotice
 from inspector.ui.toolkit.header import SessionHeader
@@ -292,8 +292,8 @@ class InspectorApp(ThemedApp, EndingApp, GatedApp, DraggingApp, CollectingApp, P
         # Each open session occupies a thread to follow it; asyncio's default pool would run out.
         loop.set_default_executor(CleanContextExecutor(MOST_THREADS, "work"))
         for name in ENDINGS & {each.name for each in signal.Signals}:
-            with suppress(NotImplementedError, RuntimeError):  # unsupported on this platform or in this thread
-                loop.add_signal_handler(signal.Signals[name], self.exit_saving_state)
+            with suppress(ValueError):  # not in the main thread
+                exit_on_signal(signal.Signals[name], loop, self.exit_saving_state)
         self.set_keymap(dict(self.settings.keymap))
         self.call_later(self._show_first_screen)
         self.set_interval(1, self.show_tabs)

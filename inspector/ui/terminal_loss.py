@@ -34,6 +34,9 @@ if TYPE_CHECKING:
 SECONDS_TO_LEAVE = 2.0
 """Time to save state before the process is killed. A thread still busy then is blocked writing to the terminal."""
 
+SECONDS_TO_END = 5.0
+"""Time to save state and restore the terminal after a signal before the process is killed."""
+
 JOB_CONTROL_SIGNALS = {"SIGTSTP": "_sigtstp_application", "SIGCONT": "_sigcont_application"}
 """Job control signals (suspend, resume) and the methods of Textual's driver that handle them."""
 
@@ -125,6 +128,36 @@ def watch_terminal(terminal: int, loop: asyncio.AbstractEventLoop, leave: Callab
         os._exit(128 + signal.SIGHUP)
 
     threading.Thread(target=watch, name="terminal", daemon=True).start()
+
+
+def exit_on_signal(number: signal.Signals, loop: asyncio.AbstractEventLoop, leave: Callable[[], Any]) -> None:
+    """Leave on a signal, and kill the process if leaving takes too long: writes to a paused terminal block forever.
+
+    A loop blocked in such a write runs no handler of its own, so the signal is handled by Python, within the write.
+
+    Args:
+        number: The signal.
+        loop: Event loop of the application.
+        leave: Saves state and exits the application; called in the loop.
+
+    Raises:
+        ValueError: Called outside the main thread.
+    """
+
+    def kill() -> None:
+        time.sleep(SECONDS_TO_END)
+        os._exit(128 + number)
+
+    def handle(*_: object) -> None:
+        try:
+            loop.call_soon_threadsafe(leave)
+        except RuntimeError:  # the application has ended, but the process has not
+            signal.signal(number, signal.SIG_DFL)
+            signal.raise_signal(number)
+        else:
+            threading.Thread(target=kill, name="exit", daemon=True).start()
+
+    signal.signal(number, handle)
 
 
 def crash_message(error: BaseException, path: Path | None) -> str:

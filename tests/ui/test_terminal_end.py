@@ -215,6 +215,19 @@ def test_the_terminal_is_left_as_it_was_found(how: str, private_home: Path, tmp_
             assert program.written.rfind(given.replace(b"h", b"l")) > program.written.rfind(given)
 
 
+@pytest.mark.parametrize("name", ["SIGTERM", "SIGHUP"])
+def test_a_signal_ends_the_program_while_the_terminal_takes_nothing(name: str) -> None:
+    with OnTerminal([*COMMAND, str(SAMPLE)]) as program:
+        program.read_until(b"local estimate")
+        # Nothing is read from here on. Help paints all of the screen twice a round, until buffer and queue are full.
+        for _ in range(60):
+            for key in (b"?", b"\x1b"):
+                program.type(key)
+                time.sleep(0.12)
+        program.process.send_signal(signal.Signals[name])
+        assert program.process.wait(SECONDS) in {0, 128 + signal.Signals[name]}
+
+
 def test_a_program_put_aside_again_and_again_goes_on() -> None:
     with OnTerminal([*COMMAND, str(SAMPLE)]) as program:
         program.read_until(b"local estimate")
