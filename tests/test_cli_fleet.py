@@ -6,6 +6,7 @@ import json
 import multiprocessing
 import os
 import shutil
+import socket
 import sys
 import time
 from argparse import Namespace
@@ -377,3 +378,16 @@ def test_without_dask_it_is_reported_what_to_install(
         outcome = run_here(capsys, "tune", folder, *asked)
         assert outcome.code == 1
         assert "pip install 'session-inspector[fleet]'" in outcome.complaint
+
+
+def test_a_port_that_accepts_and_sends_nothing_is_given_up_soon(
+    capsys: pytest.CaptureFixture[str], folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("distributed")
+    monkeypatch.setattr("inspector.cli.cluster_executor.CONNECT_SECONDS", 1)
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        began = time.monotonic()
+        outcome = run_here(capsys, "report", folder, "--scheduler", f"tcp://127.0.0.1:{silent.getsockname()[1]}")
+    assert time.monotonic() - began < 20
+    assert outcome.code == 1
+    assert "no dask scheduler answers there" in outcome.complaint

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import logging
 import queue
+import socket
 import threading
 import time
 from collections import Counter, deque
@@ -99,6 +100,7 @@ class ClusterExecutor(SessionExecutor):
         """
         distributed = _distributed()
         try:
+            _await_greeting(address)
             with without_ctrl_c():
                 client = distributed.Client(address, timeout=CONNECT_SECONDS, set_as_default=False)
         except (OSError, ValueError, TypeError) as error:
@@ -295,3 +297,21 @@ def _distributed() -> Any:
         raise CommandError(MISSING) from None
     logging.getLogger("distributed").setLevel(logging.CRITICAL)
     return distributed
+
+
+def _await_greeting(address: str) -> None:
+    """Wait for the first byte, which a scheduler sends without being asked.
+
+    The library's client waits much longer than its timeout for a port that accepts connections and sends nothing. A
+    scheduler with TLS waits for the client, so it is not checked.
+
+    Raises:
+        OSError: Nothing arrived in time, or nothing listens there.
+    """
+    from distributed.comm.addressing import get_address_host_port, parse_address
+
+    if parse_address(address)[0] != "tcp":
+        return
+    with socket.create_connection(get_address_host_port(address), CONNECT_SECONDS) as connection:
+        if not connection.recv(1):
+            raise ConnectionError("connection closed")
