@@ -10,13 +10,15 @@ from __future__ import annotations
 import os
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from inspector.report.secret_masks import Found, masked, merge_overlapping
+from msgspec import Struct
+
+from inspector.report.secret_masks import MASK, Found, masked, merge_overlapping
 from inspector.report.secret_rules import NAMED_RULES, secrets_in
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator, Mapping
 
 _NOT_IN_FOLDER_NAMES = re.compile("[^A-Za-z0-9]")
 
@@ -53,6 +55,35 @@ def shown_name(text: str) -> str:
     """
     text = without_home(text)
     return masked(text, merge_overlapping([*secrets_in(text, NAMED_RULES), *user_names(text)]))
+
+
+def secrets_of_names(names: Iterable[str]) -> dict[str, str]:
+    """Return the secrets in names of tools, models and programs, and the mask of each."""
+    return {
+        name[one.start : one.stop]: MASK.format(kind=one.kind)
+        for name in set(names)
+        for one in merge_overlapping(secrets_in(name, NAMED_RULES))
+    }
+
+
+def without_secrets_of_names(value: Any, masks: Mapping[str, str]) -> Any:
+    """Mask secrets in every text of a report, which may quote a name anywhere."""
+    match value:
+        case str():
+            for secret, mask in masks.items():
+                value = value.replace(secret, mask)
+            return value
+        case Struct():
+            each = {name: getattr(value, name) for name in value.__struct_fields__}
+            return type(value)(**without_secrets_of_names(each, masks))
+        case dict():
+            return {
+                without_secrets_of_names(key, masks): without_secrets_of_names(each, masks)
+                for key, each in value.items()
+            }
+        case list():
+            return [without_secrets_of_names(each, masks) for each in value]
+    return value
 
 
 def without_home(text: str) -> str:

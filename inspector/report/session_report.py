@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from msgspec.structs import replace
 
@@ -43,7 +43,7 @@ from inspector.report.export import part_of
 from inspector.report.ledger_facts import ledger_facts, utc_time
 from inspector.report.numbers import DOLLAR_DIGITS, IN_TEXT, rounded
 from inspector.report.options import ReportOptions
-from inspector.report.path_redaction import shown_name, shown_path
+from inspector.report.path_redaction import secrets_of_names, shown_name, shown_path, without_secrets_of_names
 from inspector.report.secret_redaction import SecretRedactor, excerpt
 from inspector.report.subagent_words import without_texts
 from inspector.session.model import BlockKind
@@ -123,7 +123,7 @@ def report_of(
     if options.best_plan and best is None:
         best = _best_plan(baseline, progress) or BestPlan(None, None, 0, is_complete=False)
     switches = [model_switch(misses, options.switch_at, model) for model in options.switch_to] if misses else []
-    return Report(
+    report = Report(
         schema=SCHEMA_VERSION,
         inspector=inspector.__version__,
         session=session,
@@ -164,6 +164,14 @@ def report_of(
         model_switches=[model_switch_facts(each) for each in switches if each is not None],
         as_model=None if uses is None else _as_model(baseline, options.as_model, plans, best, uses, progress),
     )
+    masks = secrets_of_names(_names_of(inputs.history.session))
+    return cast("Report", without_secrets_of_names(report, masks)) if masks else report
+
+
+def _names_of(session: Session) -> set[str]:
+    """Return names that a session chose freely: of tools, models, agents and purposes."""
+    names = {block.tool_name for block in session.all_blocks} | set(session.models)
+    return names | {session.agent, *(call.model for call in session.calls)}
 
 
 def _with_subagents(baseline: Replay, spent: Sequence[SideSpending], subagents: SubagentCosts | None) -> float | None:

@@ -158,6 +158,28 @@ def test_no_planted_secret_is_in_any_report(form: str, tmp_path: Path):
             assert "masked]" in report
 
 
+@pytest.mark.parametrize("form", ["text", "json", "md", "html", "csv"])
+def test_secrets_in_names_of_tools_and_models_are_masked_without_an_option(form: str, tmp_path: Path):
+    tool, model, version = (SECRETS[name][0] for name in ("GitHub", "OpenAI", "GitLab"))
+    lines = [json.loads(line) for line in SAMPLE.read_text(encoding="utf-8").splitlines()]
+    for line in lines:
+        line["version"] = version
+        message = line.get("message", {})
+        if "model" in message:
+            message["model"] = model
+        for part in message["content"] if isinstance(message.get("content"), list) else ():
+            if part["type"] == "tool_use":
+                part["name"] = f"mcp__{tool}__{part['name']}"
+    session = tmp_path / "named.jsonl"
+    session.write_text("".join(f"{json.dumps(line)}\n" for line in lines), encoding="utf-8")
+    target = tmp_path / f"report.{form}"
+    assert main(["report", str(session), "--strategy", "tiered-stale", "--format", form, "-o", str(target)]) == 0
+    report = target.read_text(encoding="utf-8")
+    for secret in (tool, model, version):
+        assert secret[:16] not in report
+    assert " masked" in report or form == "csv"
+
+
 def test_what_was_masked_is_counted_in_the_report(tmp_path: Path):
     session = planted(SAMPLE, tmp_path / "planted.jsonl", SECRETS["GitHub"][1])
     target = tmp_path / "report.json"
