@@ -18,6 +18,8 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Generic, NamedTuple, TypeVar
 
+from inspector.errors import InspectorError
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from importlib.metadata import Distribution
@@ -68,8 +70,10 @@ class PlugIn(NamedTuple):
         return re.split("[.:]", self.target, maxsplit=1)[0].strip()
 
 
-class UnusablePlugInError(Exception):
+class UnusablePlugInError(InspectorError):
     """A loaded object is not a format or a strategy; the message gives the reason."""
+
+    advice = "report it to the authors of the package"
 
 
 class PlugIns(Generic[Loaded]):
