@@ -605,6 +605,38 @@ class BreakpointPriceFacts(Struct, frozen=True, kw_only=True):
     known: Known
 
 
+class ExpectedRefetches(Struct, frozen=True, kw_only=True):
+    """Expected re-fetches of a plan, and the net saving at both ends of their interval."""
+
+    refetches: Annotated[
+        float | None,
+        about(
+            "Cut results that the agent is expected to fetch again because of the cuts; null if the plan cuts no tool "
+            "result: not measured."
+        ),
+    ] = None
+    refetches_low: Annotated[float | None, about("Lower end of its 95 % interval.")] = None
+    refetches_high: Annotated[float | None, about("Upper end of its 95 % interval.")] = None
+    saved_at_least_usd: Annotated[
+        float | None,
+        figure(
+            "net, at worst",
+            Unit.DOLLARS,
+            "Dollars saved minus the upper end of the cost of expected re-fetches.",
+            saves=True,
+        ),
+    ] = None
+    saved_at_most_usd: Annotated[
+        float | None,
+        figure(
+            "net, at best",
+            Unit.DOLLARS,
+            "Dollars saved minus the lower end of the cost of expected re-fetches.",
+            saves=True,
+        ),
+    ] = None
+
+
 class TierFacts(Struct, frozen=True, kw_only=True):
     """Effects of one part of a strategy (a tier, or all of it)."""
 

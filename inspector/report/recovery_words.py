@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from inspector.report.catalogue import NeededLaterFacts, Saving
+    from inspector.report.catalogue import ExpectedRefetches, NeededLaterFacts, Saving
     from inspector.report.numbers import NumberFormat
-    from inspector.report.tuning import ExpectedRefetches
 
 
 def needed_words(calls: int, numbers: NumberFormat) -> str:

@@ -19,7 +19,7 @@ from inspector.replay.figure import HowKnown
 from inspector.replay.tuning.choice import LEAST_CALLS, LEAST_SESSIONS, Verdict, best_untried
 from inspector.replay.tuning.search import UNTRIED, curves_through
 from inspector.replay.tuning.trial_table import PER, WORSE_OF, Constraints, pareto_front
-from inspector.report.catalogue import Count, Known, Unit, about, figure
+from inspector.report.catalogue import Count, ExpectedRefetches, Known, Unit, about, figure
 from inspector.report.compaction_tuning import CompactionGroup, Configuration
 from inspector.report.export import TARGETS, Exported, ExportError, export_plan
 from inspector.report.folder import UnreadSession  # noqa: TC001  needed at run time for the schema
@@ -118,38 +118,6 @@ class TunedGroupFacts(Struct, frozen=True, kw_only=True):
         list[BeyondPlan],
         about("Best plans beyond what has been tried in public, by net saving; never recommended by default."),
     ] = field(default_factory=list)
-
-
-class ExpectedRefetches(Struct, frozen=True, kw_only=True):
-    """Expected re-fetches of a plan, and the net saving at both ends of their interval."""
-
-    refetches: Annotated[
-        float | None,
-        about(
-            "Cut results that the agent is expected to fetch again because of the cuts; null if the plan cuts no tool "
-            "result: not measured."
-        ),
-    ] = None
-    refetches_low: Annotated[float | None, about("Lower end of its 95 % interval.")] = None
-    refetches_high: Annotated[float | None, about("Upper end of its 95 % interval.")] = None
-    saved_at_least_usd: Annotated[
-        float | None,
-        figure(
-            "net, at worst",
-            Unit.DOLLARS,
-            "Dollars saved minus the upper end of the cost of expected re-fetches.",
-            saves=True,
-        ),
-    ] = None
-    saved_at_most_usd: Annotated[
-        float | None,
-        figure(
-            "net, at best",
-            Unit.DOLLARS,
-            "Dollars saved minus the lower end of the cost of expected re-fetches.",
-            saves=True,
-        ),
-    ] = None
 
 
 class TuneEvidence(ExpectedRefetches, frozen=True, kw_only=True):

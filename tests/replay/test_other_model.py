@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-from inspector.replay.engine.inputs import ReplayInputs
-from inspector.replay.engine.other_model import as_other_model
+from inspector.replay.engine.inputs import ReplayInputs, as_other_model
 from inspector.replay.engine.replay import replay
 from inspector.replay.figure import HowKnown
 from inspector.replay.pricing.bundled_prices import nearest_names

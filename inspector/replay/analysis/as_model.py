@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from inspector.replay.analysis.recoveries import recoveries
-from inspector.replay.engine.other_model import as_other_model
+from inspector.replay.engine.inputs import as_other_model
 from inspector.replay.engine.replay import replay
 from inspector.replay.figure import Figure, HowKnown
 from inspector.strategies.plan import Plan
