@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 NOW = datetime(2026, 9, 23, 9, 0, tzinfo=UTC).timestamp()
 """The time on every picture: two days after the newest record of the samples that are drawn."""
 
-LASTING = frozenset({"follow", "tour"})
+LASTING = frozenset({"follow", "tour", "dialog"})
 """Work of the application that goes on as long as it is open."""
 
 AT_ONCE = 0.001
