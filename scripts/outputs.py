@@ -62,7 +62,7 @@ AGENT = ROOT / "docs" / "agent.py"
 
 ROUND = {
     None: Output("python agent.py before"),
-    "round-tune": Output("inspector tune before --strategy trim-at-insertion -o tuned.toml", ((None, 7),)),
+    "round-tune": Output("inspector tune before --strategy trim-at-insertion --beyond -o tuned.toml", ((None, 7),)),
     "round-export": Output("inspector export --plan tuned.toml --to hermes"),
     "round-note": Output("python agent.py after tuned.toml", ((r"Note: Call 2", 1),)),
     "round-compare": Output("inspector compare --before before --after after", ((None, 7),)),

@@ -188,8 +188,6 @@ STEPS: list[tuple[str, Callable[[str], object] | None]] = [
     ("escape", has("Timeline")),
     ("g l", has("History of|no tool accessed a file")),
     ("escape", has("Timeline")),
-    ("g k", has("Cache breakpoints")),
-    ("escape", has("Timeline")),
     ("z i", has("[Dd]iagnostics|records")),
     ("escape", has("Timeline")),
     ("o", has("[Ss]essions")),

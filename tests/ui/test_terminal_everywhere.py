@@ -262,7 +262,7 @@ def test_keys_of_the_table_of_plans(program: Tried) -> None:
 def test_keys_of_the_curves_and_the_map(program: Tried) -> None:
     act = program.act
     program.go("1", shows="saves $")
-    program.go("t", shows="▾lowest cost")
+    program.go("t", shows="◇knee")
     program.come_to_rest()
     act("tune.raise", "right", changes=HERE)
     act("tune.lower", "left", changes=HERE)
