@@ -61,11 +61,6 @@ class Band:
     middle: float
     high: float
 
-    @property
-    def plus_minus(self) -> float:
-        """Half the band's width as a share of the middle, 0.12 for ±12 %; NaN if the middle is zero."""
-        return (self.high - self.low) / 2 / abs(self.middle) if self.middle else float("nan")
-
     def times(self, factor: float) -> Band:
         """Multiply all three by a non-negative factor."""
         return Band(self.low * factor, self.middle * factor, self.high * factor)

@@ -23,17 +23,6 @@ FINER_BELOW = 5
 """A spread with a lower leading digit gets one more digit: 4,900 rounds to hundreds, and so does 600."""
 
 
-def monthly_range(low: float, high: float, numbers: NumberFormat) -> str:
-    """Format a range of monthly savings, rounded to its spread: `$1,400 to $3,300`.
-
-    Args:
-        low: Lower end; negative if the plan costs more.
-        high: Upper end.
-        numbers: Number format.
-    """
-    return between(Band(low, low, high), numbers)
-
-
 def about(band: Band | BandFacts, numbers: NumberFormat) -> str:
     """Format the middle of a band, rounded to its spread: `$1,400`."""
     return rounded_to(band.middle, band, numbers)

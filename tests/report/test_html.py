@@ -25,8 +25,8 @@ from inspector.report.monthly_saving import (
     about,
     at_best,
     bands_of,
+    between,
     daily_saving,
-    monthly_range,
     monthly_saving,
     rounded_to,
 )
@@ -360,7 +360,7 @@ def test_the_months_range_and_the_saving_are_at_the_top() -> None:
     content, found = page_content(report), report.plans[0].projection
 
     day, month = bands_of(found)
-    by_month = monthly_range(found.usd_per_month_low, found.usd_per_month_high, IN_TEXT)
+    by_month = between(month, IN_TEXT)
     said = ["".join(cell.text for cell in line.cells) for line in content.lead]
     needed = report.plans[0].needed_later
     worst, best = (IN_TEXT.dollars(usd) for usd in (needed.saved_at_least_usd, needed.saved_at_most_usd))

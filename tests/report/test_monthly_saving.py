@@ -10,8 +10,8 @@ from inspector.replay.figure import Band
 from inspector.replay.projection_terms import ASSUMED_RUNS, RunsPerDay
 from inspector.report.monthly_saving import (
     adding_up,
+    between,
     daily_saving,
-    monthly_range,
     monthly_saving,
     runs_a_day,
     runs_that_do_not_fit,
@@ -31,12 +31,12 @@ from inspector.report.numbers import IN_TEXT, MINUS, ON_SCREEN
     ],
 )
 def test_a_range_is_rounded_to_its_spread(low: float, high: float, said: str) -> None:
-    assert monthly_range(low, high, IN_TEXT) == said
+    assert between(Band(low, low, high), IN_TEXT) == said
 
 
 @given(st.floats(-1e6, 1e6), st.floats(0.5, 1e6))
 def test_rounding_widens_a_range_by_less_than_a_fifth_of_its_spread_at_each_end(low: float, spread: float) -> None:
-    said = monthly_range(low, low + spread, IN_TEXT).replace(MINUS, "-")
+    said = between(Band(low, low, low + spread), IN_TEXT).replace(MINUS, "-")
     words = said.replace("$", "").replace(",", "").split(" to ")
     for end, value in zip((low, low + spread), map(float, words), strict=False):
         assert math.isclose(value, end, abs_tol=0.2 * spread + 0.01)

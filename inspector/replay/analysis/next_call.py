@@ -83,10 +83,6 @@ class NextCallCost:
         """The next prompt after a pause longer than the cache's lifetime."""
         return self.cold_usd if self.idle is None else self.idle.next_usd
 
-    def seconds_left(self, now: float) -> float | None:
-        """Return the seconds until the cache goes cold, 0 if it is; None if unknown."""
-        return None if self.expires_at is None else max(self.expires_at - now, 0.0)
-
 
 def next_call_cost(replay: Replay) -> NextCallCost | None:
     """Price the session's next prompt for its main model; None if there was no call, or nothing is cached."""

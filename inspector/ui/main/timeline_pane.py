@@ -140,11 +140,6 @@ class TimelinePane(SessionPane):
         view, row = self.view, self.row
         return -1 if view is None or row < 0 or view.rows.inner_of(row) is not None else self.cursor_block
 
-    def focus_rows(self) -> None:
-        """Focus the rows immediately."""
-        if self._timeline is not None:
-            self.screen.set_focus(self._timeline)
-
     def show_placeholder(self, word: PlaceholderText | None) -> None:
         if self.has_failed:
             return
