@@ -7,6 +7,7 @@ once: a call that a forked subagent copied from its parent is the parent's.
 from __future__ import annotations
 
 import collections
+import dataclasses
 import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated
@@ -274,7 +275,8 @@ def _read(
     baseline = replay(ReplayInputs.of(history, table, pricing=pricing, cache=cache, calibration_source=source), Plan())
     ledger, figures = baseline.ledger, baseline.figures
     models = collections.Counter(call.model for call in session.calls if call.model)
-    parent, sides = parent_of(session), side_spending(session, pricing)
+    parent = parent_of(session)
+    sides = side_spending(dataclasses.replace(session, side_calls=session.own_side_calls), pricing)
     side_costs = [each.cost for each in sides if each.cost is not None]
     total = SubagentCost(
         path=str(one.path),

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field, fields, replace
 from hashlib import blake2b
 from importlib.metadata import PackageNotFoundError, version
 from math import isnan
-from pathlib import Path
+from pathlib import Path  # type of a field, resolved when decoding
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -24,6 +24,7 @@ import numpy as np
 from inspector.atomic_files import cache_folder, replacing
 from inspector.plug_ins import versions as plug_in_versions
 from inspector.replay.cache.prompt_usage import PromptUsage
+from inspector.replay.engine.apportioned_usage import apportion
 from inspector.replay.pricing.prices import Pricing
 from inspector.session.duplicate_calls import without_copied_calls
 from inspector.session.errors import SessionError, UnreadableFileError
@@ -39,9 +40,6 @@ if TYPE_CHECKING:
 
 FIRST_BYTES = 1 << 20
 """Bytes of a session read for a first look; most sessions are shorter."""
-
-# type of a field, resolved when decoding
-
 
 FILE_NAME = "summaries.msgpack"
 
@@ -147,7 +145,8 @@ def summary_of(session: Session, pricing: Pricing | None = None, *, is_whole: bo
     reported = [call for call in own if call.usage is not None and call.usage.prompt]
     usages = [call.usage for call in reported if call.usage is not None]
     rests = [] if len(own) < len(session.calls) else _rests_of_totals(session)
-    paid: list[Call | SideCall] = [*reported, *_own_side_calls(session), *rests]
+    sides = [each for each in session.own_side_calls if each.usage is not None]
+    paid: list[Call | SideCall] = [*reported, *sides, *rests]
     parent = parent_of(session)
     return SessionSummary(
         path=session.path,
@@ -171,26 +170,30 @@ def summary_of(session: Session, pricing: Pricing | None = None, *, is_whole: bo
     )
 
 
-def _own_side_calls(session: Session) -> list[SideCall]:
-    """Return the side requests with usage, without those copied from other sessions with a call."""
-    return [
-        each
-        for each in session.side_calls
-        if each.usage is not None and (each.response < 0 or not session.messages[each.response].is_inherited)
-    ]
-
-
 def _rests_of_totals(session: Session) -> list[SideCall]:
-    """Return the usage in recorded totals that no call with a prompt and no side request reports, by model."""
-    found = []
+    """Return the usage in recorded totals that no call with a prompt and no side request reports.
+
+    Each call without a prompt gets an equal part, because the length of a prompt decides its price.
+    """
+    found: list[SideCall] = []
     for totals in session.recorded_totals:
         calls = session.calls[totals.first_call : totals.end_call]
         for model, usage in totals.usages if calls and not totals.includes_subagents else ():
-            known = [call.usage for call in calls if call.model == model and call.usage and call.usage.prompt]
+            mine = [call for call in calls if call.model == model]
+            known = [call.usage for call in mine if call.usage and call.usage.prompt]
+            silent = [call for call in mine if not call.usage or not call.usage.prompt]
             known += [side for name, side in totals.side_usages if name == model]
-            rest = {name: getattr(usage, name) - sum(getattr(one, name) for one in known) for name in _COUNTS}
-            if any(rest.values()) and min(rest.values()) >= 0:
-                found.append(SideCall("", model, calls[-1].time, Usage(**rest)))
+            rest = [getattr(usage, name) - sum(getattr(one, name) for one in known) for name in _COUNTS]
+            if not any(rest) or min(rest) < 0:
+                continue
+            if not silent:
+                found.append(SideCall("", model, calls[-1].time, Usage(*rest)))
+                continue
+            parts = np.stack([apportion(count, np.ones(len(silent))) for count in rest], axis=1).tolist()
+            found += [
+                SideCall("", model, call.time, Usage(*part), terms=call.terms)
+                for call, part in zip(silent, parts, strict=True)
+            ]
     return found
 
 

@@ -43,11 +43,8 @@ def without_copied_calls(session: Session) -> Session:
     origins = [link for link in session.links if link.kind in ORIGINS]
     if not any(locate(session, link) for link in origins):
         return session
-    side_calls = tuple(
-        each for each in session.side_calls if each.response < 0 or not session.messages[each.response].is_inherited
-    )
     kept = [not session.messages[call.response].is_inherited for call in session.calls]
-    return replace(session, calls=own, side_calls=side_calls, recorded_totals=_totals_of(session, kept))
+    return replace(session, calls=own, side_calls=session.own_side_calls, recorded_totals=_totals_of(session, kept))
 
 
 def billed_keys(session: Session) -> list[bytes]:

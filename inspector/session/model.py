@@ -521,6 +521,13 @@ class Session:
         """Calls made in this session, without those copied from an earlier one that was billed for them."""
         return tuple(call for call in self.calls if not self.messages[call.response].is_inherited)
 
+    @property
+    def own_side_calls(self) -> tuple[SideCall, ...]:
+        """Side requests without those that records of copied calls report."""
+        return tuple(
+            each for each in self.side_calls if each.response < 0 or not self.messages[each.response].is_inherited
+        )
+
     @cached_property
     def copied_calls(self) -> int:
         """Number of calls copied from an earlier session that was billed for them."""

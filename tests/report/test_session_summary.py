@@ -9,6 +9,8 @@ from inspector.replay.pricing.prices import Pricing
 from inspector.report.session_summary import summarize
 from tests.program import run_here
 from tests.session.claude_lines import SESSION, Script
+from tests.session.copilot_lines import CopilotScript
+from tests.session.test_copilot_totals import answered, metrics, shutdown
 
 
 def usage(uncached: int, read: int, output: int) -> dict[str, int]:
@@ -46,6 +48,16 @@ def test_a_session_that_only_took_over_calls_shows_them_while_their_own_session_
     assert (summarize(path).calls, summarize(path).tokens) == (1, 10)
     script.write(tmp_path / f"{earlier}.jsonl")
     assert (summarize(path).calls, summarize(path).tokens) == (0, None)
+
+
+def test_a_total_of_many_short_prompts_is_not_priced_as_a_long_one(tmp_path: Path) -> None:
+    script = CopilotScript()
+    script.start()
+    answered(script, *[100] * 10)
+    shutdown(script, metrics(1_000_000, 1_000, requests=10))
+    summary = summarize(script.write(tmp_path / "s1" / "events.jsonl"))
+    # 100,000 tokens each, below 200,000, from where $6 and $22.50 apply: 1,000,000 x $3 + 1,000 x $15 per million
+    assert (summary.tokens, summary.usd) == (1_000_000, pytest.approx(3.015))
 
 
 def test_a_model_without_a_price_has_tokens_and_no_cost(tmp_path: Path) -> None:

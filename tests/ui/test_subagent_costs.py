@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -91,6 +91,25 @@ def test_a_reader_counts_calls_once_and_reads_only_changed_files_again(tmp_path:
     assert grown is not None
     assert (grown.calls, read[2:]) == (4, ["agent-a1b2.jsonl"])
     assert grown.cost_usd == pytest.approx(4 * CALL_USD)
+
+
+def test_side_requests_of_copied_calls_are_not_counted_again(tmp_path: Path) -> None:
+    path = claude_parent(tmp_path)
+    advice = {"type": "advisor_message", "model": "claude-opus-4-8", "input_tokens": 10_000, "output_tokens": 1_000}
+    usage = {"input_tokens": 10_000, "output_tokens": 1_000}
+    script = Script()
+    script.prompt("find it", isSidechain=True, agentId="a1b2")
+    for number, origin in enumerate(("99999999-2222-4333-8444-555555555555", SESSION)):
+        iterations = [{"type": "message", **usage}, advice]
+        line: dict[str, Any] = {"isSidechain": True, "agentId": "a1b2", "sessionId": origin}
+        script.text(f"m{number}", usage={**usage, "iterations": iterations}, **line)
+    child = tmp_path / SESSION / "subagents" / "agent-a1b2.jsonl"
+    child.parent.mkdir(parents=True, exist_ok=True)
+    assert len(open_session(script.write(child)).side_calls) == 2
+    found = SubagentReader().read(open_session(path), Pricing())
+    assert found is not None
+    (one,) = found.sessions
+    assert (one.calls, one.side_requests, one.side_requests_usd) == (1, 1, pytest.approx(CALL_USD))
 
 
 def test_other_prices_apply_to_subagents(tmp_path: Path) -> None:
