@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from inspector.report.catalogue import ExpectedRefetches, NeededLaterFacts, Saving
     from inspector.report.numbers import NumberFormat
@@ -27,12 +27,17 @@ NetRange = tuple[float | None, float | None]
 Expected = tuple[float, float, float] | None
 """Expected re-fetched results: estimate and 95 % interval; None if not measured."""
 
-NOT_MEASURED: Final = "re-fetches not measured"
-"""Risk of a plan that cuts no tool result: no rate is known for other text."""
+NOT_MEASURED: Final = "not measured"
+"""Re-fetches of a plan that cuts no tool result: no rate is known for other text."""
 
+REFETCHES_NOT_MEASURED: Final = f"re-fetches {NOT_MEASURED}"
+
+HARDLY_ANY: Final = "hardly any"
 
 NOTHING_WORTHWHILE: Final = "nothing worth changing here"
 """Recommendation for a session without a plan that can be recommended."""
+
+NOTHING_SAVES: Final = f"{NOTHING_WORTHWHILE}: no plan saves anything"
 
 
 def net_words(net: NetRange, numbers: NumberFormat) -> str:
@@ -71,25 +76,24 @@ def refetch_words(expected: Expected, numbers: NumberFormat) -> str:
         numbers: Number format.
     """
     if expected is None:
-        return NOT_MEASURED
-    middle, low, high = (round(each) for each in expected)
-    if not high:
-        return "hardly any re-fetches"
-    if not middle:
-        return f"up to {numbers.plural(high, 're-fetch')}"
-    return f"about {numbers.plural(middle, 're-fetch')} ({numbers.whole(low)} to {numbers.whole(high)})"
+        return REFETCHES_NOT_MEASURED
+    if not round(expected[2]):
+        return f"{HARDLY_ANY} re-fetches"
+    return _estimate(expected, lambda count: numbers.plural(count, "re-fetch"), numbers)
 
 
 def refetch_range(expected: Expected, numbers: NumberFormat) -> str:
     """Return `about 3 (2 to 5)` for a table cell, or `not measured`."""
     if expected is None:
-        return "not measured"
+        return NOT_MEASURED
+    return _estimate(expected, numbers.whole, numbers) if round(expected[2]) else HARDLY_ANY
+
+
+def _estimate(expected: tuple[float, float, float], counted: Callable[[int], str], numbers: NumberFormat) -> str:
     middle, low, high = (round(each) for each in expected)
-    if not high:
-        return "hardly any"
     if not middle:
-        return f"up to {numbers.whole(high)}"
-    return f"about {numbers.whole(middle)} ({numbers.whole(low)} to {numbers.whole(high)})"
+        return f"up to {counted(high)}"
+    return f"about {counted(middle)} ({numbers.whole(low)} to {numbers.whole(high)})"
 
 
 def amount_words(saved: Saving, needed: NeededLaterFacts | None, numbers: NumberFormat) -> str:

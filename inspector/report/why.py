@@ -30,7 +30,14 @@ from inspector.report.compaction_words import compactions_in_short
 from inspector.report.export import NONE_THAT_SAVES_NET, answer_for
 from inspector.report.layout import HEADING, LABEL, LEFT, RIGHT, WIDTH, WRAPPED, Page, plain
 from inspector.report.numbers import IN_TEXT, UNKNOWN
-from inspector.report.recovery_words import NOTHING_WORTHWHILE, amount_words, net_after_words, net_of, refetches_of
+from inspector.report.recovery_words import (
+    NOTHING_SAVES,
+    NOTHING_WORTHWHILE,
+    amount_words,
+    net_after_words,
+    net_of,
+    refetches_of,
+)
 from inspector.report.subagent_words import NOT_INCLUDED, cost_words, count_words, subagents_text, unread_words
 from inspector.report.text import models_named, write_caveats
 from inspector.report.totals import marks_in
@@ -237,7 +244,7 @@ def _best(found: BestPlanFacts) -> tuple[str, str]:
     if not found.is_complete:
         return ("best plan", "trying every plan would take too long here: use inspector compare")
     if found.most is None:
-        return ("best plan", f"{NOTHING_WORTHWHILE}: no plan saves anything")
+        return ("best plan", NOTHING_SAVES)
     most, reason = f"{_name(found.most)} saves most, {_saved(found.most)}", found.most.needed_later.evidence_reason
     return (
         "best plan",

@@ -41,6 +41,9 @@ INSERTION_CHARACTERS: Final = 30_000
 MOST_PER_100_CALLS: Final = 5.0
 """Maximum expected re-fetches in 100 calls of a plan that can be recommended."""
 
+TOO_MANY_REFETCHES: Final = f"more than {MOST_PER_100_CALLS:g} expected re-fetches per 100 calls"
+"""Reason for not recommending a plan."""
+
 
 class EvidenceLevel(StrEnum):
     """Public evidence for a plan's settings on a session."""

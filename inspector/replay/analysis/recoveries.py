@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 
-from inspector.replay.analysis.envelope import MOST_PER_100_CALLS, TRIED, Envelope, envelope
+from inspector.replay.analysis.envelope import TRIED, Envelope, envelope
 from inspector.replay.analysis.plan_cuts import PlanCuts
 from inspector.replay.analysis.plan_outcome import NOTHING, savings_of
 from inspector.replay.analysis.refetches import NO_REFETCHES, Refetches, expected_refetches
@@ -125,7 +125,7 @@ class Recoveries:
     @property
     def is_recommendable(self) -> bool:
         """True if the plan can be recommended: tried, few re-fetches, and worthwhile at twice as many."""
-        if not self.envelope.is_tried or self.expected.per_100_calls.rate > MOST_PER_100_CALLS:
+        if not self.envelope.is_tried or not self.expected.is_few:
             return False
         return self.saved is None or self.cost is None or self.saved - 2 * self.cost > 0
 
@@ -175,7 +175,8 @@ def recoveries(baseline: Replay, planned: Replay, uses: ReuseEvidence) -> Recove
     unpriced = Recoveries(
         needs, needed, repeats_anyway, saved, None, None, None, None, expected=expected, envelope=tried
     )
-    if saved is None or expected.cost is None:
+    net = expected.net_range(saved)
+    if saved is None or expected.cost is None or net is None:
         return unpriced
     cost = expected.cost.rate
     each = cost / expected.count.rate if expected.count.rate else None
@@ -183,10 +184,10 @@ def recoveries(baseline: Replay, planned: Replay, uses: ReuseEvidence) -> Recove
         unpriced,
         cost=cost,
         cost_each=each,
-        band_low=float(saved) - expected.cost.high,
+        band_low=net[0],
         break_even=recoveries_to_break_even(float(saved), each),
         cost_at=expected.cost_at,
-        band_high=float(saved) - expected.cost.low,
+        band_high=net[1],
     )
 
 
@@ -199,7 +200,7 @@ def net_share(savings: Savings, found: Recoveries) -> float | None:
     if share is None:
         return None
     if not usd or found.band_low is None:
-        return share if found.expected.per_100_calls.rate <= MOST_PER_100_CALLS else None
+        return share if found.expected.is_few else None
     return share * found.band_low / usd
 
 

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 
+from inspector.replay.analysis.envelope import MOST_PER_100_CALLS
 from inspector.replay.analysis.plan_cuts import CHANGES, CallsByThread, PlanCuts
 from inspector.replay.pricing.rates import RateColumn
 from inspector.session.model import BlockKind
@@ -97,6 +98,17 @@ class Refetches:
     cost: Rate | None
     is_measured: bool
     cost_at: Mapping[int, float] = field(default_factory=dict)
+
+    @property
+    def is_few(self) -> bool:
+        """True if they are few enough for a recommendation."""
+        return self.per_100_calls.rate <= MOST_PER_100_CALLS
+
+    def net_range(self, saved: float | None) -> tuple[float, float] | None:
+        """Return a saving in dollars after re-fetches, at worst and at best; None without a price."""
+        if saved is None or self.cost is None:
+            return None
+        return float(saved) - self.cost.high, float(saved) - self.cost.low
 
 
 NO_REFETCHES: Final = Refetches(Rate(0.0, 0.0, 0.0), Rate(0.0, 0.0, 0.0), Rate(0.0, 0.0, 0.0), is_measured=False)

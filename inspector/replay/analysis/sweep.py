@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from inspector.replay.analysis.envelope import MOST_PER_100_CALLS, TRIED, Envelope, envelope
+from inspector.replay.analysis.envelope import TRIED, Envelope, envelope
 from inspector.replay.analysis.plan_cuts import PlanCuts
 from inspector.replay.analysis.refetches import NO_REFETCHES, Refetches, expected_refetches
 from inspector.replay.engine.replay import replay
@@ -55,17 +55,19 @@ class Point:
         figures: Totals of the replay.
         expected: Expected re-fetches.
         envelope: Distance from settings that have been tried in public.
+        cuts_any: True if the plan cuts anything at this value.
     """
 
     value: float
     figures: Figures
     expected: Refetches = NO_REFETCHES
     envelope: Envelope = TRIED
+    cuts_any: bool = True
 
     @property
     def is_tried(self) -> bool:
         """True if the plan has been tried in public at this value, with few expected re-fetches."""
-        return self.envelope.is_tried and self.expected.per_100_calls.rate <= MOST_PER_100_CALLS
+        return self.envelope.is_tried and self.expected.is_few
 
 
 @dataclass(frozen=True, eq=False)
@@ -119,12 +121,26 @@ class Sweep:
         return np.array([np.nan if cost is None else cost.rate for cost in costs], dtype=np.float64)
 
     @property
+    def refetch_counts(self) -> NDArray[np.float64]:
+        """Expected re-fetches of every point."""
+        return np.array([point.expected.count.rate for point in self.points], dtype=np.float64)
+
+    def net_savings(self, baseline: Figures) -> NDArray[np.float64]:
+        """Return the dollars that every point saves after expected re-fetches; NaN without a price.
+
+        Args:
+            baseline: The session with nothing cut.
+        """
+        whole = baseline.cost_usd.value
+        return (np.nan if whole is None else float(whole)) - self.column("cost_usd") - self.refetch_cost
+
+    @property
     def least(self) -> Point | None:
         """The best point within what has been tried: the lowest amount, including the cost of expected re-fetches.
 
-        Ties go to the largest value, which changes least. None if no point has been tried.
+        Ties go to the largest value, which changes least. None if no value that cuts anything has been tried.
         """
-        is_tried = np.array([point.is_tried for point in self.points], dtype=bool)
+        is_tried = np.array([point.is_tried and point.cuts_any for point in self.points], dtype=bool)
         if not is_tried.any():
             return None
         amounts = np.where(is_tried, self.amounts + np.nan_to_num(self.refetch_cost), np.inf)
@@ -181,7 +197,13 @@ def point_at(inputs: ReplayInputs, plan: Plan, axis: TunableLimit, value: float)
         return None
     planned = replay(inputs, moved)
     cuts = PlanCuts.of(planned)
-    return Point(value, planned.figures, expected_refetches(planned, cuts), envelope(planned, cuts))
+    return Point(
+        value,
+        planned.figures,
+        expected_refetches(planned, cuts),
+        envelope(planned, cuts),
+        cuts_any=bool(len(cuts.block)),
+    )
 
 
 def next_value(found: Sweep, refused: set[float] | None = None) -> float | None:

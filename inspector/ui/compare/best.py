@@ -7,12 +7,18 @@ from operator import attrgetter
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from inspector.replay.analysis.best_plan import WORTHWHILE
-from inspector.replay.analysis.envelope import MOST_PER_100_CALLS
+from inspector.replay.analysis.envelope import TOO_MANY_REFETCHES
 from inspector.replay.analysis.hazards import HazardKind
 from inspector.replay.figure import HowKnown
 from inspector.report.export import NONE_THAT_SAVES, answer_for, part_of
 from inspector.report.numbers import ON_SCREEN
-from inspector.report.recovery_words import NOTHING_WORTHWHILE, net_after_words, net_words, refetch_words
+from inspector.report.recovery_words import (
+    NOTHING_SAVES,
+    NOTHING_WORTHWHILE,
+    net_after_words,
+    net_words,
+    refetch_words,
+)
 from inspector.safe_text import one_line
 from inspector.ui.compare.rows import (
     APPLIES_MARK,
@@ -35,7 +41,6 @@ KEY_OF_FRONT: Final = "F"
 KEEP_WORDS: Final = "keep all user and assistant text"
 LEAVES_OUT_WORDS: Final = "it leaves out user or assistant messages"
 IS_REJECTED: Final = "a provider would reject it"
-TOO_MANY_REFETCHES: Final = f"more than {MOST_PER_100_CALLS:g} expected re-fetches per 100 calls"
 
 _SHARE_OF_THE_BEST: Final = 0.5
 
@@ -158,8 +163,7 @@ def not_recommended_reason(each: CompareRow) -> str:
         return IS_REJECTED
     if each.is_beyond and each.recoveries is not None:
         return f"{BEYOND}: {each.recoveries.envelope.reason}"
-    too_many = each.recoveries is not None and each.recoveries.expected.per_100_calls.rate > MOST_PER_100_CALLS
-    return TOO_MANY_REFETCHES if too_many else ""
+    return "" if each.recoveries is None or each.recoveries.expected.is_few else TOO_MANY_REFETCHES
 
 
 def not_recommended_text(each: CompareRow, best: CompareRow | None) -> str:
@@ -217,7 +221,7 @@ def applicable_line(contenders: Iterable[CompareRow], best: CompareRow | None, w
         return None
     if found is None:
         answered = f"{answer.can_apply(NONE_THAT_SAVES)}{so_far}"
-        return Headline(f"{APPLIES_MARK} {answered}; w e exports a plan as code", f"{APPLIES_MARK} {answered}")
+        return Headline(f"{answered}; w e exports a plan as code", answered)
     name, (risk, short_risk) = one_line(found.name), _risk(found)
     return Headline(
         f"{APPLIES_MARK} best plan {answer.can}{so_far}: {name} saves {_saving(found)}; {risk}",
@@ -313,7 +317,7 @@ def headline(
         return Headline("looking for the plan with the largest net saving …", "looking for the best plan …")
     most = _most(contenders, attrgetter("saved_share"))
     if most is None:
-        return Headline(f"{NOTHING_WORTHWHILE}: no plan saves anything in this session", NOTHING_WORTHWHILE)
+        return Headline(NOTHING_SAVES, NOTHING_WORTHWHILE)
     name, saving = one_line(most.name), _saving(most)
     return Headline(
         f"{NOTHING_WORTHWHILE}: {name} saves most, {saving}, but {_why_not(most)}",

@@ -10,8 +10,13 @@ from inspector.replay.analysis.hazards import HazardKind
 from inspector.replay.analysis.recoveries import net_share
 from inspector.report.catalogue import NeededLaterFacts, PlanFacts, quantity
 from inspector.report.numbers import ON_SCREEN, UNKNOWN
-from inspector.report.recovery_words import NOT_MEASURED as REFETCHES_NOT_MEASURED
-from inspector.report.recovery_words import needed_words, recovery_words, saved_words
+from inspector.report.recovery_words import (
+    NOT_MEASURED,
+    REFETCHES_NOT_MEASURED,
+    needed_words,
+    recovery_words,
+    saved_words,
+)
 from inspector.safe_text import one_line
 from inspector.session.model import BlockKind
 from inspector.strategies.presets import PRESETS
@@ -47,7 +52,6 @@ FOLDED, UNFOLDED = "▸", "▾"
 KEY_OF_FOLD: Final = "_"
 WAITING: Final = "…"
 NOTHING: Final = "·"
-NOT_MEASURED: Final = "not measured"
 
 PARTS: Final = 1_000_000
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from inspector.replay.analysis.prompt_overhead import NOT_RECORDED_SHORT, SYSTEM_AND_TOOLS
 from inspector.report.export import NONE_THAT_SAVES, answer_for
 from inspector.report.numbers import ON_SCREEN
-from inspector.report.recovery_words import NOTHING_WORTHWHILE, net_after_words, net_words
+from inspector.report.recovery_words import NOTHING_SAVES, NOTHING_WORTHWHILE, net_after_words, net_words
 from inspector.report.subagent_words import cost_words, unread_words
 from inspector.safe_text import one_line
 from inspector.ui.cost.summary import billed_before, priced_as_words
@@ -333,8 +333,7 @@ def _plan(best: BestPlan | None, *, is_searching: bool) -> Line:
     if not best.is_complete:
         return (LineText((("session too long to try every plan ·", _TEXT), *key), 1, (("plans:", _TEXT), *short_key)),)
     if best.most is None:
-        text = f"{NOTHING_WORTHWHILE}: no plan saves anything ·"
-        return (LineText(((text, _TEXT), *key), 1, ((NOTHING_WORTHWHILE, _TEXT), *short_key)),)
+        return (LineText(((f"{NOTHING_SAVES} ·", _TEXT), *key), 1, ((NOTHING_WORTHWHILE, _TEXT), *short_key)),)
     found = best.most.recoveries
     reason = found.envelope.reason
     risk = f"untested: {reason}" if reason else net_after_words(found.net, found.refetched, ON_SCREEN)

@@ -96,9 +96,7 @@ def chart_of(found: Sweep, baseline: Figures, sizes: LimitSizes | None, here: fl
 
 def _net_curves(found: Sweep, baseline: Figures) -> tuple[tuple[str, NDArray[np.float64], Callable[[float], str]], ...]:
     """Return the curves of net savings and of expected re-fetches."""
-    whole = baseline.cost_usd.value
-    net = (np.nan if whole is None else float(whole)) - found.column("cost_usd") - found.refetch_cost
-    counts = np.array([point.expected.count.rate for point in found.points], dtype=np.float64)
+    net, counts = found.net_savings(baseline), found.refetch_counts
     return ("net", net, ON_SCREEN.dollars), ("refetch", counts, ON_SCREEN.whole)
 
 
@@ -188,7 +186,8 @@ def value_text(value: float) -> str:
 def _row(
     mark: str, what: str, value: str, figures: Figures | None, point: Point | None, baseline: Figures
 ) -> FigureRow:
-    cells = {"what": Cell(what), "value": Cell(value, style="table--name")}
+    is_tried = point is None or point.is_tried
+    cells = {"what": Cell(what if is_tried else f"{what}, untested"), "value": Cell(value, style="table--name")}
     if figures is None:
         return FigureRow(what, {**cells, "tokens": Cell(WAITING, style="table--waiting")}, mark)
     savings = savings_of(baseline, figures)
@@ -210,15 +209,15 @@ def _row(
 
 
 def _risk_cells(point: Point, saved: float | None) -> dict[str, Cell]:
-    """Return the cells of the net range and of the expected re-fetches, marked if the value is untested."""
+    """Return the cells of the net range and of the expected re-fetches."""
     expected = point.expected
     words = refetch_range(expected.count if expected.is_measured else None, ON_SCREEN)
-    refetches = Cell(words) if point.envelope.is_tried else Cell(f"untested: {words}", style="table--lost")
-    if saved is None or expected.cost is None:
+    refetches = Cell(words)
+    net = expected.net_range(saved)
+    if net is None:
         return {"refetches": refetches}
-    low, high = saved - expected.cost.high, saved - expected.cost.low
-    style = "table--saved" if low > 0 else ""
-    return {"net": Cell(net_words((low, high), ON_SCREEN).removeprefix("net "), style=style), "refetches": refetches}
+    style = "table--saved" if net[0] > 0 else ""
+    return {"net": Cell(net_words(net, ON_SCREEN).removeprefix("net "), style=style), "refetches": refetches}
 
 
 def nothing_to_tune(plan: Plan) -> tuple[str, ...]:
