@@ -16,7 +16,7 @@ import numpy as np
 from msgspec import Meta, Struct
 from msgspec.structs import replace
 
-from inspector.replay.analysis.side_requests import side_spending
+from inspector.replay.analysis.side_requests import cost_with_side_requests, side_spending
 from inspector.replay.calibration_source import calibration_source_of
 from inspector.replay.engine.inputs import ReplayInputs
 from inspector.replay.engine.recorded_calls import is_reported_in_full
@@ -38,6 +38,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from inspector.replay.analysis.side_requests import SideSpending
     from inspector.replay.pricing.prices import Pricing
     from inspector.session.format import ContainedSession
     from inspector.session.model import Session
@@ -107,6 +108,16 @@ class SubagentCosts(Struct, frozen=True, kw_only=True):
             known=lowest_confidence(*(each.known for each in sessions)) if sessions else HowKnown.EXACT,
             is_lower_bound=bool(unread) or len(priced) < len(costs) or any(each.is_lower_bound for each in sessions),
         )
+
+    def with_session(self, cost: float | None, requests: Sequence[SideSpending]) -> float | None:
+        """Return the dollars of a session with its side requests and these subagents; None if a part has no price.
+
+        Args:
+            cost: Dollars of the session's own calls.
+            requests: Its side requests.
+        """
+        own = cost_with_side_requests(cost, requests)
+        return None if own is None or self.cost_usd is None else own + self.cost_usd
 
     def __bool__(self) -> bool:
         """Return True if the session started another one that was billed or could not be read."""

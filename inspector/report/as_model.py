@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Final
 
 from msgspec import Struct, field
 
+from inspector.replay.analysis.envelope import EvidenceLevel
 from inspector.report.catalogue import Count, How, Known, Unit, about, figure
 from inspector.report.layout import plain
 from inspector.report.numbers import DOLLAR_DIGITS, IN_TEXT, rounded
@@ -22,7 +23,6 @@ MOST_LISTED: Final = 5
 """Plans in the text; the JSON has all."""
 
 READ_DIGITS: Final = 4
-TRIED: Final = "tried"
 
 
 class PlanAsModelFacts(Struct, frozen=True, kw_only=True):
@@ -146,7 +146,9 @@ def plans_words(found: AsModelFacts) -> str:
     if not before:
         return "no tried plan pays as recorded"
     still = sum(each.pays for each in before)
-    return f"{still} of {IN_TEXT.plural(len(before), 'tried plan')} that pay as recorded also pay there"
+    if len(before) == 1:
+        return f"the only tried plan that pays as recorded {'also pays' if still else 'does not pay'} there"
+    return f"{still} of {len(before):,} tried plans that pay as recorded also pay there"
 
 
 def _cost_words(found: AsModelFacts) -> str:
@@ -179,7 +181,7 @@ def _read_share(rates: Rates) -> float | None:
 
 def _tried(found: AsModelFacts) -> list[PlanAsModelFacts]:
     """Return the plans with settings tried in public, highest net saving at the other model first."""
-    tried = [each for each in found.plans if each.evidence == TRIED]
+    tried = [each for each in found.plans if each.evidence == EvidenceLevel.TRIED]
     return sorted(tried, key=lambda each: -(each.saved_at_least_usd or 0.0))
 
 

@@ -8,13 +8,12 @@ Sources: changelog of Claude Code (`ENABLE_PROMPT_CACHING_1H` 2.1.108, `promptCa
 from __future__ import annotations
 
 import json
-import re
 from typing import TYPE_CHECKING, Annotated, Final
 
 from msgspec import Struct
 
 from inspector.replay.analysis.best_plan import WORTHWHILE
-from inspector.replay.analysis.idle_compaction import FIRST_VERSION
+from inspector.replay.analysis.idle_compaction import FIRST_VERSION, agent_version
 from inspector.replay.analysis.miss_evidence import HOUR
 from inspector.replay.cache.miss_causes import MissCause
 from inspector.replay.tuning.compaction_costs import idle_outcome
@@ -30,8 +29,6 @@ if TYPE_CHECKING:
 
 CLAUDE_SETTINGS: Final = "~/.claude/settings.json"
 TTL_VERSION, TTL_VARIABLE_VERSION = (2, 1, 243), (2, 1, 108)
-
-_VERSION = re.compile(r"(\d+)\.(\d+)\.(\d+)")
 
 
 class CacheSetting(Struct, frozen=True, kw_only=True):
@@ -64,7 +61,7 @@ def _claude_lifetime(found: CacheMisses, change: LifetimeChange | None) -> Itera
     if change is None or saved is None or not _is_worthwhile(found, saved):
         return
     session = found.replay.history.session
-    version = _version(session.agent)
+    version = agent_version(session.agent)
     value = "1h" if change.lifetime == HOUR else "5m"
     is_subagent = any(link.kind is LinkKind.PARENT for link in session.links)
     name = "subagentPromptCacheTtl" if is_subagent else "promptCacheTtl"
@@ -78,13 +75,13 @@ def _claude_lifetime(found: CacheMisses, change: LifetimeChange | None) -> Itera
 
 def _claude_idle(found: CacheMisses) -> Iterator[CacheSetting]:
     outcome = idle_outcome(found.replay)
-    if outcome is None or _version(found.replay.history.session.agent) < FIRST_VERSION:
+    if outcome is None or agent_version(found.replay.history.session.agent) < FIRST_VERSION:
         return
     gain = -outcome.saved_usd if outcome.is_on else outcome.saved_usd
     if _is_worthwhile(found, gain):
         times = IN_TEXT.plural(outcome.compactions, "compaction")
         value = "false" if outcome.is_on else "true"
-        effect = f"{times} of the idle session {'costs' if outcome.is_on else 'would have saved'} {_projected(gain)}"
+        effect = f"{times} of the idle session {'cost' if outcome.is_on else 'would have saved'} {_projected(gain)}"
         yield CacheSetting(setting=f'"idleCompaction": {value}', place=CLAUDE_SETTINGS, effect=effect)
 
 
@@ -133,8 +130,3 @@ def _projected(dollars: float) -> str:
 def _is_worthwhile(found: CacheMisses, saved: float) -> bool:
     cost = found.replay.figures.cost_usd.value
     return bool(cost) and saved >= WORTHWHILE * (cost or 0.0)
-
-
-def _version(agent: str) -> tuple[int, ...]:
-    match = _VERSION.search(agent)
-    return tuple(map(int, match.groups())) if match else ()

@@ -18,6 +18,7 @@ from inspector.replay.analysis.model_uncertainty import widened
 from inspector.replay.figure import HowKnown
 from inspector.replay.tuning.choice import LEAST_CALLS, LEAST_SESSIONS, Verdict
 from inspector.replay.tuning.compaction_choice import LEAST_COMPACTIONS, EffectiveThreshold
+from inspector.report.cache_settings import CLAUDE_SETTINGS
 from inspector.report.catalogue import Count, How, Known, Unit, about, figure
 from inspector.report.export.compaction import CODEX_SHOWN, COMPACTION_SETTINGS, default_threshold, export_compaction
 from inspector.report.export.target import ExportError
@@ -253,7 +254,7 @@ def _idle(found: Sequence[IdleOutcome]) -> IdleFacts | None:
     saved = sum(each.saved_usd for each in found)
     times = IN_TEXT.plural(compactions, "time")
     verb, amount = ("saves", saved) if saved >= 0 else ("costs", -saved)
-    advice = f"{SETTING} in ~/.claude/settings.json turns it off, {MIN_TOKENS_VARIABLE} changes the size"
+    advice = f"{SETTING} in {CLAUDE_SETTINGS} turns it off, {MIN_TOKENS_VARIABLE} changes the size"
     return IdleFacts(
         compactions=compactions,
         unused=unused,

@@ -56,7 +56,6 @@ if TYPE_CHECKING:
 
     from inspector.replay.analysis.recorded_costs import RecordedCost
     from inspector.replay.analysis.reuse import ReuseEvidence
-    from inspector.replay.analysis.side_requests import SideSpending
     from inspector.replay.engine.inputs import ReplayInputs
     from inspector.replay.engine.replay import Replay
     from inspector.replay.subagents import SubagentCosts
@@ -141,7 +140,9 @@ def report_of(
             cost_with_side_requests(None if recorded is None else recorded.cost_usd.value, spent), DOLLAR_DIGITS
         ),
         subagents=without_texts(subagents, partial(_title, redactor)) if subagents else None,
-        with_subagents_usd=_with_subagents(baseline, spent, subagents),
+        with_subagents_usd=None
+        if subagents is None
+        else rounded(subagents.with_session(baseline.figures.cost_usd.value, spent), DOLLAR_DIGITS),
         recorded_costs=[
             replace(
                 each, recorded_usd=round(each.recorded_usd, 6), computed_usd=rounded(each.computed_usd, DOLLAR_DIGITS)
@@ -172,14 +173,6 @@ def _names_of(session: Session) -> set[str]:
     """Return names that a session chose freely: of tools, models, agents and purposes."""
     names = {block.tool_name for block in session.all_blocks} | set(session.models)
     return names | {session.agent, *(call.model for call in session.calls)}
-
-
-def _with_subagents(baseline: Replay, spent: Sequence[SideSpending], subagents: SubagentCosts | None) -> float | None:
-    """Return dollars of the session, its side requests and its subagents; None without subagents or a price."""
-    own = cost_with_side_requests(baseline.figures.cost_usd.value, spent)
-    if subagents is None or subagents.cost_usd is None or own is None:
-        return None
-    return rounded(own + subagents.cost_usd, DOLLAR_DIGITS)
 
 
 def _title(redactor: SecretRedactor | None, title: str) -> str:

@@ -14,6 +14,7 @@ from inspector.replay.engine.replay import replay
 from inspector.replay.figure import HowKnown
 from inspector.replay.pricing.bundled_prices import nearest_names
 from inspector.replay.pricing.prices import Pricing
+from inspector.report.as_model import AsModelFacts, PlanAsModelFacts, plans_words
 from inspector.session.model import BlockKind, Role, Usage
 from inspector.strategies.history.history import History
 from inspector.strategies.plan import Plan
@@ -204,6 +205,46 @@ def test_an_unknown_model_is_refused_with_the_nearest_names(words: tuple[str, ..
 
         assert (outcome.code, outcome.out) == (2, "")
         assert said in outcome.err
+
+
+@pytest.mark.parametrize(
+    ("at_least_usd", "words"),
+    [
+        ((0.5, 0.2), "1 of 2 tried plans that pay as recorded also pay there"),
+        ((0.5, None), "the only tried plan that pays as recorded also pays there"),
+        ((-0.5, None), "the only tried plan that pays as recorded does not pay there"),
+    ],
+)
+def test_the_plans_that_pay_at_both_models_are_counted(at_least_usd: tuple[float, float | None], words: str) -> None:
+    first, second = at_least_usd
+    plans = [
+        PlanAsModelFacts(
+            name=name,
+            strategies=[name],
+            pays=usd == 0.5,
+            evidence="tried",
+            recorded_at_least_usd=recorded,
+            recorded_at_most_usd=1.0,
+            saved_at_least_usd=usd,
+            saved_at_most_usd=usd,
+            known={},
+        )
+        for name, usd, recorded in (("first", first, 0.8), ("second", second, -0.1 if second is None else 0.8))
+    ]
+    found = AsModelFacts(
+        model="claude-opus-5-5",
+        input_usd=4.0,
+        output_usd=20.0,
+        cache_read_share=0.05,
+        dearer_above=[],
+        recorded_usd=9.51,
+        usd=5.35,
+        window=None,
+        beyond_window=0,
+        plans=plans,
+    )
+
+    assert plans_words(found) == words
 
 
 def test_a_folder_is_not_priced_as_another_model(capsys) -> None:

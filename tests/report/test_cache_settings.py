@@ -120,4 +120,4 @@ def test_a_large_session_that_waited_uncompacted_names_idle_compaction(tmp_path:
 def test_a_large_session_that_is_never_continued_names_how_to_turn_it_off(tmp_path: Path) -> None:
     script = paused("2.1.299", LONG[:3], hours=True, size=300_000, first=20_000)
     found = {each.setting: each for each in settings(script.write(tmp_path / f"{SESSION}.jsonl"))}
-    assert found['"idleCompaction": false'].effect == "1 compaction of the idle session costs ~$0.20"
+    assert found['"idleCompaction": false'].effect == "1 compaction of the idle session cost ~$0.20"

@@ -39,6 +39,12 @@ SLACK_SECONDS: Final = 300.0
 _VERSION = re.compile(r"(\d+)\.(\d+)\.(\d+)")
 
 
+def agent_version(agent: str) -> tuple[int, ...]:
+    """Return the version in an agent's name, `(2, 1, 299)`; empty if there is none."""
+    version = _VERSION.search(agent)
+    return tuple(map(int, version.groups())) if version else ()
+
+
 class IdleRule(NamedTuple):
     """Conditions for compacting an idle session.
 
@@ -67,8 +73,7 @@ def idle_rule(replay: Replay) -> IdleRule | None:
     A recorded pause at a sufficient size without a compaction shows that it is turned off.
     """
     session = replay.history.session
-    version = _VERSION.search(session.agent)
-    if session.format != AGENT or version is None or tuple(map(int, version.groups())) < FIRST_VERSION:
+    if session.format != AGENT or agent_version(session.agent) < FIRST_VERSION:
         return None
     sizes = [
         each.tokens_before

@@ -259,10 +259,10 @@ def subagent_rows(found: SubagentCosts, sheet: CostSheet) -> Iterator[FigureRow]
     if price.value is not None:
         cells = {"name": Cell("cost with subagents", style="table--name")}
         for side, cost in (("before", sheet.baseline.figures.cost_usd), ("after", sheet.planned.figures.cost_usd)):
-            parts = [cost.value, *(each.cost for each in sheet.side_requests), price.value]
+            together = found.with_session(cost.value, sheet.side_requests)
             known = lowest_confidence(cost.known, price.known)
             is_least = cost.is_lower_bound or price.is_lower_bound
-            cells[side] = _cell(Figure(ON_SCREEN.sum_of_dollars(parts), known, is_least), "$")
+            cells[side] = _cell(Figure(together, known, is_least), "$")
         yield FigureRow(WITH_SUBAGENTS, cells)
 
 
