@@ -187,7 +187,7 @@ def _rests_of_totals(session: Session) -> list[SideCall]:
             if not any(rest) or min(rest) < 0:
                 continue
             if not silent:
-                found.append(SideCall("", model, calls[-1].time, Usage(*rest)))
+                found.append(SideCall("", model, calls[-1].time, Usage(*rest), requests=0))
                 continue
             parts = np.stack([apportion(count, np.ones(len(silent))) for count in rest], axis=1).tolist()
             found += [
@@ -213,10 +213,11 @@ _COUNTS = ("uncached", "cache_read", "cache_write_5m", "cache_write_1h", "output
 
 def _cost(calls: Sequence[Call | SideCall], pricing: Pricing) -> float | None:
     usages = [call.usage for call in calls if call.usage is not None]
+    requests = np.array([call.requests if isinstance(call, SideCall) else 1 for call in calls], dtype=np.int64)
     output = np.array([usage.output for usage in usages], dtype=np.int64)
     times = np.array([call.time if call.time is not None else np.nan for call in calls])
     rates = pricing.call_rates([call.model for call in calls], times, [call.terms for call in calls])
-    usd = float(rates.cost(PromptUsage.of(usages), output).sum())
+    usd = float(rates.cost(PromptUsage.of(usages), output, requests).sum())
     return None if isnan(usd) else usd
 
 

@@ -277,6 +277,7 @@ class SideCall(Struct, frozen=True, gc=False):
         identifier: Request or response id; may be empty.
         terms: As in `Call`.
         response: Index of the message with the record that reports it; -1 if it has its own record.
+        requests: Number of requests in its usage, 0 if unknown: only recorded totals report several in one.
     """
 
     purpose: str
@@ -286,6 +287,7 @@ class SideCall(Struct, frozen=True, gc=False):
     identifier: str = ""
     terms: str = ""
     response: int = -1
+    requests: int = 1
 
 
 class RecordedTotals(Struct, frozen=True, gc=False):
@@ -313,7 +315,7 @@ class RecordedTotals(Struct, frozen=True, gc=False):
 
 
 NO_MESSAGE = "request without a message"
-"""Purpose of side calls that only recorded totals report."""
+"""Purpose of side calls without a message in the file, and without another known purpose."""
 
 
 class ContextCause(StrEnum):

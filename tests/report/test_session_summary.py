@@ -60,6 +60,16 @@ def test_a_total_of_many_short_prompts_is_not_priced_as_a_long_one(tmp_path: Pat
     assert (summary.tokens, summary.usd) == (1_000_000, pytest.approx(3.015))
 
 
+def test_side_requests_that_only_totals_report_have_the_price_of_their_average_prompt(tmp_path: Path) -> None:
+    script = CopilotScript()
+    script.start()
+    answered(script, 100)
+    shutdown(script, metrics(20_000, 100), {"gemini-2.5-pro": metrics(900_000, 0, requests=9)})
+    summary = summarize(script.write(tmp_path / "s1" / "events.jsonl"))
+    # 100,000 tokens each, at most 200,000, so $1.25 per million; the call is 20,000 x $3 + 100 x $15 per million.
+    assert summary.usd == pytest.approx(900_000 * 1.25e-6 + 0.0615)
+
+
 def test_a_model_without_a_price_has_tokens_and_no_cost(tmp_path: Path) -> None:
     script = Script()
     message = {"id": "m1", "model": "nobody-knows-1", "content": [], "usage": usage(10, 0, 5)}

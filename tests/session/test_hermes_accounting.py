@@ -120,12 +120,14 @@ def test_a_second_model_without_a_message_of_its_own_is_billed(tmp_path: Path) -
         tmp_path / "state.db",
         made.session("s1", model=SONNET),
         *turns(made, "s1", 2),
-        used("s1", SONNET, **TOTALS),
+        used("s1", SONNET, estimated_cost_usd=0.0525, **TOTALS),
         used("s1", "claude-opus-4-5", input_tokens=100, output_tokens=5),
     )
     session = opened(path)
     (other,) = session.side_calls
     assert (other.purpose, other.model) == ("request without a message", "claude-opus-4-5")
+    # The cost of the second model is not recorded, so that of the session is not.
+    assert session.recorded_totals[0].cost_usd is None
     assert session.recorded_totals[0].side_usages == (("claude-opus-4-5", Usage(uncached=100, output=5)),)
 
 

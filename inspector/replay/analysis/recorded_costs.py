@@ -80,4 +80,5 @@ def _cost(baseline: Replay, end: int, usages: Sequence[tuple[str, Usage]]) -> fl
     times = np.full(len(usages), np.nan if time is None else time)
     rates = inputs.pricing.call_rates([model for model, _ in usages], times, [""] * len(usages))
     output = np.array([usage.output for _, usage in usages], dtype=np.int64)
-    return float(rates.cost(PromptUsage.of([usage for _, usage in usages]), output).sum())
+    unknown = np.zeros(len(usages), dtype=np.int64)
+    return float(rates.cost(PromptUsage.of([usage for _, usage in usages]), output, unknown).sum())

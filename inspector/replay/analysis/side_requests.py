@@ -70,7 +70,7 @@ def side_spending(session: Session, pricing: Pricing) -> tuple[SideSpending, ...
     rates = pricing.call_rates([call.model for call in calls], times, [call.terms for call in calls])
     prompts = PromptUsage.of(usages)
     output = np.array([usage.output if usage is not None else 0 for usage in usages], dtype=np.int64)
-    cost = rates.cost(prompts, output)
+    cost = rates.cost(prompts, output, np.array([call.requests for call in calls], dtype=np.int64))
     purposes = np.array([call.purpose for call in calls], dtype=object)
     places = _places(session, times)
     found = []

@@ -257,12 +257,19 @@ class CallRates:
         """Start of each tier, a row per tier with a value for every call."""
         return np.ascontiguousarray(self._starts[self.index].T)
 
-    def cost(self, served: ServedPrompts, output: NDArray[np.int64] | None = None) -> NDArray[np.float64]:
+    def cost(
+        self,
+        served: ServedPrompts,
+        output: NDArray[np.int64] | None = None,
+        requests: NDArray[np.int64] | None = None,
+    ) -> NDArray[np.float64]:
         """Return dollars of every call, float64, NaN where its model has no price.
 
         Args:
             served: Per call, prompt tokens by cache status.
             output: Per call, response tokens; None to price the prompts alone.
+            requests: Per call, the number of requests in its usage, 0 if unknown; one each by default. Several have
+                equally long prompts, and an unknown number short ones.
         """
         uncached, read, write_5m, write_1h = (
             served.uncached,
@@ -270,7 +277,10 @@ class CallRates:
             served.cache_write_5m,
             served.cache_write_1h,
         )
-        rate = self.of_prompts(uncached + read + write_5m + write_1h)
+        prompt = uncached + read + write_5m + write_1h
+        if requests is not None:
+            prompt = np.where(requests > 0, prompt // np.maximum(requests, 1), 0)
+        rate = self.of_prompts(prompt)
         cost: NDArray[np.float64] = (
             uncached * rate[:, RateColumn.UNCACHED]
             + read * rate[:, RateColumn.CACHE_READ]

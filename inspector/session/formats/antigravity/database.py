@@ -37,6 +37,7 @@ from inspector.session.json.lines import object_of
 from inspector.session.json.values import mapping, objects, sequence, string
 from inspector.session.media import media_of_all
 from inspector.session.model import (
+    NO_MESSAGE,
     BlockKind,
     Compaction,
     ContextCause,
@@ -65,8 +66,8 @@ STEP_COLUMNS = ("idx", "step_type", "status", "metadata", "error_details", "step
 CLI_SOURCE = 17
 """`trajectory_meta.source` of the command-line program."""
 
-SUMMARY, OTHER_REQUEST = "summary", "request without a message"
-"""Purposes of requests that are not responses in the conversation."""
+SUMMARY = "summary"
+"""Purpose of requests for a summary of the conversation."""
 
 Record = dict[str, Any]
 
@@ -344,7 +345,7 @@ class ConversationSteps:
         for request in self._generations:
             if id(request) not in used and request.usage is not None:
                 is_summary = any(kinds.get(step) == CHECKPOINT for step in request.steps)
-                purpose = SUMMARY if is_summary else OTHER_REQUEST
+                purpose = SUMMARY if is_summary else NO_MESSAGE
                 side_calls[f"request {request.number}"] = SideCall(
                     purpose, request.model, request.time, request.usage, request.identifier, request.terms
                 )
@@ -353,7 +354,7 @@ class ConversationSteps:
             if step.get("type") == RESPONSE or usage is None or not identifier or identifier in seen:
                 continue
             seen.add(identifier)
-            purpose = SUMMARY if step.get("type") == CHECKPOINT else OTHER_REQUEST
+            purpose = SUMMARY if step.get("type") == CHECKPOINT else NO_MESSAGE
             model = self._names.get(step.get("model_code", 0), "")
             side_calls[f"step {step.get('number', 0)}"] = SideCall(purpose, model, step.get("time"), usage, identifier)
 

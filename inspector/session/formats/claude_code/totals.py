@@ -169,7 +169,7 @@ class TotalsReader:
         key = f"{stretch.source} {stretch.first} {model}"
         self._added.append(key)
         identifier = f"{self._builder.identifier} {key}"
-        made = SideCall(NO_MESSAGE, model, times[-1] if times else None, usage, identifier)
+        made = SideCall(NO_MESSAGE, model, times[-1] if times else None, usage, identifier, requests=0)
         self._builder.side_calls[key] = made
 
 

@@ -131,7 +131,8 @@ class ShutdownTotals:
         known = {name for name, _ in self._sides}
         for name, each in found.items():
             if name not in called and name not in known:
-                self._side(NO_MESSAGE, name, each.usage, event, f"{string(event.get('id'))} {name}")
+                identifier = f"{string(event.get('id'))} {name}"
+                self._side(NO_MESSAGE, name, each.usage, event, identifier, each.requests)
         builder.recorded_totals.append(
             RecordedTotals(
                 SHUTDOWN,
@@ -144,7 +145,10 @@ class ShutdownTotals:
             )
         )
 
-    def _side(self, purpose: str, model: str, usage: Usage, event: Mapping[str, Any], identifier: str) -> None:
+    def _side(
+        self, purpose: str, model: str, usage: Usage, event: Mapping[str, Any], identifier: str, requests: int = 1
+    ) -> None:
         time = seconds_of_any(event.get("timestamp"))
-        self._builder.side_calls[f"{purpose} {identifier}"] = SideCall(purpose, model, time, usage, identifier)
+        made = SideCall(purpose, model, time, usage, identifier, requests=requests)
+        self._builder.side_calls[f"{purpose} {identifier}"] = made
         self._sides.append((model, usage))

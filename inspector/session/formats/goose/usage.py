@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct, structs
 
 from inspector.session.json.values import clean_string, count, mapping, seconds_of_any, string
-from inspector.session.model import SideCall, Usage
+from inspector.session.model import NO_MESSAGE, SideCall, Usage
 from inspector.session.usage_fields import GOOSE
 
 if TYPE_CHECKING:
@@ -34,8 +34,8 @@ LEDGER_COLUMNS = (
 FORWARDED = "carried_forward"
 """Ledger source for the total cost from before the ledger existed; not a request."""
 
-COMPACTION, NO_MESSAGE = "compaction", "request without a message"
-"""Purposes of requests that are not responses in the conversation."""
+COMPACTION = "compaction"
+"""Purpose of requests that compact the conversation."""
 
 
 def usage_of(prompt: object, read: object, written: object, output: object) -> Usage | None:

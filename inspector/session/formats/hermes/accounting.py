@@ -21,7 +21,7 @@ from msgspec import structs
 from inspector.session.files import glob_sorted, open_for_reading
 from inspector.session.json.codec import decode_json
 from inspector.session.json.values import clean_string, count, count_or_none, mapping, seconds_of_any, string
-from inspector.session.model import Compaction, RecordedTotals, SideCall, Usage
+from inspector.session.model import NO_MESSAGE, Compaction, RecordedTotals, SideCall, Usage
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -37,7 +37,7 @@ USAGE_COLUMNS = (
 
 MODEL_COLUMNS = ("session_id", "model", "task", "last_seen", *USAGE_COLUMNS)
 
-SOURCE, OTHER_MODEL = "session usage", "request without a message"
+SOURCE = "session usage"
 
 SCHEMA = b"hermes.compaction"
 
@@ -95,16 +95,16 @@ def add_totals(
         if usage is not None:
             usages.append((model, usage))
             if model not in called:
-                _add_side_call(builder, row, OTHER_MODEL)
+                _add_side_call(builder, row, NO_MESSAGE)
                 sides.append((model, usage))
     costs = [row.get("actual_cost_usd") or row.get("estimated_cost_usd") for row in found.values()]
-    cost = sum(each for each in costs if isinstance(each, (int, float)) and each > 0)
+    known = [each for each in costs if isinstance(each, (int, float)) and each > 0]
     requests = sum(count(row.get("api_call_count")) for row in found.values())
     builder.recorded_totals.append(
         RecordedTotals(
             SOURCE,
             tuple(usages),
-            float(cost) or None,
+            float(sum(known)) if len(known) == len(costs) else None,
             requests or None,
             first,
             len(builder.calls),
@@ -117,7 +117,8 @@ def _add_side_call(builder: SessionBuilder, row: Mapping[str, Any], purpose: str
     usage = usage_of(row)
     if usage is not None:
         model, time = clean_string(row.get("model")), seconds_of_any(row.get("last_seen"))
-        builder.side_calls[f"{USAGE_TABLE} {len(builder.side_calls)}"] = SideCall(purpose, model, time, usage)
+        made = SideCall(purpose, model, time, usage, requests=count(row.get("api_call_count")))
+        builder.side_calls[f"{USAGE_TABLE} {len(builder.side_calls)}"] = made
 
 
 class CompactionRecord(NamedTuple):

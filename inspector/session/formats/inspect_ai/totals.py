@@ -39,7 +39,8 @@ def add_model_usage(builder: SessionBuilder, recorded: Any, usage_of: Callable[[
     for name, (usage, _) in found.items():
         if name not in called:
             identifier = f"{MODEL_USAGE} {name}"
-            builder.side_calls[identifier] = SideCall(NO_MESSAGE, name, builder.calls[-1].time, usage, identifier)
+            made = SideCall(NO_MESSAGE, name, builder.calls[-1].time, usage, identifier, requests=0)
+            builder.side_calls[identifier] = made
             sides.append((name, usage))
     builder.recorded_totals.append(
         RecordedTotals(

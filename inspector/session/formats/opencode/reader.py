@@ -251,7 +251,9 @@ def _add_totals(builder: SessionBuilder, session: OpenCodeInfo, stored: Sequence
         purpose = "title" if is_title else "title, deleted steps"
         usage = left.usage(excludes_reasoning=True)
         identifier = f"{session.identifier} unlisted"
-        builder.side_calls["unlisted"] = SideCall(purpose, model, session.created, usage, identifier)
+        requests = 1 if is_title else 0
+        made = SideCall(purpose, model, session.created, usage, identifier, requests=requests)
+        builder.side_calls["unlisted"] = made
     if cost > 0:
         first = sum(builder.messages[call.response].is_inherited for call in builder.calls)
         sides = [
