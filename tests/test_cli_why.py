@@ -18,9 +18,11 @@ from inspector.session.open import open_session
 from tests.conftest import ROOT
 from tests.hostile import DISTURBING, hostile_copy
 from tests.program import run_here
+from tests.sample_figures import READ, SAMPLE, WRITE, bill, dollars, missed, percent, saving
+from tests.test_samples import prompt, usages
 
 SAMPLES = ROOT / "sample_sessions"
-SAMPLE = SAMPLES / "coding-agent.jsonl"
+BEST = "hermes-proactive-prune"
 
 ROWS, COLUMNS = 24, 80
 
@@ -36,20 +38,28 @@ def test_it_says_what_a_session_cost_and_why_on_one_screen(capsys) -> None:
 
     assert (outcome.code, outcome.err) == (0, "")
     assert len(lines) <= ROWS
-    assert lines[0].endswith("cost $1.75")
-    assert "cache reads $0.64 36.5 % of the bill cache writes $0.91 51.9 %" in said
-    assert "uncached input $0.00 <0.1 % output $0.20 11.6 %" in said
-    assert "cache misses $0.30 more than cache reads, 17.2 % of the bill; 1 call" in said
-    assert "call 18 $0.30 expired (5 min): 11 min 3 s after call 17" in said
+    costs, missing, plan = bill(), missed(), saving(BEST)
+    assert lines[0].endswith(f"cost {dollars(sum(costs))}")
+    read, output = (f"{dollars(usd)} {percent(usd)}" for usd in (costs.read, costs.output))
+    # 51.84 %: rounded up so that the shares add up to 100.0.
+    rest = sum(round(100 * usd / sum(costs), 1) for usd in (costs.read, costs.output))
+    written = f"{dollars(costs.written)} {100 - rest:.1f} %"
+    assert f"cache reads {read} of the bill cache writes {written}" in said
+    assert costs.uncached < sum(costs) / 1_000
+    assert f"uncached input $0.00 <0.1 % output {output}" in said
+    assert f"cache misses {dollars(missing)} more than cache reads, {percent(missing)} of the bill; 1 call" in said
+    assert f"call 18 {dollars(missing)} expired (5 min): 11 min 3 s after call 17" in said
     assert "prevention return sooner, or use the one-hour cache (call 18)" in said
-    assert "costliest results $0.15 Bash, message 9: 6,983 tokens, sent 21 times" in said
-    assert (
-        "best plan hermes-proactive-prune saves $0.055 (3.1 %), net $0.041 to $0.052 after hardly any re-fetches"
-        in said
-    )
+    # Sent by calls 5 to 25; calls 5 and 18 write it.
+    costliest = dollars(6_983 * (2 * WRITE + 19 * READ))
+    assert f"costliest results {costliest} Bash, message 9: 6,983 tokens, sent 21 times" in said
+    net = f"net {dollars(plan.worst)} to {dollars(plan.best)} after hardly any re-fetches"
+    assert f"best plan {BEST} saves {dollars(plan.saved)} ({percent(plan.saved)}), {net}" in said
     assert REPLAY_CAVEAT in said
     assert "1-hour cache would have cost ~$0.10 more: 1 fewer miss" in said
-    assert "next call ~$0.21 once the cache is cold (from 2026-09-14 08:25 UTC), ~$0.017 before (hit rate 97 %)" in said
+    cold, warm = (f"~{dollars(prompt(usages(SAMPLE.name)[-1]) * price)}" for price in (WRITE, READ))
+    next_call = f"next call {cold} once the cache is cold (from 2026-09-14 08:25 UTC), {warm} before (hit rate 97 %)"
+    assert next_call in said
 
 
 def test_compactions_are_named_where_they_are_a_part_of_the_bill(corpus: Path, capsys) -> None:
@@ -102,7 +112,7 @@ def test_texts_of_a_hostile_session_reach_no_terminal_as_they_are(tmp_path: Path
 def test_as_json_it_is_the_report_with_the_best_plan(capsys) -> None:
     found = json.loads(run_here(capsys, "why", SAMPLE, "--format", "json").out)
 
-    assert found["best_plan"]["best"]["name"] == "hermes-proactive-prune"
+    assert found["best_plan"]["best"]["name"] == BEST
     assert found["best_plan"]["is_complete"] is True
     assert found["cache_misses"]["calls"] == 1
     main(["report", str(SAMPLE), "--format", "json"])

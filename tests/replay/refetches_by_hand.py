@@ -26,7 +26,7 @@ LARGE: Three = (0.160, 0.098, 0.225)
 COMMAND: Three = (0.0, 0.0, 0.016)
 OTHER: Three = (0.058, 0.015, 0.094)
 
-COMMANDS = ("Bash", "Grep")
+COMMANDS = ("Bash", "Grep", "Glob", "Edit", "Write", "TodoWrite")
 READS = ("Read", "read_file")
 SHARED_CALL = 247 / 341
 
@@ -51,9 +51,9 @@ def refetches_by_hand(planned: Replay) -> list[ExpectedRefetch]:
         thread = session.messages[int(history.message[block])].thread
         calls = [call for call, made in enumerate(session.calls) if session.contexts[made.context].thread == thread]
         sending = [call for call in calls if block in history.prompt(call)]
-        left = whole = len(session.text(content))
+        left = whole = int(planned.table.tokens[block])
         for call in sending:
-            now = len(planned.text(block, call))
+            now = planned.table.text_tokens(planned.text(block, call))
             if now < left:
                 age = calls.index(call) - calls.index(sending[0])
                 share = (left - now) / whole

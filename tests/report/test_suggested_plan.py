@@ -15,12 +15,10 @@ from inspector.report.pages.content import page_content
 from inspector.report.session_report import report_of
 from inspector.session.open import open_session
 from inspector.strategies.plan import Plan
-from tests.conftest import ROOT
+from tests.sample_figures import SAMPLE, dollars, percent, saving
 
 if TYPE_CHECKING:
     from inspector.report.document import Report
-
-SAMPLE = ROOT / "sample_sessions" / "coding-agent.jsonl"
 
 
 @pytest.fixture(scope="module")
@@ -48,12 +46,15 @@ def test_the_total_cost_and_why_come_first_and_the_best_plan_with_what_it_does_a
     named = f"{costliest.tool} results" if costliest.tool else part_label(costliest.kind, "")
     assert part.startswith(f"Most expensive to resend: {named}")
     assert " of all prompt tokens; then " in part
+    trim = saving("cozempic-trim")
+    saved = f"{dollars(trim.saved)} ({percent(trim.saved)} of the cost)"
     assert plan == (
-        "The best plan found, plan A (cozempic-trim), saves $0.31 (17.6 % of the cost). Effect: keep head and "
-        "tail of results with too many lines or bytes."
+        f"The best plan found, plan A (cozempic-trim), saves {saved}. Effect: keep head and tail of results with too "
+        "many lines or bytes."
     )
     assert risk.startswith(
-        "Risk: net $0.29 to $0.30 (saves $0.31) after up to 1 re-fetch; 1 later call needed cut text"
+        f"Risk: net {dollars(trim.worst)} to {dollars(trim.best)} (saves {dollars(trim.saved)}) after up to 1 "
+        "re-fetch; 1 later call needed cut text"
     )
     assert risk.endswith(" Untested: 14 of 14 results are never sent whole; tried: 30,000 characters on arrival.")
     assert verdict == "Claude Code cannot apply it; your own code can."
@@ -89,7 +90,7 @@ def test_a_plan_that_was_chosen_comes_first_and_its_largest_prompt_is_shown_as_i
     inputs = replay_session(open_session(SAMPLE), Plan()).inputs
     chosen = report_of(inputs, [Plan.from_specs(["cozempic-trim"])], ReportOptions())
 
-    assert said(chosen)[0].startswith("Plan A (cozempic-trim) saves $0.31")
+    assert said(chosen)[0].startswith(f"Plan A (cozempic-trim) saves {dollars(saving('cozempic-trim').saved)}")
     assert "saved with plan A (cozempic-trim)" in [tile.title for tile in page_content(chosen).tiles]
     assert '"is_suggestion":true' in written(suggested, "json").replace(" ", "")
 
@@ -99,8 +100,11 @@ def test_a_page_on_no_plan_names_the_best_one_that_was_found_and_what_it_risks()
     found = report_of(inputs, [], ReportOptions(best_plan=True))
 
     _, _, plan, risk = said(found)
-    assert plan.startswith("The best plan found, hermes-proactive-prune, saves $0.055 (3.1 % of the cost). Effect: ")
-    assert risk.startswith("Risk: net $0.0")
+    best = saving("hermes-proactive-prune")
+    saved = f"{dollars(best.saved)} ({percent(best.saved)} of the cost)"
+    assert plan.startswith(f"The best plan found, hermes-proactive-prune, saves {saved}. Effect: ")
+    net = f"net {dollars(best.worst)} to {dollars(best.best)}"
+    assert risk.startswith(f"Risk: {net} (saves {dollars(best.saved)}) after ")
     assert "Untested" not in risk
     tiles = {tile.title: tile.cell.value for tile in page_content(found).tiles}
     assert tiles["the best plan (hermes-proactive-prune) would save"] == found.best_plan.best.saved.usd

@@ -20,11 +20,12 @@ from inspector.session.open import open_session
 from inspector.strategies.plan import Plan
 from inspector.ui.cost.unplanned_lines import EXPLAINING, SEARCHING, answer_lines
 from tests.conftest import ROOT
+from tests.sample_figures import SAMPLE, bill, dollars, missed, percent, saving
 from tests.session.claude_lines import SESSION
 from tests.session.test_claude_code_copies import resumed
 
-SAMPLE = ROOT / "sample_sessions" / "coding-agent.jsonl"
 UNPRICED = ROOT / "sample_sessions" / "local-agent.json"
+BEST = "hermes-proactive-prune"
 
 
 @cache
@@ -48,6 +49,18 @@ def best(path: Path = SAMPLE) -> BestPlan | None:
     return BestPlanSearch(plain(path), ReuseScan(plain(path).history), part_of=part).run(lambda: False, lambda _: None)
 
 
+def cost() -> str:
+    return dollars(sum(bill()))
+
+
+def saved_by_best() -> str:
+    return f"{dollars(saving(BEST).saved)} ({percent(saving(BEST).saved)})"
+
+
+def net_of_best() -> str:
+    return f"net {dollars(saving(BEST).worst)} to {dollars(saving(BEST).best)}"
+
+
 def said(
     found: BestPlan | None, lines: int = 4, width: int = 116, *, is_searching: bool = False, path: Path = SAMPLE
 ) -> list[str]:
@@ -56,9 +69,13 @@ def said(
 
 
 def test_the_cost_is_reported_by_kind_of_token_the_most_first() -> None:
-    money = said(None)[0]
+    money, costs = said(None)[0], bill()
 
-    assert money.startswith("cost $1.75   cache writes $0.91 52 %   cache reads $0.64 36 %   output $0.20 12 %")
+    # 51.84, 36.53 and 11.59 %: the second is rounded down so that they add up to 100.
+    written, output = (f"{dollars(usd)} {percent(usd, 0)}" for usd in (costs.written, costs.output))
+    rest = sum(round(100 * usd / sum(costs)) for usd in (costs.written, costs.output))
+    read = f"{dollars(costs.read)} {100 - rest} %"
+    assert money.startswith(f"cost {cost()}   cache writes {written}   cache reads {read}   output {output}")
 
 
 def test_where_nothing_shows_how_long_responses_were_the_cost_is_at_least_what_is_known() -> None:
@@ -66,7 +83,7 @@ def test_where_nothing_shows_how_long_responses_were_the_cost_is_at_least_what_i
 
     money = answer_lines(least, misses(), None, (4, 116), is_searching=False)[0]
 
-    assert "".join(text for text, _ in money[0].text) == "cost ≥ $1.75"
+    assert "".join(text for text, _ in money[0].text) == f"cost ≥ {cost()}"
 
 
 def applicable() -> BestPlan:
@@ -79,23 +96,23 @@ def applicable() -> BestPlan:
 
 def test_the_best_plan_is_looked_for_then_reported_with_what_it_saves() -> None:
     assert said(None, is_searching=True)[1] == SEARCHING
-    told = "best plan saves $0.055 (3.1 %), net $0.041 to $0.052: hermes-proactive-prune · * uses it, c explains   "
+    told = f"best plan saves {saved_by_best()}, {net_of_best()}: {BEST} · * uses it, c explains   "
     assert said(best())[1] == f"{told}Claude Code can apply no plan that saves"
 
 
 def test_what_the_agent_can_apply_is_the_headline_and_the_best_plan_for_other_code_comes_second() -> None:
     assert said(applicable())[1] == (
-        "Claude Code can apply trim-at-insertion: net $0.041 to $0.052 · * uses it, c explains   "
-        "best plan for your own code hermes-proactive-prune: net $0.041 to $0.052"
+        f"Claude Code can apply trim-at-insertion: {net_of_best()} · * uses it, c explains   "
+        f"best plan for your own code {BEST}: {net_of_best()}"
     )
     own = applicable().applicable
     assert own is not None
     assert applicable().recommended == own
     alone = BestPlan(None, own, 69, is_complete=True, applicable=own)
-    assert said(alone)[1] == "Claude Code can apply trim-at-insertion: net $0.041 to $0.052 · * uses it, c explains"
+    assert said(alone)[1] == f"Claude Code can apply trim-at-insertion: {net_of_best()} · * uses it, c explains"
     assert alone.recommended is own
     whole = BestPlan(own, own, 69, is_complete=True, applicable=own)
-    assert said(whole)[1].startswith("best plan saves $0.055 (3.1 %), net $0.041 to $0.052: trim-at-insertion · * uses")
+    assert said(whole)[1].startswith(f"best plan saves {saved_by_best()}, {net_of_best()}: trim-at-insertion · * uses")
 
 
 def test_that_the_agent_can_apply_nothing_that_saves_is_reported_once_all_was_tried() -> None:
@@ -119,11 +136,14 @@ def test_where_no_tried_plan_saves_the_most_there_is_to_save_is_shown_as_unteste
     line = said(BestPlan(None, known.most, 69, is_complete=True))[1]
 
     assert line.startswith("nothing worth changing here   ")
-    assert "vercel-prune $0.49 (28 %), untested: cuts tool calls and reasoning after 0 calls; tried: 5 calls" in line
+    most = saving("vercel-prune").saved
+    assert f"vercel-prune {dollars(most)} ({percent(most, 0)}), untested: cuts tool calls and reasoning " in line
+    assert " after 0 calls; tried: 5 calls" in line
 
 
 def test_cache_misses_are_reported_with_their_cost_and_their_causes_the_costliest_first() -> None:
-    assert said(None)[1] == "1 cache miss, expired (5 min) $0.30 extra   52k tokens rewritten   M cost drivers"
+    extra = f"{dollars(missed())} extra"
+    assert said(None)[1] == f"1 cache miss, expired (5 min) {extra}   52k tokens rewritten   M cost drivers"
 
     dear, cheap = (Figure(dollars, HowKnown.EXACT) for dollars in (0.5, 0.1))
     other = replace(misses().misses[0], cause=MissCause.MODEL_CHANGED, usd=dear, read_usd=cheap)
@@ -163,10 +183,10 @@ def test_no_more_lines_are_stated_than_there_is_room_for(lines: int) -> None:
 def test_three_short_lines_still_say_the_cost_the_saving_what_was_lost_and_what_cost_most_to_resend() -> None:
     first, second, third = said(best(), 3, 78)
 
-    assert first.startswith("cost $1.75")
+    assert first.startswith(f"cost {cost()}")
     assert second.startswith(
-        "best plan saves $0.055, net $0.041 to $0.052 (* c)   Claude Code can apply no plan that saves   "
-        "1 miss $0.30 extra (M)"
+        f"best plan saves {dollars(saving(BEST).saved)}, {net_of_best()} (* c)   Claude Code can apply no plan that saves   "
+        f"1 miss {dollars(missed())} extra (M)"
     )
     assert third.startswith("largest resends (v e): Bash results $0.63 36 %")
 
@@ -234,7 +254,7 @@ async def test_the_key_goes_to_the_costliest_of_the_rows_shown(running, session_
 
 
 def test_calls_that_were_billed_in_an_earlier_session_are_reported_next_to_the_cost() -> None:
-    for copied, told in ((34, "cost $1.75 (billed in an earlier session)"), (12, "(12 calls billed in an earlier")):
+    for copied, told in ((34, f"cost {cost()} (billed in an earlier session)"), (12, "(12 calls billed in an earlier")):
         found = replace(spending(), copied_calls=copied)
         money = answer_lines(found, misses(), best(), (3, 116), is_searching=False)[0]
         assert told in "".join(text for text, _ in money[0].text)

@@ -21,6 +21,7 @@ from inspector.ui.misses.rows import ALL, FOLDED, spent_on, what_ifs
 from inspector.ui.misses.switching import switch_lines, switches_at
 from inspector.ui.toolkit.header import Heading, cache_in_words
 from tests.conftest import ROOT
+from tests.sample_figures import dollars, saving
 from tests.ui.facade import Running, stop_clock
 from tests.ui.studies import Misses
 
@@ -425,7 +426,9 @@ async def test_the_screen_says_what_was_avoidable_with_nothing_cut_and_with_a_pl
         found = run.cache.misses
         could, lost = (ON_SCREEN.dollars(each.extra_usd.value) for each in (found.preventable, found.total))
         await run.press("M")
-        await run.until_shown(f"avoidable: {could} of {lost} in cache misses; best plan net $0.041 to $0.052")
+        best = saving("hermes-proactive-prune")
+        net = f"net {dollars(best.worst)} to {dollars(best.best)}"
+        await run.until_shown(f"avoidable: {could} of {lost} in cache misses; best plan {net}")
         await run.press("escape", "1")
         await explained(run)
         await run.press("M")
