@@ -65,6 +65,19 @@ def test_where_calls_are_counted_in_another_session_totals_stay_with_theirs(
     assert replay(replay_inputs(own), Plan()).ledger.prompt_tokens.tolist()[-1] == last
 
 
+@pytest.mark.parametrize(("total", "known"), [(200_000, HowKnown.EXACT), (200_001, HowKnown.CALIBRATED)])
+def test_the_cost_of_a_total_is_an_estimate_if_one_of_its_prompts_could_be_a_long_one(
+    tmp_path: Path, total: int, known: HowKnown
+) -> None:
+    script = CopilotScript()
+    script.start()
+    answered(script, 100, 100)
+    shutdown(script, metrics(total, 200, requests=2))
+    figures = baseline(script.write(tmp_path / "s1" / "events.jsonl")).figures
+    # Two prompts of 100,000 tokens cost $3 per million; a prompt of more than 200,000 tokens would cost $6.
+    assert (figures.prompt_tokens.known, figures.cost_usd.known) == (HowKnown.EXACT, known)
+
+
 def test_calls_after_the_last_total_are_estimates_and_so_is_the_sum(tmp_path: Path) -> None:
     script = CopilotScript()
     script.start()

@@ -393,6 +393,14 @@ class ReplayInputs:
         """True if the sums over all calls are recorded: per call, or as totals."""
         return bool((self.reported | self.apportioned).all())
 
+    @cached_property
+    def prices_known(self) -> HowKnown:
+        """Confidence of recorded prompts' prices: not exact if the unknown size of a call's share could decide them."""
+        shares = self.recorded.prompt * self.apportioned
+        largest, smallest = (self.rates.of_prompts(np.full_like(shares, size)) for size in (shares.sum(), 0))
+        is_same = np.array_equal(largest[self.apportioned], smallest[self.apportioned], equal_nan=True)
+        return HowKnown.EXACT if is_same else HowKnown.CALIBRATED
+
     @property
     def has_lookback(self) -> bool:
         """True if a prompt cache of the session has a limited lookback."""

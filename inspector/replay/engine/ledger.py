@@ -206,6 +206,7 @@ def figures_of(
     served: HowKnown,
     single: HowKnown,
     *,
+    prices: HowKnown = HowKnown.EXACT,
     lacks_output: bool = False,
     lacks_prices: bool = False,
     lacks_usage: bool = False,
@@ -218,6 +219,7 @@ def figures_of(
         output: Confidence of the output column.
         served: Confidence of the cache columns.
         single: Confidence of a single prompt.
+        prices: Confidence of the prices of the calls.
         lacks_output: Some response was longer than its row shows.
         lacks_prices: Some call was billed for an item without a known price.
         lacks_usage: Some report of usage has a number that no column includes.
@@ -234,7 +236,7 @@ def figures_of(
         uncached_tokens=Figure(int(ledger.uncached.sum()), served),
         output_tokens=Figure(int(ledger.output.sum()), output, lacks_output or lacks_usage),
         cache_breaks=Figure(int(ledger.is_break.sum()), single),
-        cost_usd=Figure(cost, lowest_confidence(tokens, output, served), is_least),
+        cost_usd=Figure(cost, lowest_confidence(tokens, output, served, prices), is_least),
     )
 
 

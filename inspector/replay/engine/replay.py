@@ -244,6 +244,7 @@ def replay(inputs: ReplayInputs, plan: Plan, next_call: NextCall | None = None) 
     figures = figures_of(
         ledger,
         *known,
+        prices=inputs.prices_known,
         lacks_output=inputs.lacks_output,
         lacks_prices=inputs.lacks_prices,
         lacks_usage=inputs.lacks_usage,

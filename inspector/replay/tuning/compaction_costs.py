@@ -143,14 +143,15 @@ def compacted_session(baseline: Replay) -> CompactedSession:
     """
     prompt, thread = baseline.ledger.prompt_tokens, baseline.history.call_thread[: baseline.history.call_count]
     found = compaction_aftermaths(baseline)
+    recorded = _recorded(baseline)
     return CompactedSession(
-        tuple(_recorded(baseline)),
+        tuple(recorded),
         tuple(each.after.rereads - each.elsewhere.rereads for each in found if each.elsewhere is not None),
         max((float(prompt[np.argmax(thread == each)]) for each in np.unique(thread)), default=0.0),
         float(prompt.max(initial=0)),
         baseline.inputs.window.size,
         baseline.history.session.window is not None,
-        idle_outcome(baseline),
+        idle_outcome(baseline, recorded),
     )
 
 
@@ -227,11 +228,16 @@ def threshold_costs(baseline: Replay, thresholds: Sequence[float], terms: Compac
     )
 
 
-def idle_outcome(baseline: Replay) -> IdleOutcome | None:
-    """Project idle compaction on a session of Claude Code with a one-hour cache; None if it would never fire."""
+def idle_outcome(baseline: Replay, recorded: Sequence[RecordedCompaction] | None = None) -> IdleOutcome | None:
+    """Project idle compaction on a session of Claude Code with a one-hour cache; None if it would never fire.
+
+    Args:
+        baseline: The session with nothing cut.
+        recorded: Its compactions, if known.
+    """
     if baseline.history.session.format != AGENT or not has_hour_cache(baseline):
         return None
-    recorded = _recorded(baseline)
+    recorded = _recorded(baseline) if recorded is None else recorded
     found = [each.summary for each in recorded if each.summary]
     terms = CompactionTerms(
         float(np.median([each.kept for each in recorded])) if recorded else SUMMARY_TOKENS,
