@@ -53,13 +53,12 @@ def check_as_model(options: Namespace) -> None:
         message = "--model prices every call as one model, and so does --as-model: remove one of them"
         raise CommandError(message, ExitCode.WRONG_USAGE)
     from inspector.cli.reading import parse_billing_terms, pricing_of
-    from inspector.replay.pricing.bundled_prices import nearest_names
+    from inspector.replay.pricing.bundled_prices import closest_known
 
     pricing = pricing_of(parse_billing_terms(options), options.price_file)
     if pricing.as_model(model).rates(model) is None:
-        near = nearest_names(model)
-        like = f"; closest known: {', '.join(near)}" if near else "; add it to a file for --price-file"
-        raise CommandError(f"no price for {model}{like}", ExitCode.WRONG_USAGE)
+        advice = closest_known(model) or "add it to a file for --price-file"
+        raise CommandError(f"no price for {model}; {advice}", ExitCode.WRONG_USAGE)
 
 
 def _call(text: str) -> int:

@@ -113,9 +113,10 @@ def listed_model(model: str) -> ListedModel | None:
     return None
 
 
-def nearest_name(model: str) -> str | None:
-    """Return the closest name in the table, in a form that `listed_model` finds, or None."""
-    return next(iter(nearest_names(model, 1)), None)
+def closest_known(model: str, most: int = 3) -> str:
+    """Return `closest known: claude-opus-5, claude-opus-5-5`; empty if no name in the table is close."""
+    names = nearest_names(model, most)
+    return f"closest known: {', '.join(names)}" if names else ""
 
 
 def nearest_names(model: str, most: int = 3) -> tuple[str, ...]:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 
-from inspector.replay.pricing.bundled_prices import FAST, listed_model, nearest_name, table_source
+from inspector.replay.pricing.bundled_prices import FAST, closest_known, listed_model, table_source
 from inspector.replay.pricing.price_file import PriceFile, default_price_file, read_price_file
 from inspector.replay.pricing.rates import TOKENS_PER_PRICE, CallRates, DatedRates, RateRow, Rates
 from inspector.replay.pricing.surcharges import (
@@ -262,8 +262,8 @@ class Pricing:
         named = [model for model in unknown if model]
         if not named:
             return UNNAMED
-        nearest = nearest_name(named[0])
-        like = f" (closest known: {nearest})" if nearest else ""
+        nearest = closest_known(named[0], 1)
+        like = f" ({nearest})" if nearest else ""
         return f"no price for {', '.join(named)}{like}"
 
     @property

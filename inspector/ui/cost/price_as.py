@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from inspector.replay.pricing.bundled_prices import nearest_names
+from inspector.replay.pricing.bundled_prices import closest_known
 from inspector.report.as_model import rates_words
 from inspector.safe_text import one_line
 from inspector.ui.cost.assumptions import TERMS
@@ -45,7 +45,7 @@ async def ask_model(app: App[object], controller: SessionController) -> None:
     if terms != controller.terms:
         controller.set_terms(terms)
         shown = f"priced as {one_line(terms.model)}" if terms.model else "priced as recorded"
-        controller.host.show_notice(f"{shown}; ctrl+z undoes it")
+        controller.host.show_notice(f"{shown}; ctrl+z to undo")
 
 
 def problem_with_model(pricing: Pricing, text: str) -> str:
@@ -53,8 +53,7 @@ def problem_with_model(pricing: Pricing, text: str) -> str:
     model = text.strip()
     if not model or pricing.as_model(model).rates(model) is not None:
         return ""
-    near = nearest_names(model)
-    return f"no price for this model{'; closest known: ' if near else ''}{', '.join(near)}"
+    return "; ".join(filter(None, ("no price for this model", closest_known(model))))
 
 
 def remark_on_model(pricing: Pricing, text: str) -> str:
