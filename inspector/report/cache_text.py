@@ -125,7 +125,7 @@ def lifetime_text(found: LifetimeFacts) -> str:
         change = f"{IN_TEXT.plural(abs(found.misses), f'{fewer} miss')} ({misses}), {change}"
     pays = ""
     if found.break_even is not None and saved < 0 and is_hour:
-        pays = f"; it pays off from {IN_TEXT.plural(found.break_even, 'such pause')} on"
+        pays = f"; breaks even at {IN_TEXT.plural(found.break_even, 'such pause')}"
     return f"would have {word} {amount}{more}: {change}{pays}"
 
 

@@ -270,5 +270,6 @@ def test_the_best_value_is_the_cheapest_tried_one_with_its_refetches():
     assert least_with(envelope=Envelope(EvidenceLevel.BEYOND, "cut young")) == tried[second].value
     assert least_with(expected=dear) == tried[second].value
     assert least_with(expected=many) == tried[second].value
+    assert least_with(cuts_any=False) == tried[second].value
     untested = tuple(replace(point, envelope=Envelope(EvidenceLevel.BEYOND, "cut young")) for point in tried)
     assert replace(found, points=untested).least is None

@@ -274,7 +274,7 @@ def test_keys_of_the_curves_and_the_map(program: Tried) -> None:
     act("tune.plan", "g p", changes=HERE)
     # The best tried value, or a notice that there is none.
     act("tune.least", "g l")
-    program.until(lambda: "no value stays" in program.text or "▾best" in program.text, "the best tried value")
+    program.until(lambda: "no value that cuts" in program.text or "▾best" in program.text, "the best tried value")
     act("tune.apply", "enter", shows="applied to the plan")
     act("tune.next", "tab", changes=r"╭─ Tune .*")
     act("tune.most", "*", changes=r"╭─ Tune .*")

@@ -92,7 +92,7 @@ async def test_the_marked_values_are_a_key_away(running, session_file) -> None:
         found = screen.sweep
         await run.tap("g", "l")
         if found.least is None:
-            assert "no value stays within what has been tried" in screen.notice
+            assert "no value that cuts anything has been tried" in screen.notice
         else:
             assert screen.chart.here == found.least.value
         await run.tap("g", "k")

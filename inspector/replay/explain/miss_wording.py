@@ -79,8 +79,8 @@ def _by_cause(miss: CacheMiss) -> str:
     if miss.cause is MissCause.UNKNOWN:
         return "same model, within the cache lifetime, no recorded change"
     if miss.cause is MissCause.LIKELY_SERVER_SIDE:
-        within = ", within the usual cache lifetime" if shown.lifetime else ""
-        return f"same model{within}, same prefix: a hit is not guaranteed"
+        in_time = ", not expired" if shown.lifetime else ""
+        return f"same model, same prefix{in_time}: a hit is not guaranteed"
     return ""
 
 

@@ -338,7 +338,7 @@ class TuneScreen(AnalysisScreen):
             if limits.axis.parameter.is_assumed:
                 self.show_notice("this is an assumption, not a limit: no value of it is better than another")
             elif point is None and name == "least":
-                self.show_notice("no value stays within what has been tried in public")
+                self.show_notice("no value that cuts anything has been tried in public")
             elif point is None:
                 self.show_notice("the curve has no knee: it is nowhere well below the straight line between its ends")
             else:
