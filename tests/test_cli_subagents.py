@@ -96,6 +96,19 @@ def test_a_subagent_that_cannot_be_read_is_named_and_the_cost_is_a_lower_bound(t
     assert "1 subagent could not be read, a1b2: file not found." in text
 
 
+@pytest.mark.parametrize("form", ["text", "md"])
+def test_the_cost_of_a_subagent_with_an_unknown_usage_field_is_a_lower_bound(tmp_path: Path, capsys, form: str):
+    path, script = claude_parent(tmp_path, "a1b2"), Script()
+    script.prompt("find it", isSidechain=True, agentId="a1b2")
+    usage = {"input_tokens": 10_000, "output_tokens": 1_000, "video_tokens": 500}
+    script.text("m1", usage=usage, isSidechain=True, agentId="a1b2")
+    (tmp_path / SESSION / "subagents").mkdir(parents=True)
+    script.write(tmp_path / SESSION / "subagents" / "agent-a1b2.jsonl")
+    assert main(["report", str(path), "--format", form, "--no-kept-results"]) == 0
+    row = next(line for line in capsys.readouterr().out.splitlines() if "agent-a1b2" in line)
+    assert "\N{GREATER-THAN OR EQUAL TO} " in row
+
+
 def test_a_session_without_subagents_does_not_mention_any(tmp_path: Path, capsys):
     script = Script()
     script.prompt("hello")

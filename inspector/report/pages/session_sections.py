@@ -86,7 +86,12 @@ def _subagents_table(found: SubagentCosts) -> Table:
             Cell(IN_TEXT.whole(each.calls), value=each.calls),
             Cell(IN_TEXT.whole(each.prompt_tokens), value=each.prompt_tokens, known=each.known),
             Cell(IN_TEXT.whole(each.output_tokens), value=each.output_tokens, known=each.known),
-            Cell(IN_TEXT.dollars(each.cost_usd), value=each.cost_usd, known=each.known),
+            Cell(
+                IN_TEXT.dollars(each.cost_usd),
+                value=each.cost_usd,
+                known=each.known,
+                is_lower_bound=each.is_lower_bound,
+            ),
         )
         for each in costliest_first(found)[:MOST_ROWS]
     )
