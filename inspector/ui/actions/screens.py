@@ -42,8 +42,8 @@ STUDY: Table = (
         also="why how cost",
     ),
     UserAction("study.picture", "", "app.picture", "picture", "Save a picture of the screen", is_looked_up=False),
-    UserAction("study.undo", "ctrl+z", "undo", "undo", "Undo the last change of the plan"),
-    UserAction("study.redo", "ctrl+y", "redo", "redo", "Redo the undone change of the plan"),
+    UserAction("study.undo", "ctrl+z", "undo", "undo", "Undo the last change"),
+    UserAction("study.redo", "ctrl+y", "redo", "redo", "Redo the undone change"),
     UserAction("study.compare", "c", "analysis('compare')", "compare", "Compare plans", also="best cheaper save"),
     UserAction("study.tune", "t", "analysis('tune')", "tune", "Tune a limit", also="knee best"),
     UserAction(
