@@ -54,7 +54,7 @@ def missed() -> float:
         for before, call in pairwise(usages(SAMPLE.name))
         if call["cache_read_input_tokens"] == 0
     ]
-    return (WRITE - READ) * sum(left)
+    return (WRITE - READ) * float(sum(left))
 
 
 @cache

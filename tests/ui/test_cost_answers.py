@@ -185,8 +185,8 @@ def test_three_short_lines_still_say_the_cost_the_saving_what_was_lost_and_what_
 
     assert first.startswith(f"cost {cost()}")
     assert second.startswith(
-        f"best plan saves {dollars(saving(BEST).saved)}, {net_of_best()} (* c)   Claude Code can apply no plan that saves   "
-        f"1 miss {dollars(missed())} extra (M)"
+        f"best plan saves {dollars(saving(BEST).saved)}, {net_of_best()} (* c)   "
+        f"Claude Code can apply no plan that saves   1 miss {dollars(missed())} extra (M)"
     )
     assert third.startswith("largest resends (v e): Bash results $0.63 36 %")
 

@@ -16,6 +16,7 @@ from inspector.ui.tune import ranking, sweeps
 from inspector.ui.tune.drawing import LABELS, plot_columns
 from inspector.ui.tune.limits import Limits
 from tests.hostile import DISTURBING, hostile_copy
+from tests.sample_figures import SAMPLE
 from tests.ui.studies import Tune, table_on_top
 
 SPEC = "tiered-stale:tool-set=coding,lists=true"
@@ -90,11 +91,9 @@ async def test_the_marked_values_are_a_key_away(running, session_file) -> None:
     async with running(session_file.path, plan=Plan.from_specs([SPEC])) as run:
         screen = await Tune.opened(run, "tab", "tab")
         found = screen.sweep
+        assert found.least is None
         await run.tap("g", "l")
-        if found.least is None:
-            assert "no value that cuts anything has been tried" in screen.notice
-        else:
-            assert screen.chart.here == found.least.value
+        assert "no value that cuts anything has been tried" in screen.notice
         await run.tap("g", "k")
         if found.knee is None:
             assert "no knee" in screen.notice
@@ -128,6 +127,20 @@ async def test_the_limit_that_was_being_moved_is_the_one_to_tune(running, sessio
 def data_first(inputs: object, plan: Plan, axes: Sequence[TunableLimit]) -> Iterator[tuple[LimitSpread, ...]]:
     spreads = [LimitSpread(axis, 0.5, 0.9 if axis.parameter.name == "data" else 0.6, is_cost=True) for axis in axes]
     yield tuple(sorted(spreads, key=lambda spread: -spread.width))
+
+
+async def test_the_best_tried_value_is_a_key_away(running) -> None:
+    """The shipped minimum of `hermes-proactive-prune` is tried on the sample, and so are higher ones."""
+    async with running(SAMPLE, plan=Plan.from_specs(["hermes-proactive-prune"])) as run:
+        screen = await Tune.opened(run)
+        while screen.limit != "minimum":
+            await run.tap("tab")
+        await run.settled()
+        tried = [point for point in screen.sweep.points if point.is_tried and point.cuts_any]
+        amounts = [point.figures.cost_usd.value + point.expected.cost.rate for point in tried]
+        lowest = max(point.value for point, amount in zip(tried, amounts, strict=True) if amount == min(amounts))
+        await run.tap("g", "l")
+        assert screen.chart.here == lowest
 
 
 async def test_it_opens_on_the_limit_that_matters_most_and_says_why(running, session_file, monkeypatch) -> None:
