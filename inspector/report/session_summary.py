@@ -198,9 +198,14 @@ def _rests_of_totals(session: Session) -> list[SideCall]:
 
 
 def _is_complete(session: Session) -> bool:
-    """Return True if the usage of every call is reported, or part of a recorded total."""
+    """Return True if the usage of every call is reported, or part of a recorded total of its model."""
     totals = [each for each in session.recorded_totals if each.usages and not each.includes_subagents]
-    summed = {index for each in totals for index in range(each.first_call, each.end_call)}
+    summed = {
+        index
+        for each in totals
+        for index in range(each.first_call, min(each.end_call, len(session.calls)))
+        if session.calls[index].model in dict(each.usages)
+    }
     return all(
         index in summed or (call.usage is not None and call.usage.prompt and not call.usage.output_is_placeholder)
         for index, call in enumerate(session.calls)

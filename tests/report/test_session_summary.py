@@ -10,7 +10,7 @@ from inspector.report.session_summary import summarize
 from tests.program import run_here
 from tests.session.claude_lines import SESSION, Script
 from tests.session.copilot_lines import CopilotScript
-from tests.session.test_copilot_totals import answered, metrics, shutdown
+from tests.session.test_copilot_totals import MODEL, answered, metrics, shutdown
 
 
 def usage(uncached: int, read: int, output: int) -> dict[str, int]:
@@ -68,6 +68,19 @@ def test_side_requests_that_only_totals_report_have_the_price_of_their_average_p
     summary = summarize(script.write(tmp_path / "s1" / "events.jsonl"))
     # 100,000 tokens each, at most 200,000, so $1.25 per million; the call is 20,000 x $3 + 100 x $15 per million.
     assert summary.usd == pytest.approx(900_000 * 1.25e-6 + 0.0615)
+
+
+@pytest.mark.parametrize(("model", "is_lower_bound"), [(MODEL, False), ("gpt-5-mini", True)])
+def test_a_call_of_a_model_that_no_total_has_makes_the_cost_a_lower_bound(
+    tmp_path: Path, model: str, is_lower_bound: bool
+) -> None:
+    script = CopilotScript()
+    script.start()
+    answered(script, 100)
+    script.user("go")
+    script.answer("done", outputTokens=50, model=model)
+    shutdown(script, metrics(20_000, 150, requests=2))
+    assert summarize(script.write(tmp_path / "s1" / "events.jsonl")).is_lower_bound is is_lower_bound
 
 
 def test_a_model_without_a_price_has_tokens_and_no_cost(tmp_path: Path) -> None:
