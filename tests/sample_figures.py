@@ -57,17 +57,21 @@ def missed() -> float:
     return (WRITE - READ) * float(sum(left))
 
 
-@cache
-def saving(spec: str) -> Saving:
-    planned = replay(_sample().inputs, Plan.from_specs([spec]))
-    ledger = planned.ledger
-    cost = (
+def cost_of(replayed: Replay) -> float:
+    """Return the dollars of all calls of a replay."""
+    ledger = replayed.ledger
+    return float(
         READ * ledger.cache_read.sum()
         + WRITE * ledger.cache_write.sum()
         + UNCACHED * ledger.uncached.sum()
         + OUTPUT * ledger.output.sum()
     )
-    saved = sum(bill()) - float(cost)
+
+
+@cache
+def saving(spec: str) -> Saving:
+    planned = replay(_sample().inputs, Plan.from_specs([spec]))
+    saved = sum(bill()) - cost_of(planned)
     cuts = refetches_by_hand(planned)
     low, high = (sum(cut.expected[end] * cut.usd for cut in cuts) for end in (1, 2))
     return Saving(saved, saved - high, saved - low)

@@ -112,6 +112,10 @@ def test_the_next_call_after_a_pause_has_the_price_of_the_compacted_prompt() -> 
 def test_the_report_shows_the_setting() -> None:
     facts = cache_misses_facts(cache_misses(ran(*GROWN)))
     assert facts.next_call is not None
+    # Minute 2 and 54 more.
+    assert facts.next_call.idle_at == "1970-01-01T00:56:00Z"
+    assert facts.next_call.idle_request_usd == pytest.approx(0.15 + 0.05, abs=0.005)
+    assert facts.next_call.idle_next_usd == pytest.approx(0.22)
     text = next_call_text(facts.next_call)
     assert "an idle session is compacted at 1970-01-01 00:56 UTC for ~$0.20, then ~$0.22 instead of" in text
     assert '("idleCompaction": false turns that off)' in text

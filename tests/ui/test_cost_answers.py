@@ -20,7 +20,7 @@ from inspector.session.open import open_session
 from inspector.strategies.plan import Plan
 from inspector.ui.cost.unplanned_lines import EXPLAINING, SEARCHING, answer_lines
 from tests.conftest import ROOT
-from tests.sample_figures import SAMPLE, bill, dollars, missed, percent, saving
+from tests.sample_figures import OUTPUT, READ, SAMPLE, UNCACHED, WRITE, bill, cost_of, dollars, missed, percent, saving
 from tests.session.claude_lines import SESSION
 from tests.session.test_claude_code_copies import resumed
 
@@ -236,9 +236,15 @@ async def test_the_first_screen_says_what_cost_most_to_resend_and_the_plan_what_
             await run.until_shown(said)
         await run.press("1")
         await run.until_shown("with plan A")
+        # Recorded: 30 calls read 12,000 tokens and 900 more each time, write 900, send 4 uncached and return 120.
+        recorded = 30 * (900 * WRITE + 4 * UNCACHED + 120 * OUTPUT) + sum(12_000 + 900 * n for n in range(30)) * READ
+        await run.settled()
+        more = cost_of(run.replay) - recorded
         # Entries end at breakpoints, so every cut near them is paid for with rewrites.
-        await run.until_shown("costs $0.44 more")
-        await run.until_shown("cache rewrites cost $0.51")
+        rewrites = (WRITE - READ) * float(run.replay.ledger.cache_write.sum() - 30 * 900)
+        assert 0 < more < rewrites
+        await run.until_shown(f"costs {dollars(more)} more")
+        await run.until_shown(f"cache rewrites cost {dollars(rewrites)}")
         await run.until_shown("never breaks even")
 
 
