@@ -396,7 +396,7 @@ async def test_a_session_that_is_not_there_yet_can_be_waited_for_and_followed(tm
         assert updates == []
         made = rollout()
         made.write(path)
-        while not updates:
+        while not updates and not listening.done():
             await asyncio.sleep(0.02)
         made.response("c1")
         made.write(path)
