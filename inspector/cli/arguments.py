@@ -39,21 +39,32 @@ CACHE_NAMES = (
 LARGEST_WINDOW = 1_000_000_000
 
 
+def add_last_argument(parser: ArgumentParser) -> None:
+    parser.add_argument(
+        "--last", action="store_true", help="use the newest session of the directory PATH or of this machine's agents"
+    )
+
+
+def add_format_argument(parser: ArgumentParser, formats: Mapping[str, str]) -> None:
+    """Add `--format` for output formats: names with purpose."""
+    named = (f"{name}: {use}{' (default)' if name == 'text' else ''}" for name, use in formats.items())
+    parser.add_argument("--format", choices=formats, default="text", help="; ".join(named))
+
+
+def add_output_argument(parser: ArgumentParser) -> None:
+    parser.add_argument(
+        "-o", "--output", metavar="FILE", type=Path, help="write to FILE; session files are never overwritten"
+    )
+
+
 def add_report_arguments(
     parser: ArgumentParser, formats: Mapping[str, str] = FORMATS, *, needs_path: bool = True
 ) -> None:
     """Add arguments for sessions, prices, output format (names with purpose), and output file."""
     times = None if needs_path else "?"
     parser.add_argument("path", metavar="PATH", type=Path, nargs=times, help="a session file or folder")
-    parser.add_argument(
-        "--format",
-        choices=formats,
-        default="text",
-        help="; ".join(f"{name}: {use}{' (default)' if name == 'text' else ''}" for name, use in formats.items()),
-    )
-    parser.add_argument(
-        "-o", "--output", metavar="FILE", type=Path, help="write to FILE; session files are never overwritten"
-    )
+    add_format_argument(parser, formats)
+    add_output_argument(parser)
     add_price_arguments(parser)
     parser.add_argument(
         "--runs-per-day",

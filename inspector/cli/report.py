@@ -8,7 +8,7 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
-from inspector.cli.arguments import add_report_arguments
+from inspector.cli.arguments import add_last_argument, add_report_arguments
 from inspector.cli.exit_codes import CommandError, ExitCode
 from inspector.cli.fleet import add_fleet_arguments, kept_results, refuse_fleet_options
 from inspector.cli.model_switches import (
@@ -52,9 +52,7 @@ DRAWS_CHARTS = "vl-convert-python"
 def add_arguments(parser: ArgumentParser) -> None:
     add_plan_arguments(parser, "repeat it for more plans, compared side by side")
     add_report_arguments(parser, FORMS, needs_path=False)
-    parser.add_argument(
-        "--last", action="store_true", help="use the newest session of the directory PATH or of this machine's agents"
-    )
+    add_last_argument(parser)
     parser.add_argument(
         "--rows",
         choices=("calls", "blocks"),

@@ -5,7 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from inspector.cli.arguments import FORMATS, add_price_arguments
+from inspector.cli.arguments import (
+    FORMATS,
+    add_format_argument,
+    add_last_argument,
+    add_output_argument,
+    add_price_arguments,
+)
 from inspector.cli.exit_codes import CommandError, ExitCode
 from inspector.cli.model_switches import (
     add_as_model_argument,
@@ -24,16 +30,11 @@ if TYPE_CHECKING:
 
 def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("path", nargs="?", metavar="PATH", type=Path, help="a session file or folder")
-    parser.add_argument(
-        "--last", action="store_true", help="use the newest session of the directory PATH or of this machine's agents"
-    )
-    named = (f"{name}: {use}{' (default)' if name == 'text' else ''}" for name, use in FORMATS.items())
-    parser.add_argument("--format", choices=FORMATS, default="text", help="; ".join(named))
+    add_last_argument(parser)
+    add_format_argument(parser, FORMATS)
     add_switch_arguments(parser)
     add_as_model_argument(parser)
-    parser.add_argument(
-        "-o", "--output", metavar="FILE", type=Path, help="write to FILE; session files are never overwritten"
-    )
+    add_output_argument(parser)
     add_price_arguments(parser)
 
 

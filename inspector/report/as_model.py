@@ -158,10 +158,15 @@ def _cost_words(found: AsModelFacts) -> str:
     rates = _rates_words(found.input_usd, found.output_usd, found.cache_read_share, found.dearer_above)
     instead = "" if found.recorded_usd is None else f" instead of {was}"
     words = f"{now}{instead} at today's rates ({rates})"
-    if found.beyond_window and found.window:
-        prompts = IN_TEXT.plural(found.beyond_window, "prompt")
-        words += f", but {prompts} would not fit its window of {IN_TEXT.short(found.window)}"
-    return words
+    beyond = beyond_window_words(found.beyond_window, found.window)
+    return f"{words}, {beyond}" if beyond else words
+
+
+def beyond_window_words(prompts: int, window: int | None) -> str:
+    """Return `but 3 prompts would not fit its window of 200k`; empty if all fit, or for an unknown window."""
+    if not prompts or not window:
+        return ""
+    return f"but {IN_TEXT.plural(prompts, 'prompt')} would not fit its window of {IN_TEXT.short(window)}"
 
 
 def rates_words(rates: Rates) -> str:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from inspector.replay.analysis.idle_compaction import SETTING
 from inspector.replay.cache.miss_causes import MissCause
 from inspector.replay.explain.miss_wording import duration
+from inspector.report.as_model import beyond_window_words
 from inspector.report.cache_document import CacheMissesFacts, MissCauseFacts
 from inspector.report.catalogue import quantity
 from inspector.report.numbers import IN_TEXT
@@ -154,10 +155,7 @@ def switch_text(found: ModelSwitchFacts) -> str:
         parts.append(f"{once}{pays}")
     elif found.call > 1:
         parts.append("no cache is lost: that call read none")
-    if found.beyond_window and found.window:
-        prompts = IN_TEXT.plural(found.beyond_window, "prompt")
-        parts.append(f"but {prompts} would not fit its window of {IN_TEXT.short(found.window)}")
-    return "; ".join(parts)
+    return "; ".join(filter(None, (*parts, beyond_window_words(found.beyond_window, found.window))))
 
 
 def when_text(session: SessionFacts) -> str:

@@ -397,6 +397,11 @@ class ModelCostFacts(Struct, frozen=True, kw_only=True):
     ] = field(default_factory=list)
 
 
+EvidenceReason = Annotated[
+    str, about("Where the plan goes beyond tried settings, with the nearest tried one; empty for a tried plan.")
+]
+
+
 class NeededLaterFacts(Struct, frozen=True, kw_only=True):
     """Cut text that later calls of the session used, and the projected cost of recovering it."""
 
@@ -519,9 +524,7 @@ class NeededLaterFacts(Struct, frozen=True, kw_only=True):
     evidence: Annotated[
         str, about("`tried` if settings like these have been tried in public on such a session, otherwise `beyond`.")
     ] = "tried"
-    evidence_reason: Annotated[
-        str, about("Where the plan goes beyond tried settings, with the nearest tried one; empty for a tried plan.")
-    ] = ""
+    evidence_reason: EvidenceReason = ""
     known: Known = {}
 
 

@@ -19,7 +19,7 @@ from inspector.replay.figure import HowKnown
 from inspector.replay.tuning.choice import LEAST_CALLS, LEAST_SESSIONS, Verdict, best_untried
 from inspector.replay.tuning.search import UNTRIED, curves_through
 from inspector.replay.tuning.trial_table import PER, WORSE_OF, Constraints, pareto_front
-from inspector.report.catalogue import Count, ExpectedRefetches, Known, Unit, about, figure
+from inspector.report.catalogue import Count, EvidenceReason, ExpectedRefetches, Known, Unit, about, figure
 from inspector.report.compaction_tuning import CompactionGroup, Configuration
 from inspector.report.export import TARGETS, Exported, ExportError, export_plan
 from inspector.report.folder import UnreadSession  # noqa: TC001  needed at run time for the schema
@@ -127,9 +127,7 @@ class TuneEvidence(ExpectedRefetches, frozen=True, kw_only=True):
         Literal["tried", "beyond"],
         about("`tried` if settings like these have been tried in public on such sessions, otherwise `beyond`."),
     ] = "tried"
-    evidence_reason: Annotated[
-        str, about("Where the plan goes beyond tried settings, with the nearest tried one; empty for a tried plan.")
-    ] = ""
+    evidence_reason: EvidenceReason = ""
 
 
 class TunedPlan(TuneEvidence, frozen=True, kw_only=True):
