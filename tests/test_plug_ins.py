@@ -185,6 +185,9 @@ def test_broken_packages_are_named_and_everything_else_works(broken_packages: Pa
         assert f"{kind} leaving-one of leaving 0.1: SystemExit: 3" in text
         assert f"{kind} other-one of other 0.1: other:x is not a subclass of" in text
     assert "claude-code of taking 0.1: the name is built in" in " ".join(formats.stdout.split())
+    problems = json.loads(run(broken_packages, "formats", "--json").stdout)["plug_in_problems"]
+    assert any("absent-one of absent 0.1: ModuleNotFoundError" in each for each in problems)
+    assert any("claude-code of taking 0.1: the name is built in" in each for each in problems)
     text = " ".join(strategies.stdout.split())
     assert "strategy careful of taking 0.1: the name is built in" in text
     assert "strategy twice of first 0.1: second 0.1 has the same name" in text
