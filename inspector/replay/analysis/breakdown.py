@@ -82,13 +82,15 @@ class ResentBlock:
         tokens: Its tokens, whole.
         calls: Number of prompts with the block.
         sent: Its tokens summed over these prompts.
-        cost: Dollars of these; None without a price.
+        share: `sent` as a share of all prompts' tokens, 0.25 for a quarter.
+        cost: Dollars of `sent`; None without a price.
     """
 
     block: int
     tokens: Figure
     calls: int
     sent: Figure
+    share: Figure
     cost: Figure
 
 
@@ -151,12 +153,14 @@ class Breakdown:
     def block(self, block: int) -> ResentBlock:
         """Return the cost of carrying one block under the plan."""
         known = self.planned.inputs.scale.known
-        tokens = float(self.planned.inputs.block_tokens[block])
+        tokens, sent = float(self.planned.inputs.block_tokens[block]), round(float(self.after.tokens[block]))
+        whole = float(self.planned.ledger.prompt_tokens.sum())
         return ResentBlock(
             block,
             Figure(round(tokens), known),
             int(self.after.calls[block]),
-            Figure(round(float(self.after.tokens[block])), known),
+            Figure(sent, known),
+            Figure(sent / whole if whole else None, known),
             Figure.of(float(self.after.cost[block]), known),
         )
 

@@ -60,11 +60,9 @@ def kind_table(spending: Spending) -> Table:
 
 def result_table(spending: Spending, rows: Rows) -> Table:
     """Build a row per tool result, most resent tokens first. Costs are omitted without a price."""
-    session, whole = spending.replay.history.session, float(spending.replay.ledger.prompt_tokens.sum())
-    made = []
+    session, made = spending.replay.history.session, []
     for row in sorted(spending.heaviest, key=lambda each: -(each.sent.value or 0)):
         shown = rows.row(rows.index_of(row.block))
-        share = (row.sent.value or 0) / whole if whole else None
         made.append(
             FigureRow(
                 (RESULT, row.block),
@@ -74,7 +72,7 @@ def result_table(spending: Spending, rows: Rows) -> Table:
                     "tokens": figure_cell(row.tokens, ON_SCREEN.whole, ON_SCREEN.short),
                     "calls": Cell(ON_SCREEN.whole(row.calls), order=float(row.calls)),
                     "sent_tokens": figure_cell(row.sent, ON_SCREEN.whole, ON_SCREEN.short),
-                    "share": Cell(ON_SCREEN.qualified(ON_SCREEN.share(share), row.sent.known.value), order=share),
+                    "share": figure_cell(row.share, ON_SCREEN.share),
                     "usd": figure_cell(row.cost, ON_SCREEN.dollars),
                     "what": Cell(rows.preview(shown.index), style="table--faint"),
                 },
