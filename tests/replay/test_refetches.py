@@ -3,18 +3,31 @@
 from __future__ import annotations
 
 import dataclasses
+import re
 from statistics import median
 
 import pytest
 from msgspec import structs
 
-from inspector.replay.analysis.refetches import NO_REFETCHES, Refetches, expected_refetches
+from inspector.replay.analysis.refetches import (
+    CALLS_PER_REFETCH,
+    COMMANDS,
+    LARGE_READS,
+    NO_REFETCHES,
+    OLD_READS,
+    OTHER,
+    READS,
+    MeasuredRate,
+    Refetches,
+    expected_refetches,
+)
 from inspector.replay.engine.replay import Replay, replay
 from inspector.replay.pricing.prices import Pricing
 from inspector.session.model import BlockKind, Role, Session
 from inspector.strategies.core.operations import CutText, RemoveBlock, ReplaceText
 from inspector.strategies.core.strategy import Decision
 from inspector.strategies.plan import Plan, PlanEntry
+from tests.conftest import ROOT
 from tests.replay.synthetic import SessionBuilder, Told
 from tests.replay.test_ledger import inputs_of
 
@@ -44,6 +57,34 @@ def planned(session: Session, *orders: tuple[int, int, Decision]) -> Replay:
 
 def expected(session: Session, *orders: tuple[int, int, Decision]) -> Refetches:
     return expected_refetches(planned(session, *orders))
+
+
+PAGE = (ROOT / "docs" / "development" / "recorded-cuts.md").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    ("row", "used"),
+    [
+        *zip(("… age under 3", "… age under 5", "… age 5 to 19"), (rate for _, rate in READS), strict=True),
+        ("… age 20 and over", OLD_READS),
+        ("commands", COMMANDS),
+        ("over 16,000 characters", LARGE_READS),
+        ("cleared results", OTHER),
+    ],
+)
+def test_the_rates_are_those_of_the_documented_measurement(row: str, used: MeasuredRate) -> None:
+    (cell,) = re.findall(rf"^\| {row} \| ([^|]+) \|", PAGE, re.MULTILINE)
+    count = re.match(r"([\d,]+), ", cell)
+    numbers = re.findall(r"\N{MINUS SIGN}?\d+\.\d", cell)
+    # No cut makes a re-fetch less likely: negative rates count as zero.
+    shares = [max(float(each.replace("\N{MINUS SIGN}", "-")), 0.0) / 100 for each in numbers]
+    assert used.rate == pytest.approx(shares)
+    assert used.cuts == (None if count is None else int(count[1].replace(",", "")))
+
+
+def test_a_refetch_is_the_documented_share_of_a_call() -> None:
+    calls, refetches = map(int, re.findall(r"\((\d+) calls for (\d+) re-fetches", PAGE)[0])
+    assert pytest.approx(calls / refetches) == CALLS_PER_REFETCH
 
 
 RESULT = 2
