@@ -23,7 +23,7 @@ ROW = r"▶.*"
 IN_USE = r"▶.*\S +current .*"
 """The row the cursor is on, of the plan of the main screen."""
 CALL = r"next prompt after|call \d+ of \d+"
-HERE = r"◆here +\S.*"
+HERE = r"◆here\b.*\d.*"
 SLIDER = r"▸ +\w+ .*"
 """The control of the plan that has the focus."""
 HEAD = r" +plan +.*changed.*"
@@ -275,6 +275,7 @@ def test_keys_of_the_curves_and_the_map(program: Tried) -> None:
     # The best tried value, or a notice that there is none.
     act("tune.least", "g l")
     program.until(lambda: "no value that cuts" in program.text or "▾best" in program.text, "the best tried value")
+    program.press("home")
     act("tune.apply", "enter", shows="applied to the plan")
     act("tune.next", "tab", changes=r"╭─ Tune .*")
     act("tune.most", "*", changes=r"╭─ Tune .*")
