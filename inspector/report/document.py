@@ -156,7 +156,9 @@ class BestPlanFacts(Struct, frozen=True, kw_only=True):
         SavingPlanFacts | None, about("The plan with the largest saving, regardless of recoveries; null if none saves.")
     ]
     tried: Annotated[Count, about("Number of plans tried.")]
-    is_complete: Annotated[bool, about("True if every plan was tried; otherwise it would have taken too long.")]
+    is_complete: Annotated[
+        bool, about("True if every plan was tried; otherwise it would have taken too long, and no plan is named.")
+    ]
     applicable: Annotated[
         SavingPlanFacts | None,
         about(

@@ -238,9 +238,8 @@ def _has_expired(found: CacheMissesFacts) -> bool:
 
 
 def _best(found: BestPlanFacts) -> tuple[str, str]:
-    label = "best plan" if found.is_complete else f"best of {found.tried} plans"
     if found.best is not None:
-        return (label, f"{_name(found.best)} saves {_saved(found.best)}, {_needed(found.best)}")
+        return ("best plan", f"{_name(found.best)} saves {_saved(found.best)}, {_needed(found.best)}")
     if not found.is_complete:
         return ("best plan", "trying every plan would take too long here: use inspector compare")
     if found.most is None:

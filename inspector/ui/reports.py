@@ -191,8 +191,7 @@ def _recommended(found: BestPlan | None) -> list[Plan]:
     if found is None or found.best is None:
         return []
     # Readers of the page have to know that the user did not choose this plan.
-    which = "the best plan" if found.is_complete else f"the best of {found.tried:,} plans"
-    return [replace(found.best.plan, name=f"{found.best.plan.name}, suggested as {which}".removeprefix(", "))]
+    return [replace(found.best.plan, name=f"{found.best.plan.name}, suggested as the best plan".removeprefix(", "))]
 
 
 class ReportDialog(SaveDialog):  # its bindings have their own names in keymaps

@@ -13,6 +13,7 @@ from inspector.replay.analysis.recoveries import recoveries
 from inspector.replay.analysis.reuse import ReuseScan, find_reuse
 from inspector.replay.engine.replay import Replay, replay
 from inspector.replay.sessions import replay_session
+from inspector.report.build_report import best_plan_facts
 from inspector.report.export import part_of
 from inspector.session.open import open_session
 from inspector.strategies.plan import Plan
@@ -116,6 +117,30 @@ def test_a_session_on_which_it_would_take_too_long_is_not_searched(monkeypatch: 
     assert soon.tried <= best_plan._TRIED_FIRST
     assert at_once_given_up is not None
     assert (at_once_given_up.tried, at_once_given_up.is_complete) == (0, False)
+
+
+def test_a_search_that_ended_early_names_no_plan(monkeypatch: pytest.MonkeyPatch) -> None:
+    spent = 0.0
+
+    def one_second_more() -> float:
+        nonlocal spent
+        spent += 1.0
+        return spent
+
+    # Every reading of the clock adds a second, so the limit is reached after several plans, the best one among them.
+    monkeypatch.setattr(best_plan, "thread_time", one_second_more)
+    monkeypatch.setattr(best_plan, "MOST_SECONDS", 1_000.0)
+    monkeypatch.setattr(best_plan, "_TRIED_FIRST", 10_000)
+    searched = BestPlanSearch(sample(), ReuseScan(sample().history), part_of=lambda plan: plan)
+    early = searched.run(wanted, at_once)
+
+    assert early is not None
+    assert not early.is_complete
+    assert early.tried > 0
+    assert searched._best is not None
+    assert (early.best, early.most, early.applicable, early.recommended) == (None, None, None, None)
+    facts = best_plan_facts(early)
+    assert (facts.best, facts.most, facts.applicable, facts.is_complete) == (None, None, None, False)
 
 
 def test_what_is_found_holds_for_the_same_session_on_the_same_terms() -> None:

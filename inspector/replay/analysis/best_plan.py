@@ -83,14 +83,14 @@ class SavingPlan:
 
 @dataclass(frozen=True, slots=True)
 class BestPlan:
-    """Result of trying all plans.
+    """Result of trying all plans. A search that ended early names no plan.
 
     Attributes:
         best: The plan with the highest savings after all recoveries, if no provider would reject one of its prompts;
             None if no plan saves.
         most: The plan with the highest savings before recoveries; None if no plan saves.
         tried: Number of plans tried.
-        is_complete: True if all plans were tried; False if it would take too long, or is not finished.
+        is_complete: True if all plans were tried; False if it would take too long.
         applicable: Like `best`, among the plans and parts of plans that the session's agent applies natively.
     """
 
@@ -171,7 +171,6 @@ class BestPlanSearch:
         self,
         is_cancelled: Callable[[], bool],
         pause: Callable[[float], object],
-        report: Callable[[BestPlan], object] = lambda _: None,
     ) -> BestPlan | None:
         """Try the remaining plans.
 
@@ -179,7 +178,6 @@ class BestPlanSearch:
             is_cancelled: Polled; True ends the search for now.
             pause: Called after each plan with the seconds it took; may block to yield to other work. Called with 0
                 repeatedly while another thread tries plans.
-            report: Called with the result so far at each improvement.
 
         Returns:
             The result; None if it was cancelled.
@@ -190,7 +188,7 @@ class BestPlanSearch:
             pause(0.0)
         try:
             if self._result is None:
-                self._result = self._search(is_cancelled, pause, report)
+                self._result = self._search(is_cancelled, pause)
             return self._result
         finally:
             self._turn.release()
@@ -199,10 +197,9 @@ class BestPlanSearch:
         self,
         is_cancelled: Callable[[], bool],
         pause: Callable[[float], object],
-        report: Callable[[BestPlan], object],
     ) -> BestPlan | None:
         if len(self._baseline.history.kind) > MOST_BLOCKS:
-            return self._found(is_complete=False)
+            return self._ended_early()
         uses = self._uses.run(is_cancelled)
         if uses is None:
             return None
@@ -215,19 +212,19 @@ class BestPlanSearch:
         try:
             while self._tried < len(self._plans) and not is_cancelled():
                 if self._is_too_long:
-                    return self._found(is_complete=False)
-                began, before = thread_time(), (self._best, self._can)
+                    return self._ended_early()
+                began = thread_time()
                 self._try(self._plans[self._tried], inputs, uses)
                 self._tried += 1
-                if (self._best, self._can) != before:
-                    report(self._found(is_complete=False))
                 took = thread_time() - began
                 self._spent += took
                 began = thread_time()
                 pause(took)
         except ReplayCancelledError:
-            return None if is_cancelled() else self._found(is_complete=False)
-        return None if self._tried < len(self._plans) else self._found(is_complete=True)
+            return None if is_cancelled() else self._ended_early()
+        if self._tried < len(self._plans):
+            return None
+        return BestPlan(self._best, self._most, self._tried, is_complete=True, applicable=self._can)
 
     @property
     def _is_too_long(self) -> bool:
@@ -262,8 +259,8 @@ class BestPlanSearch:
             return of(found) > of(known)
         return known is None or self._rank[found.plan] > self._rank[known.plan]
 
-    def _found(self, *, is_complete: bool) -> BestPlan:
-        return BestPlan(self._best, self._most, self._tried, is_complete, self._can)
+    def _ended_early(self) -> BestPlan:
+        return BestPlan(None, None, self._tried, is_complete=False)
 
 
 def refreshed(known: BestPlan, baseline: Replay, uses: ReuseEvidence, is_cancelled: Callable[[], bool]) -> BestPlan:

@@ -186,8 +186,10 @@ def _part_words(row: CarriedFacts) -> str:
 def _tried(report: Report) -> str:
     """Explain why the page has no plan."""
     found = report.best_plan
-    if found is None or not found.is_complete:
+    if found is None:
         return "No plan was tried."
+    if not found.is_complete:
+        return "It would take too long to try every plan on this session, so none is recommended."
     return f"None of {found.tried:,} plans saves reliably."
 
 

@@ -103,7 +103,7 @@ class SpendingAnswers:
         spending: Spending in the latest computed state of the session; None while unknown.
         cache: Cache misses of the latest analyzed replay; None while unknown.
         recorded_cache: Cache misses of the latest replay without a plan.
-        best: Best plan found so far; None while unknown.
+        best: Result of the search for the best plan; None while unknown.
         is_searching: Plans are being tried, or will be.
     """
 
@@ -250,10 +250,7 @@ class SpendingAnswers:
                 post(own)
             searched, task = own, YieldingTask(is_cancelled)
 
-            def publish(so_far: BestPlan) -> None:
-                post(_Found(so_far, searched.baseline))
-
-            found = searched.run(task.is_cancelled, task.pause, publish)
+            found = searched.run(task.is_cancelled, task.pause)
             newest = None if found is None else _Found(found, searched.baseline, is_last=True)
             if newest is not None and newest.baseline is not outcome.baseline:
                 newest = _in_state(newest.best, outcome.baseline, uses, task, is_last=True)

@@ -320,9 +320,7 @@ def _plan(best: BestPlan | None, *, is_searching: bool) -> Line:
     key = ((" ", _TEXT), (KEY_OF_COMPARE, _FIGURE), (" compares", _TEXT))
     short_key = ((" (", _TEXT), (KEY_OF_COMPARE, _FIGURE), (")", _TEXT))
     if best.best is not None:
-        of = "best plan" if best.is_complete else f"best of {best.tried} plans"
-        if is_searching:
-            of = "best plan so far"
+        of = "best plan so far" if is_searching else "best plan"
         name = _name(best.best)
         saved = (f"saves {_saving(best.best)}", _SAVED)
         brief = (f"saves {_saving(best.best, brief=True)}", _SAVED)

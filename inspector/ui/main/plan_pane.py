@@ -131,6 +131,8 @@ class PlanPane(SessionPane):
             plan_files.use_plan(controller, recommended.plan)
         elif found is not None and found.is_complete:
             self.show_notice(f"{NOTHING_WORTHWHILE}; c compares the plans")
+        elif found is not None and not controller.answers.is_searching:
+            self.show_notice("session too long to try every plan; c compares them")
         elif plan.strategies:
             self.show_notice("no search for a better plan while one is on; c compares all plans")
         else:
