@@ -131,6 +131,28 @@ class JsonlReader:
         self._read_elsewhere = session
         return True
 
+    def start_near_end(self, length: int) -> int:
+        """Skip everything before the first line that begins in the last bytes of the file; call it before `load`.
+
+        Line numbers in diagnostics then count from there. Skipped records are missing in the session, so only figures
+        of single calls are complete.
+
+        Args:
+            length: Number of bytes.
+
+        Returns:
+            Number of bytes skipped; 0 if the file is not longer.
+        """
+        start = os.fstat(self._file.fileno()).st_size - length
+        position = start - 1  # a line may begin exactly at the start
+        while position >= 0 and (data := os.pread(self._file.fileno(), HEAD_BYTES, position)):
+            newline = data.find(b"\n")
+            if newline >= 0:
+                self._offset = position + newline + 1
+                break
+            position += len(data)
+        return self._offset
+
     def keep_texts(self, characters: int) -> None:
         """Cache up to this many characters of text, for callers that read all texts more than once."""
         self._texts.keep(characters)

@@ -7,13 +7,13 @@ environment changes the size. Source: changelog of Claude Code 2.1.286 and 2.1.2
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 
 from inspector.replay.analysis.miss_evidence import HOUR, lifetimes
 from inspector.replay.analysis.model_switch import main_calls
+from inspector.replay.pricing.context_window import agent_version
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -35,14 +35,6 @@ MIN_TOKENS_VARIABLE: Final = "CLAUDE_CODE_IDLE_COMPACT_MIN_TOKENS"
 
 SLACK_SECONDS: Final = 300.0
 """A recorded compaction counts as idle if it began up to this long before the usual time, or later."""
-
-_VERSION = re.compile(r"(\d+)\.(\d+)\.(\d+)")
-
-
-def agent_version(agent: str) -> tuple[int, ...]:
-    """Return the version in an agent's name, `(2, 1, 299)`; empty if there is none."""
-    version = _VERSION.search(agent)
-    return tuple(map(int, version.groups())) if version else ()
 
 
 class IdleRule(NamedTuple):

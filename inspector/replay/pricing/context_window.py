@@ -1,24 +1,58 @@
-"""Size of a model's context window, and its source.
+"""Size of a model's context window, and the prompt size at which an agent compacts.
 
 Some agents record it. Otherwise the price table lists the model's maximum. Claude models with a million-token window
 use it only on request (Anthropic's documentation on context windows), visible as a name that ends in `[1m]` or as a
 longer prompt. Until then 200,000 tokens are assumed.
+
+Compaction sizes are the agents' defaults, read in their sources and changelogs; docs/development/described-systems.md
+lists the versions. A session that compacted earlier than the default has another setting.
 """
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from inspector.replay.figure import Figure, HowKnown
 from inspector.tokens.model_names import parse_model_name
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
     from inspector.replay.pricing.prices import Pricing
     from inspector.session.model import Session
 
 CLAUDE_USUAL = 200_000
 _LONG = "[1m]"
+
+CLAUDE_SUMMARY: Final = 20_000
+"""Tokens of the window that Claude Code reserves for the summary; fewer for a model with shorter answers."""
+CLAUDE_EARLIER_SUMMARY: Final = 32_000
+"""The same before version 2.1.21, which "fixed auto-compact triggering too early"."""
+CLAUDE_BUFFER: Final = 13_000
+"""Tokens reserved in addition."""
+
+CODEX_SHOWN: Final = 0.95
+"""Share of a model's window that Codex records as the window."""
+CODEX_SHARE: Final = 0.9
+"""Share of the full window at which Codex compacts; a setting can only lower it."""
+
+PI_RESERVE: Final = 16_384
+GEMINI_SHARE: Final = 0.5
+
+DEFAULT_THRESHOLDS: Final[dict[str, Callable[[int], int]]] = {
+    "claude-code": lambda window: window - CLAUDE_SUMMARY - CLAUDE_BUFFER,
+    "codex": lambda window: round(CODEX_SHARE * window),
+    "gemini-cli": lambda window: round(GEMINI_SHARE * window),
+    "pi": lambda window: window - PI_RESERVE,
+}
+"""Default compaction size for a window, both in tokens, by format."""
+
+_OTHER_SETTING: Final = 0.97
+"""A compaction below this share of the default shows another setting."""
+
+_VERSION = re.compile(r"(\d+)\.(\d+)\.(\d+)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,3 +102,29 @@ def context_window(session: Session, pricing: Pricing, longest_prompt: int, give
     if longest_prompt > listed:
         return ContextWindow(Figure(None, HowKnown.ESTIMATED), f"a prompt exceeds the price table's {listed:,} tokens")
     return ContextWindow(Figure(listed, HowKnown.ESTIMATED), "the price table")
+
+
+def compaction_size(session_format: str, agent: str, window: int | None, compacted_at: Iterable[int]) -> Figure:
+    """Return the prompt size at which an agent compacts; its value is None if unknown.
+
+    Args:
+        session_format: Name of the session's format.
+        agent: The agent with its version, as recorded.
+        window: Context window in tokens as recorded or assumed; None if unknown.
+        compacted_at: Prompt sizes at which the session's automatic compactions fired, without those of idle sessions.
+    """
+    default, seen = DEFAULT_THRESHOLDS.get(session_format), min(compacted_at, default=None)
+    size = None
+    if default is not None and window is not None:
+        size = default(round(window / CODEX_SHOWN) if session_format == "codex" else window)
+        if session_format == "claude-code" and (0,) < agent_version(agent) < (2, 1, 21):
+            size -= CLAUDE_EARLIER_SUMMARY - CLAUDE_SUMMARY
+    if seen is not None and (size is None or seen < _OTHER_SETTING * size):
+        return Figure(seen, HowKnown.CALIBRATED)
+    return Figure(size, HowKnown.ESTIMATED)
+
+
+def agent_version(agent: str) -> tuple[int, ...]:
+    """Return the version in an agent's name, `(2, 1, 299)`; empty if there is none."""
+    version = _VERSION.search(agent)
+    return tuple(map(int, version.groups())) if version else ()

@@ -10,6 +10,12 @@ import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+from inspector.replay.pricing.context_window import (
+    CLAUDE_BUFFER,
+    CLAUDE_SUMMARY,
+    CODEX_SHARE,
+    DEFAULT_THRESHOLDS,
+)
 from inspector.report.export.target import Exported, ExportError
 
 if TYPE_CHECKING:
@@ -23,30 +29,16 @@ class CompactionSetting:
     Attributes:
         name: The agent, by the name of its session format.
         title: Display name.
-        default: Default threshold in tokens for a window in tokens; None if it depends on more.
         write: Writes the configuration for a threshold and a window, both in tokens; the window is None if unknown.
     """
 
     name: str
     title: str
-    default: Callable[[int], int] | None
     write: Callable[[int, int | None], Exported]
 
 
-CLAUDE_SUMMARY: Final = 20_000
-"""Tokens of the window that Claude Code reserves for the summary; fewer for a model with shorter answers."""
-CLAUDE_BUFFER: Final = 13_000
-"""Tokens reserved in addition."""
 CLAUDE_WINDOWS: Final = (100_000, 1_000_000)
 """Range of `autoCompactWindow`."""
-
-CODEX_SHOWN: Final = 0.95
-"""Share of a model's window that Codex records as the window."""
-CODEX_SHARE: Final = 0.9
-"""Share of the full window at which Codex compacts; a setting can only lower it."""
-
-PI_RESERVE: Final = 16_384
-GEMINI_SHARE: Final = 0.5
 
 
 def _claude_code(threshold: int, window: int | None) -> Exported:
@@ -123,14 +115,12 @@ def _json(settings: dict[str, object]) -> str:
 COMPACTION_SETTINGS: Final[dict[str, CompactionSetting]] = {
     each.name: each
     for each in (
-        CompactionSetting(
-            "claude-code", "Claude Code", lambda window: window - CLAUDE_SUMMARY - CLAUDE_BUFFER, _claude_code
-        ),
-        CompactionSetting("codex", "Codex", lambda window: round(CODEX_SHARE * window), _codex),
-        CompactionSetting("kilo", "Kilo", None, _kilo),
-        CompactionSetting("opencode", "OpenCode", None, _opencode),
-        CompactionSetting("gemini-cli", "Gemini CLI", lambda window: round(GEMINI_SHARE * window), _gemini),
-        CompactionSetting("pi", "pi", lambda window: window - PI_RESERVE, _pi),
+        CompactionSetting("claude-code", "Claude Code", _claude_code),
+        CompactionSetting("codex", "Codex", _codex),
+        CompactionSetting("kilo", "Kilo", _kilo),
+        CompactionSetting("opencode", "OpenCode", _opencode),
+        CompactionSetting("gemini-cli", "Gemini CLI", _gemini),
+        CompactionSetting("pi", "pi", _pi),
     )
 }
 """Agents with a compaction setting, by the names of their session formats."""
@@ -154,5 +144,5 @@ def export_compaction(agent: str, threshold: int, window: int | None) -> Exporte
 
 def default_threshold(agent: str, window: int | None) -> int | None:
     """Return an agent's default threshold in tokens; None if unknown."""
-    setting = COMPACTION_SETTINGS.get(agent)
-    return None if setting is None or setting.default is None or window is None else setting.default(window)
+    default = DEFAULT_THRESHOLDS.get(agent)
+    return None if default is None or window is None else default(window)
