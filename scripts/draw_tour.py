@@ -18,7 +18,7 @@ from drawing import MOST_SECONDS, SECONDS_BETWEEN_LOOKS, at_rest, picture_at_res
 
 from inspector.cli.demo import FIRST, TOUR_BEGINNING, sample_named
 from inspector.session.open import open_session
-from inspector.ui.settings import Settings
+from inspector.settings import Settings
 from inspector.ui.tour import STEPS, Tour, TouringApp
 
 if TYPE_CHECKING:

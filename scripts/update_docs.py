@@ -27,6 +27,7 @@ from inspector.report import catalogue
 from inspector.report.export import TARGETS
 from inspector.report.export.apply_methods import HOOK, OF_AGENTS
 from inspector.session.registry import all_formats, format_named
+from inspector.settings import SETTINGS
 from inspector.strategies.core.batching import GROUP as BATCHING
 from inspector.strategies.core.batching import Batching
 from inspector.strategies.plan import Plan
@@ -34,7 +35,6 @@ from inspector.strategies.registry import STRATEGIES, strategy
 from inspector.ui.actions.main_screen import MAIN
 from inspector.ui.actions.menus import MENUS
 from inspector.ui.help.key_listing import menu_keys
-from inspector.ui.settings import SETTINGS
 from inspector.ui.themes import THEME_WORDS
 
 if TYPE_CHECKING:

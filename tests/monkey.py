@@ -303,7 +303,7 @@ class Watch:
 
 
 async def play(seed: str, folder: Path) -> int:
-    from inspector.ui.settings import Settings
+    from inspector.settings import Settings
     from tests.ui.facade import started
     from tests.ui.waiting import few_frames
 

@@ -170,7 +170,7 @@ from inspector.strategies.plan import Plan
 from inspector.strategies.registry import strategy
 from inspector.ui.headless import running_session
 from inspector.ui.help.key_listing import help_sections
-from inspector.ui.settings import Settings
+from inspector.settings import Settings
 
 def printed(*words):
     with contextlib.redirect_stdout(io.StringIO()) as out:

@@ -243,7 +243,7 @@ def test_what_is_kept_is_private_and_what_is_broken_is_ignored_and_rewritten(
 def test_a_setting_keeps_nothing(
     capsys: pytest.CaptureFixture[str], folder: Path, monkeypatch: pytest.MonkeyPatch, private_home: Path
 ) -> None:
-    from inspector.ui.settings import settings_path
+    from inspector.settings import settings_path
 
     settings_path().parent.mkdir(parents=True)
     settings_path().write_text("keep_results = false\n", encoding="utf-8")

@@ -62,7 +62,7 @@ def add_fleet_arguments(parser: ArgumentParser) -> None:
 def kept_results(options: Namespace) -> ResultCache:
     """Return the cache of results, disabled by options or settings."""
     from inspector.cli.result_cache import ResultCache
-    from inspector.ui.settings import load_settings
+    from inspector.settings import load_settings
 
     return ResultCache(is_on=not options.no_kept_results and load_settings().keep_results)
 

@@ -100,9 +100,9 @@ def _screen(options: Namespace, plan: Plan | None) -> str:
 
 
 async def _picture(options: Namespace, plan: Plan | None) -> str:
+    from inspector.settings import Settings
     from inspector.ui.headless import running_session, wait_until_ready
     from inspector.ui.screenshots import masking_of_screen, picture_of_screen
-    from inspector.ui.settings import Settings
 
     async with running_session(options.path, plan, options.size, Settings(theme=options.theme)) as pilot:
         for key in options.keys.split():

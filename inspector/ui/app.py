@@ -19,13 +19,13 @@ from textual.screen import Screen
 
 from inspector.safe_text import one_line
 from inspector.session.files import is_live
+from inspector.settings import Settings, load_settings, save_setting
 from inspector.ui.main.screen import InspectScreen
 from inspector.ui.performance.clean_context_executor import CleanContextExecutor
 from inspector.ui.performance.frame_batching import PaintingApp, after_frame
 from inspector.ui.performance.memory import CollectingApp
 from inspector.ui.performance.mouse_throttle import DraggingApp
 from inspector.ui.sessions.tabs import HOME, SessionTabs, Tab, Tabs, TabTitle
-from inspector.ui.settings import Settings, load_settings, save_setting
 from inspector.ui.terminal_loss import EndingApp, exit_on_signal
 from inspector.ui.themes import DARK, THEME_WORDS, THEMES, ThemedApp
 from inspector.ui.toolkit.corner_notice import CornerNotice
@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from inspector.report.session_summary import ReadSummary
     from inspector.session.reading_process import ReadingProcess
     from inspector.strategies.plan import Plan
-    from inspector.ui.help.commands import PaletteCommand
+    from inspector.ui.help.palette import PaletteCommand
     from inspector.ui.sessions.screen import SessionsScreen
 
 MOST_AT_ONCE = 9
@@ -350,7 +350,7 @@ class InspectorApp(ThemedApp, EndingApp, GatedApp, DraggingApp, CollectingApp, P
     @work(thread=True, group="keymap", description="check the keymap", exit_on_error=False)
     def _check_keymap(self) -> None:
         """Report names and keys in the user's keymap that have no effect. Imports every screen to know all names."""
-        from inspector.ui.help.keymap_check import problems_with_keymap
+        from inspector.ui.help.key_listing import problems_with_keymap
 
         for problem in problems_with_keymap(self.settings.keymap):
             self.call_from_thread(self._show_problem, f"keymap: {problem}")
@@ -426,7 +426,7 @@ class InspectorApp(ThemedApp, EndingApp, GatedApp, DraggingApp, CollectingApp, P
             screen: The screen below the palette.
         """
         from inspector.ui.analysis_screen import AnalysisScreen
-        from inspector.ui.help.commands import PaletteCommand, app_commands, key_commands
+        from inspector.ui.help.palette import PaletteCommand, app_commands, key_commands
 
         if isinstance(screen, InspectScreen | AnalysisScreen):
             yield from screen.commands()

@@ -6,9 +6,9 @@ from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
 
 from inspector.session.errors import SessionError
+from inspector.settings import Settings
 from inspector.ui.app import InspectorApp
 from inspector.ui.main.screen import InspectScreen
-from inspector.ui.settings import Settings
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator

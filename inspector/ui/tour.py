@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from textual.worker import Worker
 
-    from inspector.ui.settings import Settings
+    from inspector.settings import Settings
 
 
 class Caption(Widget):

@@ -34,6 +34,7 @@ from textual.notifications import Notify
 from textual.widgets import Input, Static
 from textual.worker import Worker, WorkerState
 
+from inspector.settings import Settings
 from inspector.ui.actions.registry import BY_NAME
 from inspector.ui.app import InspectorApp
 from inspector.ui.controller.counting import TokensCounted
@@ -42,7 +43,6 @@ from inspector.ui.main.screen import InspectScreen
 from inspector.ui.outcome import Outcome
 from inspector.ui.plan.slider import MARGIN, TRACK
 from inspector.ui.session_screen import how_tokens_are_known
-from inspector.ui.settings import Settings
 from inspector.ui.toolkit.screen_jobs import JobResult
 from tests.ui.waiting import PATIENCE, until
 

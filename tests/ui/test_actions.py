@@ -20,6 +20,7 @@ from textual.screen import Screen
 
 import inspector.ui
 from inspector.replay.analysis.context_breakdown import Grouping
+from inspector.settings import Settings
 from inspector.ui.actions import parts
 from inspector.ui.actions.action import Table, UserAction, bindings, do
 from inspector.ui.actions.main_screen import MAIN
@@ -31,13 +32,11 @@ from inspector.ui.compare import best as compare_best
 from inspector.ui.compare import rows as compare_rows
 from inspector.ui.cost import unplanned_lines as cost_answers
 from inspector.ui.cost.rows import CostSection
-from inspector.ui.help.commands import PaletteCommand, found
-from inspector.ui.help.key_listing import HelpRow, HelpSection, help_groups, key_hints
-from inspector.ui.help.keymap_check import problems_with_keymap
-from inspector.ui.menu.items import MenuItem, columns_of, lines_of, shown_key
+from inspector.ui.help.key_listing import HelpRow, HelpSection, help_groups, key_hints, problems_with_keymap
+from inspector.ui.help.palette import PaletteCommand, found
+from inspector.ui.menu.screen import MenuItem, columns_of, lines_of, shown_key
 from inspector.ui.plan import hint_drawing
-from inspector.ui.settings import Settings
-from inspector.ui.tune import ranking as tune_ranking
+from inspector.ui.tune import sweeps
 from tests.conftest import ROOT
 
 
@@ -266,10 +265,10 @@ from pathlib import Path
 sys.path.insert(0, "scripts")
 from keys import key_groups
 from inspector.ui.headless import running_session
-from inspector.ui.help.keymap_check import problems_with_keymap
+from inspector.ui.help.key_listing import problems_with_keymap
 from inspector.ui.help.key_listing import help_sections
-from inspector.ui.settings import Settings
-from inspector.ui.tune import ranking as tune_ranking
+from inspector.settings import Settings
+from inspector.ui.tune import sweeps
 
 async def look(session):
     async with running_session(session, None, (300, 50), Settings()) as pilot:
@@ -333,7 +332,7 @@ def test_keys_that_panes_name_are_those_of_the_actions_they_name():
         "compare.best": (compare_best.KEY_OF_BEST,),
         "compare.front": (compare_best.KEY_OF_FRONT,),
         "compare.fold": (compare_rows.KEY_OF_FOLD,),
-        "tune.most": (tune_ranking.KEY_OF_MOST,),
+        "tune.most": (sweeps.KEY_OF_MOST,),
         "timeline.next-risk": (hint_drawing.KEY_OF_RISKS.removeprefix(" · "),),
     }
     for name, keys in named.items():

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from inspector.replay.projection_terms import ASSUMED_RUNS, RunsPerDay
+from inspector.settings import Settings, load_settings
 from inspector.strategies.plan import Plan
-from inspector.ui.settings import Settings, load_settings
 from tests.conftest import ROOT
 from tests.session.claude_lines import SESSION
 from tests.session.test_related import claude_child, claude_parent

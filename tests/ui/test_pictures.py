@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from inspector.session.errors import SessionError
+from inspector.settings import Settings
 from inspector.ui.headless import running_session
 from inspector.ui.picture_masking import SIGN
 from inspector.ui.screenshots import (
@@ -15,7 +16,6 @@ from inspector.ui.screenshots import (
     problem_with_picture,
     suggested_path,
 )
-from inspector.ui.settings import Settings
 from tests.report.planted_secrets import KINDS, Draw
 
 WHEN = datetime(2026, 3, 4, 5, 6, 7, tzinfo=UTC)

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 import textual
 
-from inspector.ui.settings import Settings
+from inspector.settings import Settings
 from tests.hostile import hostile_copy
 from tests.ui.facade import Running, stop_clock
 from tests.ui.test_themes import contrast

@@ -6,9 +6,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from inspector.cli.help import section
+from inspector.settings import Settings, load_settings, save_setting, settings_path, with_line
 from inspector.ui.controller.saved_state import state_path
-from inspector.ui.help.keymap_check import problems_with_keymap
-from inspector.ui.settings import Settings, load_settings, save_setting, settings_path, with_line
+from inspector.ui.help.key_listing import problems_with_keymap
 
 
 def test_no_file_means_the_defaults(tmp_path: Path) -> None:

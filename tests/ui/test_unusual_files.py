@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from inspector.session.files import LIVE_SECONDS
+from inspector.settings import Settings
 from inspector.tokens.token_table import TokenTable
-from inspector.ui.settings import Settings
 from tests.conftest import ROOT
 from tests.hostile import DISTURBING, hostile_copy
 from tests.ui.recordings import recording

@@ -82,7 +82,7 @@ def price_finding() -> Finding:
 
 def settings_finding() -> Finding:
     """Check that the settings can be parsed."""
-    from inspector.ui.settings import load_settings, settings_path
+    from inspector.settings import load_settings, settings_path
 
     path = settings_path()
     if not os.path.lexists(path):

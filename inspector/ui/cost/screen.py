@@ -12,6 +12,7 @@ from textual.message import Message
 from textual.widgets import Static
 
 from inspector.replay.explain.cost_sheet import CostSheet, cost_sheet
+from inspector.settings import problem_with_runs
 from inspector.ui.actions.action import bindings
 from inspector.ui.actions.screens import COSTS, COSTS_FIGURES
 from inspector.ui.analysis_screen import AnalysisScreen, CloseResult
@@ -35,10 +36,9 @@ from inspector.ui.dialogs.dialog import ValueDialog
 from inspector.ui.explain.dialog import Explained, ExplainScreen, explanation_content
 from inspector.ui.figure_table.table import Cell, legend_of
 from inspector.ui.figure_table.widget import FigureTable
-from inspector.ui.help.commands import PaletteCommand
+from inspector.ui.help.palette import PaletteCommand
 from inspector.ui.performance.frame_batching import after_frame
 from inspector.ui.session_screen import scale_words
-from inspector.ui.settings import problem_with_runs
 from inspector.ui.toolkit.choice_strip import Choices, ChoiceStrip
 from inspector.ui.toolkit.header import SessionHeader
 from inspector.ui.toolkit.pane import Pane, Placeholder, PlaceholderText, set_subtitle

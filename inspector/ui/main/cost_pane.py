@@ -204,7 +204,7 @@ class CostPane(CostBar, FailSafePane):
         search = session.search_for_uses(outcome.replay.history)
 
         def work(post: Post[tuple[tuple[Explained, ...], int]], is_cancelled: IsCancelled) -> None:  # noqa: ARG001  short
-            from inspector.ui.explain.focus import explained_focus
+            from inspector.ui.explain.dialog import explained_focus
 
             post(explained_focus(outcome, (part, block), terms, runs, search))
 
@@ -230,8 +230,8 @@ class CostPane(CostBar, FailSafePane):
         run_dialog(self.screen, ask_model(self.app, self.controller), "price as another model")
 
     async def _ask_runs(self) -> None:
+        from inspector.settings import problem_with_runs
         from inspector.ui.dialogs.dialog import ValueDialog
-        from inspector.ui.settings import problem_with_runs
 
         text = "How many sessions like this one run per day. Daily and monthly savings are projected from it."
         shown = f"{self.controller.runs_per_day.number:g}"

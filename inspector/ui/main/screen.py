@@ -43,11 +43,11 @@ if TYPE_CHECKING:
     from textual.binding import BindingType
 
     from inspector.session.reading_process import ReadingProcess
+    from inspector.settings import Settings
     from inspector.strategies.plan import Plan
     from inspector.ui.analysis_screen import AnalysisScreen, CloseResult
-    from inspector.ui.help.commands import PaletteCommand
+    from inspector.ui.help.palette import PaletteCommand
     from inspector.ui.reports import ReportWriter
-    from inspector.ui.settings import Settings
 
 NEEDS_CALLS = ("compare", "tune")
 """Analysis screens that need at least one call."""
@@ -465,7 +465,7 @@ class InspectScreen(SessionScreen[None], SingleResultScreen[None]):
 
     def commands(self) -> Iterator[PaletteCommand]:
         """Yield palette commands that have no key and apply now."""
-        from inspector.ui.help.commands import PaletteCommand
+        from inspector.ui.help.palette import PaletteCommand
 
         plans = self.controller.plans
         for index, entry in enumerate(() if plans is None else plans.plan.entries):

@@ -14,11 +14,16 @@ from inspector.atomic_files import APPLICATION, write_atomic
 from inspector.replay.projection_terms import ASSUMED_RUNS, RunsPerDay
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
 
 MOST_RUNS = 1_000_000_000
+MOST_OF_LIMIT = 1_000_000
+
+BELL, NOTIFICATION, DESKTOP = "bell", "notification", "desktop"
+WAYS = (BELL, NOTIFICATION, DESKTOP)
+"""Deliveries of alerts: the bell, notification sequences (OSC 9 and 777), and the desktop's notifications."""
 
 
 class Described(NamedTuple):
@@ -49,6 +54,22 @@ def _is_runs(value: object) -> bool:
 
 def _is_switch(value: object) -> bool:
     return isinstance(value, bool)
+
+
+def _is_limit(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value <= MOST_OF_LIMIT
+
+
+def _is_share(value: object) -> bool:
+    return _is_limit(value) and value <= 100  # type: ignore[operator]  # a number
+
+
+def _are_ways(value: object) -> bool:
+    return isinstance(value, list) and all(way in WAYS for way in value)
+
+
+def _are_words(value: object) -> bool:
+    return isinstance(value, list) and all(isinstance(word, str) and word and "\0" not in word for word in value)
 
 
 def _is_table_of_keys(value: object) -> bool:
@@ -94,6 +115,62 @@ SETTINGS = {
             _is_switch,
         ),
         Described(
+            "alert_fill",
+            "85",
+            "a number from 0 to 100",
+            "Alert at this percentage of the size at which an agent compacts. 0 turns an alert off.",
+            _is_share,
+        ),
+        Described(
+            "alert_dollars_per_hour",
+            "20",
+            f"a number from 0 to {MOST_OF_LIMIT:,}",
+            "Alert at this rate of a session over the last 15 minutes.",
+            _is_limit,
+        ),
+        Described(
+            "alert_dollars_per_session",
+            "50",
+            f"a number from 0 to {MOST_OF_LIMIT:,}",
+            "Alert at this cost of a session since it started.",
+            _is_limit,
+        ),
+        Described(
+            "alert_cold_return",
+            "1",
+            f"a number from 0 to {MOST_OF_LIMIT:,}",
+            "Alert two minutes before the cache goes cold, if the next prompt then costs at least this many dollars.",
+            _is_limit,
+        ),
+        Described(
+            "alert_loop",
+            "5",
+            f"a number from 0 to {MOST_OF_LIMIT:,}",
+            "Alert at this number of equal tool calls in a row.",
+            _is_limit,
+        ),
+        Described(
+            "alert_compaction",
+            "true",
+            "`true` or `false`",
+            "Alert after a compaction.",
+            _is_switch,
+        ),
+        Described(
+            "alert_by",
+            '["bell", "notification"]',
+            f"a list of {', '.join(f'`{way}`' for way in WAYS)}",
+            "Delivery of alerts: the terminal's bell, its notifications (OSC 9 and 777), `notify-send` or `osascript`.",
+            _are_ways,
+        ),
+        Described(
+            "alert_command",
+            "[]",
+            "a list of words",
+            "Command to run for each alert, without a shell; the alert is in its environment.",
+            _are_words,
+        ),
+        Described(
             "keymap",
             "empty",
             "a table of keys by name",
@@ -118,6 +195,14 @@ class Settings(NamedTuple):
         log_scale: Draw the timeline's token bars on a logarithmic scale.
         keep_list: Cache the entries of the session list for the next start.
         keep_results: Cache the results of `tune` and reports per session for the next start.
+        alert_fill: Percentage of the compaction size; 0 for no alert, as for the other limits.
+        alert_dollars_per_hour: Dollars per hour.
+        alert_dollars_per_session: Dollars since the start.
+        alert_cold_return: Dollars of the next prompt with a cold cache.
+        alert_loop: Equal tool calls in a row.
+        alert_compaction: Report compactions.
+        alert_by: Deliveries, from `WAYS`.
+        alert_command: Words of a command; empty for none.
         keymap: Keys by binding name.
         problems: Problems of the file, one line each.
         path: File they were read from and are written to; None to save nothing.
@@ -129,6 +214,14 @@ class Settings(NamedTuple):
     log_scale: bool = False
     keep_list: bool = True
     keep_results: bool = True
+    alert_fill: float = 85
+    alert_dollars_per_hour: float = 20
+    alert_dollars_per_session: float = 50
+    alert_cold_return: float = 1
+    alert_loop: float = 5
+    alert_compaction: bool = True
+    alert_by: Sequence[str] = ("bell", "notification")
+    alert_command: Sequence[str] = ()
     keymap: Mapping[str, str] = MappingProxyType({})
     problems: tuple[str, ...] = ()
     path: Path | None = None
@@ -185,7 +278,7 @@ def _from_table(table: Mapping[str, Any], path: Path) -> Settings:
         if problem:
             problems.append(f"{path}: {problem}")
         else:
-            settings = settings.with_value(name, value)
+            settings = settings.with_value(name, tuple(value) if isinstance(value, list) else value)
     return settings._replace(problems=tuple(problems))
 
 
