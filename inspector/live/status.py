@@ -166,6 +166,7 @@ class LiveSession:
         compactions: Number of compactions among them.
         loop: The last tool call, if it was repeated.
         subagents: Number of running subagents.
+        working_directory: The agent's working directory; may be empty.
         started: Time of the first record, seconds since the epoch; None if not recorded.
         last_activity: Time of the last record or change of its files, seconds since the epoch.
         is_partial: True if only the newest part of the file was read: counts and sums are lower bounds.
@@ -195,6 +196,7 @@ class LiveSession:
     compactions: int = 0
     loop: Loop | None = None
     subagents: int = 0
+    working_directory: str = ""
     started: float | None = None
     is_partial: bool = False
     problems: int = 0
@@ -217,7 +219,8 @@ class LiveSession:
             return ()
         fill, left, lost = self.fill, self.cache.seconds_left(now), self.cache.lost_usd
         is_active = self.state is not SessionState.IDLE
-        soon = self.forecast is not None and self.forecast.calls.middle <= SOON_CALLS
+        is_filling = fill is not None and fill >= FILL_WARNING
+        soon = is_filling and self.forecast is not None and self.forecast.calls.middle <= SOON_CALLS
         found = {
             Attention.LOOP: is_active and self.loop is not None and self.loop.times >= LOOP_CALLS,
             Attention.COMPACTS_SOON: is_active and fill is not None and (fill >= FILL_ALARM or soon),
@@ -225,7 +228,7 @@ class LiveSession:
             and left is not None
             and 0 < left <= SOON_SECONDS
             and (lost or 0.0) >= COSTLY_COLD_USD,
-            Attention.FILLING: is_active and fill is not None and fill >= FILL_WARNING,
+            Attention.FILLING: is_active and is_filling,
             Attention.WAITING: self.state is SessionState.WAITING,
         }
         return tuple(reason for reason in _ATTENTION_ORDER if found[reason])
