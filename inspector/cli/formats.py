@@ -42,7 +42,7 @@ def run(options: Namespace) -> int:
     from inspector.session.registry import PLUG_INS, all_formats
 
     if options.schema:
-        from inspector.session.formats.native.records import schema
+        from inspector.session.formats.native import schema
 
         write_json(schema())
         return ExitCode.FINE

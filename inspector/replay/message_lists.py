@@ -16,8 +16,7 @@ from inspector.replay.engine.replay import replay
 from inspector.replay.engine.simulation import NextCall
 from inspector.replay.provider_messages import ROLE_OF_KIND, tool_input, with_rendition
 from inspector.session.errors import SessionError
-from inspector.session.formats.plain.reader import read_conversation
-from inspector.session.formats.plain.records import ROLES, is_message
+from inspector.session.formats.plain import ROLES, is_message, read_conversation
 from inspector.session.model import BlockKind
 from inspector.strategies.core.rendition import EMPTIED, EMPTIED_RESULT, Action
 from inspector.strategies.history.history import History

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from inspector import compact
 from inspector.replay.engine.replay import replay
 from inspector.replay.message_lists import inputs_of_messages
-from inspector.session.formats.plain.reader import read_conversation
+from inspector.session.formats.plain import read_conversation
 from inspector.strategies.core.rendition import Action
 from inspector.strategies.plan import Plan
 from tests.examples import examples

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from msgspec import structs
 
 from inspector.report.conversion import FORMS, PARTS, convert
-from inspector.session.formats.plain.reader import read_conversation
+from inspector.session.formats.plain import read_conversation
 from inspector.session.model import BlockKind, Role
 from inspector.session.open import open_session
 from tests.examples import examples

@@ -1,5 +1,5 @@
 from inspector.report.strategy_listings import classed_tools, tools_text
-from inspector.session.formats.plain.reader import read_conversation
+from inspector.session.formats.plain import read_conversation
 from inspector.strategies.history.tools import ToolKind
 
 

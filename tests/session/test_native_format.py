@@ -10,7 +10,7 @@ import msgspec
 import pytest
 
 from inspector.session.follow import Follower
-from inspector.session.formats.native.records import OwnLine, schema
+from inspector.session.formats.native import OwnLine, schema
 from inspector.session.model import BlockKind, ContextCause, Role
 from inspector.session.open import open_session
 from inspector.session.registry import detect

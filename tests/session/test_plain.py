@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from inspector.session.errors import SessionError
-from inspector.session.formats.plain.reader import read_conversation
+from inspector.session.formats.plain import read_conversation
 from inspector.session.model import BlockKind, ContextCause, Role, Usage
 from inspector.session.open import open_session
 from tests.session.claude_lines import outline, prompt_texts

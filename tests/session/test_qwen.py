@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from inspector.session.discovery import sessions_in
-from inspector.session.formats.qwen import QwenFormat
-from inspector.session.formats.qwen.reader import usage_of
+from inspector.session.formats.qwen import QwenFormat, usage_of
 from inspector.session.model import BlockKind, ContextCause, LinkKind, Role
 from inspector.session.open import open_session
 from tests.session.following import tailed

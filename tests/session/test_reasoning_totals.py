@@ -6,10 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from inspector.session.formats import chat
+from inspector.session.formats import chat, pi
 from inspector.session.formats.inspect_ai import reader as inspect_ai
 from inspector.session.formats.opencode import blocks as opencode
-from inspector.session.formats.pi import reader as pi
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -13,8 +13,7 @@ from inspector.cli import main
 from inspector.session.discovery import list_sessions
 from inspector.session.errors import SessionError
 from inspector.session.follow import Follower
-from inspector.session.formats.swe_agent import SweAgentFormat
-from inspector.session.formats.swe_agent.configuration import text_of_scalar
+from inspector.session.formats.swe_agent import SweAgentFormat, text_of_scalar
 from inspector.session.open import open_session
 from inspector.session.registry import detect
 from tests.session import run_files

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, ClassVar, Final
 
 from textual import on
 from textual.content import Content
@@ -12,17 +12,21 @@ from textual.message import Message
 from textual.widgets import Static
 
 from inspector.replay.explain.cost_sheet import CostSheet, cost_sheet
+from inspector.replay.pricing.bundled_prices import closest_known
+from inspector.report.as_model import rates_words
+from inspector.safe_text import one_line
 from inspector.settings import problem_with_runs
 from inspector.ui.actions.action import bindings
 from inspector.ui.actions.screens import COSTS, COSTS_FIGURES
 from inspector.ui.analysis_screen import AnalysisScreen, CloseResult
-from inspector.ui.controller.hook_trims import HookTrims
+from inspector.ui.controller.answers import HookTrims
 from inspector.ui.cost.assumptions import RUNS, TERMS, TermError, term_lines
-from inspector.ui.cost.compactions import boundary_at, compaction_text
 from inspector.ui.cost.rows import (
     ABOUT_HOOK,
     HOOK,
     CostSection,
+    boundary_at,
+    compaction_text,
     default_sorting,
     empty_section_text,
     explained_at,
@@ -37,7 +41,7 @@ from inspector.ui.explain.dialog import Explained, ExplainScreen, explanation_co
 from inspector.ui.figure_table.table import Cell, legend_of
 from inspector.ui.figure_table.widget import FigureTable
 from inspector.ui.help.palette import PaletteCommand
-from inspector.ui.performance.frame_batching import after_frame
+from inspector.ui.performance.painting import after_frame
 from inspector.ui.session_screen import scale_words
 from inspector.ui.toolkit.choice_strip import Choices, ChoiceStrip
 from inspector.ui.toolkit.header import SessionHeader
@@ -47,11 +51,12 @@ from inspector.ui.toolkit.status_bar import StatusBar
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterable, Mapping
 
-    from textual.app import ComposeResult
+    from textual.app import App, ComposeResult
     from textual.binding import BindingType
 
     from inspector.replay.explain.explanation import Explanation
-    from inspector.ui.controller.host_protocols import IsCancelled, Post
+    from inspector.replay.pricing.prices import Pricing
+    from inspector.ui.controller.host import IsCancelled, Post
     from inspector.ui.controller.session import SessionController
     from inspector.ui.cost.assumptions import Assumption
     from inspector.ui.timeline.boundaries import Boundary
@@ -350,3 +355,50 @@ class CostsScreen(AnalysisScreen):
 
 def _term(key: Hashable) -> Assumption | None:
     return next((term for term in TERMS if key == ("term", term.name)), None)
+
+
+TITLE: Final = "Price as another model"
+
+
+async def ask_model(app: App[object], controller: SessionController) -> None:
+    """Ask for the model that prices every call, and price the session; ctrl+z returns to the previous one.
+
+    Args:
+        app: Shows the dialog.
+        controller: The session.
+    """
+    outcome = controller.outcome
+    if outcome is None:
+        controller.host.show_notice("still counting tokens")
+        return
+    term, pricing = next(each for each in TERMS if each.name == "model"), outcome.inputs.pricing
+    dialog = ValueDialog(
+        TITLE,
+        term.help,
+        term.shown(controller.terms),
+        lambda text: problem_with_model(pricing, text),
+        remark=lambda text: remark_on_model(pricing, text),
+    )
+    answer = await app.push_screen_wait(dialog)
+    if answer is None:
+        return
+    terms = term.taken(controller.terms, answer)
+    if terms != controller.terms:
+        controller.set_terms(terms)
+        shown = f"priced as {one_line(terms.model)}" if terms.model else "priced as recorded"
+        controller.host.show_notice(f"{shown}; ctrl+z to undo")
+
+
+def problem_with_model(pricing: Pricing, text: str) -> str:
+    """Return the reason why a model cannot price a session, with the nearest names; empty if it can."""
+    model = text.strip()
+    if not model or pricing.as_model(model).rates(model) is not None:
+        return ""
+    return "; ".join(filter(None, ("no price for this model", closest_known(model))))
+
+
+def remark_on_model(pricing: Pricing, text: str) -> str:
+    """Return the rates of a model; empty for no model."""
+    model = text.strip()
+    rates = pricing.as_model(model).rates(model) if model else None
+    return "" if rates is None else rates_words(rates)

@@ -9,7 +9,7 @@ from textual.content import Content
 
 from inspector.report.numbers import ON_SCREEN
 from inspector.safe_text import one_line
-from inspector.ui.controller.changes import Change
+from inspector.ui.controller.host import Change
 from inspector.ui.cost.bar import CostBar
 from inspector.ui.main.session_pane import FailSafePane
 from inspector.ui.toolkit.one_line import LinePiece
@@ -20,13 +20,14 @@ from inspector.ui.toolkit.single_result_screen import open_over, run_dialog
 if TYPE_CHECKING:
     from inspector.replay.analysis.breakdown import ResentBlock
     from inspector.replay.engine.replay import Replay
-    from inspector.ui.controller.host_protocols import IsCancelled, Post
+    from inspector.ui.controller.host import IsCancelled, Post
     from inspector.ui.controller.session import SessionController
     from inspector.ui.cost.summary import CostSummary
     from inspector.ui.cost.unplanned_lines import Line, Styled
     from inspector.ui.explain.dialog import Explained
     from inspector.ui.main.timeline_pane import TimelinePane
     from inspector.ui.outcome import Outcome
+
 
 COUNTING = "counting tokens, then replaying every call…"
 
@@ -225,7 +226,7 @@ class CostPane(CostBar, FailSafePane):
         run_dialog(self.screen, self._ask_runs(), "set the runs per day")
 
     def ask_model(self) -> None:
-        from inspector.ui.cost.price_as import ask_model
+        from inspector.ui.cost.screen import ask_model
 
         run_dialog(self.screen, ask_model(self.app, self.controller), "price as another model")
 

@@ -13,7 +13,7 @@ from inspector.session.call_matching import ToolNames
 from inspector.session.formats.chat import SYSTEM, TOOLS, blocks_of_definition, blocks_of_message, role_of
 from inspector.session.formats.hermes.accounting import add_totals
 from inspector.session.formats.hermes.records import NAME, is_document, is_meta
-from inspector.session.formats.plain.reader import blocks_of_record
+from inspector.session.formats.plain import blocks_of_record
 from inspector.session.json.codec import json_in
 from inspector.session.json.lines import object_of
 from inspector.session.json.nodes import FileNode, object_nodes

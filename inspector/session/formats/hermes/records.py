@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from inspector.session.formats.plain.records import ROLES
+from inspector.session.formats.plain import ROLES
 from inspector.session.json.values import mapping, string
 
 if TYPE_CHECKING:

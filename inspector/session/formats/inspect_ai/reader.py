@@ -24,8 +24,7 @@ from inspector.session.formats.inspect_ai.samples import (
 )
 from inspector.session.formats.inspect_ai.sent_requests import CallPool, breakpoints_of_request
 from inspector.session.formats.inspect_ai.totals import MODEL_USAGE, add_model_usage
-from inspector.session.formats.plain.reader import PlainMessage, RequestLog, RequestThread
-from inspector.session.formats.plain.records import PlainConversation
+from inspector.session.formats.plain import PlainConversation, PlainMessage, RequestLog, RequestThread
 from inspector.session.json.codec import lenient_json
 from inspector.session.json.nodes import FileNode
 from inspector.session.json.values import count, count_or_none, mapping, objects, seconds_of_any, sequence, string

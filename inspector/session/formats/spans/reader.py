@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from inspector.session.builder import SessionBuilder
 from inspector.session.formats.chat import chat_blocks, role_of
-from inspector.session.formats.plain.reader import PlainMessage, RequestLog
-from inspector.session.formats.plain.records import PlainConversation
+from inspector.session.formats.plain import PlainConversation, PlainMessage, RequestLog
 from inspector.session.formats.spans.messages import answered, asked
 from inspector.session.formats.spans.records import (
     CUT,
@@ -47,7 +46,7 @@ if TYPE_CHECKING:
 
     from inspector.session.blocks import TextBlock
     from inspector.session.call_matching import ToolNames
-    from inspector.session.formats.plain.reader import RequestThread
+    from inspector.session.formats.plain import RequestThread
     from inspector.session.json.nodes import Node
     from inspector.session.reader import Reader
 
