@@ -7,16 +7,16 @@ import signal
 import time
 from typing import TYPE_CHECKING
 
-from inspector.cli import before_after, tuning_pool
-from inspector.cli.folder_report import replayed as replayed_for_folder
+from inspector.fleet import reports as before_after
+from inspector.fleet import tuning as tuning_pool
+from inspector.fleet.reports import replayed as replayed_for_folder
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from inspector.cli.before_after import _Read
-    from inspector.cli.folder_report import ReplayedSession
-    from inspector.cli.result_cache import ResultInputs
-    from inspector.cli.session_tasks import SessionTask
+    from inspector.fleet.reports import ReplayedSession, _Read
+    from inspector.fleet.result_cache import ResultInputs
+    from inspector.fleet.session_tasks import SessionTask
     from inspector.replay.tuning.compaction_costs import CompactionTerms, ThresholdCosts
     from inspector.replay.tuning.trial import Trial, TrialTerms
     from inspector.strategies.plan import Plan

@@ -17,10 +17,13 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from inspector.cli import cluster_executor, folder_report, tune, tuning_pool
-from inspector.cli.executors import ENDED, TOO_LITTLE_MEMORY, InProcessExecutor, Job, JobLost, ProcessExecutor
+from inspector.cli import tune
 from inspector.cli.exit_codes import CommandError
 from inspector.cli.fleet import FEW_BYTES, executor_of
+from inspector.fleet import cluster as cluster_executor
+from inspector.fleet import reports as folder_report
+from inspector.fleet import tuning as tuning_pool
+from inspector.fleet.executors import ENDED, TOO_LITTLE_MEMORY, InProcessExecutor, Job, JobLost, ProcessExecutor
 from tests import fleet_work
 from tests.fleet_work import ALWAYS, ONCE
 from tests.program import run_here
@@ -30,8 +33,8 @@ from tests.test_cli_tune import FEW, write_sessions
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from inspector.cli.cluster_executor import ClusterExecutor
-    from inspector.cli.executors import SessionExecutor
+    from inspector.fleet.cluster import ClusterExecutor
+    from inspector.fleet.executors import SessionExecutor
 
 JSON = ("--format", "json", "--no-kept-results")
 MAKES = {"here": InProcessExecutor, "processes": partial(ProcessExecutor, 2)}
@@ -242,7 +245,7 @@ def listening(process: int) -> set[str]:
 @pytest.fixture(scope="module")
 def cluster():
     pytest.importorskip("distributed")
-    from inspector.cli.cluster_executor import ClusterExecutor
+    from inspector.fleet.cluster import ClusterExecutor
 
     with ClusterExecutor.local(2) as executor:
         yield executor
@@ -384,7 +387,7 @@ def test_a_port_that_accepts_and_sends_nothing_is_given_up_soon(
     capsys: pytest.CaptureFixture[str], folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     pytest.importorskip("distributed")
-    monkeypatch.setattr("inspector.cli.cluster_executor.CONNECT_SECONDS", 1)
+    monkeypatch.setattr("inspector.fleet.cluster.CONNECT_SECONDS", 1)
     with socket.create_server(("127.0.0.1", 0)) as silent:
         began = time.monotonic()
         outcome = run_here(capsys, "report", folder, "--scheduler", f"tcp://127.0.0.1:{silent.getsockname()[1]}")

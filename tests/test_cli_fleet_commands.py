@@ -9,8 +9,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from inspector.cli import before_after, tune_compaction, tuning_pool
 from inspector.cli.output import ProgressLine
+from inspector.fleet import reports as before_after
+from inspector.fleet import tuning as tune_compaction
+from inspector.fleet import tuning as tuning_pool
 from tests import fleet_work
 from tests.fleet_work import ALWAYS, ONCE
 from tests.program import run_here
@@ -173,7 +175,7 @@ def test_a_cluster_gives_the_same_thresholds_and_sets_to_the_bit(
     capsys: pytest.CaptureFixture[str], folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     pytest.importorskip("distributed")
-    from inspector.cli.cluster_executor import ClusterExecutor
+    from inspector.fleet.cluster import ClusterExecutor
 
     expected = compacted(capsys, folder), compared(capsys, folder)
     with ClusterExecutor.local(2) as cluster, monkeypatch.context() as patched:

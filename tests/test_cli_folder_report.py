@@ -14,8 +14,8 @@ import msgspec
 import pytest
 
 from inspector.cli import main
-from inspector.cli.folder_report import replayed
-from inspector.cli.session_tasks import SessionTask, SessionTerms
+from inspector.fleet.reports import replayed
+from inspector.fleet.session_tasks import SessionTask, SessionTerms
 from inspector.replay.analysis.compaction_aftermath import compaction_aftermaths
 from inspector.replay.engine.recorded_calls import is_reported_in_full
 from inspector.replay.pricing.prices import Pricing
@@ -129,7 +129,7 @@ def test_what_could_not_be_read_is_named_and_part_of_no_figure(report: FolderRep
 def counted_row(task: SessionTask) -> bytes:
     """A session's row with all of its tokens counted."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("inspector.cli.folder_report.is_reported_in_full", lambda session: False)
+        patch.setattr("inspector.fleet.reports.is_reported_in_full", lambda session: False)
         return replayed(task).row
 
 

@@ -12,10 +12,13 @@ from typing import TYPE_CHECKING
 import msgspec
 import pytest
 
-from inspector.cli import executors, main, shared_search, tune, tuning_pool
+from inspector.cli import main, tune
 from inspector.cli.output import ProgressLine
+from inspector.fleet import executors
+from inspector.fleet import tuning as shared_search
+from inspector.fleet import tuning as tuning_pool
+from inspector.replay.quantity import quantities
 from inspector.replay.tuning import fleet, search
-from inspector.report.catalogue import quantities
 from inspector.report.charts.palette import PAGE
 from inspector.report.charts.plain_drawing import plain_svg
 from inspector.report.charts.tuning_charts import tuning_charts
@@ -34,7 +37,7 @@ from tests.report.pages import Page, at
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from inspector.cli.session_tasks import SessionTask
+    from inspector.fleet.session_tasks import SessionTask
     from inspector.replay.tuning.trial import TrialTerms
 
 SAMPLES = ROOT / "sample_sessions"

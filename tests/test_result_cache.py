@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from inspector.atomic_files import cache_folder
-from inspector.cli.result_cache import FileSeen, ResultCache, ResultInputs, is_unchanged, source_of
+from inspector.fleet.result_cache import FileSeen, ResultCache, ResultInputs, is_unchanged, source_of
 from inspector.session.open import open_session
 from tests.program import run_here
 from tests.replay.test_borrowed_fits import family
@@ -117,7 +117,7 @@ def test_a_file_that_was_only_touched_is_compared_and_its_result_counts(
     first = run(capsys, "report", folder)
     os.utime(folder / "1.jsonl")
     until_settled(folder)
-    monkeypatch.setattr("inspector.cli.folder_report.replayed", None)
+    monkeypatch.setattr("inspector.fleet.reports.replayed", None)
     assert run(capsys, "report", folder) == first
     with watched(folder) as names:
         assert run(capsys, "report", folder) == first

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-from inspector.cli.session_tasks import SessionTask, SessionTerms
+from inspector.fleet.session_tasks import SessionTask, SessionTerms
 from inspector.replay.analysis.invariants import violations_in_replay
 from inspector.replay.engine.replay import replay
 from inspector.replay.figure import HowKnown

@@ -74,7 +74,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         narrate("not enough memory; if `ulimit -v` limits it, raise the limit")
         return ExitCode.UNREADABLE
     except Exception as error:  # last line of defense: a bug becomes one safe line, never silence
-        from inspector.cli.memory import too_little_memory
+        from inspector.process_memory import too_little_memory
 
         if reported := too_little_memory(error):
             narrate(reported)
@@ -106,8 +106,8 @@ def _ensure_home() -> None:
 
 def _run(arguments: Sequence[str]) -> int:
     from inspector.cli.commands import command_parser, find_command, screen_parser
-    from inspector.cli.memory import limit_blas_threads, too_little_memory, tune_gc
     from inspector.cli.output import write
+    from inspector.process_memory import limit_blas_threads, too_little_memory, tune_gc
 
     command, rest = find_command(arguments)
     parser = command_parser(command) if command else screen_parser()

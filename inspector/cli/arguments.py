@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from inspector.replay.projection_terms import DAYS_PER_MONTH, MOST_DAYS, MOST_NEXT_CALLS, RunsPerDay
 
 if TYPE_CHECKING:
-    from argparse import ArgumentParser
+    from argparse import ArgumentParser, _ActionsContainer
     from collections.abc import Mapping
 
     from inspector.replay.pricing.rates import Rates
@@ -90,6 +90,14 @@ def add_uncertainty_argument(parser: ArgumentParser) -> None:
         "--model-uncertainty",
         action="store_true",
         help="widen the range of savings by the extra or saved turns measured in public experiments",
+    )
+
+
+def add_beyond_argument(parser: _ActionsContainer) -> None:
+    parser.add_argument(
+        "--beyond",
+        action="store_true",
+        help="include plans beyond what has been tried in public; their savings and re-fetches are untested",
     )
 
 

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from inspector.cli.arguments import FORMATS, add_report_arguments
+from inspector.cli.arguments import FORMATS, add_beyond_argument, add_report_arguments
 from inspector.cli.exit_codes import CommandError, ExitCode
 from inspector.cli.fleet import add_fleet_arguments, refuse_fleet_options
 from inspector.cli.model_switches import add_as_model_argument, check_as_model
@@ -25,7 +25,7 @@ ORDERS = ("saved", "net", "tokens", "peak", "cost", "changed", "applied", "risks
 FORMER_ORDERS = {"at-least": "net", "breaks": "changed", "fires": "applied"}
 """Former names that scripts may still use."""
 
-SINGLE_SESSION_OPTIONS = ("sort", "runs_per_day", "next_calls", "model_uncertainty", "as_model")
+SINGLE_SESSION_OPTIONS = ("sort", "runs_per_day", "next_calls", "model_uncertainty", "as_model", "beyond")
 """Options of the strategy comparison on one session only."""
 
 MOST_EFFECT = 10.0
@@ -42,6 +42,7 @@ def add_arguments(parser: ArgumentParser) -> None:
         help=f"sort order of rows, best first: {', '.join(ORDERS)} (default: {ORDERS[0]})",
     )
     add_as_model_argument(parser)
+    add_beyond_argument(parser)
     sets = parser.add_argument_group("two sets of sessions, before and after a change")
     for name in ("before", "after"):
         sets.add_argument(
@@ -106,6 +107,7 @@ def _compare_strategies(options: Namespace) -> int:
         days_per_month=options.days_per_month,
         model_uncertainty=options.model_uncertainty,
         as_model=options.as_model,
+        beyond=options.beyond,
         skips_failed=True,
     )
     sort = FORMER_ORDERS.get(options.sort, options.sort) or ORDERS[0]
@@ -113,13 +115,13 @@ def _compare_strategies(options: Namespace) -> int:
     for problem in PLUG_INS.problems():
         narrate(problem)
     report = msgspec.structs.replace(report, plans=in_order(report.plans, sort))
-    return print_or_save_report(report, options, partial(comparison_text, sort=sort))
+    return print_or_save_report(report, options, partial(comparison_text, sort=sort, beyond=options.beyond))
 
 
 def _compare_sets(options: Namespace) -> int:
     from functools import partial
 
-    from inspector.cli.before_after import compare_sets
+    from inspector.fleet.reports import compare_sets
 
     _check_sets(options)
     report, is_partial = compare_sets(options)

@@ -103,7 +103,7 @@ def _candidates(kind: str, begun: str) -> Iterator[str]:
     from inspector.strategies.registry import STRATEGIES
 
     if kind == PLAN:
-        from inspector.ui.plan.saved_plans import saved_plans
+        from inspector.ui.plan.plans import saved_plans
 
         saved = (plan.name for plan in saved_plans() if not plan.problem and " " not in plan.name)
         yield from sorted({*PRESETS, *saved})

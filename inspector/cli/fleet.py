@@ -6,16 +6,16 @@ import math
 from argparse import ArgumentTypeError
 from typing import TYPE_CHECKING, Final
 
-from inspector.cli.executors import InProcessExecutor, ProcessExecutor
 from inspector.cli.exit_codes import CommandError, ExitCode
+from inspector.fleet.executors import InProcessExecutor, ProcessExecutor
 from inspector.session.reading_process import processors
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
     from collections.abc import Collection
 
-    from inspector.cli.executors import SessionExecutor
-    from inspector.cli.result_cache import ResultCache
+    from inspector.fleet.executors import SessionExecutor
+    from inspector.fleet.result_cache import ResultCache
 
 MOST_PROCESSES: Final = 1000
 FEW_BYTES: Final = 1_000_000
@@ -61,7 +61,7 @@ def add_fleet_arguments(parser: ArgumentParser) -> None:
 
 def kept_results(options: Namespace) -> ResultCache:
     """Return the cache of results, disabled by options or settings."""
-    from inspector.cli.result_cache import ResultCache
+    from inspector.fleet.result_cache import ResultCache
     from inspector.settings import load_settings
 
     return ResultCache(is_on=not options.no_kept_results and load_settings().keep_results)
@@ -80,7 +80,7 @@ def executor_of(options: Namespace, sessions: int, size: float = math.inf) -> Se
         CommandError: The requested cluster is not available.
     """
     if options.scheduler is not None or options.workers is not None:
-        from inspector.cli.cluster_executor import ClusterExecutor
+        from inspector.fleet.cluster import ClusterExecutor
 
         return (
             ClusterExecutor.joining(options.scheduler)

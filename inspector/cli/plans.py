@@ -139,7 +139,7 @@ def joined_plan(requests: Sequence[PlanRequest], session: Session | None = None)
 def _named_plan(text: str, session: Session | None) -> Plan:
     """Return the plan in the file of that path, or the saved or built-in one of that name."""
     from inspector.strategies.presets import PRESETS
-    from inspector.ui.plan.saved_plans import SUFFIX, saved_plans
+    from inspector.ui.plan.plans import SUFFIX, saved_plans
 
     path = expand_user(text)
     if exists(path) or os.sep in text or text.endswith(SUFFIX):

@@ -8,7 +8,7 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
-from inspector.cli.arguments import add_last_argument, add_report_arguments
+from inspector.cli.arguments import add_beyond_argument, add_last_argument, add_report_arguments
 from inspector.cli.exit_codes import CommandError, ExitCode
 from inspector.cli.fleet import add_fleet_arguments, kept_results, refuse_fleet_options
 from inspector.cli.model_switches import (
@@ -69,6 +69,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     )
     add_switch_arguments(parser)
     add_as_model_argument(parser)
+    add_beyond_argument(parser)
     parser.add_argument("--ledger", action="store_true", help="add every call and block to the JSON")
     parser.add_argument(
         "--explain", action="store_true", help="explain how every figure is calculated: formula, inputs, source"
@@ -101,8 +102,8 @@ def run(options: Namespace) -> int:
     if options.include_text:
         check_detector()
     if is_folder(options.path) and is_list(options.path):
-        if options.switch or options.as_model:
-            name = "--switch" if options.switch else "--as-model"
+        if options.switch or options.as_model or options.beyond:
+            name = "--switch" if options.switch else "--as-model" if options.as_model else "--beyond"
             message = f"{options.path} contains many sessions, but {name} needs one: pass its file"
             raise CommandError(message, ExitCode.WRONG_USAGE)
         return _report_on_folder(options)
@@ -113,8 +114,8 @@ def run(options: Namespace) -> int:
 def _text_on_session(options: Namespace) -> str:
     """Write the report on one session, or return an earlier run's if all its inputs are unchanged."""
     # Help does not need these slow imports.
-    from inspector.cli.result_cache import source_of, version_of
-    from inspector.cli.session_tasks import SessionTask, SessionTerms
+    from inspector.fleet.result_cache import source_of, version_of
+    from inspector.fleet.session_tasks import SessionTask, SessionTerms
     from inspector.replay.subagents import SubagentReader
 
     results, wanted = kept_results(options), _report_options(options)
@@ -151,7 +152,7 @@ def _worked_out(session: Session, options: Namespace, wanted: ReportOptions, sub
 
 
 def _report_on_folder(options: Namespace) -> int:
-    from inspector.cli.folder_report import report_on_folder
+    from inspector.fleet.reports import report_on_folder
 
     form = partial(folder_written, form=options.format, is_interactive=not options.no_script)
     report, is_partial = report_on_folder(options)
@@ -181,4 +182,5 @@ def _report_options(options: Namespace) -> ReportOptions:
         model_uncertainty=options.model_uncertainty,
         breakpoint_prices=options.format == "json",
         as_model=options.as_model,
+        beyond=options.beyond,
     )

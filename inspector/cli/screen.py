@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from inspector.cli.exit_codes import CommandError, ExitCode
-from inspector.cli.memory import too_little_memory_for_screen
 from inspector.cli.output import ProgressLine, is_terminal, leave_terminal, wants_color, write
 from inspector.cli.resolve_paths import newest, resolve_targets
+from inspector.process_memory import too_little_memory_for_screen
 from inspector.session.reading_process import ReadingProcess
 
 if TYPE_CHECKING:
@@ -116,7 +116,7 @@ def open_screen(paths: Sequence[Path], *, folders: Sequence[Path] | None = None,
 
         driver: type[Driver] | None = None
         if is_served():
-            from inspector.ui.served_driver import ServedDriver
+            from inspector.ui.served import ServedDriver
 
             driver = ServedDriver
         app = InspectorApp(paths, folders=folders, listed=listed, process=process, driver=driver)

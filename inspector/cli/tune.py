@@ -9,7 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from inspector.cli.arguments import LARGEST_WINDOW, add_price_arguments, add_uncertainty_argument
+from inspector.cli.arguments import LARGEST_WINDOW, add_beyond_argument, add_price_arguments, add_uncertainty_argument
 from inspector.cli.exit_codes import CommandError, ExitCode
 from inspector.cli.fleet import add_fleet_arguments, executor_of, kept_results, missing
 from inspector.cli.output import ProgressLine, check_target, narrate, print_or_save_report, save
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
     from collections.abc import Sequence
 
-    from inspector.cli.result_cache import ResultCache
+    from inspector.fleet.result_cache import ResultCache
     from inspector.replay.tuning.fleet import FleetGroup, FleetSession, TunedGroup
     from inspector.report.tuning import TuneReport
 
@@ -72,11 +72,7 @@ def add_arguments(parser: ArgumentParser) -> None:
         action="store_true",
         help="include plans that remove or summarize user and assistant messages; the resulting loss is unknown",
     )
-    limits.add_argument(
-        "--beyond",
-        action="store_true",
-        help="include plans beyond what has been tried in public; their savings and re-fetches are untested",
-    )
+    add_beyond_argument(limits)
     parser.add_argument(
         "--compaction",
         action="store_true",
@@ -112,7 +108,7 @@ def run(options: Namespace) -> int:
     results = kept_results(options)
     sessions = _found(options.paths, results)
     if options.compaction:
-        from inspector.cli.tune_compaction import compaction_report
+        from inspector.fleet.tuning import compaction_report
         from inspector.replay.tuning.fleet import TunedGroup
 
         tuned = list[TunedGroup]()
@@ -207,9 +203,8 @@ def _found(paths: Sequence[Path], results: ResultCache) -> dict[Path, int]:
 def _tuned(
     sizes: dict[Path, int], options: Namespace, results: ResultCache
 ) -> tuple[TuneReport, list[TunedGroup], bool]:
-    from inspector.cli.session_tasks import SessionTerms
-    from inspector.cli.shared_search import SharedSearch
-    from inspector.cli.tuning_pool import TuningPool
+    from inspector.fleet.session_tasks import SessionTerms
+    from inspector.fleet.tuning import SharedSearch, TuningPool
     from inspector.replay.tuning.fleet import grouped
     from inspector.replay.tuning.trial import TrialTerms
     from inspector.report.folder import UnreadSession
@@ -249,7 +244,7 @@ def _tuned(
 
 
 def _warnings(sessions: Sequence[FleetSession], tuned: Sequence[TunedGroup], ended: str) -> list[str]:
-    from inspector.cli.tuning_pool import left_out_warnings
+    from inspector.fleet.tuning import left_out_warnings
 
     why = ended or "the time limit of --minutes"
     cut_short = f"the search ended early ({why}): there may be a better plan"

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from inspector.cli.arguments import (
     FORMATS,
+    add_beyond_argument,
     add_format_argument,
     add_last_argument,
     add_output_argument,
@@ -34,6 +35,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     add_format_argument(parser, FORMATS)
     add_switch_arguments(parser)
     add_as_model_argument(parser)
+    add_beyond_argument(parser)
     add_output_argument(parser)
     add_price_arguments(parser)
 
@@ -58,6 +60,7 @@ def run(options: Namespace) -> int:
         switch_at=at,
         breakpoint_prices=options.format == "json",
         as_model=options.as_model,
+        beyond=options.beyond,
     )
     with ProgressLine("trying plans") as progress:
         report = report_of(inputs, (), wanted, progress, subagents=subagents)

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 from weakref import WeakValueDictionary
 
-from inspector.tokens.address_space import address_space_limit
+from inspector.process_memory import address_space_limit
 from inspector.tokens.vocabulary import ENCODINGS, VocabularyError, find_vocabulary, refusal_notice
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from inspector.errors import InspectorError
-from inspector.tokens.address_space import address_space_limit
+from inspector.process_memory import address_space_limit
 
 if TYPE_CHECKING:
     from types import ModuleType

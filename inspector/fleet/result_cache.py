@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from inspector.session.discovery import SniffedFiles
     from inspector.session.model import Session
 
+
 VERSION: Final = 2
 """Part of every file name: files of other versions are not read, and are evicted over time."""
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from inspector.cli.plans import PlanRequest, settled
 from inspector.cli.reading import counted_inputs, parse_billing_terms, pricing_of
-from inspector.cli.result_cache import key_of
+from inspector.fleet.result_cache import key_of
 from inspector.report.path_redaction import shown_path
 
 if TYPE_CHECKING:

@@ -15,7 +15,8 @@ from collections import Counter, deque
 from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from inspector.cli.executors import (
+from inspector.cli.exit_codes import CommandError
+from inspector.fleet.executors import (
     ENDED,
     LOOK_SECONDS,
     Job,
@@ -26,12 +27,12 @@ from inspector.cli.executors import (
     outcome_of,
     without_ctrl_c,
 )
-from inspector.cli.exit_codes import CommandError
-from inspector.cli.result_cache import code_versions
+from inspector.fleet.result_cache import code_versions
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from pathlib import Path
+
 
 MISSING: Final = (
     "a cluster needs an optional part of the program; install it with: pip install 'session-inspector[fleet]'"

@@ -21,9 +21,9 @@ from multiprocessing import connection, get_context, resource_tracker
 from typing import TYPE_CHECKING, Any, Final, Generic, Self, TypeVar
 
 from inspector.cli.exit_codes import TRACEBACK_VARIABLE, describe_bug
-from inspector.cli.memory import too_little_memory, tune_gc
 from inspector.cli.output import ProgressLine
 from inspector.errors import InspectorError
+from inspector.process_memory import too_little_memory, tune_gc
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from multiprocessing.context import SpawnProcess
     from pathlib import Path
     from types import FrameType, TracebackType
+
 
 Worked = TypeVar("Worked")
 

@@ -1,4 +1,4 @@
-"""Sessions cached in worker processes: each is read and prepared once, then tried with every plan."""
+"""Search for the best plan, or the best compaction threshold, of every group of sessions."""
 
 from __future__ import annotations
 
@@ -6,36 +6,52 @@ import math
 import time
 from collections import OrderedDict
 from dataclasses import dataclass, replace
+from functools import partial
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Final, NamedTuple, TypeVar
 
 import msgspec
 
-from inspector.cli.executors import ENDED, Job, JobLost
-from inspector.cli.exit_codes import CommandError
-from inspector.cli.output import ProgressLine
+from inspector.cli.exit_codes import CommandError, ExitCode
+from inspector.cli.fleet import executor_of, missing
+from inspector.cli.output import ProgressLine, narrate
 from inspector.cli.reading import read_session
-from inspector.cli.result_cache import is_unchanged, number, source_of
-from inspector.cli.session_tasks import SessionTask
 from inspector.errors import InspectorError
+from inspector.fleet.executors import ENDED, Job, JobLost
+from inspector.fleet.result_cache import is_unchanged, number, source_of
+from inspector.fleet.session_tasks import SessionTask, SessionTerms
 from inspector.replay.figure import HowKnown
-from inspector.replay.tuning.compaction_costs import compacted_session, threshold_costs
-from inspector.replay.tuning.fleet import FleetSession
+from inspector.replay.tuning.choice import has_enough
+from inspector.replay.tuning.compaction_choice import (
+    choose_threshold,
+    compaction_terms,
+    has_enough_data,
+    thresholds_to_try,
+)
+from inspector.replay.tuning.compaction_costs import AS_RECORDED, compacted_session, threshold_costs
+from inspector.replay.tuning.fleet import FleetSession, TunedGroup, grouped
+from inspector.replay.tuning.search import CHOICE, COARSE, FIRST, SEARCH, GroupSearch, Stage
 from inspector.replay.tuning.trial import PreparedSession, Trial
+from inspector.report.compaction_tuning import CompactionGroup, compaction_group
+from inspector.report.folder import UnreadSession
 from inspector.report.numbers import IN_TEXT
+from inspector.report.path_redaction import shown_name, shown_path
+from inspector.report.tuning import TuneReport, TuningTerms, agent_name, group_name, tune_report
 from inspector.session.duplicate_calls import billed_keys, calls_counted_elsewhere, without_calls, without_copied_calls
 from inspector.strategies.plan import Plan, PlanError
 
 if TYPE_CHECKING:
+    from argparse import Namespace
     from collections.abc import Callable, Iterator, Mapping, Sequence
     from pathlib import Path
 
-    from inspector.cli.executors import SessionExecutor
-    from inspector.cli.result_cache import ResultCache, ResultInputs
-    from inspector.cli.session_tasks import SessionTerms
+    from inspector.fleet.executors import SessionExecutor
+    from inspector.fleet.result_cache import ResultCache, ResultInputs
     from inspector.replay.tuning.compaction_costs import CompactedSession, CompactionTerms, ThresholdCosts
     from inspector.replay.tuning.fleet import FleetGroup
     from inspector.replay.tuning.trial import TrialTerms
+    from inspector.replay.tuning.trial_table import Constraints
+
 
 Worked = TypeVar("Worked")
 
@@ -427,3 +443,202 @@ def _trials_in(kept: bytes) -> _Trials:
 def _key(plan: Plan, terms: TrialTerms) -> bytes:
     asked = repr((plan, sorted(terms.keep), terms.may_forget, terms.beyond))
     return blake2b(asked.encode(errors="backslashreplace"), digest_size=16).digest()
+
+
+PART: Final = 0.7
+"""Share of a group's time for the search on a sample of its sessions; the rest is for trying the results on all."""
+
+
+class SharedSearch:
+    """Search for the plans of many groups."""
+
+    def __init__(self, pool: TuningPool, constraints: Constraints, terms: TrialTerms, plans: Sequence[Plan]) -> None:
+        """Prepare the search.
+
+        Args:
+            pool: Tries plans on sessions.
+            constraints: Limits on plans.
+            terms: Permitted effects of plans.
+            plans: The plans with limits to tune; empty for every strategy and built-in plan.
+        """
+        self._pool = pool
+        self._constraints = constraints
+        self._terms = terms
+        self._plans = tuple(plans)
+        self._bases: dict[Path, tuple[Plan, ...]] = {}
+
+    def tuned(self, groups: Sequence[FleetGroup], until: float, problems: dict[Path, str]) -> list[TunedGroup]:
+        """Search for every group's plan.
+
+        Args:
+            groups: The groups.
+            until: Time limit on the monotonic clock.
+            problems: Problems by session; sessions that can no longer be processed are added.
+
+        Returns:
+            The result of each in order, without groups that have no sessions left.
+        """
+        left = dict(enumerate(groups))
+        found: dict[int, TunedGroup] = {}
+        order = sorted(left, key=lambda at: sum(_calls(groups[at])))
+        searched = [at for at in order if has_enough(_calls(groups[at]))]
+        for search in (self._search_coarsely, self._search_fully):
+            for position, at in enumerate(searched):
+                now = time.monotonic()
+                share = now + max(until - now, 0) / (len(searched) - position)
+                text = f", group {position + 1} of {len(searched)}" if len(searched) > 1 else ""
+                reported = retry_without_lost(left[at], problems, partial(search, share, text)) if at in left else None
+                if reported is None:
+                    left.pop(at, None)
+                else:
+                    found[at], left[at] = reported, reported.group
+        for at in set(left) - set(searched):
+            nothing = self._prepared(groups[at], ())
+            found[at] = self._tuned(groups[at], nothing, nothing, nothing)
+        return [found[at] for at in sorted(left)]
+
+    def _search_coarsely(self, until: float, text: str, group: FleetGroup) -> TunedGroup:
+        """Run the coarse search, and try its best results on all sessions."""
+        now = time.monotonic()
+        coarse = self._coarse(group, now + PART * (until - now), text)
+        return self._tuned(group, self._first(group, coarse, until, text), coarse, self._prepared(group, SEARCH))
+
+    def _search_fully(self, until: float, text: str, group: FleetGroup) -> TunedGroup:
+        """Run the full search, which reuses the trials of the coarse one."""
+        now = time.monotonic()
+        coarse = self._coarse(group, now, text)
+        first = self._first(group, coarse, now, text)
+        sample = group.part()
+        sampled = self._prepared(sample, SEARCH, bases=self._bases_of(group))
+        self._run(sampled, sample, until if sample is group else now + PART * (until - now), text)
+        if sample is group:
+            sampled.take(first)
+            return self._tuned(group, sampled, coarse, sampled)
+        # Results on more sessions are more reliable, so they win unless they are worse.
+        best = (sampled, coarse) if len(sampled.left) > len(SEARCH) - len(COARSE) else (sampled,)
+        shortlist = [plan for each in reversed(best) for plan in each.shortlist()]
+        chosen = self._prepared(group, CHOICE, shortlist=(*shortlist, *first.table().plans))
+        self._run(chosen, group, until, text)
+        return self._tuned(group, chosen, coarse, sampled)
+
+    def _coarse(self, group: FleetGroup, until: float, text: str) -> GroupSearch:
+        few = group.few()
+        coarse = self._prepared(few, COARSE, bases=self._bases_of(group))
+        self._run(coarse, few, until, text)
+        return coarse
+
+    def _first(self, group: FleetGroup, coarse: GroupSearch, until: float, text: str) -> GroupSearch:
+        """Try the best results of the coarse search on all sessions."""
+        first = self._prepared(group, (Stage.SHORTLIST,), shortlist=coarse.shortlist()[:FIRST])
+        self._run(first, group, until, text)
+        return first
+
+    def _prepared(
+        self, group: FleetGroup, stages: Sequence[Stage], *, bases: Sequence[Plan] = (), shortlist: Sequence[Plan] = ()
+    ) -> GroupSearch:
+        costs = [session.cost for session in group.sessions]
+        terms, calls = self._terms, _calls(group)
+        return GroupSearch(bases, self._constraints, costs, calls, terms.keep, shortlist, stages, beyond=terms.beyond)
+
+    def _tuned(self, group: FleetGroup, search: GroupSearch, coarse: GroupSearch, sampled: GroupSearch) -> TunedGroup:
+        return TunedGroup.of(group, search, coarse, sampled, beyond=self._terms.beyond)
+
+    def _run(self, search: GroupSearch, group: FleetGroup, until: float, text: str) -> None:
+        """Continue a search to its end or the time limit."""
+        if self._pool.ended and not self._bases_of(group):
+            return
+        paths = [session.path for session in group.sessions]
+        for plans in search.rounds():
+            found = 0
+            doing = f"trying {IN_TEXT.plural(len(plans), 'plan')} on {IN_TEXT.plural(len(paths), 'session')}{text}"
+            with ProgressLine(doing, estimates=True) as progress:
+                for plan, trials in self._pool.tried(plans, paths, self._terms, until, progress):
+                    search.add(plan, trials)
+                    found += 1
+            if found < len(plans):
+                return
+
+    def _bases_of(self, group: FleetGroup) -> tuple[Plan, ...]:
+        """Return the plans with limits to tune, fitted to the sessions; empty if the work ended early."""
+        if self._plans:
+            return self._plans
+        path = group.typical.path
+        if not self._bases.get(path):
+            self._bases[path] = self._pool.bases(path)
+        return self._bases[path]
+
+
+def _calls(group: FleetGroup) -> list[int]:
+    return [session.calls for session in group.sessions]
+
+
+def compaction_report(sizes: dict[Path, int], options: Namespace, results: ResultCache) -> tuple[TuneReport, bool]:
+    """Try thresholds on sessions.
+
+    Args:
+        sizes: The sessions with their file sizes in bytes.
+        options: Parsed options.
+        results: Cache of results.
+
+    Returns:
+        The report, and True if the work ended before thresholds were tried on all sessions.
+
+    Raises:
+        CommandError: No session can be read, or the work ended without a result.
+    """
+    asked = TuningTerms(
+        max_needed=None,
+        max_risk=None,
+        budget_calls=None,
+        keep=[],
+        may_forget=False,
+        model_uncertainty=options.model_uncertainty,
+    )
+    found: list[CompactionGroup] = []
+    unseen = len(sizes)
+    with executor_of(options, len(sizes)) as executor:
+        pool = TuningPool(sizes, SessionTerms.of(options), executor, results)
+        sessions, problems = pool.read()
+        if not sessions and problems:
+            raise CommandError(next(iter(problems.values())))
+        useful = [session for session in sessions if session.calls and not math.isnan(session.cost)]
+        unseen -= len(sessions) + len(problems)
+        for group in grouped(useful):
+            reported = retry_without_lost(group, problems, partial(_group, pool, options))
+            if reported is not None:
+                found.append(reported)
+            elif executor.ended:
+                unseen += sum(session.path not in problems for session in group.sessions)
+        ended = executor.ended if unseen else ""
+    warnings = left_out_warnings(sessions)
+    if ended:
+        warnings.insert(0, missing(unseen, len(sizes), ended))
+        if not found:
+            raise CommandError(warnings[0], ExitCode.INTERRUPTED)
+        narrate(warnings[0])
+    unread = [UnreadSession(path=shown_path(path), problem=shown_name(why)) for path, why in problems.items()]
+    paths = [shown_path(path) for path in options.paths]
+    return tune_report(paths, asked, [], unread, warnings, compaction=found), bool(ended)
+
+
+def _group(pool: TuningPool, options: Namespace, group: FleetGroup) -> CompactionGroup | None:
+    """Report on one group; None if the work ended before that."""
+    paths, calls = [session.path for session in group.sessions], [session.calls for session in group.sessions]
+    sessions = pool.compacted(paths)
+    if not sessions:
+        return None
+    terms = compaction_terms(sessions)
+    thresholds = thresholds_to_try(sessions, terms) if terms is not None and has_enough_data(sessions, calls) else ()
+    costs = pool.threshold_costs(paths, (AS_RECORDED, *thresholds), terms) if terms is not None and thresholds else ()
+    if thresholds and not costs:
+        return None
+    return compaction_group(
+        group,
+        group_name(group.agent, group.models, len(group.sessions)),
+        agent_name(group.agent),
+        sessions,
+        choose_threshold(sessions, calls, thresholds, costs),
+        configured=options.configured,
+        target=options.export or "",
+        model_uncertainty=options.model_uncertainty,
+    )

@@ -1,4 +1,4 @@
-"""Memory limits of a process: report too little address space (`ulimit -v`), and tune garbage collection.
+"""Memory limits of this process: report too little address space (`ulimit -v`), and tune garbage collection.
 
 Some native libraries end the process when memory is exhausted, or fail to import with a misleading error, so memory is
 checked before they are imported.
@@ -11,7 +11,16 @@ import gc
 import os
 from typing import Final
 
-from inspector.tokens.address_space import address_space_limit
+
+def address_space_limit() -> int | None:
+    """Return the limit in bytes, or None if there is no limit or the platform has none."""
+    try:
+        import resource
+    except ImportError:  # Windows, where the library is also used
+        return None
+    limit = resource.getrlimit(resource.RLIMIT_AS)[0]
+    return None if limit == resource.RLIM_INFINITY else limit
+
 
 MEMORY_NEEDED: Final = 192 << 20
 """Bytes of address space a command needs."""
