@@ -1,8 +1,8 @@
 """Read Goose: a database of all sessions, JSONL files before version 1.10, and exports of one session.
 
 The database is defined by `crates/goose/src/session/session_manager.rs` in aaif-goose/goose, up to schema 17. Usage is
-in the last message of a response and in the ledger of all requests: `insert_usage_ledger_row`, `record_usage_metrics` and
-the 15th migration there; `MessageUsage` in `message.rs` and `Usage` in `token_usage.rs`, both in
+in the last message of a response and in the ledger of all requests: `insert_usage_ledger_row`, `record_usage_metrics`
+and the 15th migration there; `MessageUsage` in `message.rs` and `Usage` in `token_usage.rs`, both in
 `crates/goose-provider-types/src/conversation`.
 """
 

@@ -5,8 +5,8 @@ SWE-agent's format is defined by `sweagent/agent/agents.py` (`get_trajectory_dat
 
 Trajectories include the configured model (`replay_config`), except with `RetryAgent`, which does not pass the
 configuration to the separate agents of its attempts. There it is in a file next to the trajectory (one folder up for an
-attempt's own file), as JSON in a YAML scalar. Attempts cycle through the configured agents. A single quoted scalar is the only YAML
-supported, so that no YAML package is required.
+attempt's own file), as JSON in a YAML scalar. Attempts cycle through the configured agents. A single quoted scalar is
+the only YAML supported, so that no YAML package is required.
 
 Source: SWE-agent/SWE-agent@3ea751c0 `sweagent/agent/agents.py` (`RetryAgent`), `sweagent/run/run_single.py` and
 `run_batch.py`; PyYAML's `emitter.py` for quoting and folding of scalars.
