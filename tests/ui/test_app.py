@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from inspector.replay.projection_terms import ASSUMED_RUNS, DAYS_PER_MONTH, RunsPerDay
+from inspector.replay.projection_terms import ASSUMED_RUNS, RunsPerDay
 from inspector.settings import Settings, load_settings
 from inspector.strategies.plan import Plan
 from tests.conftest import ROOT
@@ -386,15 +386,15 @@ async def test_runs_a_day_multiply_the_saving_and_are_kept(running, session_file
     settings = load_settings(tmp_path / "settings.toml")
     async with running(session_file.path, settings=settings) as run:
         await run.press("1")
+        await run.until(lambda: run.costs.is_on and not run.costs.is_at_most)
         before = run.costs
         await run.tap("z", "d")
         await run.pause()
         await run.press(*"240", "enter")
         assert before.runs == ASSUMED_RUNS
-        await run.until(lambda: run.costs.runs == RunsPerDay(240))
+        await run.until(lambda: run.costs.runs == RunsPerDay(240) and not run.costs.is_at_most)
 
-        assert run.costs.per_day.middle == pytest.approx(run.costs.per_run.middle * 240)
-        assert run.costs.per_month.middle == pytest.approx(run.costs.per_run.middle * 240 * DAYS_PER_MONTH)
+        assert run.costs.per_day.middle == pytest.approx(before.per_day.middle * 240)
         await run.until((tmp_path / "settings.toml").exists)
     kept = load_settings(tmp_path / "settings.toml")
     assert (kept.runs_per_day, kept.runs_are_assumed) == (240, False)
