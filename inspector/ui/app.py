@@ -21,17 +21,16 @@ from inspector.safe_text import one_line
 from inspector.session.files import is_live
 from inspector.settings import Settings, load_settings, save_setting
 from inspector.ui.main.screen import InspectScreen
-from inspector.ui.performance.clean_context_executor import CleanContextExecutor
-from inspector.ui.performance.frame_batching import PaintingApp, after_frame
-from inspector.ui.performance.memory import CollectingApp
+from inspector.ui.performance.memory import CleanContextExecutor, CollectingApp
 from inspector.ui.performance.mouse_throttle import DraggingApp
+from inspector.ui.performance.painting import PaintingApp, after_frame
 from inspector.ui.sessions.tabs import HOME, SessionTabs, Tab, Tabs, TabTitle
-from inspector.ui.terminal_loss import EndingApp, exit_on_signal
+from inspector.ui.terminal import EndingApp, exit_on_signal
 from inspector.ui.themes import DARK, THEME_WORDS, THEMES, ThemedApp
-from inspector.ui.toolkit.corner_notice import CornerNotice
 from inspector.ui.toolkit.header import SessionHeader
 from inspector.ui.toolkit.input_gate import GatedApp
 from inspector.ui.toolkit.single_result_screen import run_dialog
+from inspector.ui.toolkit.status_bar import CornerNotice
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence

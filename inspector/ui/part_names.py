@@ -1,4 +1,9 @@
-"""Names of the panes of the main screen. It imports nothing else because the first paint needs it."""
+"""Names of the main screen's panes, and short definitions shown where a term first appears.
+
+Imports nothing else because the first paint needs it.
+"""
+
+from __future__ import annotations
 
 from typing import Final
 
@@ -10,3 +15,11 @@ CHART: Final = "chart"
 
 BOUNDARY: Final = "boundary"
 """A timeline row for a compaction or another start of a context."""
+
+NEEDED: Final = "needed: a later call used text that was cut"
+NEEDED_PHRASES: Final = (NEEDED, "needed: a later call used cut text")
+"""`NEEDED` in several lengths, the longest first."""
+APPLIED: Final = "applied: first call it changes"
+TOKEN_CALLS: Final = "token-calls: tokens × calls that sent them"  # noqa: RUF001, S105  a multiplication is meant, and no password
+LOCAL_ESTIMATE: Final = "local estimate"
+"""Label of row tokens, in contrast to prompts, which are reported or calibrated to reported values."""

@@ -16,9 +16,9 @@ from inspector.session.files import expand_user, is_file, is_folder
 from inspector.session.overwrite_guard import problem_with_target
 from inspector.ui.actions.action import bindings
 from inspector.ui.actions.screens import REPORT
-from inspector.ui.dialogs.save_dialog import SaveChoice, SaveDialog
-from inspector.ui.download import deliver_in_browser, display_path, file_stem
+from inspector.ui.dialogs.dialog import SaveChoice, SaveDialog
 from inspector.ui.saved_page import open_in_browser, why_not_shown
+from inspector.ui.served import deliver_in_browser, display_path, file_stem
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from inspector.replay.projection_terms import RunsPerDay
     from inspector.replay.subagents import SubagentCosts
     from inspector.strategies.plan import Plan
-    from inspector.ui.controller.host_protocols import IsCancelled, Post
+    from inspector.ui.controller.host import IsCancelled, Post
     from inspector.ui.controller.session import SessionController
     from inspector.ui.outcome import Outcome
 

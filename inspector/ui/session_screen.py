@@ -20,8 +20,7 @@ from inspector.ui.actions.menus import MENUS
 from inspector.ui.help.key_listing import help_sections, key_hints
 from inspector.ui.toolkit.failures import Failure
 from inspector.ui.toolkit.header import Heading, SessionHeader
-from inspector.ui.toolkit.screen_jobs import JobResult, ScreenJobs
-from inspector.ui.toolkit.single_result_screen import open_over, run_dialog
+from inspector.ui.toolkit.single_result_screen import JobResult, ScreenJobs, open_over, run_dialog
 from inspector.ui.toolkit.status_bar import StatusBar
 
 if TYPE_CHECKING:
@@ -123,8 +122,7 @@ class SessionScreen(Screen[Left]):
             key: The key that opens it.
         """
         # Deferred because the first paint needs no menu.
-        from inspector.ui.menu.items import items_of
-        from inspector.ui.menu.screen import MenuScreen
+        from inspector.ui.menu.screen import MenuScreen, items_of
 
         items = items_of(self, key)
         if items:

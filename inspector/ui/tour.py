@@ -18,7 +18,7 @@ from textual.widget import Widget
 from inspector.session.model import ContextCause
 from inspector.ui.app import InspectorApp
 from inspector.ui.main.screen import InspectScreen
-from inspector.ui.plan.entry import StrategyToggle
+from inspector.ui.plan.panel import StrategyToggle
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Sequence
@@ -177,7 +177,7 @@ class Tour:
 
     async def drag(self, entry: int, parameter: str, values: Sequence[float], pause: float = 0.09) -> None:
         """Drag a strategy's limit through some values, and release it at the last one."""
-        from inspector.ui.plan.slider import LimitSlider
+        from inspector.ui.plan.controls import LimitSlider
 
         sliders = self.screen.query(LimitSlider)
         slider = next((each for each in sliders if (each.entry, each.parameter.name) == (entry, parameter)), None)

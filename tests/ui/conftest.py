@@ -63,7 +63,7 @@ def screens_noted(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def unweighed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("inspector.ui.tune.ranking.limit_spreads", lambda *_: iter(()))
+    monkeypatch.setattr("inspector.ui.tune.sweeps.limit_spreads", lambda *_: iter(()))
 
 
 @pytest.fixture

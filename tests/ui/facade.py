@@ -41,9 +41,9 @@ from inspector.ui.controller.counting import TokensCounted
 from inspector.ui.controller.jobs import FileChanged, SessionAppended, SessionLoaded
 from inspector.ui.main.screen import InspectScreen
 from inspector.ui.outcome import Outcome
-from inspector.ui.plan.slider import MARGIN, TRACK
+from inspector.ui.plan.controls import MARGIN, TRACK
 from inspector.ui.session_screen import how_tokens_are_known
-from inspector.ui.toolkit.screen_jobs import JobResult
+from inspector.ui.toolkit.single_result_screen import JobResult
 from tests.ui.waiting import PATIENCE, until
 
 if TYPE_CHECKING:
@@ -58,7 +58,7 @@ if TYPE_CHECKING:
     from textual.strip import Strip
     from textual.widget import Widget
 
-    from inspector.ui.controller.changes import Change
+    from inspector.ui.controller.host import Change
     from inspector.ui.controller.session import SessionController
 
 SCREENS = {

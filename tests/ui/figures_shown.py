@@ -13,15 +13,8 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from inspector.replay.analysis.breakdown import part_label
-from inspector.report.catalogue import (
-    CostParts,
-    FigureSet,
-    OutcomeFacts,
-    PlanFacts,
-    ProjectionFacts,
-    Saving,
-    quantities,
-)
+from inspector.replay.quantity import quantities
+from inspector.report.catalogue import CostParts, FigureSet, OutcomeFacts, PlanFacts, ProjectionFacts, Saving
 from inspector.report.csv_text import calls_csv
 from inspector.report.json_document import to_json
 from inspector.report.numbers import MINUS

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from inspector.ui.compare.screen import BASELINE, CURRENT
 from inspector.ui.sessions.screen import SessionsScreen
-from inspector.ui.tune.limits import key_of
+from inspector.ui.tune.sweeps import key_of
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Sequence

@@ -10,7 +10,7 @@ import pytest
 
 from inspector.ui.controller import answers
 from inspector.ui.controller.answers import LONGEST_WAIT, SpendingAnswers
-from inspector.ui.controller.changes import ChangeListeners
+from inspector.ui.controller.host import ChangeListeners
 
 if TYPE_CHECKING:
     from collections.abc import Callable

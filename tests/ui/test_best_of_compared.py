@@ -17,6 +17,9 @@ from inspector.session.model import BlockKind
 from inspector.strategies.plan import Plan
 from inspector.ui.compare.best import (
     best_of,
+    excluded_from_front,
+    front_of,
+    front_table,
     headline,
     headlines,
     not_recommended_legend,
@@ -25,8 +28,8 @@ from inspector.ui.compare.best import (
     recommended_of,
     safest_line,
     safest_of,
+    why,
 )
-from inspector.ui.compare.front import excluded_from_front, front_of, front_table, why
 from inspector.ui.compare.rows import (
     BEST_MARK,
     BEYOND,
@@ -38,8 +41,7 @@ from inspector.ui.compare.rows import (
     about,
     compare_table,
 )
-from inspector.ui.figure_table.drawing import row_pieces, widths_for
-from inspector.ui.figure_table.table import Sorting
+from inspector.ui.figure_table.table import Sorting, row_pieces, widths_for
 
 REJECTED = Hazard(HazardKind.ORPHANED_PAIR, 0, (3,), (7,), 1)
 

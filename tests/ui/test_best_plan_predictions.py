@@ -12,7 +12,8 @@ import pytest
 from inspector.cli import main
 from inspector.replay.analysis import best_plan, comparison
 from inspector.replay.analysis.best_plan import FIRST
-from inspector.report.numbers import DOLLAR_DIGITS, ON_SCREEN
+from inspector.replay.quantity import DOLLAR_DIGITS
+from inspector.report.numbers import ON_SCREEN
 from inspector.report.tuning import TuneReport
 from inspector.strategies.plan import Plan
 from inspector.ui.compare import screen as compare_screen

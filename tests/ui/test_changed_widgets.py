@@ -12,7 +12,7 @@ from textual.geometry import Region
 from textual.screen import Screen
 from textual.widgets import Static
 
-from inspector.ui.performance.partial_compositor import (
+from inspector.ui.performance.painting import (
     changed_widgets_compositor,
     paint_changed_widgets_only,
     visible_in,

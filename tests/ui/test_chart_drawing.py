@@ -5,10 +5,11 @@ from hypothesis import strategies as st
 from rich.cells import cell_len
 
 from inspector.replay.cache.miss_causes import MissCause
-from inspector.ui.chart.cells import EIGHTHS, Cell
 from inspector.ui.chart.drawing import (
+    EIGHTHS,
     LEGEND_HEIGHT,
     LEVEL,
+    Cell,
     areas_of,
     draw_chart,
     layout_of,

@@ -11,6 +11,7 @@ import pytest
 from inspector.cli import main
 from inspector.replay.analysis import comparison
 from inspector.replay.analysis.comparison import plans_to_compare
+from inspector.replay.analysis.envelope import BEYOND
 from inspector.replay.analysis.hazards import HazardKind
 from inspector.replay.engine.replay import replay
 from inspector.report.numbers import MINUS
@@ -19,7 +20,7 @@ from inspector.session.model import Session
 from inspector.strategies.plan import Plan
 from inspector.strategies.registry import STRATEGIES
 from inspector.ui.compare import screen as compare_screen
-from inspector.ui.compare.rows import BEYOND, NEVER_APPLIED
+from inspector.ui.compare.rows import NEVER_APPLIED
 from tests.conftest import ROOT
 from tests.hostile import DISTURBING, hostile_copy
 from tests.ui.studies import BASELINE, CURRENT, Compare

@@ -21,8 +21,7 @@ from inspector.report.numbers import MINUS
 from inspector.strategies.plan import Plan
 from inspector.ui.actions.screens import DIVISION_LETTERS
 from inspector.ui.composition.rows import EVERYTHING, block_table, default_sorting, part_of, part_table
-from inspector.ui.figure_table.drawing import header_pieces, row_pieces, widths_for
-from inspector.ui.figure_table.table import Sorting
+from inspector.ui.figure_table.table import Sorting, header_pieces, row_pieces, widths_for
 from tests.hostile import DISTURBING, hostile_copy
 from tests.ui import studies, synthetic
 

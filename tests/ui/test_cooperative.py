@@ -12,8 +12,9 @@ from inspector.strategies.history.history import History
 from inspector.strategies.plan import Plan
 from inspector.tokens.counter import load_counter
 from inspector.tokens.token_table import count_session
-from inspector.ui.controller import cooperative, jobs
-from inspector.ui.controller.cooperative import SECONDS_AT_WORK, SECONDS_TO_YIELD, YieldingTask
+from inspector.ui.controller import host as cooperative
+from inspector.ui.controller import jobs
+from inspector.ui.controller.host import SECONDS_AT_WORK, SECONDS_TO_YIELD, YieldingTask
 from inspector.ui.controller.replaying import replay_plan
 from tests.conftest import ROOT
 

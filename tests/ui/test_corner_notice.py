@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from textual import notifications
 from textual.widgets._toast import Toast
 
-from inspector.ui.toolkit.corner_notice import CornerNotice
+from inspector.ui.toolkit.status_bar import CornerNotice
 
 if TYPE_CHECKING:
     from pathlib import Path

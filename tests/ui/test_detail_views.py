@@ -8,10 +8,8 @@ from hypothesis import strategies as st
 from rich.cells import cell_len
 
 from inspector.strategies.core.rendition import Action, Rendition, Slice
-from inspector.ui.detail.content import CutNote, DetailContent
-from inspector.ui.detail.difference import difference_page, stretches_of
-from inspector.ui.detail.layout import input_sections, layout_sections
-from inspector.ui.detail.views import VIEWS, Shown, prepare
+from inspector.ui.detail.content import CutNote, DetailContent, difference_page, stretches_of
+from inspector.ui.detail.views import VIEWS, Shown, input_sections, layout_sections, prepare
 from tests.examples import examples
 from tests.hostile import HOSTILE_TEXTS
 

@@ -9,8 +9,8 @@ from textual.pilot import Pilot
 from textual.widget import Widget
 
 from inspector.ui.performance import mouse_throttle
-from inspector.ui.performance.frame_batching import FRAME
 from inspector.ui.performance.mouse_throttle import DraggingApp, take_newest_move
+from inspector.ui.performance.painting import FRAME
 from tests.ui.waiting import until
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import pytest
 from textual.widget import Widget
 
-from inspector.ui.controller.changes import Change
+from inspector.ui.controller.host import Change
 from inspector.ui.main.session_pane import FailSafePane
 from inspector.ui.plan.panel import PlanPanel
 from inspector.ui.toolkit.failures import failures_log

@@ -5,8 +5,22 @@ from hypothesis import strategies as st
 
 from inspector.replay.figure import Figure, HowKnown
 from inspector.safe_text import cell_width, one_line
-from inspector.ui.figure_table.drawing import GUTTER, column_at, header_pieces, row_pieces, shortened, widths_for
-from inspector.ui.figure_table.table import Cell, Column, FigureRow, Length, Sorting, Table, legend_of, number_cell
+from inspector.ui.figure_table.table import (
+    GUTTER,
+    Cell,
+    Column,
+    FigureRow,
+    Length,
+    Sorting,
+    Table,
+    column_at,
+    header_pieces,
+    legend_of,
+    number_cell,
+    row_pieces,
+    shortened,
+    widths_for,
+)
 from tests.examples import examples
 
 COLUMNS = (

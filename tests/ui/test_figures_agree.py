@@ -20,8 +20,7 @@ from inspector.session.open import open_session
 from inspector.strategies.plan import Plan
 from inspector.ui.compare import screen as compare_screen
 from inspector.ui.misses.rows import ALL
-from inspector.ui.sessions.list_model import SessionEntry, SessionLine
-from inspector.ui.sessions.rows import NO_PRICE, NO_USAGE, row_of
+from inspector.ui.sessions.list_model import NO_PRICE, NO_USAGE, SessionEntry, SessionLine, row_of
 from tests.conftest import ROOT
 from tests.ui.figures_shown import EXTRA, MISSES, PLAN, SESSION, Figures, from_report, label, sum_as_printed
 from tests.ui.studies import BASELINE, Compare, Composition, Costs, Misses, Tune, table_on_top

@@ -17,8 +17,7 @@ from inspector.replay.figure import Figure, HowKnown
 from inspector.report.numbers import ON_SCREEN
 from inspector.strategies.plan import Plan
 from inspector.ui.miss_glyphs import EXPIRED, MARKS, REWRITTEN, mark_of, miss_notes
-from inspector.ui.misses.rows import ALL, FOLDED, spent_on, what_ifs
-from inspector.ui.misses.switching import switch_lines, switches_at
+from inspector.ui.misses.rows import ALL, FOLDED, spent_on, switch_lines, switches_at, what_ifs
 from inspector.ui.toolkit.header import Heading, cache_in_words
 from tests.conftest import ROOT
 from tests.sample_figures import dollars, saving

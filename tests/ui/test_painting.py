@@ -8,8 +8,8 @@ from textual.app import App, ComposeResult
 from textual.screen import Screen
 from textual.widgets import Static
 
-from inspector.ui.performance import frame_batching
-from inspector.ui.performance.frame_batching import FRAME, PaintingApp, after_frame, hold_painting, in_one_frame
+from inspector.ui.performance import painting as frame_batching
+from inspector.ui.performance.painting import FRAME, PaintingApp, after_frame, hold_painting, in_one_frame
 from tests.ui.waiting import PATIENCE
 
 if TYPE_CHECKING:

@@ -2,7 +2,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from inspector.strategies.plan import Plan
-from inspector.ui.plan.undo import PlanHistory
+from inspector.ui.plan.plans import PlanHistory
 
 plans = st.integers(0, 5).map(lambda number: Plan(name=str(number)))
 

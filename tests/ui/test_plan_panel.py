@@ -8,22 +8,27 @@ from inspector.strategies.core.parameters import Parameter, ParameterKind
 from inspector.strategies.core.scale import ValueScale
 from inspector.strategies.plan import Plan
 from inspector.strategies.registry import STRATEGIES
-from inspector.ui.plan.difference import setting_rows
-from inspector.ui.plan.hint_drawing import hint_lines, risk_lines
-from inspector.ui.plan.sizes import counts_sizes, histogram, range_of, shape_of
-from inspector.ui.plan.slider_drawing import (
+from inspector.ui.plan.choices import tool_choices, with_tools
+from inspector.ui.plan.limits import (
     DEFAULT,
     KNOB,
     KNOB_BEYOND,
     MARK,
     Effect,
+    KnobHold,
+    LimitTrack,
+    counts_sizes,
+    hint_lines,
+    histogram,
     name_row,
     number_text,
+    range_of,
+    risk_lines,
+    shape_of,
     sizes_row,
     track_row,
 )
-from inspector.ui.plan.tools import tool_choices, with_tools
-from inspector.ui.plan.track import KnobHold, LimitTrack
+from inspector.ui.plan.results import setting_rows
 
 limits = st.builds(
     lambda default, reach, logarithmic: Parameter(

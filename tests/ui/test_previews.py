@@ -3,7 +3,7 @@ from hypothesis import strategies as st
 from rich.cells import cell_len
 
 from inspector.session.model import BlockKind, Media
-from inspector.ui.timeline.previews import media_label, preview
+from inspector.ui.timeline.rows import media_label, preview
 from tests.hostile import HOSTILE_TEXTS
 from tests.ui.synthetic import block
 

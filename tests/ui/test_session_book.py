@@ -4,8 +4,7 @@ from pathlib import Path
 
 from inspector.report.session_summary import SessionSummary
 from inspector.session.discovery import Header
-from inspector.ui.sessions.list_model import SessionListModel, SessionOrder
-from inspector.ui.sessions.rows import row_of
+from inspector.ui.sessions.list_model import SessionListModel, SessionOrder, row_of
 
 OLD, NEW, CHILD, GRANDCHILD = (Path(f"/s/{name}.jsonl") for name in ("old", "new", "child", "grandchild"))
 

@@ -25,8 +25,8 @@ from inspector.tokens.counter import load_counter
 from inspector.tokens.token_table import TokenTable, count_session
 from inspector.ui.chart.view import marked_misses
 from inspector.ui.controller import counting, jobs, replaying
-from inspector.ui.controller.changes import Change
 from inspector.ui.controller.counting import CountingStage, TokensCounted
+from inspector.ui.controller.host import Change
 from inspector.ui.controller.jobs import (
     FileChanged,
     LoadProgress,

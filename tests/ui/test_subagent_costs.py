@@ -130,7 +130,7 @@ def test_a_cancelled_reader_returns_nothing(tmp_path: Path) -> None:
 
 
 async def test_a_running_subagent_is_followed_on_both_screens(running, tmp_path: Path, monkeypatch) -> None:
-    monkeypatch.setattr("inspector.ui.controller.subagent_costs.SECONDS_BETWEEN_READS", 0.05)
+    monkeypatch.setattr("inspector.ui.controller.subagents.SECONDS_BETWEEN_READS", 0.05)
     path = claude_parent(tmp_path)
     child(tmp_path, 1)
     async with running(path, plan=Plan(), size=(160, 40)) as run:

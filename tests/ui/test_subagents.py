@@ -10,10 +10,8 @@ from inspector.safe_text import cell_width
 from inspector.session.open import open_session
 from inspector.strategies.history.history import History
 from inspector.tokens.token_table import TokenTable
-from inspector.ui.timeline.columns import Space, columns_for
-from inspector.ui.timeline.drawing import row_pieces
-from inspector.ui.timeline.rows import Rows, Subagent
-from inspector.ui.timeline.subagents import opened_within, started_at, unfolded
+from inspector.ui.timeline.columns import Space, columns_for, row_pieces
+from inspector.ui.timeline.rows import Rows, Subagent, opened_within, started_at, unfolded
 from inspector.ui.timeline.view import TimelineView
 from tests.session.claude_lines import SESSION, Script
 from tests.session.test_related import claude_child, claude_parent

@@ -5,7 +5,7 @@ import re
 import pytest
 
 from inspector.replay.analysis.compaction_totals import compaction_totals
-from inspector.ui.definitions import APPLIED, NEEDED, NEEDED_PHRASES, TOKEN_CALLS
+from inspector.ui.part_names import APPLIED, NEEDED, NEEDED_PHRASES, TOKEN_CALLS
 from tests.conftest import ROOT
 from tests.ui import studies
 from tests.ui.studies import Costs

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Self
 import pytest
 
 from inspector.cli.screen import WEB_DRIVER
-from inspector.ui.terminal_loss import crash_message
+from inspector.ui.terminal import crash_message
 from inspector.ui.toolkit import failures
 from inspector.ui.toolkit.failures import log_failure
 from tests.conftest import ROOT
@@ -51,7 +51,7 @@ import os
 import select
 import sys
 from inspector.cli import main
-from inspector.ui.terminal_loss import EndingApp
+from inspector.ui.terminal import EndingApp
 
 watch = EndingApp.on_mount
 
@@ -72,7 +72,7 @@ import os
 import signal
 import sys
 from inspector.cli import main
-from inspector.ui.terminal_loss import EndingApp
+from inspector.ui.terminal import EndingApp
 
 build = EndingApp._build_driver
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from textual import events
 
-from inspector.ui.terminal_input import MOST_COLUMNS, MOST_ROWS, InputDecoder
+from inspector.ui.terminal import MOST_COLUMNS, MOST_ROWS, InputDecoder
 from tests.conftest import ROOT
 from tests.terminal import TerminalProgram
 from tests.test_serving import serving

@@ -5,7 +5,7 @@ import sys
 import pytest
 
 from inspector.strategies.plan import Plan
-from inspector.ui.detail.pager import PagerError, pager_command, show_in_pager
+from inspector.ui.detail.views import PagerError, pager_command, show_in_pager
 
 PLAN = Plan.from_specs(["tiered-stale"])
 

@@ -6,8 +6,7 @@ import pytest
 from rich.cells import cell_len
 
 from inspector.session.open import open_session
-from inspector.ui.timeline.columns import Space, columns_for
-from inspector.ui.timeline.drawing import header_pieces, row_pieces, rule
+from inspector.ui.timeline.columns import Space, columns_for, header_pieces, row_pieces, rule
 from inspector.ui.timeline.view import TimelineView
 from tests.ui import synthetic
 

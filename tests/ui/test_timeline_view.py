@@ -7,9 +7,8 @@ import pytest
 from inspector.strategies.core.rendition import Action
 from inspector.tokens.counter import estimated_tokens
 from inspector.tokens.token_table import TokenTable
-from inspector.ui.timeline.columns import Space, columns_for
-from inspector.ui.timeline.drawing import row_pieces
-from inspector.ui.timeline.tokens import row_tokens
+from inspector.ui.timeline.columns import Space, columns_for, row_pieces
+from inspector.ui.timeline.rows import row_tokens
 from inspector.ui.timeline.view import TimelineView
 from tests.ui import synthetic
 

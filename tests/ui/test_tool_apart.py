@@ -6,7 +6,7 @@ from inspector.replay.engine.replay import Replay, replay
 from inspector.strategies.core.rendition import Action
 from inspector.strategies.plan import Plan
 from inspector.strategies.registry import parameter_of, value_of
-from inspector.ui.tune.separate_tool import separate_tool, tools_with_results
+from inspector.ui.tune.rows import separate_tool, tools_with_results
 from tests.ui.studies import Tune
 
 pytestmark = pytest.mark.usefixtures("unweighed")

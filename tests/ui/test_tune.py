@@ -12,9 +12,10 @@ from inspector.replay.analysis.tunable_limits import TunableLimit
 from inspector.replay.engine.replay import replay
 from inspector.strategies.plan import Plan
 from inspector.strategies.registry import STRATEGIES
-from inspector.ui.tune import ranking, sweeps
+from inspector.ui.tune import sweeps
+from inspector.ui.tune import sweeps
 from inspector.ui.tune.drawing import LABELS, plot_columns
-from inspector.ui.tune.limits import Limits
+from inspector.ui.tune.sweeps import Limits
 from tests.hostile import DISTURBING, hostile_copy
 from tests.sample_figures import SAMPLE
 from tests.ui.studies import Tune, table_on_top
@@ -144,7 +145,7 @@ async def test_the_best_tried_value_is_a_key_away(running) -> None:
 
 
 async def test_it_opens_on_the_limit_that_matters_most_and_says_why(running, session_file, monkeypatch) -> None:
-    monkeypatch.setattr(ranking, "limit_spreads", data_first)
+    monkeypatch.setattr(sweeps, "limit_spreads", data_first)
     async with running(session_file.path, plan=Plan.from_specs([SPEC])) as run:
         screen = await Tune.opened(run)
         await run.until(lambda: screen.limit == "data")
@@ -166,10 +167,10 @@ async def test_after_a_key_the_selection_stays(running, session_file, monkeypatc
         may_tell.wait(60)
         yield from limit_spreads(*given)
 
-    monkeypatch.setattr(ranking, "limit_spreads", held)
+    monkeypatch.setattr(sweeps, "limit_spreads", held)
     async with running(session_file.path, plan=Plan.from_specs([SPEC])) as run:
         screen = await Tune.opened(run)
-        assert ranking.SEARCHING in run.text()
+        assert sweeps.SEARCHING in run.text()
         await run.tap("right")
         may_tell.set()
         await run.until(lambda: "has the largest effect" in run.text())
@@ -185,7 +186,7 @@ async def test_what_is_assumed_of_the_model_is_no_limit_to_recommend(running, se
         assert "value, tokens" in run.text()
         await run.tap("g", "k")
         assert "an assumption, not a limit" in screen.notice
-        weighed = {axis.parameter.name for axis in ranking.limits_to_rank(screen.limits)}
+        weighed = {axis.parameter.name for axis in sweeps.limits_to_rank(screen.limits)}
         assert "window" not in weighed
         assert "window-size" in weighed
 

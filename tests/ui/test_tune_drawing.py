@@ -13,8 +13,19 @@ from inspector.report.numbers import ON_SCREEN
 from inspector.safe_text import cell_width
 from inspector.strategies.core.scale import ValueScale
 from inspector.strategies.plan import Plan
-from inspector.ui.tune.drawing import LABELS, Curve, TuneChart, draw_tuning, plot_columns, short_value, ticks
-from inspector.ui.tune.heat_drawing import HeatChart, draw_heat, fitting, place_at
+from inspector.ui.tune.drawing import (
+    LABELS,
+    Curve,
+    HeatChart,
+    TuneChart,
+    draw_heat,
+    draw_tuning,
+    fitting,
+    place_at,
+    plot_columns,
+    short_value,
+    ticks,
+)
 
 RANGE = ValueScale(0, 100_000, logarithmic=True)
 

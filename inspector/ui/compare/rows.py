@@ -6,9 +6,11 @@ from dataclasses import dataclass, replace
 from enum import IntEnum, StrEnum
 from typing import TYPE_CHECKING, Final
 
+from inspector.replay.analysis.envelope import BEYOND
 from inspector.replay.analysis.hazards import HazardKind
 from inspector.replay.analysis.recoveries import net_share
-from inspector.report.catalogue import NeededLaterFacts, PlanFacts, quantity
+from inspector.replay.quantity import quantity
+from inspector.report.catalogue import NeededLaterFacts, PlanFacts
 from inspector.report.numbers import ON_SCREEN, UNKNOWN
 from inspector.report.recovery_words import (
     NOT_MEASURED,
@@ -43,8 +45,6 @@ NOT_RECOMMENDED_MARK: Final = "✗"
 APPLIES_MARK: Final = "✓"
 NEVER_APPLIED: Final = "never applied"
 """Row key of all plans that changed nothing."""
-BEYOND: Final = "beyond what has been tried"
-"""Row key and label above the plans with untested settings."""
 BEYOND_EXPLAINED: Final = (
     "Plans below cut more than public experiments or shipped defaults have tried, so none of them is recommended."
 )

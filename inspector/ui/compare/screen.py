@@ -16,6 +16,7 @@ from textual.widget import Widget
 
 from inspector.replay.analysis.best_plan import place_in_order
 from inspector.replay.analysis.comparison import compared, plans_to_compare
+from inspector.replay.analysis.envelope import BEYOND
 from inspector.replay.analysis.recoveries import recoveries
 from inspector.replay.engine.renderer import ReplayCancelledError
 from inspector.replay.engine.replay import replay
@@ -31,6 +32,9 @@ from inspector.ui.compare.best import (
     applicable_of,
     applicable_part,
     best_of,
+    excluded_from_front,
+    front_of,
+    front_table,
     headlines,
     not_recommended_legend,
     not_recommended_reason,
@@ -38,11 +42,10 @@ from inspector.ui.compare.best import (
     parts_of,
     recommended_of,
     safest_of,
+    why,
 )
-from inspector.ui.compare.front import excluded_from_front, front_of, front_table, why
 from inspector.ui.compare.rows import (
     APPLIES_MARK,
-    BEYOND,
     BEYOND_EXPLAINED,
     NEVER_APPLIED,
     NOTHING_CUT,
@@ -53,10 +56,10 @@ from inspector.ui.compare.rows import (
     compare_table,
     current_name,
 )
-from inspector.ui.definitions import APPLIED, NEEDED_PHRASES
 from inspector.ui.figure_table.table import Sorting, legend_of
 from inspector.ui.figure_table.widget import FactList, FigureTable
-from inspector.ui.plan.saved_plans import saved_plans
+from inspector.ui.part_names import APPLIED, NEEDED_PHRASES
+from inspector.ui.plan.plans import saved_plans
 from inspector.ui.toolkit.header import SessionHeader
 from inspector.ui.toolkit.one_line import LinePiece
 from inspector.ui.toolkit.one_line import one_line as line_of
@@ -74,7 +77,7 @@ if TYPE_CHECKING:
     from inspector.replay.engine.inputs import ReplayInputs
     from inspector.replay.engine.replay import Replay
     from inspector.ui.compare.best import Headline
-    from inspector.ui.controller.host_protocols import IsCancelled, Post
+    from inspector.ui.controller.host import IsCancelled, Post
     from inspector.ui.controller.session import SessionController
     from inspector.ui.explain.dialog import Explained
 
@@ -392,7 +395,7 @@ class CompareScreen(AnalysisScreen):
 
     def explains(self) -> Callable[[], tuple[Explained, ...]]:
         """Return a function that explains the plan under the cursor."""
-        from inspector.ui.explain.focus import explained_plan
+        from inspector.ui.explain.dialog import explained_plan
 
         each = self._contenders.get(str(self.plans.cursor_key))
         if each is None:

@@ -29,10 +29,9 @@ from inspector.ui.composition.rows import (
     part_of,
     part_table,
 )
-from inspector.ui.definitions import TOKEN_CALLS
 from inspector.ui.figure_table.table import Sorting, legend_of
 from inspector.ui.figure_table.widget import FigureTable
-from inspector.ui.part_names import CHART, TIMELINE
+from inspector.ui.part_names import CHART, TIMELINE, TOKEN_CALLS
 from inspector.ui.session_screen import scale_words
 from inspector.ui.toolkit.choice_strip import Choices, ChoiceStrip
 from inspector.ui.toolkit.header import SessionHeader
@@ -46,7 +45,7 @@ if TYPE_CHECKING:
     from textual.binding import BindingType
 
     from inspector.replay.engine.replay import Replay
-    from inspector.ui.controller.host_protocols import IsCancelled, Post
+    from inspector.ui.controller.host import IsCancelled, Post
     from inspector.ui.controller.session import SessionController
     from inspector.ui.explain.dialog import Explained
 
@@ -293,7 +292,7 @@ class CompositionScreen(AnalysisScreen):
 
     def explains(self) -> Callable[[], tuple[Explained, ...]]:
         """Return the explanations of the block under the cursor, or of the prompt."""
-        from inspector.ui.explain.focus import explained_focus
+        from inspector.ui.explain.dialog import explained_focus
 
         block = self.blocks.cursor_key
         focus = (TIMELINE, block) if self.blocks.has_focus and isinstance(block, int) else (CHART, -1)

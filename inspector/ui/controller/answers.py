@@ -8,10 +8,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property, partial
 from time import monotonic
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
-from inspector.ui.controller.changes import Change
-from inspector.ui.controller.cooperative import YieldingTask
+from inspector.ui.controller.host import Change, YieldingTask
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -24,10 +23,12 @@ if TYPE_CHECKING:
     from inspector.replay.engine.replay import Replay
     from inspector.replay.explain.spending import Spending
     from inspector.report.cache_settings import CacheSetting
+    from inspector.report.hook_trims import SessionTrims, StoreStamp
+    from inspector.session.model import Session
     from inspector.strategies.history.history import History
-    from inspector.ui.controller.changes import ChangeListeners
-    from inspector.ui.controller.host_protocols import Host, IsCancelled, Post, Stoppable
+    from inspector.ui.controller.host import ChangeListeners, Host, IsCancelled, Post, Stoppable
     from inspector.ui.outcome import Outcome
+
 
 SECONDS_TO_REST = 0.2
 """Seconds without growth before the spending of a growing session is recomputed."""
@@ -316,3 +317,54 @@ def _in_state(
         return _Found(refreshed(known, baseline, found, task.is_cancelled), baseline, is_last)
     except ReplayCancelledError:
         return None
+
+
+class RunsJobs(Protocol):
+    """Runs work in threads, one run per group."""
+
+    def run(
+        self,
+        work: Callable[[Post[SessionTrims | None], IsCancelled], None],
+        take: Callable[[SessionTrims | None], object],
+        *,
+        group: str,
+        description: str,
+    ) -> object: ...
+
+
+class HookTrims:
+    """Reads the hook's trims of a session.
+
+    Attributes:
+        found: The trims; None if there are none, and until they are read.
+    """
+
+    def __init__(self, jobs: RunsJobs, on_change: Callable[[], object]) -> None:
+        """Start without trims; `on_change` is called when they change."""
+        self.found: SessionTrims | None = None
+        self._jobs = jobs
+        self._on_change = on_change
+        self._asked: tuple[str, StoreStamp | None] = ("", None)
+
+    def ask(self, session: Session | None) -> None:
+        """Read the session's trims if they may have changed."""
+        from inspector.report.hook_trims import session_trims, store_stamp
+
+        identifier = "" if session is None else session.identifier
+        asked = identifier, store_stamp() if identifier else None
+        if asked == self._asked:
+            return
+        self._asked = asked
+        if session is None or asked[1] is None:
+            self._take(None)
+            return
+
+        def work(post: Post[SessionTrims | None], is_cancelled: IsCancelled) -> None:  # noqa: ARG001  short
+            post(session_trims(session))
+
+        self._jobs.run(work, self._take, group="hook trims", description="read the hook's trims")
+
+    def _take(self, found: SessionTrims | None) -> None:
+        if found != self.found:
+            self.found = found
+            self._on_change()

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, ClassVar
 from msgspec import Struct, field
 
 from inspector.session.files import is_folder, last_written
-from inspector.ui.controller.cooperative import YieldingTask
+from inspector.ui.controller.host import YieldingTask
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterator
@@ -31,12 +31,11 @@ if TYPE_CHECKING:
     from inspector.strategies.plan import Plan
     from inspector.tokens.counter import Counter
     from inspector.tokens.token_table import TokenTable
-    from inspector.ui.controller.host_protocols import IsCancelled, Post
+    from inspector.ui.controller.host import IsCancelled, Post
     from inspector.ui.controller.saved_state import SessionState
     from inspector.ui.outcome import Outcome
-    from inspector.ui.plan.difference import OtherPlan
-    from inspector.ui.plan.risks import Risks
-    from inspector.ui.plan.sizes import PlanSizes
+    from inspector.ui.plan.limits import PlanSizes
+    from inspector.ui.plan.results import OtherPlan, Risks
     from inspector.ui.timeline.rows import Rows
 
 
@@ -307,8 +306,8 @@ def measure(
     from inspector.replay.analysis.comparison import first_firing
     from inspector.replay.analysis.plan_outcome import plan_outcome
     from inspector.replay.engine.replay import replay
-    from inspector.ui.plan.difference import OtherPlan
-    from inspector.ui.plan.sizes import sizes_of
+    from inspector.ui.plan.limits import sizes_of
+    from inspector.ui.plan.results import OtherPlan
 
     if known is None or not known.serves(outcome.replay.history, outcome.plan):
         post(sizes_of(outcome.baseline, outcome.plan))
@@ -337,7 +336,7 @@ def assess(
     from inspector.replay.analysis.hazards import hazards_of
     from inspector.replay.analysis.recoveries import recoveries
     from inspector.replay.assumptions import Assumptions
-    from inspector.ui.plan.risks import Risks
+    from inspector.ui.plan.results import Risks
 
     hazards = hazards_of(outcome.replay)
     if is_cancelled():

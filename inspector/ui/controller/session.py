@@ -14,8 +14,8 @@ from inspector.replay.projection_terms import RunsPerDay
 from inspector.session.files import is_live
 from inspector.ui.controller import jobs
 from inspector.ui.controller.answers import SpendingAnswers
-from inspector.ui.controller.changes import Change, ChangeListeners
 from inspector.ui.controller.counting import Counting
+from inspector.ui.controller.host import Change, ChangeListeners
 from inspector.ui.controller.jobs import (
     LoadFailed,
     LoadProgress,
@@ -25,10 +25,8 @@ from inspector.ui.controller.jobs import (
     SessionReady,
 )
 from inspector.ui.controller.replaying import Replaying
-from inspector.ui.controller.subagent_costs import SubagentAnswers
-from inspector.ui.controller.subagents import Subagents
-from inspector.ui.plan.saved_plans import PlanNames
-from inspector.ui.plan.undo import Plans
+from inspector.ui.controller.subagents import SubagentAnswers, Subagents
+from inspector.ui.plan.plans import PlanNames, Plans
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -44,13 +42,12 @@ if TYPE_CHECKING:
     from inspector.strategies.history.history import History
     from inspector.strategies.plan import Plan
     from inspector.tokens.token_table import TokenTable
-    from inspector.ui.controller.host_protocols import Host, IsCancelled, Post, Stoppable
+    from inspector.ui.controller.host import Host, IsCancelled, Post, Stoppable
     from inspector.ui.controller.jobs import Following, ProjectionReady, Reading
     from inspector.ui.controller.saved_state import SessionState
     from inspector.ui.outcome import Outcome
-    from inspector.ui.plan.difference import OtherPlan
-    from inspector.ui.plan.risks import Risks
-    from inspector.ui.plan.sizes import PlanSizes
+    from inspector.ui.plan.limits import PlanSizes
+    from inspector.ui.plan.results import OtherPlan, Risks
     from inspector.ui.timeline.rows import Rows
 
 SECONDS_TO_SETTLE = 1.0
@@ -454,7 +451,7 @@ class SessionController:
         self.host.run(work, partial(self._take_measure, outcome), group="measure", description="measure the plan")
 
     def _take_measure(self, outcome: Outcome, found: PlanSizes | OtherPlan) -> None:
-        from inspector.ui.plan.sizes import PlanSizes
+        from inspector.ui.plan.limits import PlanSizes
 
         if isinstance(found, PlanSizes):
             self.sizes = found

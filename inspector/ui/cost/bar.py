@@ -16,7 +16,7 @@ from inspector.safe_text import one_line
 from inspector.ui.actions.action import bindings
 from inspector.ui.actions.parts import COST_BAR
 from inspector.ui.cost.summary import priced_as_words
-from inspector.ui.definitions import APPLIED, NEEDED_PHRASES
+from inspector.ui.part_names import APPLIED, NEEDED_PHRASES
 from inspector.ui.toolkit.one_line import LinePiece
 from inspector.ui.toolkit.one_line import one_line as line_of
 

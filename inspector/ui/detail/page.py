@@ -184,3 +184,58 @@ def _blank_before(text: str, first: int, end: int) -> int:
     """Return the wrap position of a row that could reach `end`: after the last blank in its second half, if any."""
     blank = text.rfind(" ", first + (end - first) // 2, end + 1)
     return blank + 1 if blank >= 0 else end
+
+
+LONGEST: Final = 100_000
+"""Maximum number of characters rendered: parsing takes a thousand times as long as wrapping."""
+
+
+@dataclass(frozen=True, eq=False)
+class Rendered:
+    """Rendered lines.
+
+    Attributes:
+        lines: Safe texts with their styles; None for the page's style.
+        note: Note above the lines; empty for none.
+    """
+
+    lines: tuple[tuple[tuple[str, Style | None], ...], ...]
+    note: str = ""
+
+    @classmethod
+    def of(cls, text: str, width: int) -> Rendered:
+        note = "" if len(text) <= LONGEST else f"⋯ the first {LONGEST:,} characters of {len(text):,} ⋯"
+        from rich.console import Console
+        from rich.markdown import Markdown  # slow to import
+
+        console = Console(width=max(width, 1), force_terminal=True, color_system="truecolor", legacy_windows=False)
+        drawn = console.render_lines(Markdown(safe_text(text[:LONGEST]), hyperlinks=False), pad=False)
+        # Markdown entities can reintroduce unsafe characters.
+        lines = tuple(
+            tuple((safe_text(segment.text.replace("\n", "")), segment.style) for segment in line if not segment.control)
+            for line in drawn
+        )
+        return cls(lines, note)
+
+    def __len__(self) -> int:
+        return len(self.lines) + bool(self.note)
+
+    def shown(self, index: int) -> PageRow:
+        if self.note and not index:
+            return PageRow(((" " + self.note, "detail--note"),))
+        line = self.lines[index - bool(self.note)]
+        return PageRow(((" ", "detail--recorded"), *((text, style or "detail--recorded") for text, style in line)))
+
+    def note_rows(self) -> tuple[int, ...]:
+        return (0,) if self.note else ()
+
+    def find(self, words: str) -> NDArray[np.int64]:
+        rows = [
+            index + bool(self.note)
+            for index, line in enumerate(self.lines)
+            for _ in places_of(words, "".join(text for text, _ in line))
+        ]
+        return np.array(rows if words else [], dtype=np.int64)
+
+    def whole(self) -> str:
+        return "\n".join("".join(text for text, _ in line).rstrip() for line in self.lines) + "\n"

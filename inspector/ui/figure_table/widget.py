@@ -11,8 +11,7 @@ from textual.reactive import reactive, var
 from inspector.ui.actions.action import bindings
 from inspector.ui.actions.parts import FIGURE_TABLE
 from inspector.ui.detail.page import wrap
-from inspector.ui.figure_table.drawing import column_at, header_pieces, row_pieces, shortened, widths_for
-from inspector.ui.figure_table.table import Sorting, Table
+from inspector.ui.figure_table.table import Sorting, Table, column_at, header_pieces, row_pieces, shortened, widths_for
 from inspector.ui.toolkit.line_view import LineView, strip_of
 
 if TYPE_CHECKING:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, ClassVar, Final
 
 from textual import on
 from textual.content import Content
+from textual.reactive import var
 
 from inspector.file_history.changelog import generate_changelog
 from inspector.file_history.history import FileEventKind, file_history
@@ -14,16 +15,15 @@ from inspector.report.file_listings import short_path, state_notes
 from inspector.report.numbers import ON_SCREEN
 from inspector.safe_text import cut_middle, one_line
 from inspector.ui.actions.action import bindings
-from inspector.ui.actions.screens import FILES, FILES_HISTORY, FILES_TABLE
+from inspector.ui.actions.screens import FILES, FILES_CONTENT, FILES_HISTORY, FILES_TABLE
 from inspector.ui.analysis_screen import AnalysisScreen, CloseResult
 from inspector.ui.figure_table.table import Sorting, Table, legend_of
 from inspector.ui.figure_table.widget import FigureTable
-from inspector.ui.files.rows import NO_FILE, FilesFound, change_key, event_table, file_table, place_of_block
-from inspector.ui.files.view import KnownLines
-from inspector.ui.files.widget import KnownContent
+from inspector.ui.files.rows import NO_FILE, FilesFound, KnownLines, change_key, event_table, file_table, place_of_block
 from inspector.ui.part_names import CHART, TIMELINE
 from inspector.ui.session_screen import scale_words
 from inspector.ui.toolkit.header import SessionHeader
+from inspector.ui.toolkit.line_view import LineView, component_classes, strip_of
 from inspector.ui.toolkit.pane import Pane, Placeholder, PlaceholderText
 from inspector.ui.toolkit.status_bar import StatusBar
 
@@ -32,12 +32,77 @@ if TYPE_CHECKING:
 
     from textual.app import ComposeResult
     from textual.binding import BindingType
+    from textual.strip import Strip
     from textual.widget import Widget
 
     from inspector.file_history.history import FileEvent
-    from inspector.ui.controller.host_protocols import IsCancelled, Post
+    from inspector.ui.controller.host import IsCancelled, Post
     from inspector.ui.controller.session import SessionController
     from inspector.ui.explain.dialog import Explained
+
+
+CSS: Final = """
+KnownContent {
+    height: 1fr;
+    background: $background;
+    scrollbar-background: $background;
+    & > .known--number { color: $text-muted; }
+    & > .known--line { color: $foreground; }
+    & > .known--note { color: $text-accent; text-style: italic; }
+}
+"""
+
+
+class KnownContent(LineView):
+    """Known content of a file. Set `known` to show it."""
+
+    DEFAULT_CSS = CSS
+    COMPONENT_CLASSES: ClassVar[set[str]] = component_classes(CSS)
+    BINDINGS: ClassVar[list[BindingType]] = bindings(FILES_CONTENT)
+    HELP = """The file as known to the agent after the selected step of its history, according to the session's records
+    only. Lines between ⋯ are unknown: the agent had not seen them, or something else had changed the file. Lines with
+    an unknown position have no number; long lines are cut at the edge."""
+
+    known: var[KnownLines | None] = var(None, init=False)
+
+    def watch_known(self) -> None:
+        """Scroll to the lines shown or changed last."""
+        known = self.known
+        self.show_lines(0 if known is None else len(known))
+        self.scroll_to_line(0 if known is None else max(known.begin - self.page_height // 4, 0))
+        self.post_hidden_lines()
+
+    def on_resize(self) -> None:
+        self.forget_lines()
+        self.post_hidden_lines()
+
+    def watch_scroll_y(self, old_value: float, new_value: float) -> None:
+        super().watch_scroll_y(old_value, new_value)
+        self.post_hidden_lines()
+
+    def action_scroll(self, step: int) -> None:
+        self.scroll_to_line(self.first_line + step)
+
+    def action_page(self, step: int) -> None:
+        self.scroll_to_line(self.first_line + step * max(self.page_height - 1, 1))
+
+    def action_first(self) -> None:
+        self.scroll_to_line(0)
+
+    def action_last(self) -> None:
+        self.scroll_to_line(self.line_count)
+
+    def draw_line(self, line: int, width: int) -> Strip:
+        if self.known is None:
+            return strip_of((), width, self.rich_style)
+        room = self.known.number_width + 3
+        number, text, is_note = self.known.line(line, max(width - room, 1))
+        parts = (
+            (f" {number:>{self.known.number_width}}  ", self.style_of("known--number")),
+            (text, self.style_of("known--note" if is_note else "known--line")),
+        )
+        return strip_of(parts, width, self.rich_style)
+
 
 AROUND_NAME = 40
 """Width of a frame's title without the file name, in cells."""
@@ -288,7 +353,7 @@ class FilesScreen(AnalysisScreen):
 
     def explains(self) -> Callable[[], tuple[Explained, ...]]:
         """Return the explanations of the result under the cursor, or of the prompt."""
-        from inspector.ui.explain.focus import explained_focus
+        from inspector.ui.explain.dialog import explained_focus
 
         event = self.event if self.events.has_focus else None
         focus = (CHART, -1) if event is None else (TIMELINE, event.result_block)

@@ -2,25 +2,137 @@
 
 from __future__ import annotations
 
+from functools import partial
 from inspect import unwrap
-from typing import TYPE_CHECKING, Final, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol, runtime_checkable
 
 from rich.text import Text
 from textual import on, work
 from textual.command import CommandList, CommandPalette, DiscoveryHit, Hit, Provider
 from textual.events import Click
 
-from inspector.ui.help.commands import found
+from inspector.ui.actions.action import ACTIONS_BY_NAME
+from inspector.ui.actions.main_screen import MAIN
+from inspector.ui.help.key_listing import key_of
 from inspector.ui.toolkit.single_result_screen import SingleResultScreen
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable, Iterator
 
-    from textual.command import Hits
-    from textual.events import Mount
+    from textual.app import App
+    from textual.dom import DOMNode
     from textual.screen import Screen
 
-    from inspector.ui.help.commands import PaletteCommand
+    from inspector.ui.actions.action import UserAction
+
+    AnyApp = App[Any]
+    from textual.command import Hits
+    from textual.events import Mount
+
+
+class PaletteCommand(NamedTuple):
+    """Command in the palette.
+
+    Attributes:
+        title: Starts with a verb: `Turn tiered-stale on`.
+        text: More details; empty if the title is enough.
+        run: Runs the command.
+        keys: Equivalent keys as displayed; empty for none.
+        also: Search terms in addition to the title.
+    """
+
+    title: str
+    text: str
+    run: Callable[[], Any]
+    keys: str = ""
+    also: str = ""
+
+    def score(self, query: str) -> int:
+        """Rate how well the command matches a query; 0 for no match.
+
+        Every word of the query must be the prefix of one of its words. Words in the title weigh most.
+
+        Args:
+            query: The typed text.
+        """
+        scores = [self._score_of(word) for word in query.lower().split()]
+        return sum(scores) if scores and all(scores) else 0
+
+    def _score_of(self, word: str) -> int:
+        for weight, words in ((4, self.title), (3, self.also), (1, self.text)):
+            if any(each.startswith(word) for each in _words(words)):
+                return weight
+        return 2 if len(word) > 1 and word in self.title.lower() else 0
+
+
+def _words(text: str) -> list[str]:
+    return [part for each in text.lower().split() for part in (each, *each.split("-")[1:])]
+
+
+def found(commands: Iterable[PaletteCommand], query: str) -> list[PaletteCommand]:
+    """Return the matching commands, the best first. An empty query returns all, those with an explanation first.
+
+    Args:
+        commands: All commands.
+        query: The typed text.
+    """
+    titled = sorted(commands, key=lambda command: command.title.lower())
+    if not query.split():
+        return sorted(titled, key=lambda command: (not command.text, not command.title.startswith("Turn ")))
+    scored = [(command.score(query), command) for command in titled]
+    return [command for score, command in sorted(scored, key=lambda each: (-each[0], not each[1].text)) if score]
+
+
+def key_commands(screen: Screen[Any]) -> Iterator[PaletteCommand]:
+    """Yield the commands of a screen: the actions of the focused widget and of the screen that apply now.
+
+    Args:
+        screen: The screen below the palette.
+    """
+    keys: dict[str, str] = {}
+    unnamed: dict[str, tuple[UserAction[Any], DOMNode]] = {}
+    for active in screen.active_bindings.values():
+        action = ACTIONS_BY_NAME.get(active.binding.id or "")
+        if action is None or not active.enabled or action.name in keys:
+            continue
+        keys[action.name] = key_of(screen.app, active.binding)
+        if action.named is None and action.is_looked_up:
+            unnamed[action.name] = action, active.node
+    for action in getattr(screen, "ACTIONS", ()):
+        if action.named is not None and not action.is_of_app and action.named.is_offered(screen):
+            yield named_command(screen, action, keys.get(action.name, ""))
+    for action, node in unnamed.values():
+        run = partial(_run, screen.app, action, node)
+        yield PaletteCommand(action.text, "", run, keys[action.name], f"{action.label} {action.also}")
+
+
+def app_commands(screen: Screen[Any]) -> Iterator[PaletteCommand]:
+    """Yield the commands of the app itself.
+
+    Args:
+        screen: The screen below the palette.
+    """
+    app = screen.app
+    keys = {active.binding.id: key_of(app, active.binding) for active in screen.active_bindings.values()}
+    for action in MAIN:
+        if action.named is not None and action.is_of_app and action.named.is_offered(app):
+            yield named_command(app, action, keys.get(action.name, ""))
+
+
+def named_command(node: AnyApp | Screen[Any], action: UserAction[Any], keys: str) -> PaletteCommand:
+    """Build the command of an action that has its own palette name."""
+    named = action.named
+    if named is None:
+        raise AssertionError(f"{action.name} has no palette name")
+    title = named.title if isinstance(named.title, str) else named.title(node)
+    return PaletteCommand(
+        title, named.text, partial(_run, node.app, action, node), keys, f"{action.label} {action.also}"
+    )
+
+
+async def _run(app: AnyApp, action: UserAction[Any], node: DOMNode) -> None:
+    await app.run_action(action.binding.action, node)
+
 
 KEY_CELLS: Final = 10
 """Width of the key column in cells."""

@@ -7,7 +7,7 @@ from time import monotonic
 from typing import TYPE_CHECKING, Final
 
 from inspector.report.numbers import ON_SCREEN
-from inspector.ui.controller.changes import Change
+from inspector.ui.controller.host import Change
 from inspector.ui.main.session_pane import SessionPane
 from inspector.ui.toolkit.pane import set_subtitle
 

@@ -9,8 +9,8 @@ from textual.app import SuspendNotSupported
 
 from inspector.report.numbers import ON_SCREEN
 from inspector.safe_text import cell_width
-from inspector.ui.controller.changes import Change
-from inspector.ui.controller.hook_trims import HookTrims
+from inspector.ui.controller.answers import HookTrims
+from inspector.ui.controller.host import Change
 from inspector.ui.main.session_pane import SessionPane
 from inspector.ui.toolkit.pane import join_fitting, set_subtitle
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from inspector.replay.analysis.compaction_aftermath import CompactionAftermath
     from inspector.replay.engine.replay import Replay
     from inspector.report.document import CompactionTotalsFacts
-    from inspector.ui.controller.host_protocols import IsCancelled, Post
+    from inspector.ui.controller.host import IsCancelled, Post
     from inspector.ui.controller.session import SessionController
     from inspector.ui.detail.views import Shown
     from inspector.ui.detail.widget import Detail
@@ -87,8 +87,7 @@ class DetailPane(SessionPane):
         """Show the block under the cursor, or all blocks of its message if that is folded."""
         if self._detail is None:
             return
-        from inspector.ui.detail.content import detail_of, detail_of_boundary, detail_of_message
-        from inspector.ui.detail.trim import detail_of_trim
+        from inspector.ui.detail.content import detail_of, detail_of_boundary, detail_of_message, detail_of_trim
         from inspector.ui.timeline.arrangement import blocks_of_message
 
         session, table, view, row = self.controller.session, self.controller.table, self._rows.view, self._rows.row
@@ -111,13 +110,13 @@ class DetailPane(SessionPane):
             content = detail_of_trim(detail_of(session, table, outcome, block), self._trims.found, session, block)
         miss = view.miss_at(row)
         if miss is not None:
-            from inspector.ui.detail.miss import detail_of_miss
+            from inspector.ui.detail.views import detail_of_miss
 
             with_plan = outcome is not None and outcome.is_planned
             content = detail_of_miss(content, miss, view.rows.history, with_plan=with_plan)
         need = None if outcome is None or self.controller.risks is None else self.controller.risks.need_at(block)
         if need is not None:
-            from inspector.ui.detail.need import detail_of_need
+            from inspector.ui.detail.views import detail_of_need
 
             content = detail_of_need(content, need, session)
         if (boundary := self._rows.boundary) is not None:
@@ -224,7 +223,7 @@ class DetailPane(SessionPane):
     def on_detail_pager_requested(self, event: Detail.PagerRequested) -> None:
         """Suspend the app and run the user's pager."""
         from inspector.session.errors import TemporaryFolderError
-        from inspector.ui.detail.pager import PagerError, pager_command, show_in_pager
+        from inspector.ui.detail.views import PagerError, pager_command, show_in_pager
 
         try:
             command = pager_command()

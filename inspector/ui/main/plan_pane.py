@@ -2,22 +2,170 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
+from inspector.atomic_files import write_user_file
 from inspector.report.numbers import ON_SCREEN
 from inspector.report.recovery_words import NOTHING_WORTHWHILE
-from inspector.ui.controller.changes import Change
-from inspector.ui.main import plan_files
+from inspector.session.files import expand_user, is_file
+from inspector.ui.controller.host import Change
 from inspector.ui.main.session_pane import SessionPane
+from inspector.ui.served import deliver_in_browser
 from inspector.ui.session_screen import scale_words
 from inspector.ui.toolkit.pane import set_subtitle, set_title
 from inspector.ui.toolkit.single_result_screen import open_over
 
 if TYPE_CHECKING:
+    from textual.app import App
+
+    from inspector.strategies.plan import Plan
     from inspector.ui.controller.session import SessionController
     from inspector.ui.plan.controls import TextControl
-    from inspector.ui.plan.entry import StrategyToggle
-    from inspector.ui.plan.panel import PlanPanel
+    from inspector.ui.plan.dialogs import Export
+    from inspector.ui.plan.panel import PlanPanel, StrategyToggle
+
+
+async def add_strategy(app: App[Any], controller: SessionController) -> bool:
+    """Prompt for a strategy and append it to the plan, switched on, or replace the plan by a built-in plan.
+
+    Returns:
+        True if a strategy was added.
+    """
+    from inspector.strategies.registry import strategy_for
+    from inspector.ui.dialogs.dialog import Picker
+    from inspector.ui.plan.choices import READY, ready_choices, strategy_choices
+
+    if controller.plan is None:
+        return False
+    choices = [*strategy_choices(), *ready_choices()]
+    picker = Picker("Add a strategy, or use a built-in plan", choices, verb="adds it")
+    chosen = await app.push_screen_wait(picker)
+    if chosen is None:
+        return False
+    if chosen.startswith(READY):
+        open_chosen_plan(controller, chosen)
+        return False
+    if controller.session is not None:
+        controller.edit_plan(controller.plan.added(strategy_for(chosen, controller.session)))
+    return controller.session is not None
+
+
+async def open_plan(app: App[Any], controller: SessionController) -> None:
+    """Prompt for a saved plan, a built-in plan or a plan file, and make it the current plan."""
+    from inspector.ui.dialogs.dialog import Picker
+    from inspector.ui.plan.choices import file_choice, ready_choices, saved_choices
+    from inspector.ui.plan.plans import saved_plans
+
+    if controller.plan is None:
+        return
+    choices = [*saved_choices(saved_plans()), *ready_choices()]
+    hint = "filter, or path of a plan file"
+    chosen = await app.push_screen_wait(Picker("Open a plan", choices, hint=hint, typed=file_choice))
+    if chosen is not None:
+        open_chosen_plan(controller, chosen)
+
+
+def open_chosen_plan(controller: SessionController, identifier: str) -> None:
+    """Replace the plan by another one; see `chosen_plan` for the identifier."""
+    from inspector.strategies.plan import PlanError
+    from inspector.ui.plan.choices import chosen_plan
+
+    try:
+        plan = chosen_plan(identifier, controller.session)
+    except OSError as error:
+        controller.host.show_notice(f"cannot read the plan: {error.strerror}", is_problem=True)
+    except PlanError as error:
+        controller.host.show_notice(f"not a valid plan: {error.message}", is_problem=True)
+    else:
+        use_plan(controller, plan)
+
+
+def use_plan(controller: SessionController, plan: Plan) -> None:
+    """Make a plan the current one and report how to undo that and whether the session's agent can apply it."""
+    from inspector.report.export import describe_applied_plan
+
+    controller.names.note(plan)
+    controller.edit_plan(plan)
+    controller.host.show_notice(describe_applied_plan(plan.name or "another plan", plan, controller.session))
+
+
+async def save_plan(app: App[Any], controller: SessionController) -> None:
+    from inspector.ui.dialogs.dialog import ValueDialog
+    from inspector.ui.plan.plans import problem_with_name, save_named
+
+    if controller.plan is None:
+        return
+    text = (
+        "A name saves it with your plans: w o opens them in any session, c compares them. "
+        "A path (plans/mine.toml) writes a file for `inspector report --plan` or for a colleague."
+    )
+    suggested = controller.plan.name or "mine"
+    dialog = ValueDialog("Save the plan as", text, suggested, problem_with_name, remark=_replaces)
+    name = await app.push_screen_wait(dialog)
+    if not name:
+        return
+    try:
+        path = save_named(controller.plan, name)
+    except OSError as error:
+        controller.host.show_notice(f"cannot save the plan: {error.strerror}", is_problem=True)
+    else:
+        controller.name_plan(path.stem)
+        controller.host.show_notice(f"plan saved to {path}")
+
+
+async def export_plan(app: App[Any], controller: SessionController) -> None:
+    """Show how the session's agent can apply the plan, then save or copy the exported text."""
+    from inspector.report.export import answer_for
+    from inspector.ui.plan.dialogs import ExportScreen
+
+    plan, session = controller.plan, controller.session
+    if plan is None or session is None or not plan.strategies:
+        controller.host.show_notice("nothing to export: no strategy of the plan is on; * uses the best plan")
+        return
+    export = await app.push_screen_wait(ExportScreen(plan, answer_for(session.format, plan)))
+    if export is not None and export.is_copied:
+        app.copy_to_clipboard(export.text)
+        controller.host.show_notice("copied, if the terminal allows it; enter saves to a file instead")
+    elif export is not None:
+        await _save_export(app, controller, export)
+
+
+async def _save_export(app: App[Any], controller: SessionController, export: Export) -> None:
+    from inspector.ui.dialogs.dialog import ValueDialog
+
+    text = "Saves the text of the preview."
+    dialog = ValueDialog("Save as", text, export.file_name, _problem_with_file, remark=_replaces)
+    name = await app.push_screen_wait(dialog)
+    if not name:
+        return
+    path = expand_user(name)
+    if deliver_in_browser(app, export.text, path):
+        controller.host.show_notice("sent to the browser")
+        return
+    try:
+        write_user_file(path, export.text.encode())
+    except OSError as error:
+        controller.host.show_notice(f"cannot write {path}: {error.strerror}", is_problem=True)
+    else:
+        controller.host.show_notice(f"saved to {path}")
+
+
+def _problem_with_file(text: str) -> str:
+    from inspector.session.overwrite_guard import problem_with_target
+
+    if not text.strip():
+        return "enter a file name"
+    problem = problem_with_target(expand_user(text))
+    return f"that {problem}" if problem else ""
+
+
+def _replaces(text: str) -> str:
+    from inspector.ui.plan.plans import target_of
+
+    is_path = Path(text).suffix not in ("", ".toml")
+    path = expand_user(text) if is_path else target_of(text)
+    return f"overwrites {path}" if text.strip() and is_file(path) else ""
 
 
 class PlanPane(SessionPane):
@@ -90,7 +238,7 @@ class PlanPane(SessionPane):
             self._panel.show_sizes(sizes)
 
     def _show_other_result(self) -> None:
-        from inspector.ui.plan.difference import brief
+        from inspector.ui.plan.results import brief
 
         if self._panel is not None:
             other_result, outcome, plans = self.controller.other_result, self.controller.outcome, self.controller.plans
@@ -128,7 +276,7 @@ class PlanPane(SessionPane):
         if recommended is not None and recommended.plan.strategies == plan.strategies:
             self.show_notice("this is already the best plan")
         elif recommended is not None:
-            plan_files.use_plan(controller, recommended.plan)
+            use_plan(controller, recommended.plan)
         elif found is not None and found.is_complete:
             self.show_notice(f"{NOTHING_WORTHWHILE}; c compares the plans")
         elif found is not None and not controller.answers.is_searching:
@@ -169,8 +317,8 @@ class PlanPane(SessionPane):
             self.run_dialog(self._edit_text(event.text_control), "edit a value")
 
     async def _edit_tools(self, control: TextControl) -> None:
-        from inspector.ui.plan.tools import tool_choices, with_tools
-        from inspector.ui.plan.tools_dialog import ToolsDialog
+        from inspector.ui.plan.choices import tool_choices, with_tools
+        from inspector.ui.plan.dialogs import ToolsDialog
 
         plan, history = self.controller.plan, self.controller.history
         if plan is None or history is None or not isinstance(control.value, tuple):
@@ -213,8 +361,8 @@ class PlanPane(SessionPane):
             self.show_notice(f"this is plan {letter}; w d compares it with plan {plans.other_letter}")
 
     def show_difference(self) -> None:
-        from inspector.ui.plan.difference import figure_rows, setting_rows
-        from inspector.ui.plan.difference_dialog import DifferenceScreen
+        from inspector.ui.plan.dialogs import DifferenceScreen
+        from inspector.ui.plan.results import figure_rows, setting_rows
 
         other_result, outcome, plans = self.controller.other_result, self.controller.outcome, self.controller.plans
         if other_result is None or outcome is None or plans is None:
@@ -234,16 +382,16 @@ class PlanPane(SessionPane):
         self.run_dialog(self._add(), "choose a strategy")
 
     async def _add(self) -> None:
-        if await plan_files.add_strategy(self.app, self.controller) and self.controller.plan is not None:
+        if await add_strategy(self.app, self.controller) and self.controller.plan is not None:
             await self._show_at_once(len(self.controller.plan.entries) - 1)
 
     def open_other(self) -> None:
         """Replace the plan by a saved plan, a built-in plan or one from a file."""
-        self.run_dialog(plan_files.open_plan(self.app, self.controller), "open a plan")
+        self.run_dialog(open_plan(self.app, self.controller), "open a plan")
 
     def save(self) -> None:
-        self.run_dialog(plan_files.save_plan(self.app, self.controller), "save the plan")
+        self.run_dialog(save_plan(self.app, self.controller), "save the plan")
 
     def export(self) -> None:
         """Show how an agent can use the plan, with the text to save or copy."""
-        self.run_dialog(plan_files.export_plan(self.app, self.controller), "export the plan")
+        self.run_dialog(export_plan(self.app, self.controller), "export the plan")

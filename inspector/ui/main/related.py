@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from textual.screen import Screen
 
     from inspector.session.model import Session, SessionLink
-    from inspector.ui.controller.host_protocols import IsCancelled, Post
+    from inspector.ui.controller.host import IsCancelled, Post
     from inspector.ui.controller.session import SessionController
     from inspector.ui.main.timeline_pane import TimelinePane
 
@@ -41,7 +41,7 @@ class RelatedSessions:
             return None
         row = self._rows.timeline.cursor_row
         if row >= 0 and view.rows.subagent[row] >= 0:
-            from inspector.ui.timeline.subagents import started_at
+            from inspector.ui.timeline.rows import started_at
 
             started = started_at(view.rows, row)
             return None if started is None else (started.session, started.link)

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from inspector.ui.controller.changes import Change
+from inspector.ui.controller.host import Change
 from inspector.ui.controller.saved_state import SessionState, save_state
 from inspector.ui.part_names import TIMELINE
 
 if TYPE_CHECKING:
     from inspector.strategies.plan import Plan
-    from inspector.ui.controller.host_protocols import Stoppable
+    from inspector.ui.controller.host import Stoppable
     from inspector.ui.controller.session import SessionController
     from inspector.ui.main.detail_pane import DetailPane
-    from inspector.ui.main.pane_focus import PaneFocus
+    from inspector.ui.main.session_pane import PaneFocus
     from inspector.ui.main.timeline_pane import TimelinePane
 
 SECONDS_TO_SAVE = 2.0

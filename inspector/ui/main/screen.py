@@ -13,20 +13,19 @@ from inspector.session.unknown_parts import unknown_parts
 from inspector.ui.actions.action import ACTIONS_BY_NAME, bindings, do
 from inspector.ui.actions.applies import can_undo, has_best_with_none_on, has_strategies, is_at_earlier_call
 from inspector.ui.actions.main_screen import MAIN, NUMBERED
-from inspector.ui.controller.changes import Change
+from inspector.ui.controller.host import Change
 from inspector.ui.controller.session import SessionController
 from inspector.ui.main.chart_pane import ChartPane
 from inspector.ui.main.cost_pane import CostPane
 from inspector.ui.main.detail_pane import DetailPane
-from inspector.ui.main.pane_focus import PaneFocus
 from inspector.ui.main.plan_pane import PlanPane
 from inspector.ui.main.related import RelatedSessions
 from inspector.ui.main.restore_state import StateKeeper
 from inspector.ui.main.screen_host import ScreenHost
+from inspector.ui.main.session_pane import PaneFocus
 from inspector.ui.main.timeline_pane import TimelinePane
 from inspector.ui.part_names import BOUNDARY, CHART, COST, DETAIL, PLAN, TIMELINE
-from inspector.ui.performance.frame_batching import after_frame
-from inspector.ui.performance.partial_compositor import paint_changed_widgets_only
+from inspector.ui.performance.painting import after_frame, paint_changed_widgets_only
 from inspector.ui.session_screen import SessionScreen, heading_of
 from inspector.ui.sessions.tabs import SessionTabs
 from inspector.ui.toolkit.header import Heading, SessionHeader
@@ -448,8 +447,8 @@ class InspectScreen(SessionScreen[None], SingleResultScreen[None]):
                 from inspector.ui.files.screen import FilesScreen
 
                 return FilesScreen(self.controller, self.timeline.session_block)
-        from inspector.ui.plan.entry import StrategyToggle
-        from inspector.ui.plan.slider import LimitSlider
+        from inspector.ui.plan.controls import LimitSlider
+        from inspector.ui.plan.panel import StrategyToggle
         from inspector.ui.tune.screen import TuneScreen
 
         here = self.focused

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from inspector.ui.performance.frame_batching import after_frame, hold_painting, in_one_frame
 from inspector.ui.performance.mouse_throttle import take_newest_move
-from inspector.ui.toolkit.screen_jobs import ScreenJobs
+from inspector.ui.performance.painting import after_frame, hold_painting, in_one_frame
+from inspector.ui.toolkit.single_result_screen import ScreenJobs
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class ScreenHost(ScreenJobs):
-    """Runs an open session on a screen; see `inspector.ui.controller.host_protocols.Host`."""
+    """Runs an open session on a screen; see `inspector.ui.controller.host.Host`."""
 
     def __init__(
         self,
@@ -76,6 +76,5 @@ class ScreenHost(ScreenJobs):
         import inspector.ui.cost.summary
         import inspector.ui.cost.unplanned_lines
         import inspector.ui.detail.content
-        import inspector.ui.detail.trim
         import inspector.ui.detail.widget
         import inspector.ui.plan.panel  # noqa: F401  preloaded for the screen

@@ -10,11 +10,10 @@ from rich.cells import cell_len
 from textual.message import Message
 
 from inspector.report.numbers import ON_SCREEN
-from inspector.ui.controller.changes import Change
-from inspector.ui.definitions import TOKEN_CALLS
-from inspector.ui.main.row_jumps import RowJumps
-from inspector.ui.main.row_search import RowSearch, completions_of
+from inspector.ui.controller.host import Change
+from inspector.ui.main.navigation import RowJumps, RowSearch, completions_of
 from inspector.ui.main.session_pane import SessionPane
+from inspector.ui.part_names import TOKEN_CALLS
 from inspector.ui.toolkit.pane import (
     CELLS_OF_FRAME,
     Placeholder,
@@ -33,7 +32,7 @@ if TYPE_CHECKING:
     from textual.widget import Widget
 
     from inspector.ui.controller.answers import CacheAnswers
-    from inspector.ui.controller.host_protocols import IsCancelled, Post
+    from inspector.ui.controller.host import IsCancelled, Post
     from inspector.ui.controller.session import SessionController
     from inspector.ui.outcome import Outcome
     from inspector.ui.timeline.arrangement import Arrangement, Order
@@ -176,8 +175,8 @@ class TimelinePane(SessionPane):
     def _name_figures(self) -> None:
         """Show in the frame how the rows' tokens were counted and that cache misses are under the plan."""
         from inspector.ui.miss_glyphs import WITH_PLAN
+        from inspector.ui.part_names import LOCAL_ESTIMATE
         from inspector.ui.timeline.arrangement import Order
-        from inspector.ui.timeline.tokens import LOCAL_ESTIMATE
 
         table, outcome, view = self.controller.table, self.controller.outcome, self.view
         if table is None:
@@ -407,7 +406,7 @@ class TimelinePane(SessionPane):
             self.show_notice("nothing to fold: the message has only one block")
 
     def _fold_subagent(self, view: TimelineView, row: int, folded: bool | None) -> None:
-        from inspector.ui.timeline.subagents import started_at
+        from inspector.ui.timeline.rows import started_at
 
         started, table = started_at(view.rows, row), self.controller.table
         if started is not None:

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+import re
+from typing import TYPE_CHECKING, Final, NamedTuple
 
+from inspector.replay.analysis.breakdown import part_label
 from inspector.replay.analysis.idle_compaction import SETTING
+from inspector.replay.analysis.model_switch import main_calls, model_switch, other_models
 from inspector.replay.explain.miss_wording import describe_evidence, duration
 from inspector.replay.figure import Figure, lowest_confidence
+from inspector.report.catalogue import CarriedBlockFacts, CarriedFacts
 from inspector.report.numbers import ON_SCREEN
 from inspector.report.recovery_words import net_words
 from inspector.safe_text import one_line
@@ -14,14 +18,18 @@ from inspector.ui.figure_table.table import Cell, Column, FigureRow, Table, figu
 from inspector.ui.miss_glyphs import dollars, mark_of
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable
+    from collections.abc import Hashable, Sequence
 
     from inspector.replay.analysis.best_plan import BestPlan
     from inspector.replay.analysis.cache_lifetime import LifetimeChange
     from inspector.replay.analysis.cache_misses import CacheMiss, CacheMisses, CauseTotal
+    from inspector.replay.analysis.model_switch import ModelSwitch
     from inspector.replay.analysis.next_call import NextCallCost
-    from inspector.replay.explain.spending import LargestPart
+    from inspector.replay.engine.replay import Replay
+    from inspector.replay.explain.spending import LargestPart, Spending
     from inspector.ui.controller.answers import CacheAnswers
+    from inspector.ui.timeline.rows import Rows
+
 
 ALL: Final = "all"
 """Row key of all avoidable misses."""
@@ -232,3 +240,202 @@ def _instead(cost: NextCallCost) -> tuple[str, ...]:
 
 def _size(figure: Figure) -> Figure:
     return Figure(None if figure.value is None else abs(figure.value), figure.known)
+
+
+RESULT: Final = "result"
+"""First part of a result's row key; the second is its block."""
+
+_KIND_COLUMNS: Final = (
+    Column("name", "", 19, 44, is_text=True, falls=False),
+    Column.of(CarriedFacts, "blocks", 7, rank=2),
+    Column.of(CarriedFacts, "sent_tokens", 12, 14),
+    Column.of(CarriedFacts, "share", 8),
+    Column.of(CarriedFacts, "usd", 9, rank=1),
+)
+
+_RESULT_COLUMNS: Final = (
+    Column("number", "#", 6, falls=False),
+    Column("tool", "tool", 10, 16, is_text=True, falls=False),
+    Column.of(CarriedBlockFacts, "tokens", 8),
+    Column.of(CarriedBlockFacts, "calls", 10),
+    Column.of(CarriedBlockFacts, "sent_tokens", 12),
+    Column("share", "of all", 8, rank=3),
+    Column.of(CarriedBlockFacts, "usd", 9, rank=2),
+    Column("what", "what", 14, 200, is_text=True, falls=False, rank=1),
+)
+
+
+def kind_table(spending: Spending) -> Table:
+    """Build a row per kind of content, most tokens first. Costs are omitted without a price."""
+    rows = sorted(spending.kinds, key=lambda row: -(row.sent.value or 0))
+    made = tuple(
+        FigureRow(
+            ("kind", at),
+            {
+                "name": Cell(one_line(part_label(row.name, row.part)), style="table--name"),
+                "blocks": Cell(ON_SCREEN.whole(row.blocks), order=float(row.blocks)) if row.blocks else Cell(),
+                "sent_tokens": figure_cell(row.sent, ON_SCREEN.whole, ON_SCREEN.short),
+                "share": figure_cell(row.share, ON_SCREEN.share),
+                "usd": figure_cell(row.cost, ON_SCREEN.dollars),
+            },
+        )
+        for at, row in enumerate(rows)
+    )
+    return Table(_priced(_KIND_COLUMNS, spending), made)
+
+
+def result_table(spending: Spending, rows: Rows) -> Table:
+    """Build a row per tool result, most resent tokens first. Costs are omitted without a price."""
+    session, made = spending.replay.history.session, []
+    for row in sorted(spending.heaviest, key=lambda each: -(each.sent.value or 0)):
+        shown = rows.row(rows.index_of(row.block))
+        made.append(
+            FigureRow(
+                (RESULT, row.block),
+                {
+                    "number": Cell(str(shown.message), order=float(shown.message), style="table--faint"),
+                    "tool": Cell(one_line(session.all_blocks[row.block].tool_name)),
+                    "tokens": figure_cell(row.tokens, ON_SCREEN.whole, ON_SCREEN.short),
+                    "calls": Cell(ON_SCREEN.whole(row.calls), order=float(row.calls)),
+                    "sent_tokens": figure_cell(row.sent, ON_SCREEN.whole, ON_SCREEN.short),
+                    "share": figure_cell(row.share, ON_SCREEN.share),
+                    "usd": figure_cell(row.cost, ON_SCREEN.dollars),
+                    "what": Cell(rows.preview(shown.index), style="table--faint"),
+                },
+            )
+        )
+    return Table(_priced(_RESULT_COLUMNS, spending), tuple(made))
+
+
+def _priced(columns: tuple[Column, ...], spending: Spending) -> tuple[Column, ...]:
+    return columns if spending.total.value is not None else tuple(each for each in columns if each.name != "usd")
+
+
+def resent_words(replay: Replay, resent: int) -> str:
+    """Describe the tokens that the prompts sent again; empty without calls.
+
+    Args:
+        replay: The session.
+        resent: Result of `resent_tokens`.
+    """
+    sent, calls = replay.figures.prompt_tokens, ON_SCREEN.plural(replay.history.call_count, "call")
+    if not sent.value:
+        return ""
+    total, again = (ON_SCREEN.qualified(ON_SCREEN.short(each), sent.known.value) for each in (sent.value, resent))
+    return f"{calls} sent {total} prompt tokens, {again} of them again ({ON_SCREEN.share(resent / sent.value)})"
+
+
+def without_price(best: BestPlan | None, advice: str) -> tuple[str, ...]:
+    """Describe what is known without a price: the best plan by tokens, and how to set a price.
+
+    Args:
+        best: Result of the plan search; None until there is one, or if a plan is on.
+        advice: The reason why there is no price; may hold session text.
+    """
+    lines = [f"{one_line(advice)}"] if advice else []
+    lines.append("S prices it as another model")
+    if best is not None and best.best is not None:
+        share = ON_SCREEN.share(best.best.savings.share.value)
+        name = one_line(best.best.plan.name or " + ".join(each.name for each in best.best.plan.strategies))
+        lines.insert(0, f"best plan saves {share} of the tokens: {name}")
+    return tuple(lines)
+
+
+HELP: Final = "Model to continue with from a call on: NAME at CALL, for example {example}."
+
+_ASKED: Final = re.compile(r"\s*(?P<model>\S.*?)(?:\s+at\s+(?:call\s+)?(?P<call>[\d,]+))?\s*")
+
+
+class RequestedModel(NamedTuple):
+    """Another model and the first call it takes over, counted from 0."""
+
+    model: str
+    call: int
+
+
+def call_to_switch_at(found: CacheMisses, wanted: int | None) -> int | None:
+    """Return the main conversation's first call at or after `wanted`, or its last one; None if it has no calls."""
+    calls = main_calls(found.replay)
+    if not len(calls):
+        return None
+    later = calls[calls >= wanted] if wanted is not None else calls
+    return int(later[0]) if len(later) else int(calls[-1])
+
+
+def parse_model_switch(text: str, found: CacheMisses, call: int) -> RequestedModel | str:
+    """Parse the user's input, or return an error line with advice.
+
+    Args:
+        text: `claude-sonnet-4-6 at 40`, or only a name.
+        found: The misses of the session.
+        call: Default call.
+    """
+    typed = _ASKED.fullmatch(text)
+    if typed is None:
+        return "enter the name of a model"
+    model, replay = typed["model"], found.replay
+    if typed["call"]:
+        number = int(typed["call"].replace(",", "") or 0)
+        calls = main_calls(replay)
+        if number - 1 not in calls:
+            return f"no call {number:,} in the main conversation; enter {int(calls[0]) + 1:,} to {int(calls[-1]) + 1:,}"
+        call = number - 1
+    if replay.inputs.pricing.rates(model, replay.history.session.calls[call].time) is None:
+        known = ", ".join(other_models(replay))
+        return f"no price for {model}" + (f"; known models: {known}" if known else "")
+    return RequestedModel(model, call)
+
+
+def switches_at(found: CacheMisses, call: int, asked: RequestedModel | None) -> tuple[ModelSwitch, ...]:
+    """Price the session with other models: the requested one first, then the known ones, the cheapest first.
+
+    Models with a window that is too small come last.
+    """
+    mine = found.replay.history.session.calls[call].model
+    names = [name for name in other_models(found.replay) if name != mine]
+    offered = [each for name in names if (each := model_switch(found, call, name)) is not None]
+    offered.sort(key=lambda each: (each.beyond_window > 0, each.usd.value or 0.0))
+    first = None if asked is None else model_switch(found, asked.call, asked.model)
+    return tuple(offered) if first is None else (first, *(each for each in offered if each != first))
+
+
+def switch_text(switch: ModelSwitch) -> str:
+    """Describe a switch in a few words: `claude-sonnet-4-6 saves ~$7.12`."""
+    saved = switch.saved_usd
+    if saved.value is None:
+        return f"{one_line(switch.model)} {dollars(switch.usd)}"
+    size = dollars(Figure(abs(saved.value), saved.known))
+    beyond = ", but some prompts are too long" if switch.beyond_window else ""
+    return f"{one_line(switch.model)} {f'saves {size}' if saved.value >= 0 else f'costs {size} more'}{beyond}"
+
+
+def switch_detail(switch: ModelSwitch) -> str:
+    """Describe a switch in one line, including the lost cache."""
+    text = switch_text(switch)
+    if not switch.rewrite_tokens:
+        return text
+    tokens = ON_SCREEN.short(switch.rewrite_tokens)
+    pays = "" if switch.pays_after is None else f", pays off after {ON_SCREEN.plural(switch.pays_after, 'call')}"
+    return f"{text}; {tokens} tokens rewritten for {dollars(switch.rewrite_usd)}{pays}"
+
+
+def switch_lines(switches: Sequence[ModelSwitch], width: int) -> tuple[str, ...]:
+    """Build a line about as many other models as fit `width` cells; empty without any."""
+    if not switches:
+        return ()
+    first = switches[0]
+    together = [each for each in switches if each.call == first.call]
+    since = f" from call {ON_SCREEN.whole(first.call + 1)} on" if first.call else ""
+    long, short = (
+        f"another model{since or ' throughout'}, same answers: ",
+        f"another model{since.removesuffix(' on')}, same answers: ",
+    )
+    text = switch_text(first)
+    ways = [long + (switch_detail(first) if len(together) == 1 else text), long + text, short + text]
+    line = next((way for way in ways if len(way) <= width), ways[-1])
+    for each in together[1:]:
+        longer = f"{line} · {switch_text(each)}"
+        if len(longer) > width:
+            break
+        line = longer
+    return (line,)

@@ -21,22 +21,33 @@ from inspector.ui.actions.screens import MISSES, MISSES_CALLS, MISSES_CAUSES
 from inspector.ui.analysis_screen import AnalysisScreen, CloseResult
 from inspector.ui.bill.drawing import bill_of, call_summary
 from inspector.ui.bill.widget import BillChart
-from inspector.ui.controller.changes import Change
-from inspector.ui.cost.price_as import ask_model
+from inspector.ui.controller.host import Change
+from inspector.ui.cost.screen import ask_model
 from inspector.ui.dialogs.dialog import ValueDialog
 from inspector.ui.figure_table.table import Table, legend_of
 from inspector.ui.figure_table.widget import FigureTable
 from inspector.ui.miss_glyphs import no_misses_text
-from inspector.ui.misses.resent import RESULT, kind_table, resent_words, result_table, without_price
-from inspector.ui.misses.rows import ALL, FOLDED, avoidable, call_table, cause_table, misses_of, spent_on, what_ifs
-from inspector.ui.misses.switching import (
+from inspector.ui.misses.rows import (
+    ALL,
+    FOLDED,
     HELP,
+    RESULT,
     RequestedModel,
+    avoidable,
+    call_table,
     call_to_switch_at,
+    cause_table,
+    kind_table,
+    misses_of,
     parse_model_switch,
+    resent_words,
+    result_table,
+    spent_on,
     switch_detail,
     switch_lines,
     switches_at,
+    what_ifs,
+    without_price,
 )
 from inspector.ui.timeline.jumps import place_of_call
 from inspector.ui.toolkit.header import SessionHeader
@@ -52,7 +63,7 @@ if TYPE_CHECKING:
     from inspector.replay.analysis.model_switch import ModelSwitch
     from inspector.replay.explain.spending import Spending
     from inspector.ui.controller.answers import CacheAnswers
-    from inspector.ui.controller.host_protocols import IsCancelled, Post
+    from inspector.ui.controller.host import IsCancelled, Post
     from inspector.ui.controller.session import SessionController
 
 

@@ -9,14 +9,18 @@ from __future__ import annotations
 
 import gc
 import sys
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextvars import Context
+from functools import partial
 from time import monotonic
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, ParamSpec, TypeVar
 
 from textual import events
 from textual.app import App
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
 
 SECONDS_BETWEEN = 1.0
 SECONDS_OF_IDLENESS = 0.3
@@ -109,3 +113,21 @@ class CollectingApp(App[None]):
         elif is_idle or now - self._collected > MOST_SECONDS_BETWEEN:
             gc.collect(1)
             self._collected = now
+
+
+Parameters = ParamSpec("Parameters")
+Result = TypeVar("Result")
+
+
+class CleanContextExecutor(ThreadPoolExecutor):
+    """A thread pool in which idle threads hold no references to finished work.
+
+    Textual stores the active worker in the thread's context. The context of an idle thread would hold its last worker
+    with its screen and thereby all data of a closed session.
+    """
+
+    def submit(
+        self, fn: Callable[Parameters, Result], /, *args: Parameters.args, **kwargs: Parameters.kwargs
+    ) -> Future[Result]:
+        """Run a function in a thread, in a new context."""
+        return super().submit(Context().run, partial(fn, *args, **kwargs))

@@ -10,7 +10,7 @@ from textual import events
 from textual.app import App
 from textual.widget import Widget
 
-from inspector.ui.performance.frame_batching import FRAME
+from inspector.ui.performance.painting import FRAME
 
 if TYPE_CHECKING:
     from textual.timer import Timer

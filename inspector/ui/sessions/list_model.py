@@ -5,9 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from enum import Enum
 from math import inf
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
-from inspector.session.files import last_written
+from inspector.report.numbers import AT_LEAST, ON_SCREEN, age, file_size
+from inspector.safe_text import one_line
+from inspector.session.files import exists, is_live, last_written
+from inspector.session.registry import all_formats
+from inspector.session.session_name import first_name
+from inspector.ui.figure_table.table import Cell, Column, FigureRow
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -195,3 +200,154 @@ class SessionListModel:
         if known is None:
             known = self._words[path] = entry.words
         return all(word in known for word in words)
+
+
+LIVE, FOLDED, UNFOLDED, BRANCH = "●", "▸", "▾", "└"
+
+UNKNOWN: Final = "unknown"
+"""Shown for facts that are not in the session's file."""
+NO_USAGE: Final = "no data"
+"""Shown for tokens and cost if the provider reported none; they are estimated once the session is opened."""
+NO_PRICE: Final = "no price"
+"""Shown for the cost of a model without a known price."""
+
+COLUMNS: Final = (
+    Column("age", "age", 7),
+    Column("agent", "agent", 8, 12, is_text=True, rank=3),
+    Column("title", "session", 20, 70, is_text=True),
+    Column("project", "project", 10, 20, is_text=True, rank=4),
+    Column("model", "model", 10, 18, is_text=True, rank=6),
+    Column("size", "size", 8, rank=7),
+    Column("tokens", "tokens", 7, rank=5),
+    Column("cost", "cost", 9, rank=2),
+)
+
+
+def row_of(line: SessionLine, now: float) -> FigureRow:
+    """Build the cells of a line.
+
+    Args:
+        line: The session.
+        now: Seconds since the epoch.
+    """
+    entry = line.entry
+    header, summary = entry.header, entry.summary
+    waits = "table--waiting"
+    cells = {
+        "age": Cell(age(now - entry.written)),
+        "agent": Cell(one_line(agent_of(header)), style="table--faint"),
+        "title": Cell(_title(line)),
+        "size": Cell(file_size(header.size), style="table--faint"),
+    }
+    if summary is None:
+        cells["project"] = Cell(one_line(project_of(header.working_directory)), style="table--faint")
+        cells |= {name: Cell("…", style=waits) for name in ("model", "tokens", "cost")}
+    elif summary.problem:
+        # Uses the agent column, which is the last one dropped after the title.
+        cells["agent"] = Cell("unreadable", style="table--lost")
+    else:
+        folder = summary.working_directory or header.working_directory
+        cells["project"] = Cell(one_line(project_of(folder)) or UNKNOWN, style="table--faint")
+        cells["model"] = Cell(one_line(summary.model) or UNKNOWN, style="table--faint")
+        cells |= {name: Cell(NO_USAGE, style="table--faint") for name in ("tokens", "cost")}
+        is_part = not summary.is_whole
+        if summary.tokens is not None:
+            cells["tokens"] = Cell(ON_SCREEN.qualified(ON_SCREEN.short(summary.tokens), "", is_lower_bound=is_part))
+        if summary.usd is not None:
+            dollars = ON_SCREEN.dollars(summary.usd)
+            cells["cost"] = Cell(ON_SCREEN.qualified(dollars, "", is_lower_bound=is_part or summary.is_lower_bound))
+        elif summary.tokens is not None:
+            cells["cost"] = Cell(NO_PRICE, style="table--faint")
+    return FigureRow(header.path, cells, mark=LIVE if is_live(entry.written, now) else " ")
+
+
+def agent_of(header: Header) -> str:
+    """Return the agent's display name, which is its format's name."""
+    return header.format
+
+
+def project_of(folder: str) -> str:
+    """Return the last part of an agent's working folder, for paths of any operating system."""
+    return folder.replace("\\", "/").rstrip("/").rpartition("/")[2]
+
+
+def preview_lines(line: SessionLine, home: Path) -> Sequence[str]:
+    """Return five safe lines about a session: path, agent and folder, size, first prompt, last answer."""
+    entry = line.entry
+    header, summary = entry.header, entry.summary
+    path = header.path
+    shown = f"~/{path.relative_to(home)}" if path.is_relative_to(home) else str(path)
+    if summary is None:
+        return (one_line(shown), "reading…", "", "", "")
+    if summary.problem:
+        return (one_line(shown), one_line(summary.problem.replace(f"{path}: ", "")), "", "", "")
+    who = [summary.agent or header.format, summary.model, summary.working_directory or header.working_directory]
+    much = [ON_SCREEN.plural(summary.messages, "message"), ON_SCREEN.plural(summary.calls, "call")]
+    if summary.context is not None:
+        much.append(f"{ON_SCREEN.short(summary.context)} tokens in context")
+    if line.subagents:
+        much.append(ON_SCREEN.plural(line.subagents, "subagent"))
+    if not summary.is_whole:
+        much.append(f"{AT_LEAST} lower bound: only the start was read")
+    return (
+        one_line(shown),
+        one_line(" · ".join(part for part in who if part)),
+        one_line(" · ".join(much)),
+        one_line(f"first: {summary.prompt.strip()}") if summary.prompt.strip() else "",
+        one_line(f"last: {summary.last.strip()}") if summary.last.strip() else "",
+    )
+
+
+def _title(line: SessionLine) -> str:
+    entry = line.entry
+    header, summary = entry.header, entry.summary
+    parts = (
+        (summary.title, header.title, summary.prompt, summary.identifier) if summary is not None else (header.title,)
+    )
+    title = one_line(first_name(*parts, header.path.name))
+    if line.depth:
+        return f"{BRANCH} {title}"
+    if line.subagents:
+        return f"{UNFOLDED if line.is_open else FOLDED}{line.subagents} {title}"
+    return title
+
+
+def first_steps(folders: Sequence[Path] | None) -> tuple[str, str, str]:
+    """Return three lines of advice for the case that no session was found.
+
+    Args:
+        folders: Searched folders; None for the agents' own folders on this machine.
+    """
+    where = "on this machine" if folders is None else "in the folders named"
+    return (
+        f"No sessions found {where} · ctrl+l shows the searched folders",
+        "Run your agent, and its session appears here. Or open a file: inspector FILE",
+        "To try it without an agent: inspector demo",
+    )
+
+
+def places_text(folders: Sequence[Path] | None, home: Path) -> str:
+    """Describe the searched folders, one per line, and whether they exist.
+
+    Args:
+        folders: Searched folders; None for the agents' own folders on this machine.
+        home: The user's home folder, displayed as `~`.
+    """
+    if folders is not None:
+        looked_in = [("Folders", folder) for folder in folders]
+    else:
+        looked_in = [(format_.title, place) for format_ in all_formats() for place in format_.homes()]
+    lines: list[str] = []
+    before = ""
+    for title, place in looked_in:
+        lines += [] if title == before else [title]
+        lines.append(f"  {'exists   ' if exists(place) else 'missing  '}  {_short(place, home)}")
+        before = title
+    return "\n".join(lines)
+
+
+def _short(place: Path, home: Path) -> str:
+    try:
+        return one_line(f"~/{place.relative_to(home).as_posix()}")
+    except ValueError:
+        return one_line(str(place))

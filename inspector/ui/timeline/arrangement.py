@@ -11,15 +11,14 @@ import numpy as np
 from inspector.report.numbers import ON_SCREEN
 from inspector.session.model import BlockKind, Role
 from inspector.strategies.core.rendition import Action
-from inspector.ui.timeline.tokens import BlockAmount
+from inspector.ui.timeline.rows import BlockAmount
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from inspector.session.model import Session
     from inspector.strategies.history.history import History
-    from inspector.ui.timeline.rows import Row, Rows
-    from inspector.ui.timeline.tokens import ContextAmounts
+    from inspector.ui.timeline.rows import ContextAmounts, Row, Rows
 
     Weight = NDArray[np.int64] | NDArray[np.int32]
 

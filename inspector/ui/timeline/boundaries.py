@@ -12,7 +12,7 @@ from inspector.replay.figure import HowKnown
 from inspector.report.numbers import MINUS, ON_SCREEN
 from inspector.safe_text import cell_width, one_line
 from inspector.session.model import BlockKind, ContextCause
-from inspector.ui.timeline.tokens import LOCAL_ESTIMATE
+from inspector.ui.part_names import LOCAL_ESTIMATE
 
 if TYPE_CHECKING:
     from inspector.replay.analysis.compaction_aftermath import CompactionAftermath, WorkStretch

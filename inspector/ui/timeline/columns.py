@@ -1,4 +1,4 @@
-"""Columns of the timeline: name, width and cell content. Independent of the screen.
+"""Timeline rows as pieces of text with style names: columns, labels and marks. Independent of colors and the screen.
 
 To add a column, write its cell function and add it to `COLUMNS` in display order.
 """
@@ -19,9 +19,9 @@ from inspector.ui.toolkit.bars import bar, outside_bar
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable
 
-    from inspector.ui.timeline.rows import Row
-    from inspector.ui.timeline.tokens import BlockAmount
+    from inspector.ui.timeline.rows import BlockAmount, Row
     from inspector.ui.timeline.view import TimelineView
+
 
 Piece = tuple[str, str]
 """Safe text and its component class; an empty class uses the row's style."""
@@ -384,3 +384,52 @@ COLUMNS: Final[tuple[TimelineColumn, ...]] = (
     TimelineColumn("what", None, lambda _, width: ("  " if width > WIDE_WHAT else " ") + "what", _what, key=_notes),
 )
 """All columns, left to right. `bar` and `what` share the width left by the others."""
+
+
+MARK_OF_HEADING: Final = range(3, 6)
+"""Cells around the fold mark in a heading row."""
+
+
+def row_pieces(
+    view: TimelineView, index: int, columns: Columns, width: int, *, selected: bool, logarithmic: bool
+) -> list[Piece]:
+    """Render one row, left to right."""
+    row = view.row(index)
+    if (label := _label(view, row)) is not None:
+        return [(CURSOR if selected else " ", "timeline--boundary"), (rule(label, width - 1), "timeline--boundary")]
+    amount = view.amount_at(index)
+    faint = "" if amount.in_prompt or row.is_inner else OUTSIDE
+    cell = CellOfRow(view, row, amount, faint, selected, logarithmic)
+    pieces: list[Piece] = []
+    for column, cells in columns.shown:
+        pieces += column.cell(cell, cells)
+    return pieces
+
+
+def header_pieces(view: TimelineView | None, columns: Columns, *, logarithmic: bool) -> list[Piece]:
+    head = HeadOfColumn(view, logarithmic)
+    return [("".join(column.head(head, cells) for column, cells in columns.shown), "timeline--header")]
+
+
+def rule(label: str, width: int) -> str:
+    """Return a horizontal rule with a label; a label that is too long is cut at a comma."""
+    room = max(width - 6, 0)
+    text = label
+    while cell_width(text) > room and ", " in text:
+        text = text.rpartition(", ")[0]
+    text = clip_cells(text, room)
+    line = f"── {text} " if text else ""
+    return line + "─" * max(width - cell_width(line), 0)
+
+
+def _label(view: TimelineView, row: Row) -> str | None:
+    """Return the label of a row without a block, including its fold mark; None for other rows."""
+    if row.heading:
+        return f"{'┆ ' * row.depth}{UNFOLDED if row.is_unfolded else FOLDED} {row.heading}"
+    if row.boundary is None:
+        return None
+    if row.is_inner:
+        return f"{'┆ ' * row.depth}{row.boundary.label}"
+    if row.thread:
+        return f"{FOLDED if row.thread in view.folded_threads else UNFOLDED} {row.boundary.label}"
+    return row.boundary.label

@@ -7,31 +7,129 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
 
 import numpy as np
 
-from inspector.report.numbers import ON_SCREEN
+from inspector.report.numbers import ON_SCREEN, file_size
+from inspector.report.tool_words import call_summary, result_words
 from inspector.safe_text import one_line
 from inspector.session.model import BlockKind, LinkKind, Role
 from inspector.session.snapshot_list import unchanged
 from inspector.strategies.core.rendition import Action
 from inspector.strategies.history.growing_columns import GrowingColumns
+from inspector.tokens.block_tokens import estimated
 from inspector.ui.timeline.boundaries import Boundary, boundaries_of
-from inspector.ui.timeline.previews import preview
-from inspector.ui.timeline.tokens import BlockAmount
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Mapping, Sequence
+    from collections.abc import Hashable, Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
 
-    from inspector.session.model import Block, Session, SessionLink
+    from inspector.session.model import Block, Media, Session, SessionLink
     from inspector.strategies.history.history import History
     from inspector.tokens.token_table import TokenTable
 
     Key = tuple[tuple[str, int], ...]
     """Stable identity of a subagent in a growing session; see `SubagentRow.key`."""
+
+
+NOT_RECORDED: Final = "thinking not recorded"
+"""Preview of thinking without text or signature in the file."""
+
+
+def preview(block: Block, working_directory: str = "") -> str:
+    """Return a one-line preview from the block's cache, safe to show; the working directory is removed from paths."""
+    if block.kind is BlockKind.TOOL_CALL:
+        return one_line(call_summary(block.preview, working_directory))
+    text = one_line(result_words(block.preview) if block.kind is BlockKind.TOOL_RESULT else block.preview)
+    if not text and block.kind is BlockKind.THINKING and not block.signature_characters:
+        return NOT_RECORDED
+    if text or not (block.media or block.signature_characters):
+        return text
+    if block.media:
+        return one_line(", ".join(media_label(media) for media in block.media[:4]))
+    return f"encrypted, {ON_SCREEN.plural(block.signature_characters, 'character')}"
+
+
+def media_label(media: Media) -> str:
+    """Describe an image or document, not yet safe to show: type, pixels or pages, detail, size."""
+    parts = [media.media_type or "media"]
+    if media.width and media.height:
+        parts.append(f"{media.width} by {media.height}")
+    if media.pages:
+        parts.append(ON_SCREEN.plural(media.pages, "page"))
+    if media.detail:
+        parts.append(f"{media.detail} detail")
+    if media.size_bytes:
+        parts.append(file_size(media.size_bytes))
+    return " ".join(parts)
+
+
+class RowTokens(NamedTuple):
+    """Token counts of all blocks.
+
+    Attributes:
+        tokens: Per block, int32.
+        uncounted: Per block, True if the count is estimated from characters.
+    """
+
+    tokens: NDArray[np.int32]
+    uncounted: NDArray[np.bool_]
+
+
+def row_tokens(table: TokenTable, characters: NDArray[np.int32]) -> RowTokens:
+    """Return the token counts of a session's blocks; `table` may be of an earlier state, `characters` is current."""
+    uncounted = np.ones(len(characters), dtype=np.bool_)
+    known = min(len(table.tokens), len(characters))
+    if table.counter.is_exact_tokenizer:
+        uncounted[:known] = ~table.block_columns.counted()[:known]
+    if known == len(characters):
+        # The identical array, by which the view detects that the row order is still valid.
+        return RowTokens(table.tokens, uncounted)
+    return RowTokens(np.concatenate([table.tokens, estimated(characters[known:]).astype(np.int32)]), uncounted)
+
+
+class ContextAmounts(Protocol):
+    """One call's prompt under a plan, as columns per block."""
+
+    @property
+    def in_prompt(self) -> NDArray[np.bool_]: ...
+
+    @property
+    def recorded(self) -> NDArray[np.int32]: ...
+
+    @property
+    def sent(self) -> NDArray[np.int32]: ...
+
+    @property
+    def action(self) -> NDArray[np.uint8]:
+        """Applied `Action`."""
+        ...
+
+
+class BlockAmount(NamedTuple):
+    """A block's share of the prompt.
+
+    Attributes:
+        recorded: Tokens of the whole block.
+        sent: Tokens sent, 0 outside the prompt.
+        in_prompt: In the prompt, or removed from it by the plan.
+        action: Applied action.
+        is_estimated: Not all of it has been counted yet.
+    """
+
+    recorded: int
+    sent: int
+    in_prompt: bool
+    action: Action
+    is_estimated: bool = False
+
+    @property
+    def change(self) -> int:
+        """Tokens added by the plan, negative if removed."""
+        return self.sent - self.recorded if self.in_prompt else 0
+
 
 _LETTER_OF_KIND: Final = {
     BlockKind.SYSTEM_TEXT: "S",
@@ -421,3 +519,72 @@ def _unchanged_rows(headings: Sequence[_HeadingRow], block_count: int, previous:
     changed = [each[same].place for each in (headings, before) if same < len(each)]
     first = min(len(previous.history.kind), block_count, *changed)
     return first, first + sum(heading.place < first for heading in headings)
+
+
+class SubagentPlace(NamedTuple):
+    """A subagent as reached from a row.
+
+    Attributes:
+        key: Stable identity.
+        link: Link to its session.
+        session: The session that started it.
+    """
+
+    key: Key
+    link: SessionLink
+    session: Session
+
+
+def started_at(rows: Rows, index: int) -> SubagentPlace | None:
+    """Return the innermost subagent of a heading or inner row; None for a row of the session itself."""
+    place, inner = int(rows.subagent[index]), int(rows.inner[index])
+    if place < 0:
+        return None
+    row, subagent = rows.subagent_rows[place], rows.opened.get(place)
+    within = started_at(subagent.rows, inner) if subagent is not None and inner >= 0 else None
+    if within is not None:
+        return within._replace(key=row.key + within.key)
+    return SubagentPlace(row.key, row.link, rows.history.session)
+
+
+def opened_within(rows: Rows, within: Key = ()) -> Iterator[tuple[Key, Subagent]]:
+    """Yield every unfolded subagent with its key, including nested ones."""
+    for place, subagent in rows.opened.items():
+        key = within + rows.subagent_rows[place].key
+        yield key, subagent
+        yield from opened_within(subagent.rows, key)
+
+
+def unfolded(rows: Rows, opened: Mapping[Key, Subagent], problems: Mapping[Key, str], within: Key = ()) -> Rows:
+    """Insert unfolded subagents' rows below their heading rows, recursively.
+
+    `within` is the key of the subagent that `rows` belongs to, empty for the session itself.
+    """
+    keys = [within + row.key for row in rows.subagent_rows]
+    shown = [
+        (place, replace(each, rows=unfolded(each.rows, opened, problems, key)))
+        for place, key in enumerate(keys)
+        if (each := opened.get(key)) is not None
+    ]
+    by_name = {place: problems[key] for place, key in enumerate(keys) if key in problems}
+    if by_name:
+        rows = replace(rows, problems=by_name)
+    if not shown:
+        return rows
+    row_of = {int(rows.subagent[row]): row for row in np.flatnonzero(rows.subagent >= 0).tolist()}
+    after = np.concatenate([np.full(len(each.rows), row_of[place] + 1, dtype=np.int64) for place, each in shown])
+
+    def inserted(column: NDArray[np.int32], values: list[NDArray[np.int32]]) -> NDArray[np.int32]:
+        return np.insert(column, after, np.concatenate(values))
+
+    def same(value: int, each: Subagent) -> NDArray[np.int32]:
+        return np.full(len(each.rows), value, dtype=np.int32)
+
+    return replace(
+        rows,
+        block=inserted(rows.block, [same(rows.subagent_rows[place].block, each) for place, each in shown]),
+        boundary=inserted(rows.boundary, [same(-1, each) for _, each in shown]),
+        subagent=inserted(rows.subagent, [same(place, each) for place, each in shown]),
+        inner=inserted(rows.inner, [np.arange(len(each.rows), dtype=np.int32) for _, each in shown]),
+        opened=dict(shown),
+    )

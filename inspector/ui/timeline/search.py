@@ -25,7 +25,7 @@ import numpy as np
 from inspector.errors import InspectorError
 from inspector.session.model import BlockKind, TextUnavailableError
 from inspector.strategies.core.rendition import Action
-from inspector.ui.timeline.subagents import opened_within
+from inspector.ui.timeline.rows import opened_within
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping

@@ -14,8 +14,7 @@ from textual.scrollbar import ScrollBarRender
 
 from inspector.ui.actions.action import bindings
 from inspector.ui.actions.parts import TIMELINE
-from inspector.ui.timeline.columns import Columns, Space, columns_for
-from inspector.ui.timeline.drawing import MARK_OF_HEADING, header_pieces, row_pieces
+from inspector.ui.timeline.columns import MARK_OF_HEADING, Columns, Space, columns_for, header_pieces, row_pieces
 from inspector.ui.timeline.jumps import scroll_ticks
 from inspector.ui.toolkit.line_view import LineView, component_classes
 

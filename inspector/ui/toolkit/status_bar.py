@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import lru_cache
-from typing import TYPE_CHECKING, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, ClassVar, Final, NamedTuple
 
 from textual.content import Content
+from textual.notifications import Notification
 from textual.reactive import reactive
 from textual.style import Style
 from textual.widget import Widget
@@ -17,6 +19,7 @@ from inspector.ui.toolkit.one_line import one_line as line_of
 
 if TYPE_CHECKING:
     from textual import events
+
 
 PROGRESS_CELLS = 12
 _PRESS = "inspector_press"
@@ -185,3 +188,24 @@ def _key_content(hint: KeyHint, key: Style, label: Style) -> Content:
     """Build a clickable key hint; cached, because it is drawn with every added row."""
     click = Style.from_meta({_PRESS: hint.press})
     return Content.assemble((hint.key, key + click), (f" {hint.label}", label + click))
+
+
+SHORTEST: Final = 0.01
+
+
+@dataclass
+class CornerNotice(Notification):
+    """A notification that may already have expired when it is shown.
+
+    That happens if the program was held up by the terminal, a busy machine or the computer's sleep. Textual's toast
+    sets a timer for the remaining time, and with a negative one the app hangs (`Timer._run` of textual 8.2.8).
+    """
+
+    @property
+    def time_left(self) -> float:
+        """Seconds until it disappears, always positive."""
+        return max(super().time_left, SHORTEST)
+
+    @property
+    def has_expired(self) -> bool:
+        return super().time_left <= 0

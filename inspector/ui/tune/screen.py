@@ -17,16 +17,14 @@ from inspector.strategies.core.parameters import ParameterError
 from inspector.ui.analysis_screen import AnalysisScreen
 from inspector.ui.figure_table.table import legend_of
 from inspector.ui.figure_table.widget import FigureTable
-from inspector.ui.help.commands import PaletteCommand
+from inspector.ui.help.palette import PaletteCommand
 from inspector.ui.toolkit.choice_strip import Choices, ChoiceStrip
 from inspector.ui.toolkit.header import SessionHeader
 from inspector.ui.toolkit.pane import Pane, Placeholder, PlaceholderText, set_title
 from inspector.ui.toolkit.status_bar import StatusBar, WorkProgress
-from inspector.ui.tune.heat_drawing import fitting
-from inspector.ui.tune.limits import Limits, key_of
-from inspector.ui.tune.ranking import LimitRanking
+from inspector.ui.tune.drawing import fitting
 from inspector.ui.tune.rows import chart_of, heat_of, marked_pairs, marked_values, nothing_to_tune, rows_of
-from inspector.ui.tune.sweeps import Sweeps
+from inspector.ui.tune.sweeps import LimitRanking, Limits, Sweeps, key_of
 from inspector.ui.tune.widget import HeatMap, TuneCurves
 
 if TYPE_CHECKING:
@@ -39,7 +37,7 @@ if TYPE_CHECKING:
     from inspector.replay.analysis.tunable_limits import TunableLimit
     from inspector.ui.controller.session import SessionController
     from inspector.ui.explain.dialog import Explained
-    from inspector.ui.tune.separate_tool import SeparatedTool
+    from inspector.ui.tune.rows import SeparatedTool
 
 ONE_TOOL = (
     "The plan on trial gives the tool its own tier, or adds a copy of the strategy that skips all other tools of the "
@@ -271,8 +269,8 @@ class TuneScreen(AnalysisScreen):
 
     async def _choose_tool(self) -> None:
         from inspector.ui.dialogs.choice import DialogChoice
-        from inspector.ui.dialogs.picker import Picker
-        from inspector.ui.tune.separate_tool import entry_to_separate, separate_tool, tools_with_results
+        from inspector.ui.dialogs.dialog import Picker
+        from inspector.ui.tune.rows import entry_to_separate, separate_tool, tools_with_results
 
         plan, history = self.controller.plan or self.outcome.plan, self.outcome.inputs.history
         axis = self.limits.axis if self.limits.axes else None
@@ -346,7 +344,7 @@ class TuneScreen(AnalysisScreen):
 
     def explains(self) -> Callable[[], tuple[Explained, ...]]:
         """Return a function that explains the plan with the selected value."""
-        from inspector.ui.explain.focus import explained_plan
+        from inspector.ui.explain.dialog import explained_plan
 
         limits = self.limits
         if not limits.axes:

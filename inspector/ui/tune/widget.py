@@ -13,8 +13,16 @@ from textual.widget import Widget
 from inspector.ui.actions.action import bindings
 from inspector.ui.actions.screens import TUNE_CURVES, TUNE_MAP
 from inspector.ui.toolkit.line_view import strip_of
-from inspector.ui.tune.drawing import LABELS, TuneChart, draw_tuning, plot_columns
-from inspector.ui.tune.heat_drawing import HeatChart, Place, draw_heat, place_at
+from inspector.ui.tune.drawing import (
+    LABELS,
+    HeatChart,
+    Place,
+    TuneChart,
+    draw_heat,
+    draw_tuning,
+    place_at,
+    plot_columns,
+)
 
 if TYPE_CHECKING:
     from textual import events

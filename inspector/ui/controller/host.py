@@ -1,11 +1,15 @@
-"""Protocols of an open session's environment: threads for long work, and the frames of the screen."""
+"""Environment of an open session: threads, frames, change listeners and yielding of background work."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Protocol, TypeVar
+from enum import Enum, auto
+from functools import partial
+from time import monotonic, sleep
+from typing import TYPE_CHECKING, Final, Protocol, TypeVar
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from contextlib import AbstractAsyncContextManager
 
     from inspector.replay.assumptions import Assumptions
@@ -13,8 +17,8 @@ if TYPE_CHECKING:
     from inspector.strategies.history.history import History
     from inspector.strategies.plan import Plan
     from inspector.tokens.token_table import TokenTable
-    from inspector.ui.controller.changes import ChangeListeners
     from inspector.ui.outcome import Outcome
+
 
 Result = TypeVar("Result")
 
@@ -115,3 +119,91 @@ class OpenSession(Protocol):
 
     def request_replay(self) -> None:
         """Request a replay of the plan."""
+
+
+class Change(Enum):
+    """Controller attributes that changed."""
+
+    FORGOTTEN = auto()
+    """All: another file is about to be opened."""
+    PROGRESS = auto()
+    """`progress`: work advanced or finished."""
+    STATE = auto()
+    """`state`: state of the file."""
+    SESSION = auto()
+    """`session`, `history`, `rows` or `table`: new rows, counts or metadata."""
+    READY = auto()
+    """The whole file was read for the first time; `kept` has the saved state."""
+    PLAN = auto()
+    """`plans`: the current plan, its letter or its name."""
+    EDITED = auto()
+    """`plans`, by the user; the change should be saved."""
+    REPLAYING = auto()
+    """`replays.is_long`."""
+    OUTCOME = auto()
+    """`outcome`: a replay finished."""
+    CALL = auto()
+    """`call` and with it `outcome`: another call was selected."""
+    COSTS = auto()
+    """`projection`, `terms` or `runs_per_day`: savings over many runs."""
+    RISKS = auto()
+    """`risks`."""
+    SIZES = auto()
+    """`sizes`: sizes of the results that each limit applies to."""
+    OTHER_RESULT = auto()
+    """`other_result`: result of the other plan."""
+    ANSWERS = auto()
+    """`answers` or `subagent_costs`: spending, cache misses, the best plan, or the costs of subagents."""
+    SUBAGENTS = auto()
+    """`subagents`: one was folded or unfolded, or more was read."""
+    SHOWN = auto()
+    """Display options of the session; published by the panes."""
+
+
+class ChangeListeners:
+    """Notifies listeners in the order of their registration."""
+
+    def __init__(self) -> None:
+        self._listeners: list[Mapping[Change, Callable[[], object]]] = []
+
+    def listen(self, wanted: Mapping[Change, Callable[[], object]]) -> Callable[[], None]:
+        """Register callbacks by kind of change.
+
+        Returns:
+            A function that removes them.
+        """
+        self._listeners.append(wanted)
+        return partial(self._listeners.remove, wanted)
+
+    def publish(self, change: Change) -> None:
+        for wanted in tuple(self._listeners):
+            if change in wanted:
+                wanted[change]()
+
+
+SECONDS_AT_WORK: Final = 0.004
+"""Seconds of work between two yields."""
+SECONDS_TO_YIELD: Final = 0.002
+"""Seconds of each yield."""
+LONGEST_PAUSE: Final = 0.25
+"""Maximum pause between two plans; it lasts as long as the previous replay."""
+
+
+class YieldingTask:
+    """Yields to other threads whenever its work checks for cancellation."""
+
+    def __init__(self, is_cancelled: IsCancelled) -> None:
+        self._is_cancelled = is_cancelled
+        self._yielded = monotonic()
+
+    def is_cancelled(self) -> bool:
+        """Return True if the work is cancelled, yielding to other threads at intervals."""
+        if monotonic() - self._yielded > SECONDS_AT_WORK:
+            sleep(SECONDS_TO_YIELD)
+            self._yielded = monotonic()
+        return self._is_cancelled()
+
+    def pause(self, took: float) -> None:
+        """Sleep as long as a replay took, up to a maximum."""
+        if not self._is_cancelled():
+            sleep(min(took, LONGEST_PAUSE))
