@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Annotated, Final
 from msgspec import Struct, field
 
 from inspector.replay.analysis.envelope import EvidenceLevel
-from inspector.report.catalogue import Count, How, Known, Unit, about, figure
+from inspector.replay.quantity import DOLLAR_DIGITS, Count, How, Known, Unit, about, figure
 from inspector.report.layout import plain
-from inspector.report.numbers import DOLLAR_DIGITS, IN_TEXT, rounded
+from inspector.report.numbers import IN_TEXT, rounded
 from inspector.report.recovery_words import net_words
 
 if TYPE_CHECKING:

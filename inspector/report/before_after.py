@@ -16,10 +16,21 @@ from msgspec import Struct
 import inspector
 from inspector.replay.analysis.before_after import ChangeVerdict, Statistic, difference
 from inspector.replay.figure import HowKnown, lowest_confidence
-from inspector.report.catalogue import Count, FigureSet, Known, Unit, about, figure, quantities
+from inspector.replay.quantity import (
+    DOLLAR_DIGITS,
+    PERCENT_DIGITS,
+    SHARE_DIGITS,
+    Count,
+    Known,
+    Unit,
+    about,
+    figure,
+    quantities,
+)
+from inspector.report.catalogue import FigureSet  # noqa: TC001  needed at run time for the schema
 from inspector.report.difference_words import answer, headline
 from inspector.report.folder import UnreadSession, summed
-from inspector.report.numbers import DOLLAR_DIGITS, IN_TEXT, PERCENT_DIGITS, SHARE_DIGITS
+from inspector.report.numbers import IN_TEXT
 from inspector.report.set_session import SessionPart, SetName, SetSession
 
 if TYPE_CHECKING:

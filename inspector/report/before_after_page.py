@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 from rich.text import Text
 
+from inspector.replay.quantity import quantity
 from inspector.report.before_after import NOT_NAMED, SETS, OtherModelFacts, SessionSetFacts
-from inspector.report.catalogue import LOWER_BOUND, FigureSet, legend, quantity
+from inspector.report.catalogue import LOWER_BOUND, FigureSet, legend
 from inspector.report.difference_words import headline, written
 from inspector.report.layout import HEADING, LABEL, LEFT, LOSS, RIGHT, WIDTH, Page, capitalized, plain
 from inspector.report.numbers import IN_TEXT, NOTHING

@@ -23,6 +23,7 @@ from inspector.replay.engine.recorded_calls import recorded_calls
 from inspector.replay.explain.plan import outcome_explanations
 from inspector.replay.explain.totals import cost_part_explanations, overhead_explanation
 from inspector.replay.figure import Figure, HowKnown
+from inspector.replay.quantity import DOLLAR_DIGITS, quantities
 from inspector.report.catalogue import (
     BandFacts,
     BreakpointPriceFacts,
@@ -42,10 +43,9 @@ from inspector.report.catalogue import (
     Saving,
     TierFacts,
     ToolCutFacts,
-    quantities,
 )
 from inspector.report.document import BestPlanFacts, CompactionTotalsFacts, PriceFacts, SavingPlanFacts
-from inspector.report.numbers import DOLLAR_DIGITS, rounded
+from inspector.report.numbers import rounded
 from inspector.report.uncertainty import uncertain_saving
 from inspector.strategies.plan import Plan, PlanError
 
@@ -63,7 +63,7 @@ if TYPE_CHECKING:
     from inspector.replay.engine.replay import GroupEffect, Replay
     from inspector.replay.explain.explanation import Explanation
     from inspector.replay.figure import Band
-    from inspector.report.catalogue import How
+    from inspector.replay.quantity import How
     from inspector.report.options import ReportOptions
 
 Measured = TypeVar("Measured", bound=Struct)

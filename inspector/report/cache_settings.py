@@ -17,8 +17,8 @@ from inspector.replay.analysis.idle_compaction import FIRST_VERSION
 from inspector.replay.analysis.miss_evidence import HOUR
 from inspector.replay.cache.miss_causes import MissCause
 from inspector.replay.pricing.context_window import agent_version
+from inspector.replay.quantity import about
 from inspector.replay.tuning.compaction_costs import idle_outcome
-from inspector.report.catalogue import about
 from inspector.report.numbers import IN_TEXT
 from inspector.session.model import LinkKind
 

@@ -11,16 +11,16 @@ from typing import TYPE_CHECKING
 from inspector.replay.analysis.idle_compaction import SETTING
 from inspector.replay.cache.miss_causes import MissCause
 from inspector.replay.explain.miss_wording import duration
+from inspector.replay.quantity import quantity
 from inspector.report.as_model import beyond_window_words
 from inspector.report.cache_document import CacheMissesFacts, MissCauseFacts
-from inspector.report.catalogue import quantity
 from inspector.report.numbers import IN_TEXT
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from inspector.replay.quantity import How
     from inspector.report.cache_document import CacheMissFacts, LifetimeFacts, ModelSwitchFacts, NextCallCostFacts
-    from inspector.report.catalogue import How
     from inspector.report.document import Report, SessionFacts
     from inspector.report.folder_misses import FolderLifetimeFacts
 

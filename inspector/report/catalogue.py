@@ -11,31 +11,34 @@ The types belong to the contract of `inspector.report.document`.
 from __future__ import annotations
 
 import sys
-from dataclasses import dataclass, replace
-from enum import Flag, StrEnum, auto
-from functools import cache
-from types import NoneType
-from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, get_args, get_origin, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Final, Literal
 
-from msgspec import Meta, Struct, field
+from msgspec import Struct, field
 
 from inspector.replay.projection_terms import DAYS_PER_MONTH
+from inspector.replay.quantity import (
+    ON_PAPER,
+    Count,
+    How,
+    Known,
+    Output,
+    Quantity,
+    Unit,
+    about,
+    figure,
+    quantities,
+)
 from inspector.report.numbers import (
     ABOUT,
     AT_LEAST,
-    DOLLAR_DIGITS,
     IN_TEXT,
     INEXACT,
     NOTHING,
-    PERCENT_DIGITS,
-    SHARE_DIGITS,
     NumberFormat,
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
-
-How = Literal["exact", "calibrated", "estimated", "projected"]
+    from collections.abc import Iterable
 
 HOW_KNOWN: Final[dict[str, str]] = {
     "calibrated": "fitted to reported usage",
@@ -61,169 +64,30 @@ def legend(known: Iterable[str]) -> str:
     return ", ".join([*marks, f"{AT_LEAST} {LOWER_BOUND}"] if LOWER_BOUND in used else marks)
 
 
-Count = Annotated[int, Meta(ge=0)]
+def format_figure(entry: Quantity, value: float | None, numbers: NumberFormat = IN_TEXT) -> str:
+    """Format a figure for display."""
+    if value is None and entry.missing:
+        return entry.missing
+    if value == 0 and entry.hides_zero:
+        return ""
+    match entry.unit:
+        case Unit.DOLLARS:
+            return numbers.dollars(value)
+        case Unit.SHARE:
+            return numbers.share(value)
+        case Unit.PERCENT:
+            return numbers.percent(value)
+        case Unit.FREE:
+            return NOTHING if value is None else f"{value:g}"
+        case _:
+            return numbers.whole(value)
 
 
-class Unit(StrEnum):
-    """Unit of a figure, which decides its format and rounding."""
-
-    TOKENS = "tokens"
-    DOLLARS = "$"
-    SHARE = "share"
-    """A part of 1, written as a percentage."""
-    PERCENT = "percent"
-    CALLS = "calls"
-    CALL = "call"
-    """The number of a call, counted from 1."""
-    COUNT = ""
-    """A count of the things that the label names."""
-    FREE = "number"
-    """A number in the form the user gave."""
-
-
-class Output(Flag):
-    """Outputs of a total in addition to JSON."""
-
-    TEXT = auto()
-    PAGE = auto()
-    """Markdown and HTML."""
-    SHEET = auto()
-    """CSV."""
-    SCREEN = auto()
-
-
-ON_PAPER: Final = Output.TEXT | Output.PAGE | Output.SHEET
-EVERYWHERE: Final = ON_PAPER | Output.SCREEN
-
-
-@dataclass(frozen=True, slots=True)
-class Quantity:
-    """A figure's entry.
-
-    Attributes:
-        label: Display label.
-        unit: Unit.
-        help: One sentence of help.
-        name: JSON name.
-        short: Label for a narrow column.
-        part_of: Name of the total that it is a part of; empty for none.
-        as_part: Label in a line below that total.
-        explained: Name in explanations; defaults to `name`.
-        source: Attribute of the `inspector.replay` result to read; defaults to `name`.
-        saves: A negative value is a loss, and shown as one.
-        opposite: Label of a negative value if `label` would contradict its sign; empty to use `label`.
-        missing: Text for a missing value; defaults to the unit's.
-        hides_zero: Zero is written as an empty text.
-        combined: How figures of several sessions are combined: `sum` or `max`.
-        shown: Outputs of a total.
-    """
-
-    label: str
-    unit: Unit
-    help: str
-    name: str = ""
-    short: str = ""
-    part_of: str = ""
-    as_part: str = ""
-    explained: str = ""
-    source: str = ""
-    saves: bool = False
-    opposite: str = ""
-    missing: str = ""
-    hides_zero: bool = False
-    combined: Callable[[Iterable[Any]], Any] = sum
-    shown: Output = EVERYWHERE
-
-    @property
-    def short_label(self) -> str:
-        """Label for a narrow column."""
-        return self.short or self.label
-
-    def written(self, value: float | None, numbers: NumberFormat = IN_TEXT) -> str:
-        """Format the figure for display."""
-        if value is None and self.missing:
-            return self.missing
-        if value == 0 and self.hides_zero:
-            return ""
-        match self.unit:
-            case Unit.DOLLARS:
-                return numbers.dollars(value)
-            case Unit.SHARE:
-                return numbers.share(value)
-            case Unit.PERCENT:
-                return numbers.percent(value)
-            case Unit.FREE:
-                return NOTHING if value is None else f"{value:g}"
-            case _:
-                return numbers.whole(value)
-
-    def named(self, value: float | None, numbers: NumberFormat = IN_TEXT) -> tuple[str, str]:
-        """Return label and formatted figure; a negative one with `opposite` is written without its sign."""
-        if self.opposite and value is not None and value < 0:
-            return self.opposite, self.written(-value, numbers)
-        return self.label, self.written(value, numbers)
-
-    def rounded(self, value: float | None) -> float | None:
-        """Round the figure for data output."""
-        if value is None:
-            return None
-        match self.unit:
-            case Unit.DOLLARS:
-                return round(value, DOLLAR_DIGITS)
-            case Unit.SHARE:
-                return round(value, SHARE_DIGITS)
-            case Unit.PERCENT:
-                return round(100 * value, PERCENT_DIGITS)
-            case _:
-                return round(value)
-
-    def is_loss(self, value: float | None) -> bool:
-        """Return True if the value is an extra cost."""
-        return self.saves and value is not None and value < 0
-
-
-def about(text: str) -> Meta:
-    """Describe a field that is not a figure, for the JSON Schema."""
-    return Meta(description=text)
-
-
-def figure(label: str, unit: Unit, text: str, **attributes: Any) -> Meta:
-    """Describe a field that is a figure.
-
-    Args:
-        label: Display label.
-        unit: Unit.
-        text: One sentence for help and JSON Schema; empty if the label suffices.
-        attributes: Further attributes of `Quantity`.
-    """
-    return Meta(description=text or None, extra={"quantity": Quantity(label, unit, text, **attributes)})
-
-
-@cache
-def quantities(kind: type[Struct]) -> Mapping[str, Quantity]:
-    """Return a type's figures by name, in field order."""
-    found = {}
-    for name, hint in get_type_hints(kind, include_extras=True).items():
-        for meta in get_args(hint)[1:] if get_origin(hint) is Annotated else ():
-            if isinstance(meta, Meta) and meta.extra is not None:
-                entry: Quantity = meta.extra["quantity"]
-                found[name] = replace(entry, name=name, source=entry.source or name, explained=entry.explained or name)
-    return found
-
-
-@cache
-def quantity(kind: type[Struct], path: str) -> Quantity:
-    """Return the figure at the end of a path of fields such as `saved.usd`."""
-    *above, name = path.split(".")
-    for step in above:
-        kind = _struct_of(get_type_hints(kind)[step])
-    return quantities(kind)[name]
-
-
-def _struct_of(hint: Any) -> type[Struct]:
-    """Return the struct type of a field, which may be a list of it or optional."""
-    found: type[Struct] = next((each for each in get_args(hint) if each is not NoneType), hint)
-    return found
+def labeled_figure(entry: Quantity, value: float | None, numbers: NumberFormat = IN_TEXT) -> tuple[str, str]:
+    """Return label and formatted figure; a negative one with `opposite` is written without its sign."""
+    if entry.opposite and value is not None and value < 0:
+        return entry.opposite, format_figure(entry, -value, numbers)
+    return entry.label, format_figure(entry, value, numbers)
 
 
 def totals_shown(output: Output) -> list[Quantity]:
@@ -236,9 +100,6 @@ def parts_of(total: str) -> list[Quantity]:
     kinds = (CostParts, FigureSet, OutcomeFacts)
     parts = [each for kind in kinds for each in quantities(kind).values() if each.part_of == total]
     return [found for each in parts for found in (each, *parts_of(each.name))]
-
-
-Known = Annotated[dict[str, How], about("Certainty of every non-null number above.")]
 
 
 class FigureSet(Struct, frozen=True, kw_only=True):

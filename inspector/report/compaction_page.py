@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from inspector.report.catalogue import quantity
+from inspector.replay.quantity import quantity
 from inspector.report.compaction_tuning import (
     CompactedRow,
     CompactionTermsFacts,

@@ -17,13 +17,13 @@ from inspector.replay.analysis.idle_compaction import (
 from inspector.replay.analysis.model_uncertainty import widened
 from inspector.replay.figure import HowKnown
 from inspector.replay.pricing.context_window import CODEX_SHOWN
+from inspector.replay.quantity import DOLLAR_DIGITS, PERCENT_DIGITS, Count, How, Known, Unit, about, figure
 from inspector.replay.tuning.choice import LEAST_CALLS, LEAST_SESSIONS, Verdict
 from inspector.replay.tuning.compaction_choice import LEAST_COMPACTIONS, EffectiveThreshold
 from inspector.report.cache_settings import CLAUDE_SETTINGS
-from inspector.report.catalogue import Count, How, Known, Unit, about, figure
 from inspector.report.export.compaction import COMPACTION_SETTINGS, default_threshold, export_compaction
 from inspector.report.export.target import ExportError
-from inspector.report.numbers import DOLLAR_DIGITS, IN_TEXT, PERCENT_DIGITS
+from inspector.report.numbers import IN_TEXT
 from inspector.report.path_redaction import shown_path
 
 if TYPE_CHECKING:

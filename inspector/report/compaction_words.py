@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from inspector.replay.figure import HowKnown
-from inspector.report.catalogue import quantity
+from inspector.replay.quantity import quantity
 from inspector.report.document import CompactionTotalsFacts
 
 if TYPE_CHECKING:

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING
 
 from rich.text import Text
 
+from inspector.replay.quantity import quantity
 from inspector.report.as_model import as_model_rows
 from inspector.report.build_report import plan_of_facts
-from inspector.report.catalogue import FigureSet, NeededLaterFacts, PlanFacts, Saving, legend, quantity
+from inspector.report.catalogue import FigureSet, NeededLaterFacts, PlanFacts, Saving, format_figure, legend
 from inspector.report.export import NONE_THAT_SAVES_NET, answer_for
 from inspector.report.layout import LABEL, LEFT, LOSS, RIGHT, WIDTH, Page
 from inspector.report.monthly_saving import saving_row
@@ -138,10 +139,10 @@ def _figures(name: str, figures: FigureSet, sort: str, before: float | None = No
     return [
         name,
         shown("prompt_tokens", IN_TEXT.short(figures.prompt_tokens)),
-        shown("cost_usd", quantity(FigureSet, "cost_usd").written(cost)),
+        shown("cost_usd", format_figure(quantity(FigureSet, "cost_usd"), cost)),
         *([""] * 4),
         *(
-            [shown(asked, quantity(FigureSet, asked).written(getattr(figures, asked)))]
+            [shown(asked, format_figure(quantity(FigureSet, asked), getattr(figures, asked)))]
             if hasattr(figures, asked)
             else []
         ),
@@ -160,7 +161,7 @@ def _plan(plan: PlanFacts, before: float | None, sort: str) -> list[str | Text]:
         tokens,
         cost,
         Text(
-            IN_TEXT.qualified(entry.written(value), plan.saved.known.get(saved, "")),
+            IN_TEXT.qualified(format_figure(entry, value), plan.saved.known.get(saved, "")),
             LOSS if entry.is_loss(value) else "",
         ),
         _net_cell(net),
@@ -172,4 +173,4 @@ def _plan(plan: PlanFacts, before: float | None, sort: str) -> list[str | Text]:
 
 def _net_cell(usd: float | None) -> Text:
     entry = quantity(NeededLaterFacts, "saved_at_least_usd")
-    return Text(NOTHING if usd is None else entry.written(usd), LOSS if entry.is_loss(usd) else "")
+    return Text(NOTHING if usd is None else format_figure(entry, usd), LOSS if entry.is_loss(usd) else "")

@@ -10,7 +10,8 @@ import csv
 from io import StringIO
 from typing import TYPE_CHECKING
 
-from inspector.report.catalogue import FigureSet, NeededLaterFacts, quantities
+from inspector.replay.quantity import quantities
+from inspector.report.catalogue import FigureSet, NeededLaterFacts
 from inspector.report.document import BaselineCall, CallFigures, PlannedBlock, PlannedCall
 from inspector.report.folder_misses import folder_misses
 from inspector.report.layout import plain

@@ -12,6 +12,7 @@ from typing import Annotated, Literal
 from msgspec import Struct, field
 
 from inspector.replay.analysis.recorded_costs import RecordedCost  # noqa: TC001  needed at run time for the schema
+from inspector.replay.quantity import Count, How, Known, Unit, about, figure
 from inspector.replay.subagents import SubagentCosts  # noqa: TC001  needed at run time for the schema
 from inspector.report.as_model import AsModelFacts  # noqa: TC001  needed at run time for the schema
 from inspector.report.cache_document import (  # noqa: TC001  needed at run time for the schema
@@ -19,22 +20,16 @@ from inspector.report.cache_document import (  # noqa: TC001  needed at run time
     HourFacts,
     ModelSwitchFacts,
 )
-from inspector.report.catalogue import (
+from inspector.report.catalogue import (  # noqa: TC001  needed at run time for the schema
     CarriedBlockFacts,
     CarriedFacts,
     CostParts,
-    Count,
     ExplanationFacts,
     FigureSet,
-    How,
-    Known,
     ModelCostFacts,
     NeededLaterFacts,
     PlanFacts,
     Saving,
-    Unit,
-    about,
-    figure,
 )
 from inspector.report.uncertainty import REPLAY_CAVEAT
 

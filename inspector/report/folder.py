@@ -15,18 +15,9 @@ from msgspec.structs import replace
 import inspector
 from inspector.replay.analysis.recoveries import recoveries_to_break_even
 from inspector.replay.figure import HowKnown, lowest_confidence
+from inspector.replay.quantity import DOLLAR_DIGITS, PERCENT_DIGITS, Count, Unit, about, figure, quantities
 from inspector.report.cache_document import LifetimeFacts  # noqa: TC001  needed at run time for the schema
-from inspector.report.catalogue import (
-    Count,
-    FigureSet,
-    NeededLaterFacts,
-    Saving,
-    UncertainSaving,
-    Unit,
-    about,
-    figure,
-    quantities,
-)
+from inspector.report.catalogue import FigureSet, NeededLaterFacts, Saving, UncertainSaving
 from inspector.report.document import SideCallFacts
 from inspector.report.folder_compactions import (
     AftermathFacts,
@@ -35,7 +26,7 @@ from inspector.report.folder_compactions import (
     session_aftermaths,
 )
 from inspector.report.folder_misses import FolderMissesFacts, SessionMissFacts, folder_misses, session_misses
-from inspector.report.numbers import DOLLAR_DIGITS, IN_TEXT, PERCENT_DIGITS
+from inspector.report.numbers import IN_TEXT
 from inspector.report.path_redaction import shown_name
 from inspector.report.uncertainty import REPLAY_CAVEAT, uncertain_saving
 from inspector.session.related import parent_of
@@ -44,7 +35,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
     from inspector.replay.engine.replay import Replay
-    from inspector.report.catalogue import How
+    from inspector.replay.quantity import How
     from inspector.report.document import Report
 
 

@@ -11,6 +11,7 @@ from inspector.replay.analysis.cache_lifetime import lifetime_change
 from inspector.replay.analysis.cache_misses import cache_misses
 from inspector.replay.cache.miss_causes import MissCause
 from inspector.replay.figure import HowKnown, lowest_confidence
+from inspector.replay.quantity import DOLLAR_DIGITS, SHARE_DIGITS, Count, How, Known, Unit, about, figure
 from inspector.report.cache_document import (
     FEWER_MISSES,
     MISSES_COST_LESS,
@@ -19,8 +20,7 @@ from inspector.report.cache_document import (
     MissCauseFacts,
 )
 from inspector.report.cache_facts import lifetime_facts, miss_facts
-from inspector.report.catalogue import Count, How, Known, Unit, about, figure
-from inspector.report.numbers import DOLLAR_DIGITS, SHARE_DIGITS, rounded
+from inspector.report.numbers import rounded
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Sequence

@@ -9,18 +9,10 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from inspector.replay.cache.miss_causes import MissCause
+from inspector.replay.quantity import Output, quantities, quantity
 from inspector.report.cache_document import MissCauseFacts
 from inspector.report.cache_text import CAUSE_COLUMNS, cause_name, dollars, lifetime_label
-from inspector.report.catalogue import (
-    FigureSet,
-    NeededLaterFacts,
-    Output,
-    Saving,
-    legend,
-    quantities,
-    quantity,
-    totals_shown,
-)
+from inspector.report.catalogue import FigureSet, NeededLaterFacts, Saving, legend, totals_shown
 from inspector.report.folder import Distribution, FolderPlan
 from inspector.report.folder_compactions import StretchFacts
 from inspector.report.folder_misses import MissGroupFacts, SessionMissFacts

@@ -15,6 +15,7 @@ from inspector.replay.engine.edits import RECORDED
 from inspector.replay.engine.recorded_calls import recorded_calls
 from inspector.replay.figure import HowKnown
 from inspector.replay.pricing.rates import RateColumn
+from inspector.replay.quantity import DOLLAR_DIGITS
 from inspector.report.document import (
     BaselineCall,
     BlockFacts,
@@ -24,7 +25,7 @@ from inspector.report.document import (
     PlannedBlock,
     PlannedCall,
 )
-from inspector.report.numbers import DOLLAR_DIGITS, rounded
+from inspector.report.numbers import rounded
 from inspector.session.model import ContextCause
 from inspector.strategies.core.rendition import Action
 

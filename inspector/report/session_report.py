@@ -23,6 +23,7 @@ from inspector.replay.analysis.side_requests import cost_with_side_requests, sid
 from inspector.replay.engine.replay import replay
 from inspector.replay.explain.totals import overhead_explanation, replay_explanations
 from inspector.replay.figure import HowKnown
+from inspector.replay.quantity import DOLLAR_DIGITS
 from inspector.report.as_model import as_model_facts
 from inspector.report.build_report import (
     best_plan_facts,
@@ -41,7 +42,7 @@ from inspector.report.catalogue import CarriedBlockFacts, FigureSet
 from inspector.report.document import SCHEMA_VERSION, CalibrationFacts, Report, SessionFacts, SideCallFacts, TokenFacts
 from inspector.report.export import part_of
 from inspector.report.ledger_facts import ledger_facts, utc_time
-from inspector.report.numbers import DOLLAR_DIGITS, IN_TEXT, rounded
+from inspector.report.numbers import IN_TEXT, rounded
 from inspector.report.options import ReportOptions
 from inspector.report.path_redaction import secrets_of_names, shown_name, shown_path, without_secrets_of_names
 from inspector.report.secret_redaction import SecretRedactor, excerpt

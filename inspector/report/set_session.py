@@ -11,10 +11,10 @@ from msgspec import Struct
 
 from inspector.replay.analysis.cache_misses import cache_misses
 from inspector.replay.analysis.compaction_aftermath import compaction_aftermaths, rereads_of_calls
+from inspector.replay.quantity import DOLLAR_DIGITS, Count, Unit, about, figure
 from inspector.report.build_report import to_report
-from inspector.report.catalogue import Count, FigureSet, Unit, about, figure
+from inspector.report.catalogue import FigureSet
 from inspector.report.ledger_facts import utc_time
-from inspector.report.numbers import DOLLAR_DIGITS
 from inspector.report.path_redaction import shown_path
 from inspector.session.model import LinkKind
 from inspector.session.registry import format_named

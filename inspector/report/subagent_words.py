@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from inspector.report.numbers import DOLLAR_DIGITS, rounded
+from inspector.replay.quantity import DOLLAR_DIGITS
+from inspector.report.numbers import rounded
 from inspector.report.path_redaction import shown_name, shown_path
 
 if TYPE_CHECKING:

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
-from inspector.report.catalogue import quantities, quantity
+from inspector.replay.quantity import quantities, quantity
+from inspector.report.catalogue import format_figure
 from inspector.report.layout import plain
 from inspector.report.numbers import IN_TEXT
 from inspector.safe_text import clip_cells
@@ -103,7 +104,7 @@ class FigureCells:
         value, holder = self.value(*steps), self.value(*above)
         entry = quantities(type(holder)).get(str(name)) if isinstance(holder, Struct) else None
         hows: Mapping[str, str] = getattr(holder, "known", {})
-        text = IN_TEXT.whole(value) if entry is None else entry.written(value)
+        text = IN_TEXT.whole(value) if entry is None else format_figure(entry, value)
         if not text:
             return Cell("")
         return Cell(

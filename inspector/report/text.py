@@ -9,6 +9,7 @@ from rich.text import Text
 from inspector.replay.analysis.breakdown import part_label
 from inspector.replay.analysis.hazards import hazard_label
 from inspector.replay.analysis.prompt_overhead import UNRECORDED
+from inspector.replay.quantity import Output, quantity
 from inspector.report.as_model import as_model_rows
 from inspector.report.cache_document import MissCauseFacts
 from inspector.report.cache_text import (
@@ -33,11 +34,10 @@ from inspector.report.catalogue import (
     CarriedFacts,
     ModelCostFacts,
     NeededLaterFacts,
-    Output,
     TierFacts,
     ToolCutFacts,
+    format_figure,
     legend,
-    quantity,
 )
 from inspector.report.compaction_words import compactions_words
 from inspector.report.layout import (
@@ -342,7 +342,7 @@ def _figure_table(
         line: list[str | Text] = [named]
         for name in names:
             entry, value = quantity(kind, name), getattr(row, name)
-            text = written[name][at] if written and name in written else entry.written(value)
+            text = written[name][at] if written and name in written else format_figure(entry, value)
             line.append(Text(IN_TEXT.qualified(text, row.known.get(name, "")), LOSS if entry.is_loss(value) else ""))
         lines.append(line)
     page.table(head, lines, columns)

@@ -7,16 +7,8 @@ from typing import TYPE_CHECKING, Final
 
 from msgspec import Struct
 
-from inspector.report.catalogue import (
-    LOWER_BOUND,
-    CostParts,
-    FigureSet,
-    Output,
-    PlanFacts,
-    quantities,
-    quantity,
-    totals_shown,
-)
+from inspector.replay.quantity import Output, quantities, quantity
+from inspector.report.catalogue import LOWER_BOUND, CostParts, FigureSet, PlanFacts, totals_shown
 from inspector.report.layout import plain
 from inspector.report.numbers import IN_TEXT, NOTHING, UNKNOWN
 from inspector.report.secret_masks import says_something

@@ -16,14 +16,15 @@ from inspector.replay.analysis.model_uncertainty import widened
 from inspector.replay.analysis.recoveries import recoveries_to_break_even
 from inspector.replay.analysis.refetches import CALLS_PER_REFETCH, Rate
 from inspector.replay.figure import HowKnown
+from inspector.replay.quantity import DOLLAR_DIGITS, PERCENT_DIGITS, Count, Known, Unit, about, figure
 from inspector.replay.tuning.choice import LEAST_CALLS, LEAST_SESSIONS, Verdict, best_untried
 from inspector.replay.tuning.search import UNTRIED, curves_through
 from inspector.replay.tuning.trial_table import PER, WORSE_OF, Constraints, pareto_front
-from inspector.report.catalogue import Count, EvidenceReason, ExpectedRefetches, Known, Unit, about, figure
+from inspector.report.catalogue import EvidenceReason, ExpectedRefetches
 from inspector.report.compaction_tuning import CompactionGroup, Configuration
 from inspector.report.export import TARGETS, Exported, ExportError, export_plan
 from inspector.report.folder import UnreadSession  # noqa: TC001  needed at run time for the schema
-from inspector.report.numbers import DOLLAR_DIGITS, IN_TEXT, PERCENT_DIGITS
+from inspector.report.numbers import IN_TEXT
 from inspector.report.path_redaction import shown_path
 from inspector.report.uncertainty import REPLAY_CAVEAT
 from inspector.session.registry import format_named
@@ -34,10 +35,10 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from inspector.replay.quantity import How
     from inspector.replay.tuning.fleet import TunedGroup
     from inspector.replay.tuning.search import LimitCurve
     from inspector.replay.tuning.trial_table import TrialTable
-    from inspector.report.catalogue import How
     from inspector.strategies.plan import Plan
 
 MODELS_NAMED = 3

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 
 from rich.text import Text
 
-from inspector.report.catalogue import legend, quantity
+from inspector.replay.quantity import quantity
+from inspector.report.catalogue import legend
 from inspector.report.compaction_page import (
     ABOUT_COMPACTION,
     WHEN_TO_COMPACT,

@@ -6,8 +6,9 @@ from typing import Final
 
 from inspector.replay.analysis.model_uncertainty import MASKING, TURNS_OF_A_MODEL, widened
 from inspector.replay.figure import Band, HowKnown
+from inspector.replay.quantity import DOLLAR_DIGITS, PERCENT_DIGITS
 from inspector.report.catalogue import UncertainSaving
-from inspector.report.numbers import DOLLAR_DIGITS, IN_TEXT, PERCENT_DIGITS, with_minus_sign
+from inspector.report.numbers import IN_TEXT, with_minus_sign
 
 
 def _signed(share: float, decimals: int = 0) -> str:

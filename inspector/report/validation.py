@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Final, Literal
 import numpy as np
 from msgspec import Struct
 
-from inspector.report.catalogue import Count, about
-from inspector.report.numbers import DOLLAR_DIGITS, rounded
+from inspector.replay.quantity import DOLLAR_DIGITS, Count, about
+from inspector.report.numbers import rounded
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from rich.cells import cell_len
 from rich.text import Text
 
+from inspector.replay.quantity import quantity
 from inspector.report.as_model import as_model_rows
 from inspector.report.cache_text import (
     COSTLIEST,
@@ -25,7 +26,7 @@ from inspector.report.cache_text import (
     switch_text,
     when_text,
 )
-from inspector.report.catalogue import CostParts, FigureSet, legend, quantity
+from inspector.report.catalogue import CostParts, FigureSet, format_figure, legend
 from inspector.report.compaction_words import compactions_in_short
 from inspector.report.export import NONE_THAT_SAVES_NET, answer_for
 from inspector.report.layout import HEADING, LABEL, LEFT, RIGHT, WIDTH, WRAPPED, Page, plain
@@ -48,8 +49,9 @@ from inspector.strategies.plan import Plan
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from inspector.replay.quantity import How
     from inspector.report.cache_document import CacheMissesFacts
-    from inspector.report.catalogue import CarriedBlockFacts, How
+    from inspector.report.catalogue import CarriedBlockFacts
     from inspector.report.document import BestPlanFacts, Report, SavingPlanFacts
 
 MOST_RESENDS = 3
@@ -72,7 +74,7 @@ def why_text(report: Report, width: int = WIDTH, *, color: bool = False) -> str:
     """Write the explanation from a report with details and the best plan."""
     page = Page(width, color=color)
     session, cost = report.session, report.baseline
-    written = quantity(FigureSet, "cost_usd").written(cost.cost_usd)
+    written = format_figure(quantity(FigureSet, "cost_usd"), cost.cost_usd)
     amount = IN_TEXT.qualified(written, cost.known.get("cost_usd", ""), is_lower_bound="cost_usd" in cost.at_least)
     name = session.title or session.id
     has_cost = bool(session.calls) and cost.cost_usd is not None

@@ -6,8 +6,9 @@ import subprocess
 import sys
 from pathlib import Path
 
+from inspector.replay.quantity import Unit, quantities, quantity
 from inspector.report import cache_document, catalogue, folder_compactions, folder_misses
-from inspector.report.catalogue import FigureSet, NeededLaterFacts, PlanFacts, Unit, quantities, quantity
+from inspector.report.catalogue import FigureSet, NeededLaterFacts, PlanFacts, format_figure
 from tests.conftest import ROOT
 
 KINDS = [
@@ -113,8 +114,8 @@ def test_parts_name_the_total_they_are_a_part_of() -> None:
 
 def test_a_figure_is_found_by_its_path_and_written_by_its_unit() -> None:
     assert quantity(PlanFacts, "figures.peak_prompt_tokens") == quantities(FigureSet)["peak_prompt_tokens"]
-    assert quantity(PlanFacts, "figures.cost_usd").written(1.5) == "$1.50"
-    assert quantity(PlanFacts, "outcome.cache_read_share").written(0.25) == "25.0 %"
+    assert format_figure(quantity(PlanFacts, "figures.cost_usd"), 1.5) == "$1.50"
+    assert format_figure(quantity(PlanFacts, "outcome.cache_read_share"), 0.25) == "25.0 %"
     assert quantity(PlanFacts, "saved.percent").rounded(0.123456789) == 12.3457
     assert quantity(PlanFacts, "saved.usd").is_loss(-0.5)
     assert not quantity(PlanFacts, "figures.cost_usd").is_loss(-0.5)

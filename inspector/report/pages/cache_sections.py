@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from inspector.replay.quantity import Unit, quantities, quantity
 from inspector.report.as_model import as_model_rows
 from inspector.report.cache_document import (
     CacheMissesFacts,
@@ -26,7 +27,7 @@ from inspector.report.cache_text import (
     no_misses_text,
     switch_text,
 )
-from inspector.report.catalogue import CostParts, ModelCostFacts, Unit, quantities, quantity
+from inspector.report.catalogue import CostParts, ModelCostFacts, labeled_figure
 from inspector.report.charts.specifications import MOST_CALL_BARS, downsample
 from inspector.report.compaction_words import compactions_words
 from inspector.report.layout import capitalized, plain
@@ -216,6 +217,6 @@ def _figures(
         cell = figures.cell("cache_misses", name, field)
         if cell.value is None:
             continue
-        label, text = each.named(cell.value)
+        label, text = labeled_figure(each, cell.value)
         rows.append((Cell(f"{label}, tokens" if each.unit is Unit.TOKENS else label), replace(cell, text=text)))
     return tuple(rows)

@@ -9,9 +9,10 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from inspector.replay.analysis.breakdown import part_label
+from inspector.replay.quantity import quantity
 from inspector.report.build_report import plan_of_facts
 from inspector.report.cache_text import when_text
-from inspector.report.catalogue import LOWER_BOUND, CostParts, legend, quantity
+from inspector.report.catalogue import LOWER_BOUND, CostParts, legend
 from inspector.report.export import answer_for
 from inspector.report.layout import plain
 from inspector.report.monthly_saving import (

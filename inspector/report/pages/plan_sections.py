@@ -6,7 +6,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from inspector.replay.analysis.hazards import hazard_label
-from inspector.report.catalogue import CarriedFacts, NeededLaterFacts, PlanFacts, TierFacts, quantity
+from inspector.replay.quantity import quantity
+from inspector.report.catalogue import CarriedFacts, NeededLaterFacts, PlanFacts, TierFacts
 from inspector.report.layout import plain
 from inspector.report.numbers import IN_TEXT, NOTHING
 from inspector.report.pages.model import Chart, Line, Section

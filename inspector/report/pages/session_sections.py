@@ -7,14 +7,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from inspector.replay.analysis.breakdown import part_label
-from inspector.report.catalogue import (
-    CarriedBlockFacts,
-    CarriedFacts,
-    Output,
-    ProjectionFacts,
-    quantities,
-    quantity,
-)
+from inspector.replay.quantity import Output, quantities, quantity
+from inspector.report.catalogue import CarriedBlockFacts, CarriedFacts, ProjectionFacts
 from inspector.report.charts.specifications import downsample
 from inspector.report.document import SessionFacts
 from inspector.report.layout import plain

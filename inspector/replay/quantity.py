@@ -1,0 +1,194 @@
+"""Entries of the catalogue of figures, and results with such entries.
+
+A result is a `Struct` with a field per figure; the annotation is its entry: a label, a unit, a sentence of help.
+The entry defines the JSON field and its JSON Schema, titles of tables, and columns of the screen.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from enum import Flag, StrEnum, auto
+from functools import cache
+from types import NoneType
+from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, Self, get_args, get_origin, get_type_hints
+
+from msgspec import Meta, Struct
+
+from inspector.replay.figure import Figure, HowKnown
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+
+DOLLAR_DIGITS: Final = 6
+PERCENT_DIGITS: Final = 4
+SHARE_DIGITS: Final = 6
+"""Digits of figures in data output: enough for any use, without floating-point noise."""
+
+How = Literal["exact", "calibrated", "estimated", "projected"]
+
+Count = Annotated[int, Meta(ge=0)]
+
+
+class Unit(StrEnum):
+    """Unit of a figure, which decides its format and rounding."""
+
+    TOKENS = "tokens"
+    DOLLARS = "$"
+    SHARE = "share"
+    """A part of 1, written as a percentage."""
+    PERCENT = "percent"
+    CALLS = "calls"
+    CALL = "call"
+    """The number of a call, counted from 1."""
+    COUNT = ""
+    """A count of the things that the label names."""
+    FREE = "number"
+    """A number in the form the user gave."""
+
+
+class Output(Flag):
+    """Outputs of a total in addition to JSON."""
+
+    TEXT = auto()
+    PAGE = auto()
+    """Markdown and HTML."""
+    SHEET = auto()
+    """CSV."""
+    SCREEN = auto()
+
+
+ON_PAPER: Final = Output.TEXT | Output.PAGE | Output.SHEET
+EVERYWHERE: Final = ON_PAPER | Output.SCREEN
+
+
+@dataclass(frozen=True, slots=True)
+class Quantity:
+    """A figure's entry.
+
+    Attributes:
+        label: Display label.
+        unit: Unit.
+        help: One sentence of help.
+        name: JSON name.
+        short: Label for a narrow column.
+        part_of: Name of the total that it is a part of; empty for none.
+        as_part: Label in a line below that total.
+        explained: Name in explanations; defaults to `name`.
+        source: Attribute of the `inspector.replay` result to read; defaults to `name`.
+        saves: A negative value is a loss, and shown as one.
+        opposite: Label of a negative value if `label` would contradict its sign; empty to use `label`.
+        missing: Text for a missing value; defaults to the unit's.
+        hides_zero: Zero is written as an empty text.
+        combined: How figures of several sessions are combined: `sum` or `max`.
+        shown: Outputs of a total.
+    """
+
+    label: str
+    unit: Unit
+    help: str
+    name: str = ""
+    short: str = ""
+    part_of: str = ""
+    as_part: str = ""
+    explained: str = ""
+    source: str = ""
+    saves: bool = False
+    opposite: str = ""
+    missing: str = ""
+    hides_zero: bool = False
+    combined: Callable[[Iterable[Any]], Any] = sum
+    shown: Output = EVERYWHERE
+
+    @property
+    def short_label(self) -> str:
+        """Label for a narrow column."""
+        return self.short or self.label
+
+    def rounded(self, value: float | None) -> float | None:
+        """Round the figure for data output."""
+        if value is None:
+            return None
+        match self.unit:
+            case Unit.DOLLARS:
+                return round(value, DOLLAR_DIGITS)
+            case Unit.SHARE:
+                return round(value, SHARE_DIGITS)
+            case Unit.PERCENT:
+                return round(100 * value, PERCENT_DIGITS)
+            case _:
+                return round(value)
+
+    def is_loss(self, value: float | None) -> bool:
+        """Return True if the value is an extra cost."""
+        return self.saves and value is not None and value < 0
+
+
+def about(text: str) -> Meta:
+    """Describe a field that is not a figure, for the JSON Schema."""
+    return Meta(description=text)
+
+
+def figure(label: str, unit: Unit, text: str, **attributes: Any) -> Meta:
+    """Describe a field that is a figure.
+
+    Args:
+        label: Display label.
+        unit: Unit.
+        text: One sentence for help and JSON Schema; empty if the label suffices.
+        attributes: Further attributes of `Quantity`.
+    """
+    return Meta(description=text or None, extra={"quantity": Quantity(label, unit, text, **attributes)})
+
+
+Known = Annotated[dict[str, How], about("Certainty of every non-null number above.")]
+
+
+class Result(Struct, frozen=True, kw_only=True):
+    """A result as it is reported: rounded numbers, with the certainty of each in `known`.
+
+    `at_least`, if the type has it, lists the numbers that are lower bounds.
+    """
+
+    @classmethod
+    def of(cls, **values: Any) -> Self:
+        """Build a result from figures and other fields."""
+        entries, known, least = quantities(cls), dict[str, str](), []
+        for name, value in values.items():
+            if isinstance(value, Figure):
+                values[name] = entries[name].rounded(value.value)
+                if value.value is not None:
+                    known[name] = value.known.value
+                    least += [name] if value.is_lower_bound else []
+        return cls(**values, known=known, **({"at_least": least} if least else {}))
+
+    def figure(self, name: str) -> Figure:
+        """Return a number with its certainty; a number that is not in `known` is exact."""
+        known = getattr(self, "known").get(name, HowKnown.EXACT)  # noqa: B009  a field of every subclass
+        return Figure(getattr(self, name), HowKnown(known), name in getattr(self, "at_least", ()))
+
+
+@cache
+def quantities(kind: type[Struct]) -> Mapping[str, Quantity]:
+    """Return a type's figures by name, in field order."""
+    found = {}
+    for name, hint in get_type_hints(kind, include_extras=True).items():
+        for meta in get_args(hint)[1:] if get_origin(hint) is Annotated else ():
+            if isinstance(meta, Meta) and meta.extra is not None:
+                entry: Quantity = meta.extra["quantity"]
+                found[name] = replace(entry, name=name, source=entry.source or name, explained=entry.explained or name)
+    return found
+
+
+@cache
+def quantity(kind: type[Struct], path: str) -> Quantity:
+    """Return the figure at the end of a path of fields such as `saved.usd`."""
+    *above, name = path.split(".")
+    for step in above:
+        kind = _struct_of(get_type_hints(kind)[step])
+    return quantities(kind)[name]
+
+
+def _struct_of(hint: Any) -> type[Struct]:
+    """Return the struct type of a field, which may be a list of it or optional."""
+    found: type[Struct] = next((each for each in get_args(hint) if each is not NoneType), hint)
+    return found
