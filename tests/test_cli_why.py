@@ -128,6 +128,47 @@ def test_the_best_plan_is_the_one_that_comparing_finds(capsys) -> None:
 
     assert same["saved"] == found["best"]["saved"]
     assert max(plan["saved"]["usd"] for plan in plans) == found["most"]["saved"]["usd"]
+    recommendable = [plan for plan in plans if plan["is_recommendable"]]
+    assert max(recommendable, key=lambda plan: plan["needed_later"]["saved_at_least_usd"]) == same
+    assert {plan["needed_later"]["evidence"] for plan in recommendable} == {"tried"}
+
+
+def test_beyond_lifts_the_envelope_and_says_so_in_every_command(capsys) -> None:
+    found = json.loads(run_here(capsys, "why", SAMPLE, "--beyond", "--format", "json").out)["best_plan"]
+    plans = json.loads(run_here(capsys, "compare", SAMPLE, "--beyond", "--format", "json").out)["plans"]
+    why, compared = (squeezed(run_here(capsys, name, SAMPLE, "--beyond").out) for name in ("why", "compare"))
+    page = run_here(capsys, "report", SAMPLE, "--beyond", "--format", "html").out
+
+    best, own = found["best"], found["applicable"]
+    assert found["beyond"]
+    assert [each["needed_later"]["evidence"] for each in (best, own)] == ["beyond", "beyond"]
+    (same,) = (plan for plan in plans if plan["name"] == best["name"])
+    recommendable = [plan for plan in plans if plan["is_recommendable"]]
+    assert max(recommendable, key=lambda plan: plan["needed_later"]["saved_at_least_usd"]) == same
+    reason = best["needed_later"]["evidence_reason"]
+    assert f"best plan {best['name']} saves" in why
+    assert f"beyond what has been tried: {reason}" in why
+    assert f"best plan {best['name']} saves" in compared
+    assert compared.count("beyond what has been tried") == 2
+    assert f"Beyond what has been tried: {reason}" in page
+
+
+def test_without_it_compare_recommends_no_untested_plan_for_the_agent(capsys) -> None:
+    said = squeezed(run_here(capsys, "compare", SAMPLE).out)
+
+    assert "Claude Code can apply no plan with a net saving among these" in said
+    assert f"best plan {BEST} saves net" in said
+    assert "beyond what has been tried" not in said
+
+
+def test_beyond_is_refused_on_many_sessions(tmp_path: Path, capsys) -> None:
+    shutil.copy(SAMPLE, tmp_path / "a.jsonl")
+    report = run_here(capsys, "report", tmp_path, "--beyond")
+    sets = run_here(capsys, "compare", "--before", tmp_path, "--after", tmp_path, "--beyond")
+
+    assert (report.code, sets.code) == (2, 2)
+    assert "--beyond needs one" in report.err
+    assert "--beyond is for one session" in sets.err
 
 
 def test_that_the_agent_can_apply_no_plan_is_reported_before_the_best_plan(capsys) -> None:

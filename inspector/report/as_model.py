@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Final
 
 from msgspec import Struct, field
 
-from inspector.replay.analysis.envelope import EvidenceLevel
+from inspector.replay.analysis.envelope import BEYOND, EvidenceLevel
 from inspector.replay.quantity import DOLLAR_DIGITS, Count, How, Known, Unit, about, figure
 from inspector.report.layout import plain
 from inspector.report.numbers import IN_TEXT, rounded
@@ -202,7 +202,8 @@ def _plan_words(each: PlanAsModelFacts) -> str:
         verdict = "may not pay there"
     else:
         verdict = "does not pay there"
-    return f"{name} {verdict}: {there}{f', as recorded {recorded}' if recorded else ''}"
+    beyond = "" if each.evidence == EvidenceLevel.TRIED else f", {BEYOND}"
+    return f"{name} {verdict}: {there}{f', as recorded {recorded}' if recorded else ''}{beyond}"
 
 
 def _is_sure(net: NetRange) -> bool:

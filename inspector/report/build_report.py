@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 from msgspec import Struct, structs
 
+from inspector.replay.analysis.best_plan import SavingPlan, is_worthwhile
 from inspector.replay.analysis.breakdown import Breakdown, cuts_by_tool
 from inspector.replay.analysis.breakpoint_prices import breakpoint_prices
 from inspector.replay.analysis.cache_spread import CacheSpread
@@ -92,6 +93,7 @@ def plan_facts(planned: Replay, baseline: Replay, uses: ReuseEvidence | None, op
     tallies = Breakdown(baseline, planned) if options.details else None
     tiers = {} if tallies is None else tallies.by_tier()
     recovery_cost = None if missed is None else missed.cost_at
+    saves = None if missed is None else SavingPlan(planned.plan, found.savings, missed)
     projection = _projected(planned, baseline, options, missed)
     forecasts = compaction_forecasts(planned) if options.details else ()
     return PlanFacts(
@@ -106,6 +108,7 @@ def plan_facts(planned: Replay, baseline: Replay, uses: ReuseEvidence | None, op
         tiers=[_tier_facts(planned, group, tiers.get((group.entry, group.group))) for group in planned.groups],
         hazards=_hazards(found),
         needed_later=None if missed is None else needed_later_facts(missed),
+        is_recommendable=None if saves is None else is_worthwhile(saves, planned, beyond=options.beyond),
         projection=None if projection is None else _projection_facts(projection),
         known={
             # "Never" is as certain as a call number, if there is a price to compute it from.
@@ -391,7 +394,14 @@ def best_plan_facts(found: BestPlan | None) -> BestPlanFacts:
         )
         for each in (found.best, found.most, found.applicable)
     )
-    return BestPlanFacts(best=best, most=most, tried=found.tried, is_complete=found.is_complete, applicable=applicable)
+    return BestPlanFacts(
+        best=best,
+        most=most,
+        tried=found.tried,
+        is_complete=found.is_complete,
+        applicable=applicable,
+        beyond=found.beyond,
+    )
 
 
 def _compaction_facts(forecast: CompactionForecast) -> CompactionFacts:

@@ -422,6 +422,13 @@ class PlanFacts(Struct, frozen=True, kw_only=True):
         NeededLaterFacts | None,
         about("Cut text that a later part of the session used; null if plans are only compared."),
     ]
+    is_recommendable: Annotated[
+        bool | None,
+        about(
+            "True if the plan can be recommended: tried in public or permitted by --beyond, few expected re-fetches, "
+            "savings at twice as many, valid prompts with all user and assistant text; null if not determined."
+        ),
+    ] = None
     projection: Annotated[ProjectionFacts | None, about("Null without runs per day.")]
     known: Annotated[
         dict[str, How], about("Certainty of the calls, of `edits`, and of the counts in `hazards` and `needed_later`.")

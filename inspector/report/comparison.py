@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from rich.text import Text
 
+from inspector.replay.analysis.envelope import BEYOND
 from inspector.replay.quantity import quantity
 from inspector.report.as_model import as_model_rows
 from inspector.report.build_report import plan_of_facts
@@ -15,7 +16,7 @@ from inspector.report.export import NONE_THAT_SAVES_NET, answer_for
 from inspector.report.layout import LABEL, LEFT, LOSS, RIGHT, WIDTH, Page
 from inspector.report.monthly_saving import saving_row
 from inspector.report.numbers import ABOUT, IN_TEXT, NOTHING
-from inspector.report.recovery_words import amount_words
+from inspector.report.recovery_words import NOTHING_WORTHWHILE, amount_words
 from inspector.report.text import heading, next_calls_rows, uncertainty_rows, write_caveats
 from inspector.report.totals import marks_used
 from inspector.report.uncertainty import REPLAY_CAVEAT
@@ -57,7 +58,9 @@ def in_order(plans: Sequence[PlanFacts], sort: str) -> list[PlanFacts]:
     return sorted(plans, key=ORDERS[sort])
 
 
-def comparison_text(report: Report, width: int = WIDTH, *, color: bool = False, sort: str = "saved") -> str:
+def comparison_text(
+    report: Report, width: int = WIDTH, *, color: bool = False, sort: str = "saved", beyond: bool = False
+) -> str:
     """Format the session: rows for the recording, the baseline and every plan."""
     page = Page(width, color=color)
     heading(page, report)
@@ -86,7 +89,9 @@ def comparison_text(report: Report, width: int = WIDTH, *, color: bool = False, 
         page.line(marks, LABEL, indent=2)
     page.line()
     other = [] if report.as_model is None else as_model_rows(report.as_model)
-    page.pairs([*_applicable(report), *_ahead(in_order(plans, sort)), *other, *_words(sort, priced=priced)])
+    page.pairs(
+        [*_applicable(report), _best(report, beyond=beyond), *_ahead(report), *other, *_words(sort, priced=priced)]
+    )
     write_caveats(page, report)
     return page.text()
 
@@ -97,19 +102,43 @@ def _applicable(report: Report) -> list[tuple[str, str]]:
     known = [each for each in answers if each[1].applied is not None]
     if not known:
         return []
-    label, can = known[0][1].can, [plan for plan, answer in known if answer.is_whole]
-    best = max(can, key=_net, default=None)
-    if best is None or _net(best) <= 0:
+    label, best = known[0][1].can, _recommended([plan for plan, answer in known if answer.is_whole])
+    if best is None:
         return [(label, f"{NONE_THAT_SAVES_NET} among these; inspector export writes a plan as code")]
-    amount = amount_words(best.saved, best.needed_later, IN_TEXT)
-    return [(label, f"{best.name} saves {amount}; inspector export writes it")]
+    return [(label, f"{_saves(best)}; inspector export writes it")]
 
 
-def _ahead(plans: Sequence[PlanFacts]) -> list[tuple[str, str]]:
-    """Project the first plan over many runs and over the next calls, if requested."""
-    if not plans:
+def _recommended(plans: Sequence[PlanFacts]) -> PlanFacts | None:
+    """Return the plan with the largest net saving that can be recommended."""
+    return max((plan for plan in plans if plan.is_recommendable), key=_net, default=None)
+
+
+def _best(report: Report, *, beyond: bool) -> tuple[str, str]:
+    best = _recommended(report.plans)
+    if best is not None:
+        return ("best plan", _saves(best))
+    is_untested = not beyond and any(_is_untested(plan) for plan in report.plans)
+    return ("best plan", f"{NOTHING_WORTHWHILE}{f'; others are {BEYOND} (--beyond)' if is_untested else ''}")
+
+
+def _is_untested(plan: PlanFacts) -> bool:
+    needed = plan.needed_later
+    return needed is not None and bool(needed.evidence_reason) and _net(plan) > 0
+
+
+def _saves(plan: PlanFacts) -> str:
+    """Return `trim-at-insertion saves net $0.20 to $0.24`, marked if untested."""
+    reason = "" if plan.needed_later is None else plan.needed_later.evidence_reason
+    amount = amount_words(plan.saved, plan.needed_later, IN_TEXT)
+    return f"{plan.name} saves {amount}{f'; {BEYOND}: {reason}' if reason else ''}"
+
+
+def _ahead(report: Report) -> list[tuple[str, str]]:
+    """Project the best plan over many runs and over the next calls, if requested."""
+    best = _recommended(report.plans)
+    if best is None:
         return []
-    best, rows = plans[0], []
+    rows = []
     if best.projection is not None:
         rows.append(saving_row(best.projection, IN_TEXT, best.name))
     rows += [(label, f"{best.name}: {text}") for label, text in uncertainty_rows(best)]

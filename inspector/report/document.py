@@ -161,6 +161,7 @@ class BestPlanFacts(Struct, frozen=True, kw_only=True):
             "its abilities are unknown."
         ),
     ] = None
+    beyond: Annotated[bool, about("True if plans may go beyond what has been tried in public.")] = False
 
 
 class SavingPlanFacts(Struct, frozen=True, kw_only=True):

@@ -26,6 +26,7 @@ class ReportOptions:
         model_uncertainty: Report savings if the model answers differently from the recording, and widen the bands of
             projected savings accordingly.
         breakpoint_prices: Price every plan under other breakpoint rules even if they hardly matter. JSON only.
+        beyond: Recommend plans beyond what has been tried in public, too.
         as_model: Compare the plans at this model's prices too; empty for none.
         skips_failed: Leave out plans with a strategy of another package that fails.
         suggests: The plans were not chosen by the user, so the session's cost comes first.
@@ -44,6 +45,7 @@ class ReportOptions:
     switch_at: int = 0
     model_uncertainty: bool = False
     breakpoint_prices: bool = False
+    beyond: bool = False
     as_model: str = ""
     skips_failed: bool = False
     suggests: bool = False

@@ -121,7 +121,7 @@ def report_of(
         for each in spent
     ]
     if options.best_plan and best is None:
-        best = _best_plan(baseline, progress) or BestPlan(None, None, 0, is_complete=False)
+        best = _best_plan(baseline, options, progress) or BestPlan(None, None, 0, is_complete=False)
     switches = [model_switch(misses, options.switch_at, model) for model in options.switch_to] if misses else []
     report = Report(
         schema=SCHEMA_VERSION,
@@ -164,7 +164,7 @@ def report_of(
         best_plan=None if best is None else best_plan_facts(best),
         hours=hour_facts(misses) if options.details and misses else [],
         model_switches=[model_switch_facts(each) for each in switches if each is not None],
-        as_model=None if uses is None else _as_model(baseline, options.as_model, plans, best, uses, progress),
+        as_model=None if uses is None else _as_model(baseline, options, plans, best, uses, progress),
     )
     masks = secrets_of_names(_names_of(inputs.history.session))
     return cast("Report", without_secrets_of_names(report, masks)) if masks else report
@@ -238,27 +238,27 @@ def _comparison(baseline: Replay, uses: ReuseEvidence | None, progress: Callable
     return found
 
 
-def _best_plan(baseline: Replay, progress: Callable[[int, int], None]) -> BestPlan | None:
-    session = baseline.history.session
-    search = BestPlanSearch(baseline, ReuseScan(baseline.history), part_of=partial(part_of, session.format))
+def _best_plan(baseline: Replay, options: ReportOptions, progress: Callable[[int, int], None]) -> BestPlan | None:
+    own, uses = partial(part_of, baseline.history.session.format), ReuseScan(baseline.history)
+    search = BestPlanSearch(baseline, uses, part_of=own, beyond=options.beyond)
     return search.run(lambda: False, lambda seconds: progress(search.tried, search.count))  # noqa: ARG005  no-op callback
 
 
 def _as_model(
     baseline: Replay,
-    model: str,
+    options: ReportOptions,
     plans: Sequence[Plan],
     best: BestPlan | None,
     uses: ReuseEvidence,
     progress: Callable[[int, int], None],
 ) -> AsModelFacts | None:
     """Compare the given plans, otherwise the recommended ones, at another model's prices, if one was requested."""
-    other = priced_baseline(baseline, model) if model else None
+    other = priced_baseline(baseline, options.as_model) if options.as_model else None
     if other is None:
         return None
-    there = None if plans else _best_plan(other, progress)
+    there = None if plans else _best_plan(other, options, progress)
     if not plans:
-        best = best or _best_plan(baseline, progress)
+        best = best or _best_plan(baseline, options, progress)
         plans = [] if best is None else [each.plan for each in (best.applicable, best.best) if each is not None]
     found = as_model(
         baseline,

@@ -11,7 +11,7 @@ import numpy as np
 from msgspec import Struct, field
 
 import inspector
-from inspector.replay.analysis.envelope import TOO_MANY_REFETCHES
+from inspector.replay.analysis.envelope import BEYOND, TOO_MANY_REFETCHES
 from inspector.replay.analysis.model_uncertainty import widened
 from inspector.replay.analysis.recoveries import recoveries_to_break_even
 from inspector.replay.analysis.refetches import CALLS_PER_REFETCH, Rate
@@ -387,7 +387,7 @@ def missing_amount(sessions: int, calls: int) -> str:
 
 
 _REFUSALS: Final = {
-    Verdict.BEYOND: "only plans beyond what has been tried in public save",
+    Verdict.BEYOND: f"only plans {BEYOND} in public save",
     Verdict.REFETCHES: f"every plan that saves has {TOO_MANY_REFETCHES}",
     Verdict.THIN: "no plan saves at twice the expected re-fetches",
     Verdict.MIXED: f"every plan that saves costs more on over one session in {WORSE_OF}",

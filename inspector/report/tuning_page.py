@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from rich.text import Text
 
+from inspector.replay.analysis.envelope import BEYOND
 from inspector.replay.quantity import quantity
 from inspector.report.catalogue import legend
 from inspector.report.compaction_page import (
@@ -79,7 +80,6 @@ RECOVERIES = (
     "interval. Needed later counts calls that used cut text: places to check, without a price."
 )
 
-BEYOND = "Beyond what has been tried"
 BEYOND_IN_TEXT = 2
 """Plans beyond what has been tried that fit on a terminal without a recommended one."""
 
@@ -255,7 +255,8 @@ def _beyond_section(group: TunedGroupFacts, figures: FigureCells, at: int) -> Se
     about = Line(
         (Cell("These plans are not recommended: their savings and re-fetches are untested. --beyond adds them."),)
     )
-    return Section(f"beyond-{at + 1}", BEYOND, (about, Table(BEYOND, head, rows, words=3)), level=3)
+    title = BEYOND.capitalize()
+    return Section(f"beyond-{at + 1}", title, (about, Table(title, head, rows, words=3)), level=3)
 
 
 def _curve_section(group: TunedGroupFacts, figures: FigureCells, at: int) -> Section:
@@ -395,7 +396,7 @@ def _pairs(
         pairs.append(("limits", _curve_text(group.curves[0])))
     if group.beyond:
         most = net_words(net_of(group.beyond[0]), IN_TEXT)
-        pairs.append(("untested", f"plans beyond what has been tried: up to {most} (--beyond)"))
+        pairs.append(("untested", f"plans {BEYOND}: up to {most} (--beyond)"))
     if group.left:
         pairs.append(("not tried", _left(group)))
     return pairs
@@ -450,7 +451,7 @@ def _beyond_text(page: Page, group: TunedGroupFacts) -> None:
     """Write the best plans that are untested, with the nearest tried setting."""
     if not group.beyond:
         return
-    page.line(f"{BEYOND.lower()} in public, so not recommended (--beyond)", LABEL, indent=2)
+    page.line(f"{BEYOND} in public, so not recommended (--beyond)", LABEL, indent=2)
     for each in group.beyond[:BEYOND_IN_TEXT]:
         page.line(f"{_short(each.strategies)}: {net_words(net_of(each), IN_TEXT)}; {each.evidence_reason}", indent=4)
 

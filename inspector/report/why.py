@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from rich.cells import cell_len
 from rich.text import Text
 
+from inspector.replay.analysis.envelope import BEYOND
 from inspector.replay.quantity import quantity
 from inspector.report.as_model import as_model_rows
 from inspector.report.cache_text import (
@@ -241,7 +242,10 @@ def _has_expired(found: CacheMissesFacts) -> bool:
 
 def _best(found: BestPlanFacts) -> tuple[str, str]:
     if found.best is not None:
-        return ("best plan", f"{_name(found.best)} saves {_saved(found.best)}, {_needed(found.best)}")
+        return (
+            "best plan",
+            f"{_name(found.best)} saves {_saved(found.best)}, {_needed(found.best)}{_beyond(found.best)}",
+        )
     if not found.is_complete:
         return ("best plan", "trying every plan would take too long here: use inspector compare")
     if found.most is None:
@@ -264,7 +268,13 @@ def _applicable(report: Report, found: BestPlanFacts) -> list[tuple[str, str]]:
     if found.applicable is None:
         return [answer.in_a_row(f"{NONE_THAT_SAVES_NET}: inspector help apply")]
     each = found.applicable
-    return [answer.in_a_row(f"{_name(each)}: {amount_words(each.saved, each.needed_later, IN_TEXT)}")]
+    amount = amount_words(each.saved, each.needed_later, IN_TEXT)
+    return [answer.in_a_row(f"{_name(each)}: {amount}{_beyond(each)}")]
+
+
+def _beyond(found: SavingPlanFacts) -> str:
+    reason = found.needed_later.evidence_reason
+    return f"; {BEYOND}: {reason}" if reason else ""
 
 
 def _needed(found: SavingPlanFacts) -> str:

@@ -9,7 +9,7 @@ Plans that were best on other sessions are tried first, so most of the achievabl
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import inf
 from threading import Lock
 from time import thread_time
@@ -92,6 +92,7 @@ class BestPlan:
         tried: Number of plans tried.
         is_complete: True if all plans were tried; False if it would take too long.
         applicable: Like `best`, among the plans and parts of plans that the session's agent applies natively.
+        beyond: True if plans may go beyond what has been tried in public.
     """
 
     best: SavingPlan | None
@@ -99,6 +100,7 @@ class BestPlan:
     tried: int
     is_complete: bool
     applicable: SavingPlan | None = None
+    beyond: bool = False
 
     @property
     def recommended(self) -> SavingPlan | None:
@@ -115,6 +117,8 @@ class BestPlanSearch:
         uses: ReuseScan,
         known: BestPlan | None = None,
         part_of: Callable[[Plan], Plan | None] = lambda _: None,
+        *,
+        beyond: bool = False,
     ) -> None:
         """Prepare the search.
 
@@ -124,7 +128,9 @@ class BestPlanSearch:
             known: Result for an earlier state of the session, tried first.
             part_of: Returns the part of a plan that the session's agent applies natively, which may be the whole plan;
                 None for no part, or if unknown.
+            beyond: True if plans may go beyond what has been tried in public.
         """
+        self._beyond = beyond
         self._baseline = baseline
         self._uses = uses
         self._turn = Lock()
@@ -224,7 +230,9 @@ class BestPlanSearch:
             return None if is_cancelled() else self._ended_early()
         if self._tried < len(self._plans):
             return None
-        return BestPlan(self._best, self._most, self._tried, is_complete=True, applicable=self._can)
+        return BestPlan(
+            self._best, self._most, self._tried, is_complete=True, applicable=self._can, beyond=self._beyond
+        )
 
     @property
     def _is_too_long(self) -> bool:
@@ -249,7 +257,7 @@ class BestPlanSearch:
             self._most = found
         is_best = not is_part and self._is_ahead(found, self._best, _judged)
         is_first = can_be_applied and self._is_ahead(found, self._can, _judged)
-        if (is_best or is_first) and _is_worthwhile(found, planned):
+        if (is_best or is_first) and is_worthwhile(found, planned, beyond=self._beyond):
             self._best = found if is_best else self._best
             self._can = found if is_first else self._can
 
@@ -260,7 +268,7 @@ class BestPlanSearch:
         return known is None or self._rank[found.plan] > self._rank[known.plan]
 
     def _ended_early(self) -> BestPlan:
-        return BestPlan(None, None, self._tried, is_complete=False)
+        return BestPlan(None, None, self._tried, is_complete=False, beyond=self._beyond)
 
 
 def refreshed(known: BestPlan, baseline: Replay, uses: ReuseEvidence, is_cancelled: Callable[[], bool]) -> BestPlan:
@@ -286,14 +294,23 @@ def refreshed(known: BestPlan, baseline: Replay, uses: ReuseEvidence, is_cancell
 
     def worthwhile(each: SavingPlan | None) -> SavingPlan | None:
         found, planned = again(each)
-        return found if found is not None and planned is not None and _is_worthwhile(found, planned) else None
+        is_good = found is not None and planned is not None and is_worthwhile(found, planned, beyond=known.beyond)
+        return found if is_good else None
 
     most, _ = again(known.most)
-    return BestPlan(worthwhile(known.best), most, known.tried, known.is_complete, worthwhile(known.applicable))
+    return replace(known, best=worthwhile(known.best), most=most, applicable=worthwhile(known.applicable))
 
 
-def _is_worthwhile(found: SavingPlan, planned: Replay) -> bool:
-    return _judged(found) >= WORTHWHILE and found.recoveries.is_recommendable and is_sound(planned)
+def is_worthwhile(found: SavingPlan, planned: Replay, *, beyond: bool = False) -> bool:
+    """Return True if a plan can be recommended.
+
+    Args:
+        found: The plan.
+        planned: The session under the plan.
+        beyond: True if it may go beyond what has been tried in public.
+    """
+    is_safe = found.recoveries.is_low_risk if beyond else found.recoveries.is_recommendable
+    return _judged(found) >= WORTHWHILE and is_safe and is_sound(planned)
 
 
 def place_in_order(plan: Plan) -> int:

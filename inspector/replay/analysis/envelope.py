@@ -41,6 +41,9 @@ INSERTION_CHARACTERS: Final = 30_000
 MOST_PER_100_CALLS: Final = 5.0
 """Maximum expected re-fetches in 100 calls of a plan that can be recommended."""
 
+BEYOND: Final = "beyond what has been tried"
+"""Label of plans outside the envelope."""
+
 TOO_MANY_REFETCHES: Final = f"more than {MOST_PER_100_CALLS:g} expected re-fetches per 100 calls"
 """Reason for not recommending a plan."""
 

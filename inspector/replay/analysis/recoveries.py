@@ -124,10 +124,14 @@ class Recoveries:
 
     @property
     def is_recommendable(self) -> bool:
-        """True if the plan can be recommended: tried, few re-fetches, and worthwhile at twice as many."""
-        if not self.envelope.is_tried or not self.expected.is_few:
-            return False
-        return self.saved is None or self.cost is None or self.saved - 2 * self.cost > 0
+        """True if the plan can be recommended: tried, and of low risk."""
+        return self.envelope.is_tried and self.is_low_risk
+
+    @property
+    def is_low_risk(self) -> bool:
+        """True if few re-fetches are expected, and the plan saves at twice as many."""
+        saves = self.saved is None or self.cost is None or self.saved - 2 * self.cost > 0
+        return self.expected.is_few and saves
 
     @cached_property
     def calls(self) -> tuple[int, ...]:

@@ -9,6 +9,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from inspector.replay.analysis.breakdown import part_label
+from inspector.replay.analysis.envelope import BEYOND
 from inspector.replay.quantity import quantity
 from inspector.report.build_report import plan_of_facts
 from inspector.report.cache_text import when_text
@@ -233,7 +234,7 @@ def _risk(needed: NeededLaterFacts, saved: float | None) -> Line:
     words = recovery_words(
         refetches_of(needed), needed.calls, (saved, net_of(needed)), needed.break_even_recoveries, IN_TEXT
     )
-    beyond = f" Untested: {needed.evidence_reason}." if needed.evidence_reason else ""
+    beyond = f" {BEYOND.capitalize()}: {needed.evidence_reason}." if needed.evidence_reason else ""
     return Line((Cell(f"Risk: {words}.{beyond}"),))
 
 
