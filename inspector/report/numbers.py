@@ -7,9 +7,7 @@ plain numbers.
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Final
-
-from msgspec import Struct
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from inspector.safe_text import one_line
 
@@ -53,7 +51,7 @@ def rounded(value: float | None, digits: int) -> float | None:
     return None if value is None else round(value, digits)
 
 
-class NumberFormat(Struct, frozen=True):
+class NumberFormat(NamedTuple):
     """Number format of one kind of output.
 
     Attributes:
