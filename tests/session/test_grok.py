@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 from inspector.session.discovery import sessions_in
 from inspector.session.errors import SessionError
 from inspector.session.follow import Follower
-from inspector.session.formats.grok import GrokFormat
-from inspector.session.formats.grok.log import MOST_BYTES
+from inspector.session.formats.grok import MOST_BYTES, GrokFormat
 from inspector.session.independent_usage import independent_totals, totals_of
 from inspector.session.model import BlockKind, LinkKind, Role, Usage
 from inspector.session.open import open_session

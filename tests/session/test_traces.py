@@ -10,8 +10,7 @@ import pytest
 
 from inspector.session.errors import SessionError
 from inspector.session.follow import Follower
-from inspector.session.formats.spans import CopilotTraceFormat
-from inspector.session.formats.spans.records import whole_items
+from inspector.session.formats.spans import CopilotTraceFormat, whole_items
 from inspector.session.model import LinkKind, Role
 from inspector.session.open import open_session
 from inspector.session.related import subagents_of

@@ -22,7 +22,7 @@ from inspector.session.builder import SessionBuilder
 from inspector.session.files import Locator
 from inspector.session.format import ContainedSession, Format, home_of
 from inspector.session.formats.claude_trace import ExchangeLog, HttpExchange, blocks_of_record
-from inspector.session.formats.responses.records import ENDED
+from inspector.session.formats.responses import ENDED
 from inspector.session.json.codec import clean_text, json_in
 from inspector.session.json.nodes import Fields, FileNode, object_nodes
 from inspector.session.json.values import clean_string, mapping, seconds, string

@@ -37,8 +37,8 @@ from inspector.session.formats.plain import (
     is_message,
 )
 from inspector.session.formats.plain import blocks_of_record as blocks_of_message
+from inspector.session.formats.responses import exchange_of, is_item
 from inspector.session.formats.responses.reader import ResponsesInterpreter, blocks_of_packed
-from inspector.session.formats.responses.records import exchange_of, is_item
 from inspector.session.formats.streamed_responses import REPLY, answer_of, decoded, stream_node
 from inspector.session.json.codec import json_in, lenient_json
 from inspector.session.json.nodes import ComputedNode, FileNode, parse_inner_json, unescaped

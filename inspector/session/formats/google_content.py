@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, TypeGuard
 
-from inspector.session.formats.gemini.blocks import answer_text
+from inspector.session.formats.gemini import answer_text
 from inspector.session.json.nodes import ComputedNode
 from inspector.session.json.values import count, mapping, objects, sequence, string
 

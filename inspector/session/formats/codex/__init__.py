@@ -15,7 +15,7 @@ from inspector.session.formats.codex.records import (
     is_event,
     is_header,
 )
-from inspector.session.formats.responses.records import is_item, is_list_of_items
+from inspector.session.formats.responses import is_item, is_list_of_items
 from inspector.session.sniff import Sample
 
 if TYPE_CHECKING:
@@ -125,7 +125,7 @@ class CodexFormat(Format):
             META,
             NOTICES,
         )
-        from inspector.session.formats.responses.items import is_known_item
+        from inspector.session.formats.responses.reader import is_known_item
 
         kind, _, inner = count_name.partition(":")
         if kind == ITEM:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import structs
 
-from inspector.session.formats.responses.items import ItemSide, blocks_of_item, side_of
+from inspector.session.formats.responses.reader import ItemSide, blocks_of_item, side_of
 from inspector.session.json.values import count, objects, string
 from inspector.session.model import Compaction, ContextCause, Role
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from inspector.session.blocks import TextBlock
     from inspector.session.builder import SessionBuilder
     from inspector.session.formats.codex.records import RolloutLine
-    from inspector.session.formats.responses.items import ItemThread
+    from inspector.session.formats.responses.reader import ItemThread
     from inspector.session.model import Block, Message, Origin
 
 

@@ -35,8 +35,13 @@ from inspector.session.formats.codex.usage import (
     TokenCounts,
     TurnSettings,
 )
-from inspector.session.formats.responses.items import ItemSide, ItemThread, blocks_of_item, side_of
-from inspector.session.formats.responses.reader import ResponsesInterpreter
+from inspector.session.formats.responses.reader import (
+    ItemSide,
+    ItemThread,
+    ResponsesInterpreter,
+    blocks_of_item,
+    side_of,
+)
 from inspector.session.json.codec import clean_text, compact_json
 from inspector.session.json.lines import ObjectDecoder, object_of
 from inspector.session.json.values import count, mapping, string

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from inspector.session.formats.responses.records import is_item
+from inspector.session.formats.responses import is_item
 from inspector.session.json.values import mapping, seconds_of_any, string
 
 if TYPE_CHECKING:

@@ -19,7 +19,7 @@ from msgspec import structs
 from inspector.session.blocks import text_block
 from inspector.session.formats.codex.records import ENDS_OF_TURNS, ITEM_ENDS, ITEMS, ONLY_MARKERS, THREAD, TURN_ENDS
 from inspector.session.formats.codex.usage import usage_of
-from inspector.session.formats.responses.items import NONE, ItemSide, ItemThread, blocks_of_item, side_of
+from inspector.session.formats.responses.reader import NONE, ItemSide, ItemThread, blocks_of_item, side_of
 from inspector.session.json.lines import ObjectDecoder, object_of
 from inspector.session.json.values import clean_string, count, mapping, sequence, string
 from inspector.session.model import BlockKind, LinkKind, Origin, SessionLink

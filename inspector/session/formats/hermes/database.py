@@ -7,19 +7,18 @@ from typing import TYPE_CHECKING, Any
 from inspector.session.builder import SessionBuilder
 from inspector.session.files import Locator
 from inspector.session.format import ContainedSession
-from inspector.session.formats.hermes.accounting import (
+from inspector.session.formats.hermes import is_meta
+from inspector.session.formats.hermes.reader import (
+    MESSAGE,
     MODEL_COLUMNS,
+    SESSION,
     USAGE_COLUMNS,
     USAGE_TABLE,
     CompactionEvents,
     CompactionRecord,
-    add_compactions,
-)
-from inspector.session.formats.hermes.reader import (
-    MESSAGE,
-    SESSION,
     HermesMessage,
     StoredSession,
+    add_compactions,
     blocks_of_row,
     blocks_of_row_again,
     blocks_of_session,
@@ -27,7 +26,6 @@ from inspector.session.formats.hermes.reader import (
     hermes_message,
     inherited,
 )
-from inspector.session.formats.hermes.records import is_meta
 from inspector.session.json.codec import compact_json, json_in
 from inspector.session.json.values import clean_string, mapping, seconds_of_any, string
 from inspector.session.model import LinkKind, Origin, SessionLink

@@ -1,15 +1,21 @@
-"""Read spans and log records and combine the requests among them into conversations."""
+"""Read spans and log records and combine the requests among them into conversations.
+
+VS Code's span database has one row per span and one per attribute. It is written by microsoft/vscode-copilot-chat
+(`src/platform/otel/node/sqlite/otelSqliteStore.ts`), which keeps spans of one week and of a hundred sessions and
+deletes older ones.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from inspector.session.builder import SessionBuilder
+from inspector.session.files import Locator
+from inspector.session.format import ContainedSession
 from inspector.session.formats.chat import chat_blocks, role_of
 from inspector.session.formats.plain import PlainConversation, PlainMessage, RequestLog
-from inspector.session.formats.spans.messages import answered, asked
-from inspector.session.formats.spans.records import (
+from inspector.session.formats.spans import (
     CUT,
     LABEL,
     MODELS,
@@ -27,21 +33,28 @@ from inspector.session.formats.spans.records import (
     parent_of,
     record_kind_of,
     span_of,
+    structured,
     time_of,
     trace_of,
     usage_of,
 )
-from inspector.session.json.codec import clean_text, lenient_json
+from inspector.session.json.codec import clean_text, compact_json, lenient_json
 from inspector.session.json.nodes import FileNode, MemoryNode
-from inspector.session.json.values import mapping, string
+from inspector.session.json.values import mapping, objects, seconds_of_any, sequence, string
 from inspector.session.json_reader import JsonReader
 from inspector.session.jsonl_reader import JsonlReader
 from inspector.session.model import LinkKind, Message, Origin, Role, SessionLink, SideCall, Usage
 from inspector.session.reader import Record, RecordInterpreter
 from inspector.session.sniff import Sample
+from inspector.session.sqlite import Selector
+from inspector.session.sqlite_reader import RowInterpreter, RowsGoneError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Mapping
+
+    Chat = dict[str, Any]
+    import sqlite3
+    from collections.abc import Iterator, Sequence
     from pathlib import Path
 
     from inspector.session.blocks import TextBlock
@@ -49,6 +62,135 @@ if TYPE_CHECKING:
     from inspector.session.formats.plain import RequestThread
     from inspector.session.json.nodes import Node
     from inspector.session.reader import Reader
+
+
+MOST_INDEX = 100_000
+"""Limit of indices in a flattened list; larger ones are invalid."""
+
+
+def asked(attributes: Mapping[str, Any]) -> list[Chat]:
+    """Return a request's prompt: tools, system prompt, messages; empty if contents are not recorded."""
+    made: list[Chat] = []
+    tools = structured(attributes.get("gen_ai.tool.definitions"))
+    schemas = [structured(one.get("tool.json_schema")) for one in _indexed(attributes, "llm.tools.")]
+    if tools or schemas:
+        made.append({"role": "system", "content": compact_json(tools or schemas)})
+    system = structured(attributes.get("gen_ai.system_instructions"))
+    if system:
+        made += _message({"role": "system", "parts": system if isinstance(system, list) else [system]})
+    for name in ("gen_ai.input.messages", "llm.input_messages"):
+        for message in objects(structured(attributes.get(name))):
+            made += _message(message)
+    for prefix in ("llm.input_messages.", "gen_ai.prompt."):
+        for fields in _indexed(attributes, prefix):
+            made += _flat(fields)
+    return made
+
+
+def answered(attributes: Mapping[str, Any]) -> Chat | None:
+    """Return the first response of a request; None if contents are not recorded."""
+    for name in ("gen_ai.output.messages", "llm.output_messages"):
+        for message in objects(structured(attributes.get(name))):
+            return next(iter(_message({"role": "assistant", **message})), None)
+    for prefix in ("llm.output_messages.", "gen_ai.completion."):
+        for fields in _indexed(attributes, prefix):
+            return next(iter(_flat({"role": "assistant", **fields})), None)
+    return None
+
+
+def _message(message: Mapping[str, Any]) -> list[Chat]:
+    """Convert a GenAI message with parts; every tool response becomes a separate message."""
+    role = string(message.get("role"))
+    role = "assistant" if role == "model" else role
+    if "parts" not in message:
+        return [{**message, "role": role}]
+    content: list[Any] = []
+    calls: list[Chat] = []
+    results: list[Chat] = []
+    for part in sequence(message.get("parts")):
+        fields = mapping(part)
+        kind = string(fields.get("type"))
+        if kind == "tool_call":
+            function = {"name": string(fields.get("name")), "arguments": fields.get("arguments", {})}
+            calls.append({"id": string(fields.get("id")), "type": "function", "function": function})
+        elif kind == "tool_call_response":
+            result = fields.get("response", fields.get("result", fields.get("content")))
+            text = result if isinstance(result, (str, list)) else compact_json(result)
+            results.append({"role": "tool", "tool_call_id": string(fields.get("id")), "content": text})
+        elif kind == "reasoning":
+            content.append({"type": "thinking", "thinking": string(fields.get("content"))})
+        elif kind in ("blob", "uri", "file"):
+            content.append(_media(fields, kind))
+        elif isinstance(fields.get("content"), str):
+            content.append({"type": "text", "text": fields["content"]})
+        else:
+            content.append(part)
+    by_name: Chat = {"role": role, "content": content}
+    if calls:
+        by_name["tool_calls"] = calls
+    return [by_name, *results] if content or calls else results or [{"role": role, "content": ""}]
+
+
+def _media(fields: Mapping[str, Any], kind: str) -> Chat:
+    image = string(fields.get("modality")) == "image" or string(fields.get("mime_type")).startswith("image/")
+    if kind == "blob":
+        source = {"type": "base64", "media_type": fields.get("mime_type"), "data": string(fields.get("content"))}
+        return {"type": "image" if image else "document", "source": source}
+    address = string(fields.get("uri")) or string(fields.get("file_id"))
+    return {"type": "image" if image else "document", "source": {"type": "url", "url": address}}
+
+
+def _flat(fields: Mapping[str, Any]) -> list[Chat]:
+    """Convert a message flattened into attributes; OpenInference prefixes them with `message.`."""
+    own = {name.removeprefix("message."): value for name, value in fields.items()}
+    by_name: Chat = {"role": string(own.get("role")), "content": structured_text(own.get("content"))}
+    parts = [part for one in _indexed(own, "contents.") if (part := _part(one)) is not None]
+    if parts:
+        by_name["content"] = parts
+    calls = []
+    for one in _indexed(own, "tool_calls."):
+        call = {name.removeprefix("tool_call."): value for name, value in one.items()}
+        function = {
+            "name": string(call.get("function.name")) or string(call.get("name")),
+            "arguments": call.get("function.arguments", call.get("arguments", "{}")),
+        }
+        calls.append({"id": string(call.get("id")), "type": "function", "function": function})
+    if calls:
+        by_name["tool_calls"] = calls
+    if "tool_call_id" in own:
+        by_name["tool_call_id"] = string(own["tool_call_id"])
+    if string(own.get("name")):
+        by_name["name"] = own["name"]
+    return [by_name]
+
+
+def structured_text(value: Any) -> Any:
+    """Return content as text or a list of parts; other values as JSON."""
+    return value if isinstance(value, (str, list)) else "" if value is None else compact_json(value)
+
+
+def _part(fields: Mapping[str, Any]) -> Chat | None:
+    own = {name.removeprefix("message_content."): value for name, value in fields.items()}
+    kind = string(own.get("type"))
+    if address := string(own.get("image.image.url")):
+        return {"type": "image_url", "image_url": {"url": address}}
+    if kind == "reasoning":
+        signature = string(own.get("signature")) or string(own.get("encrypted_content"))
+        return {"type": "thinking", "thinking": string(own.get("text")), "signature": signature}
+    return {"type": "text", "text": string(own["text"])} if "text" in own else None
+
+
+def _indexed(attributes: Mapping[str, Any], prefix: str) -> Iterable[dict[str, Any]]:
+    """Return the objects of a list flattened into attributes `<prefix><number>.<field>`, in order."""
+    found: dict[int, dict[str, Any]] = {}
+    for key, value in attributes.items():
+        if not key.startswith(prefix):
+            continue
+        number, _, field = key[len(prefix) :].partition(".")
+        if number.isascii() and number.isdigit() and len(number) < 7 and int(number) < MOST_INDEX and field:
+            found.setdefault(int(number), {})[field] = value
+    return [found[number] for number in sorted(found)]
+
 
 NOT_RECORDED = "contents not recorded"
 """Displayed text of a request exported without its contents."""
@@ -331,3 +473,157 @@ def _counted(requests: Sequence[SpanRequest]) -> list[SpanRequest]:
     if all(request.time is not None for request in found):
         found.sort(key=lambda request: request.time or 0.0)
     return found
+
+
+SPAN = "span:"
+"""Prefix of a span's row name."""
+
+COLUMNS = ("span_id", "trace_id", "parent_span_id", "name", "start_time_ms")
+
+PLACES = """
+SELECT s.span_id, s.trace_id, s.operation_name, s.start_time_ms,
+    COALESCE(s.chat_session_id, (SELECT value FROM span_attributes a WHERE a.span_id = s.span_id
+        AND a.key = 'copilot_chat.session_id'), s.conversation_id),
+    (SELECT value FROM span_attributes a WHERE a.span_id = s.span_id AND a.key = ?),
+    (SELECT value FROM span_attributes a WHERE a.span_id = s.span_id AND a.key = ?)
+FROM spans s ORDER BY s.start_time_ms, s.rowid
+"""
+
+
+class SpanPlace(NamedTuple):
+    """Conversation and position of a span.
+
+    Attributes:
+        span: Its id.
+        trace: Its trace id.
+        operation: Its operation: `chat`, `execute_tool`, ...
+        time: Start in seconds since the epoch.
+        session: Its conversation; empty if not recorded.
+        parent: The conversation that started this one; empty for none.
+    """
+
+    span: str
+    trace: str
+    operation: str
+    time: float
+    session: str
+    parent: str
+
+
+class TraceRows(RowInterpreter):
+    """Interpreter for the spans of one conversation."""
+
+    known_tables = frozenset(("span_attributes", "spans"))
+
+    def __init__(self, session: str) -> None:
+        """Initialize for a conversation's id, empty for the one with the newest spans."""
+        super().__init__()
+        self._session = session
+        self._spans = SpanInterpreter()
+        self._taken: list[str] = []
+        self._broken: list[int] = []
+        self._children: list[str] = []
+
+    def read(self, connection: sqlite3.Connection) -> None:
+        """Read the new spans. Existing spans never change; if some were deleted, all are read again.
+
+        Raises:
+            RowsGoneError: The conversation has no spans.
+        """
+        places = places_in(connection)
+        self._session = self._session or next(iter(_newest(places)), "")
+        traces = {place.trace for place in places if place.session == self._session}
+        wanted = [place.span for place in places if _is_of(place, self._session, traces)]
+        children = [place.session for place in places if place.session and place.parent == self._session]
+        self._children = list(dict.fromkeys(children))
+        if not traces:
+            raise RowsGoneError(f"no session {self._session}".strip())
+        if wanted[: len(self._taken)] != self._taken:
+            self._spans, self._taken, self._broken = SpanInterpreter(), [], []
+        for name in wanted[len(self._taken) :]:
+            value = _span(connection, name)
+            origin = Origin(0, len(_record(value)), locator=f"{SPAN}{name}")
+            try:
+                self._spans.take_span(value, origin)
+            except RecursionError:
+                self._broken.append(wanted.index(name))
+        self._taken = wanted
+
+    def settle(self) -> None:
+        spans, before = self._spans, self._spans.builder
+        spans.builder = SessionBuilder()
+        spans.builder.record_counts.update(before.record_counts)
+        spans.builder.links.update(before.links)
+        for line in self._broken:
+            spans.builder.diagnose("JSON nested too deeply", 0, line, skipped=True)
+        for child in self._children:
+            spans.builder.link(SessionLink(LinkKind.SUBAGENT, clean_text(child)))
+        spans.builder.agent = before.agent or "VS Code Copilot Chat"
+        spans.builder.identifier = clean_text(self._session)
+        spans.settle(has_new_builder=True)
+        self.builder = spans.builder
+
+    @staticmethod
+    def blocks_of_record(record: bytes, origin: Origin, /) -> Sequence[TextBlock]:
+        return SpanInterpreter.blocks_of_record(record, Origin(0, origin.length, locator=origin.locator))
+
+    def fetch(self, connection: sqlite3.Connection, name: str) -> bytes | None:
+        value = _span(connection, name.removeprefix(SPAN))
+        return _record(value) if value else None
+
+
+def sessions_inside(path: Path, connection: sqlite3.Connection) -> list[ContainedSession]:
+    """List the conversations in a database, newest first."""
+    places = places_in(connection)
+    parents = {place.session: place.parent for place in places if place.parent}
+    return [
+        ContainedSession(
+            Locator(path, name).path, clean_text(name), parent=clean_text(parents.get(name, "")), modified=at
+        )
+        for name, at in _newest(places).items()
+    ]
+
+
+def places_in(connection: sqlite3.Connection) -> list[SpanPlace]:
+    """Return all spans' conversations in order of start. Title requests belong to the conversation they describe."""
+    found = []
+    for span, trace, operation, time, session, parent, label in connection.execute(PLACES, (PARENT_SESSION, LABEL)):
+        names = [string(one) for one in (span, trace, operation, session, parent)]
+        if label in SIDE_LABELS and names[4]:
+            names[3:] = [names[4], ""]
+        found.append(SpanPlace(names[0], names[1], names[2], seconds_of_any(time) or 0.0, names[3], names[4]))
+    return found
+
+
+def _record(value: Mapping[str, Any]) -> bytes:
+    return compact_json(value).encode(errors="replace")
+
+
+def _is_of(place: SpanPlace, session: str, traces: set[str]) -> bool:
+    if place.operation == "execute_tool":
+        return place.trace in traces and place.session in ("", session)
+    return place.session == session
+
+
+def _newest(places: Sequence[SpanPlace]) -> Mapping[str, float]:
+    """Return the start of the last request per conversation, newest first."""
+    times = {place.session: place.time for place in places if place.session and place.operation == "chat"}
+    return dict(sorted(times.items(), key=lambda item: item[1], reverse=True))
+
+
+def _span(connection: sqlite3.Connection, name: str) -> dict[str, Any]:
+    selector = Selector(connection)
+    rows = selector.rows("spans", COLUMNS, "WHERE span_id = ?", name)
+    if not rows:
+        return {}
+    attributes = selector.rows("span_attributes", ("key", "value"), "WHERE span_id = ? ORDER BY key", name)
+    row = rows[0]
+    return {
+        "type": "span",
+        "name": row.get("name"),
+        "traceId": row.get("trace_id"),
+        "spanId": name,
+        "parentSpanId": row.get("parent_span_id"),
+        "startTime": row.get("start_time_ms"),
+        "attributes": {string(one.get("key")): one.get("value") for one in attributes},
+    }
