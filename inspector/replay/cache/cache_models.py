@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from inspector.replay.pricing.rates import Rates, ServedPrompts
+    from inspector.session.model import Usage
 
 NO_PREFIX = 1 << 62
 """Minimum prefix longer than any prompt: the cache is never used."""
@@ -187,6 +188,13 @@ def recorded_cache(cache: CacheModel, usage: ServedPrompts) -> CacheModel:
 
 _LONGER = {"anthropic": "anthropic-1h", "openai-30m": "openai-12h"}
 """Cache models of the longer lifetime that requests may choose."""
+
+
+def with_lifetime_of(cache: CacheModel, usage: Usage) -> CacheModel:
+    """Return the cache model with the longer lifetime if a call wrote most of its tokens for that."""
+    if cache.name not in _LONGER or usage.cache_write_1h <= usage.cache_write_5m:
+        return cache
+    return dataclasses.replace(CACHE_MODELS[_LONGER[cache.name]], minimum_prefix=cache.minimum_prefix)
 
 
 @lru_cache(maxsize=1024)  # called for every call of a session; sessions use a few models

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from statistics import median_high
 from typing import TYPE_CHECKING, Final
 
 from inspector.replay.figure import Figure, HowKnown
@@ -113,14 +114,14 @@ def compaction_size(session_format: str, agent: str, window: int | None, compact
         window: Context window in tokens as recorded or assumed; None if unknown.
         compacted_at: Prompt sizes at which the session's automatic compactions fired, without those of idle sessions.
     """
-    default, seen = DEFAULT_THRESHOLDS.get(session_format), min(compacted_at, default=None)
+    default, seen = DEFAULT_THRESHOLDS.get(session_format), list(compacted_at)
     size = None
     if default is not None and window is not None:
         size = default(round(window / CODEX_SHOWN) if session_format == "codex" else window)
         if session_format == "claude-code" and (0,) < agent_version(agent) < (2, 1, 21):
             size -= CLAUDE_EARLIER_SUMMARY - CLAUDE_SUMMARY
-    if seen is not None and (size is None or seen < _OTHER_SETTING * size):
-        return Figure(seen, HowKnown.CALIBRATED)
+    if seen and (size is None or median_high(seen) < _OTHER_SETTING * size):
+        return Figure(median_high(seen), HowKnown.CALIBRATED)
     return Figure(size, HowKnown.ESTIMATED)
 
 

@@ -19,6 +19,8 @@ from inspector.replay.pricing.surcharges import DISCOUNTED
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from inspector.session.model import Usage
+
 GIVEN_RATES = "given rates"
 """Model name of rates given as numbers."""
 
@@ -100,6 +102,18 @@ class Rates:
     def at(self, prompt_tokens: float) -> RateRow:
         """Return the row that bills a prompt of this length, including cached tokens."""
         return next(row for row in reversed(self.rows) if row is self.rows[0] or prompt_tokens > row.above)
+
+    def call_cost(self, usage: Usage) -> float:
+        """Return dollars of one call, without the factor on every price."""
+        row = self.at(usage.prompt)
+        dollars = (
+            usage.uncached * row.input
+            + usage.cache_read * row.cache_read
+            + usage.cache_write_5m * row.cache_write_5m
+            + usage.cache_write_1h * row.cache_write_1h
+            + usage.output * row.output
+        )
+        return dollars / TOKENS_PER_PRICE + self.per_call
 
     @property
     def input(self) -> float:
