@@ -28,6 +28,9 @@ USUAL_TOOLS = {
 }
 LATEST = 10
 
+BACKED_UP = (".json", ".conf")
+"""Endings of settings that belong to the user; plugins of other agents are files of ours."""
+
 
 def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("what", choices=("install", "uninstall", "stats"), help="the action")
@@ -52,10 +55,10 @@ def run(options: Namespace) -> int:
     try:
         if options.what == "uninstall":
             changes = uninstall_changes(options.agent, folder)
-            return _make(changes, options, "inspector's hook is not installed there")
+            return make_changes(changes, options, "inspector's hook is not installed there")
         plan = _checked_plan(options)
         words = hook_command(options.agent, plan, keeps_originals=not options.no_originals)
-        done = _make(install_changes(options.agent, folder, words), options, "the hook is already installed")
+        done = make_changes(install_changes(options.agent, folder, words), options, "the hook is already installed")
         if shutil.which("inspector") is None:
             narrate("notices may mention `inspector recall`, but `inspector` is not on the PATH: add it")
         return done
@@ -99,7 +102,14 @@ def _checked_plan(options: Namespace) -> str:
     return named
 
 
-def _make(changes: list[SettingsChange], options: Namespace, nothing: str) -> int:
+def make_changes(changes: list[SettingsChange], options: Namespace, nothing: str) -> int:
+    """Show changes to settings, ask for confirmation unless `--yes` was given, and make them with a backup.
+
+    Args:
+        changes: The changes.
+        options: Has `yes`.
+        nothing: Message if there is nothing to change.
+    """
     from inspector.atomic_files import write_atomic
     from inspector.safe_text import safe_text
 
@@ -113,7 +123,7 @@ def _make(changes: list[SettingsChange], options: Namespace, nothing: str) -> in
         narrate("nothing was changed")
         return ExitCode.FINE
     for change in needed:
-        if change.before is not None and change.path.name == "settings.json":
+        if change.before is not None and change.path.suffix in BACKED_UP:
             stamp = time.strftime("%Y%m%d-%H%M%S", time.gmtime())
             backup = change.path.with_name(f"{change.path.name}.before-inspector-{stamp}")
             if not backup.exists():

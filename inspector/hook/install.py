@@ -1,11 +1,13 @@
-"""Compute the changes to an agent's settings that add or remove the hook. Nothing is written here."""
+"""Compute the changes to settings that add or remove the hook or the status line. Nothing is written here."""
 
 from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import sys
+from contextlib import suppress
 from difflib import unified_diff
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -16,6 +18,13 @@ from inspector.hook.plugins import plugin_files
 from inspector.hook.records import open_regular
 
 TIMEOUT_SECONDS = 10
+
+STATUS_LINE = "statusLine"
+REFRESH_SECONDS = 10
+"""Seconds between two status lines without a response, for the time until the cache goes cold."""
+
+TMUX_BEGIN, TMUX_END = "# begin inspector status", "# end inspector status"
+TMUX_CELLS = 120
 
 
 class SettingsError(InspectorError):
@@ -47,11 +56,16 @@ class SettingsChange(NamedTuple):
         return "".join(unified_diff(before, after, old, new))
 
 
+def program_words() -> list[str]:
+    """Return the words that start the program, with its full path."""
+    program = shutil.which("inspector")
+    return [str(Path(program).absolute())] if program else [sys.executable, "-m", "inspector"]
+
+
 def hook_command(agent: str, plan: str, *, keeps_originals: bool = True) -> list[str]:
     """Return the words of the hook's command, with the full path of the program."""
-    program = shutil.which("inspector")
-    start = [str(Path(program).absolute())] if program else [sys.executable, "-m", "inspector"]
-    return [*start, "hook", "--agent", agent, "--plan", plan, *([] if keeps_originals else ["--no-originals"])]
+    kept = [] if keeps_originals else ["--no-originals"]
+    return [*program_words(), "hook", "--agent", agent, "--plan", plan, *kept]
 
 
 def home_of(agent: str) -> Path:
@@ -102,6 +116,88 @@ def uninstall_changes(agent: str, folder: Path) -> list[SettingsChange]:
         if text is not None and _is_same(text, left):
             return [SettingsChange(path, before, text)]
     return [SettingsChange(path, before, _written(left) if left else None)]
+
+
+def status_line_setting() -> dict[str, Any]:
+    """Return Claude Code's setting of the status line."""
+    import shlex
+
+    command = shlex.join([*program_words(), "status", "--format", "claude"])
+    return {STATUS_LINE: {"type": "command", "command": command, "refreshInterval": REFRESH_SECONDS}}
+
+
+def tmux_setting() -> str:
+    """Return the lines of tmux's configuration that show the status line.
+
+    tmux quotes the pane's folder for the shell (`q:`).
+    """
+    import shlex
+
+    command = shlex.join([*program_words(), "status", "--format", "tmux"]).replace("#", "##")
+    quoted = re.sub(r'(["$\\\\])', r"\\\1", f"cd #{{q:pane_current_path}} && {command}")
+    lines = (
+        TMUX_BEGIN,
+        f'set -ag status-right " #({quoted})"',
+        f"set -g status-right-length {TMUX_CELLS}",
+        TMUX_END,
+    )
+    return "".join(f"{line}\n" for line in lines)
+
+
+def tmux_file() -> Path:
+    """Return the user's configuration that tmux reads: `~/.tmux.conf`, unless only the XDG one exists."""
+    home = Path(os.path.expanduser("~"))  # noqa: PTH111  never fails
+    plain = home / ".tmux.conf"
+    other = Path(os.environ.get("XDG_CONFIG_HOME") or home / ".config") / "tmux" / "tmux.conf"
+    return other if other.exists() and not plain.exists() else plain
+
+
+def status_line_changes(path: Path, *, only_if_none: bool = False) -> list[SettingsChange]:
+    """Return the changes that show the status line; see `install_changes`.
+
+    Args:
+        path: Claude Code's settings (JSON), or tmux's configuration.
+        only_if_none: Leave another status line of Claude Code unchanged.
+    """
+    before = _read(path)
+    if path.suffix != ".json":
+        left = _without_tmux_lines(before or "")
+        return [SettingsChange(path, before, left + "\n" * (left[-1:] not in ("", "\n")) + tmux_setting())]
+    settings = _parsed(path, before)
+    if only_if_none and STATUS_LINE in settings:
+        return []
+    return [SettingsChange(path, before, _written({**settings, **status_line_setting()}))]
+
+
+def status_line_removal(path: Path) -> list[SettingsChange]:
+    """Return the changes that remove the status line; one that it replaced is restored from the newest backup."""
+    before = _read(path)
+    if before is None:
+        return []
+    if path.suffix != ".json":
+        return [SettingsChange(path, before, _without_tmux_lines(before) or None)]
+    settings = _parsed(path, before)
+    if not _is_our_status_line(settings.get(STATUS_LINE)):
+        return []
+    left = {name: value for name, value in settings.items() if name != STATUS_LINE}
+    for backup in sorted(path.parent.glob(f"{path.name}.before-inspector-*"), reverse=True):
+        with suppress(SettingsError):
+            text = _read(backup)
+            replaced = _parsed(backup, text)
+            if not _is_our_status_line(replaced.get(STATUS_LINE)):
+                left |= {STATUS_LINE: replaced[STATUS_LINE]} if STATUS_LINE in replaced else {}
+                return [SettingsChange(path, before, text if replaced == left else _written(left))]
+    return [SettingsChange(path, before, _written(left) if left else None)]
+
+
+def _without_tmux_lines(text: str) -> str:
+    pattern = rf"^{re.escape(TMUX_BEGIN)}\n.*?^{re.escape(TMUX_END)}(?:\n|\Z)"
+    return re.sub(pattern, "", text, flags=re.MULTILINE | re.DOTALL)
+
+
+def _is_our_status_line(setting: Any) -> bool:
+    text = setting.get("command") if isinstance(setting, dict) else None
+    return isinstance(text, str) and "inspector" in text and " status --format claude" in text
 
 
 def _is_same(text: str, settings: dict[str, Any]) -> bool:
