@@ -20,6 +20,7 @@ from inspector.report.document import Report
 from inspector.report.numbers import MINUS
 from tests.conftest import ROOT
 from tests.program import COMMAND, environment, run_here, run_program
+from tests.sample_figures import SAMPLE
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -238,13 +239,20 @@ def test_compare_has_a_row_for_every_strategy_and_the_best_comes_first(small: Pa
 
 def test_compare_says_what_the_best_plan_comes_to_over_runs_days_and_calls(small: Path, capsys):
     asked = ("--runs-per-day", "10", "--days-per-month", "20", "--next-calls", "5")
-    (best, *_) = json.loads(run_here(capsys, "compare", small, *asked, "--format", "json").out)["plans"]
-    words = " ".join(run_here(capsys, "compare", small, *asked).out.split())
+    plans = json.loads(run_here(capsys, "compare", SAMPLE, *asked, "--format", "json").out)["plans"]
+    best = max(
+        (plan for plan in plans if plan["is_recommendable"]),
+        key=lambda plan: plan["needed_later"]["saved_at_least_usd"],
+    )
+    words = " ".join(run_here(capsys, "compare", SAMPLE, *asked).out.split())
+    without = " ".join(run_here(capsys, "compare", small, *asked).out.split())
 
     assert best["projection"]["usd_per_month"] == pytest.approx(20 * best["projection"]["usd_per_day"], abs=1e-4)
     assert best["next_calls"]["calls"] == 5
     assert f"10 runs a day, as set {best['name']} saves" in words
     assert f"next 5 calls {best['name']}:" in words
+    assert "best plan nothing worth changing here" in without
+    assert "10 runs a day" not in without
 
 
 def test_savings_say_what_they_come_to_if_a_model_answers_otherwise(small: Path, tmp_path: Path, capsys):
