@@ -134,7 +134,7 @@ class Codex(Agent):
             "cli_version": "0.140.0",
         }
         self._append(
-            self._line("session_meta", originator="codex", source="cli", cli_version="0.140.0", **meta),
+            self._line("session_meta", originator="codex", source="cli", **meta),
             self._line("turn_context", turn_id="turn", cwd="/work/web", model=GPT),
             self._line("response_item", type="message", role="user", content=prompt),
         )
