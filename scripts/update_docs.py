@@ -32,9 +32,9 @@ from inspector.strategies.core.batching import GROUP as BATCHING
 from inspector.strategies.core.batching import Batching
 from inspector.strategies.plan import Plan
 from inspector.strategies.registry import STRATEGIES, strategy
-from inspector.ui.actions.main_screen import MAIN
-from inspector.ui.actions.menus import MENUS
 from inspector.ui.help.key_listing import menu_keys
+from inspector.ui.main.screen import MAIN
+from inspector.ui.session_screen import SessionScreen
 from inspector.ui.themes import THEME_WORDS
 
 if TYPE_CHECKING:
@@ -185,7 +185,7 @@ def keys() -> str:
     return "\n".join(
         [
             key_table(everywhere, rows.values()),
-            *(menu(key) for key in MENUS),
+            *(menu(key) for key in SessionScreen.MENU_TITLES),
             *(key_table(title, rows.values()) for title, rows in (*parts, *shared.items())),
         ]
     )
@@ -196,7 +196,7 @@ def menu(key: str) -> str:
     rows = [
         (keyed(menu_keys(action)), action.text, f"`{action.name}`") for action in MAIN if action.menu_keys[:1] == (key,)
     ]
-    return f"### Menu `{key}`: {MENUS[key].lower()}\n\n{table(NAMED, rows)}"
+    return f"### Menu `{key}`: {SessionScreen.MENU_TITLES[key].lower()}\n\n{table(NAMED, rows)}"
 
 
 NAMED = ("key", "action", "name")

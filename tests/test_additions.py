@@ -155,7 +155,7 @@ LINES = {
     "ui/timeline/widget.py": [
         ("    & > .timeline--cut {", "    & > .timeline--shape { color: $shape; text-style: italic; }\n")
     ],
-    "ui/actions/main_screen.py": [
+    "ui/main/screen.py": [
         (')\n"""Keys that work in every pane', ACTION.removesuffix(')\n"""Keys that work in every pane')),
         ("if TYPE_CHECKING:\n", "from inspector.ui.hello import HelloScreen\n\n"),
     ],

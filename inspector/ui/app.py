@@ -349,7 +349,7 @@ class InspectorApp(ThemedApp, EndingApp, GatedApp, DraggingApp, CollectingApp, P
     @work(thread=True, group="keymap", description="check the keymap", exit_on_error=False)
     def _check_keymap(self) -> None:
         """Report names and keys in the user's keymap that have no effect. Imports every screen to know all names."""
-        from inspector.ui.help.key_listing import problems_with_keymap
+        from inspector.ui.all_actions import problems_with_keymap
 
         for problem in problems_with_keymap(self.settings.keymap):
             self.call_from_thread(self._show_problem, f"keymap: {problem}")

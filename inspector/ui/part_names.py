@@ -1,4 +1,4 @@
-"""Names of the main screen's panes, and short definitions shown where a term first appears.
+"""Names of the main screen's panes, numbers of keys and steps, and short definitions of terms.
 
 Imports nothing else because the first paint needs it.
 """
@@ -23,3 +23,8 @@ APPLIED: Final = "applied: first call it changes"
 TOKEN_CALLS: Final = "token-calls: tokens × calls that sent them"  # noqa: RUF001, S105  a multiplication is meant, and no password
 LOCAL_ESTIMATE: Final = "local estimate"
 """Label of row tokens, in contrast to prompts, which are reported or calibrated to reported values."""
+
+FAR: Final = 10
+"""Number of calls in a large step."""
+NUMBERED: Final = 9
+"""Number of strategies that have a number key."""

@@ -16,7 +16,6 @@ from textual.worker import Worker, WorkerState
 from inspector.errors import InspectorError
 from inspector.report.numbers import ON_SCREEN
 from inspector.safe_text import clip_cells, one_line
-from inspector.ui.actions.menus import MENUS
 from inspector.ui.help.key_listing import help_sections, key_hints
 from inspector.ui.toolkit.failures import Failure
 from inspector.ui.toolkit.header import Heading, SessionHeader
@@ -60,7 +59,12 @@ class SessionScreen(Screen[Left]):
     HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (100, "-normal"), (160, "-wide")]  # noqa: RUF012  as Textual declares it
     VERTICAL_BREAKPOINTS = [(0, "-short"), (32, "-medium"), (50, "-tall")]  # noqa: RUF012  as Textual declares it
     AUTO_FOCUS = ""
-    MENU_TITLES: ClassVar[Mapping[str, str]] = MENUS
+    MENU_TITLES: ClassVar[Mapping[str, str]] = {
+        "g": "Go to",
+        "z": "View",
+        "r": "Read the text as",
+        "w": "Save and open",
+    }
     """Menu titles by key."""
 
     header = query_one(SessionHeader)

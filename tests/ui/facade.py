@@ -35,7 +35,7 @@ from textual.widgets import Input, Static
 from textual.worker import Worker, WorkerState
 
 from inspector.settings import Settings
-from inspector.ui.actions.registry import BY_NAME
+from inspector.ui.all_actions import BY_NAME
 from inspector.ui.app import InspectorApp
 from inspector.ui.controller.counting import TokensCounted
 from inspector.ui.controller.jobs import FileChanged, SessionAppended, SessionLoaded

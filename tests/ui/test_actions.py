@@ -23,19 +23,19 @@ from inspector.replay.analysis.context_breakdown import Grouping
 from inspector.settings import Settings
 from inspector.ui.actions import parts
 from inspector.ui.actions.action import Table, UserAction, bindings, do
-from inspector.ui.actions.main_screen import MAIN
-from inspector.ui.actions.menus import MENUS
 from inspector.ui.actions.parts import FIGURE_TABLE
-from inspector.ui.actions.registry import BY_NAME, TABLES
 from inspector.ui.actions.screens import DIVISIONS, SECTIONS
+from inspector.ui.all_actions import BY_NAME, TABLES, problems_with_keymap
 from inspector.ui.compare import best as compare_best
 from inspector.ui.compare import rows as compare_rows
 from inspector.ui.cost import unplanned_lines as cost_answers
 from inspector.ui.cost.rows import CostSection
-from inspector.ui.help.key_listing import HelpRow, HelpSection, help_groups, key_hints, problems_with_keymap
+from inspector.ui.help.key_listing import HelpRow, HelpSection, help_groups, key_hints
 from inspector.ui.help.palette import PaletteCommand, found
+from inspector.ui.main.screen import MAIN
 from inspector.ui.menu.screen import MenuItem, columns_of, lines_of, shown_key
 from inspector.ui.plan import limits as hint_drawing
+from inspector.ui.session_screen import SessionScreen
 from inspector.ui.tune import sweeps
 from tests.conftest import ROOT
 
@@ -109,7 +109,7 @@ def test_the_main_screen_has_thirty_keys_at_most_and_one_letter_of_a_menu_one_me
         letters = [action.menu for action in table if action.menu]
         assert len(letters) == len(set(letters))
         assert all(len(action.menu_keys) == 2 for action in table if action.menu)
-    assert {action.menu_keys[0] for action in MAIN if action.menu} == set(MENUS)
+    assert {action.menu_keys[0] for action in MAIN if action.menu} == set(SessionScreen.MENU_TITLES)
 
 
 def test_what_lost_its_key_has_a_menu_and_a_name_for_keymaps() -> None:
@@ -265,7 +265,7 @@ from pathlib import Path
 sys.path.insert(0, "scripts")
 from keys import key_groups
 from inspector.ui.headless import running_session
-from inspector.ui.help.key_listing import problems_with_keymap
+from inspector.ui.all_actions import problems_with_keymap
 from inspector.ui.help.key_listing import help_sections
 from inspector.settings import Settings
 from inspector.ui.tune import sweeps
@@ -296,7 +296,7 @@ def test_a_row_added_to_the_table_is_a_key_a_hint_a_line_of_help_a_command_a_lin
 ) -> None:
     for folder in ("inspector", "scripts"):
         shutil.copytree(ROOT / folder, tmp_path / folder, ignore=shutil.ignore_patterns("samples"))
-    table = tmp_path / "inspector" / "ui" / "actions" / "main_screen.py"
+    table = tmp_path / "inspector" / "ui" / "main" / "screen.py"
     before = table.read_text(encoding="utf-8")
     table.write_text(before.replace('\n)\n"""', ROW), encoding="utf-8")
     sample = ROOT / "sample_sessions" / "coding-agent.jsonl"

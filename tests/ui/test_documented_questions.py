@@ -20,9 +20,9 @@ from inspector.strategies.history.history import History
 from inspector.strategies.plan import Plan
 from inspector.strategies.registry import strategy_for
 from inspector.ui.actions.action import key_name
-from inspector.ui.actions.main_screen import MAIN
 from inspector.ui.actions.parts import TIMELINE
 from inspector.ui.actions.screens import COMPARE
+from inspector.ui.main.screen import MAIN
 from tests.session.claude_lines import SESSION
 from tests.session.test_related import claude_child, claude_parent
 from tests.ui.studies import Tune, table_on_top

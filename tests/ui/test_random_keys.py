@@ -271,7 +271,7 @@ async def test_a_strategy_whose_key_came_before_there_was_a_plan_is_switched_onc
     def late(_host: object) -> None:
         may_go_on.wait(60)
 
-    monkeypatch.setattr("inspector.ui.main.screen_host.ScreenHost.warm_up_rest", late)
+    monkeypatch.setattr("inspector.ui.main.base_screen.ScreenHost.warm_up_rest", late)
     async with running(session_file.path, ready=False) as run:
         try:
             await run.until_shown("Find out why the router")

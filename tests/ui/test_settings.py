@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 
 from inspector.cli.help import section
 from inspector.settings import Settings, load_settings, save_setting, settings_path, with_line
+from inspector.ui.all_actions import problems_with_keymap
 from inspector.ui.controller.saved_state import state_path
-from inspector.ui.help.key_listing import problems_with_keymap
 
 
 def test_no_file_means_the_defaults(tmp_path: Path) -> None:

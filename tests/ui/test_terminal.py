@@ -10,7 +10,7 @@ import pyte
 import pytest
 
 from inspector.ui.actions.action import key_name
-from inspector.ui.actions.main_screen import MAIN
+from inspector.ui.main.screen import MAIN
 from tests.program import COMMAND, environment
 from tests.terminal import kill
 

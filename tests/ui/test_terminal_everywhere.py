@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from inspector.ui.actions.registry import BY_NAME
 from inspector.ui.actions.screens import DIVISION_LETTERS, SECTION_LETTERS
+from inspector.ui.all_actions import BY_NAME
 from tests.conftest import ROOT
 from tests.terminal import KEYS, TerminalProgram
 

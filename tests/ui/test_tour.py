@@ -11,8 +11,8 @@ from inspector.replay.sessions import replay_session
 from inspector.session.open import open_session
 from inspector.strategies.plan import Plan
 from inspector.ui.actions.action import key_name
-from inspector.ui.actions.main_screen import MAIN
 from inspector.ui.actions.screens import COMPARE
+from inspector.ui.main.screen import MAIN
 from inspector.ui.tour import CURRENT_MODEL, LAST_WORD, STEPS, TAKES_OVER, Tour, TourStep
 from tests.ui.facade import toured
 

@@ -13,7 +13,6 @@ from inspector.replay.engine.replay import replay
 from inspector.strategies.plan import Plan
 from inspector.strategies.registry import STRATEGIES
 from inspector.ui.tune import sweeps
-from inspector.ui.tune import sweeps
 from inspector.ui.tune.drawing import LABELS, plot_columns
 from inspector.ui.tune.sweeps import Limits
 from tests.hostile import DISTURBING, hostile_copy

@@ -1,6 +1,6 @@
-"""One table of all key actions, used for bindings, status line, help, command palette, documentation and keymaps.
+"""Tables of key actions, used for bindings, status line, help, command palette, documentation and keymaps.
 
-A row is a `UserAction`. `main_screen` has the rows of the main screen, `menus` of its menus, `parts` of its panes, and
-`screens` of all other screens. Screens and widgets build their `BINDINGS` from these rows.
+A row is a `UserAction`. `parts` has the rows of widgets, `screens` those of analysis screens and dialogs; the main
+screen has its own in `inspector.ui.main`. Screens and widgets build their `BINDINGS` from these rows.
 A key has the same label in every pane, except for keys that move a cursor.
 """

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 from inspector.ui.actions.action import PaletteName, Table, UserAction, move
-from inspector.ui.actions.main_screen import FAR
+from inspector.ui.part_names import FAR
 
 DIVISIONS: Final = ("role", "tool", "file", "tier", "age", "repeats")
 """Groupings of a prompt, in the order of their keys: the values of `Grouping`."""

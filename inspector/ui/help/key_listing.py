@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 import re
-from difflib import get_close_matches
-from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from textual.binding import Binding
-from textual.keys import REPLACED_KEYS, Keys
+from textual.keys import REPLACED_KEYS
 from textual.screen import Screen
 from textual.widget import Widget
 from textual.widgets import Input
 
 from inspector.ui.actions.action import ACTIONS_BY_NAME, KEYLESS
-from inspector.ui.actions.registry import BY_NAME, TABLES
 from inspector.ui.menu.screen import shown_key
 from inspector.ui.toolkit.status_bar import KeyHint
 
@@ -22,12 +18,12 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from textual.app import App
+    from textual.binding import Binding
     from textual.dom import DOMNode
 
     from inspector.ui.actions.action import UserAction
 
     AnyApp = App[Any]
-    from collections.abc import Mapping
 
 
 class HelpRow(NamedTuple):
@@ -277,56 +273,3 @@ def _group(row: HelpRow) -> str:
     room = row.name.partition(".")[0]
     whole = next((title for title, names in GROUPS.items() if row.name in names), "")
     return whole or next((title for title, rooms in GROUPS.items() if room in rooms), LAST_GROUP)
-
-
-_MODIFIERS = ("ctrl", "shift", "alt", "super", "hyper", "meta")
-
-
-def problems_with_keymap(keymap: Mapping[str, str]) -> list[str]:
-    """Return the entries of a keymap without an effect or in conflict with another action, one sentence each.
-
-    Args:
-        keymap: Keys by binding name, separated by commas.
-    """
-    problems = []
-    for name, keys in keymap.items():
-        if name not in BY_NAME:
-            near = get_close_matches(name, sorted(BY_NAME), n=1)
-            meant = f"did you mean {near[0]}?" if near else "docs/keys.md lists the names"
-            problems.append(f"unknown action {name}; {meant}")
-            continue
-        for key in (each.strip() for each in keys.split(",")):
-            if not is_key(key):
-                problems.append(f"{name}: {key!r} is not a key; use f5, ctrl+k, shift+left, or one character")
-            elif taken := _taken_from(name, key, keymap):
-                problems.append(f"{name}: {key} is already the key of {taken}; give that another key")
-    return problems
-
-
-def _taken_from(name: str, key: str, keymap: Mapping[str, str]) -> str:
-    """Describe the action a key had in the same part of the screen, unless that action has another key now."""
-    key = next(iter(Binding.make_bindings([Binding(key, "")]))).key
-    place = next(place for place in TABLES if any(action.name == name for action in place))
-    for action in sorted(place, key=attrgetter("name")):
-        if action.name != name and action.name not in keymap and key in action.each_key:
-            return action.name
-    return ""
-
-
-def is_key(text: str) -> bool:
-    """Return True if a terminal can send the key: a character or a named key, with or without modifiers."""
-    *modifiers, key = text.split("+") if len(text) > 1 else [text]
-    named = {each.value for each in Keys} | {f"f{number}" for number in range(1, 25)}
-    is_named = len(key) == 1 or key in named or _is_name_of_character(key)
-    return is_named and all(modifier in _MODIFIERS for modifier in modifiers) and text == text.strip() and bool(key)
-
-
-def _is_name_of_character(key: str) -> bool:
-    """Return True for Textual's name of a character, such as `question_mark`."""
-    import unicodedata
-
-    try:
-        unicodedata.lookup(key.replace("_", " "))
-    except KeyError:
-        return key in ("minus", "plus", "slash", "backslash", "full_stop")
-    return True

@@ -12,7 +12,6 @@ from textual.command import CommandList, CommandPalette, DiscoveryHit, Hit, Prov
 from textual.events import Click
 
 from inspector.ui.actions.action import ACTIONS_BY_NAME
-from inspector.ui.actions.main_screen import MAIN
 from inspector.ui.help.key_listing import key_of
 from inspector.ui.toolkit.single_result_screen import SingleResultScreen
 
@@ -114,7 +113,7 @@ def app_commands(screen: Screen[Any]) -> Iterator[PaletteCommand]:
     """
     app = screen.app
     keys = {active.binding.id: key_of(app, active.binding) for active in screen.active_bindings.values()}
-    for action in MAIN:
+    for action in ACTIONS_BY_NAME.values():
         if action.named is not None and action.is_of_app and action.named.is_offered(app):
             yield named_command(app, action, keys.get(action.name, ""))
 

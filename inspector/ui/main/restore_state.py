@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from inspector.ui.controller.host import Change
 from inspector.ui.controller.saved_state import SessionState, save_state
-from inspector.ui.part_names import TIMELINE
+from inspector.ui.part_names import NUMBERED, TIMELINE
 
 if TYPE_CHECKING:
     from inspector.strategies.plan import Plan
@@ -18,15 +18,12 @@ if TYPE_CHECKING:
 
 SECONDS_TO_SAVE = 2.0
 
-MOST_KEYS = 9
-"""Number of strategies that have a digit key."""
-
 
 def describe_restored(plan: Plan) -> str:
     """Return a notice that the restored plan is on, with the keys that switch it off."""
     on = [number for number, entry in enumerate(plan.entries, start=1) if entry.enabled]
     names = ", ".join(plan.entries[number - 1].strategy.name for number in on)
-    keys = " ".join(map(str, on)) if on[-1] <= MOST_KEYS else "p, space"
+    keys = " ".join(map(str, on)) if on[-1] <= NUMBERED else "p, space"
     return f"restored plan is on: {names}; {keys} {'turns it' if len(on) == 1 else 'turn them'} off"
 
 

@@ -1,486 +1,395 @@
-"""The main screen: content of the context, effect of a plan, and savings."""
+"""The main screen and its keys, which work in every pane unless the focused widget uses the key."""
 
 from __future__ import annotations
 
-from functools import partial
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, ClassVar, Final
 
-from textual.containers import Horizontal, Vertical
-from textual.message import Message
-
-from inspector.safe_text import one_line
-from inspector.session.unknown_parts import unknown_parts
-from inspector.ui.actions.action import ACTIONS_BY_NAME, bindings, do
-from inspector.ui.actions.applies import can_undo, has_best_with_none_on, has_strategies, is_at_earlier_call
-from inspector.ui.actions.main_screen import MAIN, NUMBERED
-from inspector.ui.controller.host import Change
-from inspector.ui.controller.session import SessionController
-from inspector.ui.main.chart_pane import ChartPane
-from inspector.ui.main.cost_pane import CostPane
-from inspector.ui.main.detail_pane import DetailPane
-from inspector.ui.main.plan_pane import PlanPane
-from inspector.ui.main.related import RelatedSessions
-from inspector.ui.main.restore_state import StateKeeper
-from inspector.ui.main.screen_host import ScreenHost
-from inspector.ui.main.session_pane import PaneFocus
-from inspector.ui.main.timeline_pane import TimelinePane
-from inspector.ui.part_names import BOUNDARY, CHART, COST, DETAIL, PLAN, TIMELINE
-from inspector.ui.performance.painting import after_frame, paint_changed_widgets_only
-from inspector.ui.session_screen import SessionScreen, heading_of
-from inspector.ui.sessions.tabs import SessionTabs
-from inspector.ui.toolkit.header import Heading, SessionHeader
-from inspector.ui.toolkit.pane import Pane, PlaceholderText
-from inspector.ui.toolkit.single_result_screen import SingleResultScreen
-from inspector.ui.toolkit.status_bar import StatusBar, StatusCounts, WorkProgress
+from inspector.ui.actions.action import PaletteName, UserAction, bindings
+from inspector.ui.main import menus
+from inspector.ui.main.base_screen import (
+    BaseInspectScreen,
+    can_redo,
+    can_undo,
+    has_best_with_none_on,
+    has_none,
+    has_none_on,
+    has_outcome,
+    has_plan,
+    has_session,
+    has_strategies,
+    has_strategies_or_is_in_plan,
+    is_at_earlier_call,
+    is_in_cost,
+    is_in_detail,
+    is_in_plan,
+    is_in_plan_to_undo,
+    shows_compare_hint,
+)
+from inspector.ui.part_names import FAR, NUMBERED
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
-    from textual import events
-    from textual.app import ComposeResult
     from textual.binding import BindingType
 
-    from inspector.session.reading_process import ReadingProcess
-    from inspector.settings import Settings
-    from inspector.strategies.plan import Plan
-    from inspector.ui.analysis_screen import AnalysisScreen, CloseResult
-    from inspector.ui.help.palette import PaletteCommand
-    from inspector.ui.reports import ReportWriter
 
-NEEDS_CALLS = ("compare", "tune")
-"""Analysis screens that need at least one call."""
+def _swap_title(main: BaseInspectScreen) -> str:
+    return f"Switch to plan {'' if main.controller.plans is None else main.controller.plans.other_letter}"
 
 
-ABOUT_STRATEGIES = "strategy enable disable switch compaction prune cut save cheaper cost expensive"
-"""Search terms under which the command palette finds a strategy of the plan."""
+def _switch(number: int) -> UserAction[BaseInspectScreen]:
+    return UserAction(
+        f"plan.switch-{number}",
+        str(number),
+        lambda main: main.plan.switch(number - 1),
+        "strategy on/off",
+        f"Switch strategy {number} of the plan on or off",
+        is_looked_up=False,
+    )
 
 
-class InspectScreen(SessionScreen[None], SingleResultScreen[None]):
-    """The screen of one session: context chart, timeline, detail, plan and cost. Each pane handles its own actions."""
+MAIN: Final[tuple[UserAction[BaseInspectScreen], ...]] = (
+    UserAction(
+        "app.help",
+        "question_mark",
+        "app.help",
+        "help",
+        "Show the keys available here",
+        is_shown=True,
+        rank=0,
+        named=PaletteName("Show the keys", "Keys of the focused pane"),
+        also="help shortcuts what how",
+    ),
+    *(_switch(number) for number in range(1, NUMBERED + 1)),
+    UserAction(
+        "plan.show",
+        "p",
+        lambda main: main.pane_focus.give_to_plan_or_back(),
+        "plan",
+        "Go to the plan or back; a drawer on narrow screens",
+        is_shown=True,
+        rank=3,
+        also="limits strategies settings",
+        when=has_strategies_or_is_in_plan,
+    ),
+    UserAction(
+        "plan.add",
+        "plus",
+        lambda main: main.plan.add(),
+        "add",
+        "Add a strategy to the plan",
+        is_shown=True,
+        rank=2,
+        named=PaletteName("Add a strategy", "Choose a strategy for the plan", has_plan),
+        also="new prune save cheaper compaction",
+        when=is_in_plan,
+    ),
+    UserAction(
+        "plan.swap",
+        "a",
+        lambda main: main.plan.swap(),
+        "A/B",
+        "Switch between plans A and B",
+        named=PaletteName(_swap_title, "Work with two plans side by side", has_plan),
+        also="swap other",
+    ),
+    UserAction(
+        "plan.best",
+        "asterisk",
+        lambda main: main.plan.use_best(),
+        "best",
+        "Use the best plan that the agent can apply, otherwise the best of all",
+        is_shown=True,
+        rank=90,
+        named=PaletteName(
+            "Use the best plan", "The plan to apply first: the best that the agent supports, or of all", has_plan
+        ),
+        also="take recommend optimal cheapest save saving",
+        when=has_best_with_none_on,
+    ),
+    UserAction(
+        "plan.undo",
+        "ctrl+z",
+        lambda main: main.controller.undo(),
+        "undo",
+        "Undo the last change",
+        is_shown=True,
+        rank=3,
+        named=PaletteName("Undo", "Undo the last change", can_undo),
+        also="back revert",
+        when=is_in_plan_to_undo,
+    ),
+    UserAction(
+        "plan.redo",
+        "ctrl+y",
+        lambda main: main.controller.redo(),
+        "redo",
+        "Redo the undone change",
+        named=PaletteName("Redo", "Redo the undone change", can_redo),
+    ),
+    UserAction(
+        "call.previous",
+        "left_square_bracket",
+        lambda main: main.chart.step(-1),
+        "call",
+        "Go to the previous call",
+        is_shown=True,
+        rank=1,
+        when=is_at_earlier_call,
+    ),
+    UserAction(
+        "call.next",
+        "right_square_bracket",
+        lambda main: main.chart.step(1),
+        "call",
+        "Go to the next call",
+        is_shown=True,
+        rank=1,
+        when=is_at_earlier_call,
+    ),
+    UserAction("call.back", "shift+left", lambda main: main.chart.step(-FAR), "far", f"Go back {FAR} calls"),
+    UserAction("call.on", "shift+right", lambda main: main.chart.step(FAR), "far", f"Go forward {FAR} calls"),
+    UserAction(
+        "call.now",
+        "end",
+        lambda main: main.chart.to_now(),
+        "now",
+        "Go to the next prompt, and follow new rows",
+        is_shown=True,
+        rank=1,
+        named=PaletteName("Go to the next prompt", "Return from an earlier call", is_at_earlier_call),
+        also="now present latest follow",
+        when=is_at_earlier_call,
+    ),
+    UserAction(
+        "menu.go",
+        "g",
+        lambda main: main.action_menu("g"),
+        "go to",
+        "Go to a cut, compaction, failure, cache miss, risk …",
+        is_shown=True,
+        rank=4,
+        is_looked_up=False,
+        when=has_strategies,
+    ),
+    *menus.JUMPS,
+    UserAction(
+        "rows.next-match",
+        "n",
+        lambda main: main.timeline.jumps.repeat(1),
+        "next",
+        "Repeat the last jump or search",
+    ),
+    UserAction(
+        "rows.previous-match",
+        "N",
+        lambda main: main.timeline.jumps.repeat(-1),
+        "before",
+        "Repeat the last jump or search backwards",
+    ),
+    UserAction(
+        "rows.find",
+        "slash",
+        lambda main: main.timeline.find(is_filter=False),
+        "find",
+        "Search the rows",
+        also="look text",
+    ),
+    UserAction(
+        "rows.filter",
+        "f",
+        lambda main: main.timeline.find(is_filter=True),
+        "filter",
+        "Show only rows that match",
+        also="hide only tool",
+    ),
+    UserAction(
+        "menu.view",
+        "z",
+        lambda main: main.action_menu("z"),
+        "view",
+        "Zoom, sort, fold or pin rows, change a scale …",
+        needs_session=False,
+        is_looked_up=False,
+    ),
+    *menus.VIEWS,
+    UserAction(
+        "rows.fold-removed",
+        "underscore",
+        lambda main: main.timeline.fold_removed(),
+        "fold",
+        "Hide or show rows that are no longer sent",
+        named=PaletteName("Hide removed rows", "Rows that a compaction removed from the prompt; again to show them"),
+        also="compaction compacted hide dim",
+    ),
+    UserAction(
+        "menu.read",
+        "r",
+        lambda main: main.action_menu("r"),
+        "read as",
+        "Read the text raw, as sent, as a diff, formatted …",
+        is_shown=True,
+        rank=2,
+        is_looked_up=False,
+        when=is_in_detail,
+    ),
+    *menus.READ,
+    UserAction(
+        "study.open-composition",
+        "v",
+        lambda main: main.study("composition"),
+        "window",
+        "Show the contents of the context window and their cost",
+        is_shown=True,
+        rank=4,
+        named=PaletteName(
+            "Show the contents of the window",
+            "Parts of the prompt, their costs, and duplicates",
+            has_outcome,
+        ),
+        also="cost composition context size tokens tools files duplicates big",
+        when=has_none_on,
+    ),
+    UserAction(
+        "study.open-compare",
+        "c",
+        lambda main: main.study("compare"),
+        "compare",
+        "Compare every strategy with this plan",
+        is_shown=True,
+        rank=7,
+        named=PaletteName("Compare strategies", "Compare every strategy and built-in plan with this plan", has_outcome),
+        also="best cheaper save saving recommend compaction which",
+        when=shows_compare_hint,
+    ),
+    UserAction(
+        "study.open-tune",
+        "t",
+        lambda main: main.study("tune"),
+        "tune",
+        "Show the effect of a limit over its whole range",
+        is_shown=True,
+        rank=3,
+        named=PaletteName("Tune a limit", "Cost, tokens and changed prompts over its whole range", has_outcome),
+        also="knee curve sweep best value threshold",
+        when=is_in_plan,
+    ),
+    UserAction(
+        "study.open-costs",
+        "dollar_sign",
+        lambda main: main.study("costs"),
+        "costs",
+        "Show every figure of the plan, its forecast and assumptions",
+        is_shown=True,
+        rank=1,
+        named=PaletteName("Show the costs", "Every figure of the plan, its forecast and assumptions", has_outcome),
+        also="cost price dollars money bill usage month figures tokens cache",
+        when=is_in_cost,
+    ),
+    UserAction(
+        "study.open-misses",
+        "M",
+        lambda main: main.study("misses"),
+        "cost drivers",
+        "Show the cost drivers: largest part, cache misses, avoidable cost",
+        is_shown=True,
+        rank=4,
+        named=PaletteName(
+            "Show the cost drivers",
+            "Largest part of the cost, cache misses, avoidable cost",
+            has_outcome,
+        ),
+        also="expensive cost why cache misses expired ttl model changed rewrite break invalidated warm cold",
+        when=has_none_on,
+    ),
+    UserAction(
+        "cost.explain",
+        "E",
+        lambda main: main.explain(),
+        "explain",
+        "Explain how the figure under the cursor is calculated",
+        is_shown=True,
+        rank=2,
+        named=PaletteName("Explain the figure", "How the figures under the cursor are calculated", has_outcome),
+        also="why how calculated cost exact estimated source",
+        when=is_in_cost,
+    ),
+    UserAction(
+        "menu.files",
+        "w",
+        lambda main: main.action_menu("w"),
+        "report",
+        "Save a report, plan or picture, open or export a plan, compare A and B …",
+        is_shown=True,
+        rank=6,
+        needs_session=False,
+        is_looked_up=False,
+        when=has_session,
+    ),
+    *menus.FILES,
+    UserAction(
+        "session.open",
+        "o",
+        "app.sessions",
+        "sessions",
+        "Open another session in a new tab",
+        is_shown=True,
+        rank=1,
+        named=PaletteName("Open a session", "Choose from the list of sessions; opens in a new tab"),
+        also="file switch list other recent",
+        when=has_none,
+    ),
+    UserAction(
+        "session.next-tab",
+        "ctrl+pagedown",
+        "app.tab(1)",
+        "tab",
+        "Go to the next open session",
+        named=PaletteName("Go to the next open session", "The tab to the right", lambda app: app.has_tabs),
+        also="tab switch",
+    ),
+    UserAction("session.previous-tab", "ctrl+pageup", "app.tab(-1)", "tab", "Go to the previous open session"),
+    UserAction(
+        "pane.next",
+        "tab",
+        lambda main: main.pane_focus.give_to_next(1),
+        "pane",
+        "Go to the next pane",
+        needs_session=False,
+    ),
+    UserAction(
+        "pane.previous",
+        "shift+tab",
+        lambda main: main.pane_focus.give_to_next(-1),
+        "pane",
+        "Go to the previous pane",
+        needs_session=False,
+    ),
+    UserAction(
+        "app.leave",
+        "escape",
+        lambda main: main.leave(),
+        "leave",
+        "Stop counting or playing, or leave the plan",
+        needs_session=False,
+        is_looked_up=False,
+    ),
+    UserAction(
+        "app.quit",
+        "q",
+        "app.quit",
+        "quit",
+        "Quit inspector",
+        is_shown=True,
+        rank=2,
+        named=PaletteName("Quit", "Quit inspector; the plan is saved"),
+        also="exit leave close",
+        when=has_none,
+    ),
+)
+"""Keys that work in every pane."""
+
+
+class InspectScreen(BaseInspectScreen):
+    """The screen of one session: context chart, timeline, detail, plan and cost."""
 
     ACTIONS = MAIN
     BINDINGS: ClassVar[list[BindingType]] = bindings(MAIN)
-
-    class SettingChanged(Message):
-        """Posted when a setting changed and should be saved."""
-
-        def __init__(self, name: str, value: float) -> None:
-            super().__init__()
-            self.name = name
-            self.value = value
-
-    class NewTabRequested(Message):
-        """Posted when a related session should be opened in a new tab."""
-
-        def __init__(self, path: Path) -> None:
-            super().__init__()
-            self.path = path
-
-    controller: SessionController
-    timeline: TimelinePane
-    chart: ChartPane
-    detail: DetailPane
-    plan: PlanPane
-    cost: CostPane
-    pane_focus: PaneFocus
-    kept: StateKeeper
-    related: RelatedSessions
-
-    def __init__(
-        self,
-        path: Path,
-        settings: Settings,
-        plan: Plan | None = None,
-        *,
-        saves_state: bool = True,
-        process: ReadingProcess | None = None,
-    ) -> None:
-        """Initialize the screen of a session.
-
-        Args:
-            path: The session's file.
-            settings: The user's settings.
-            plan: The initial plan; None for the one last used on the session, or one that fits it.
-            saves_state: Restore the session's screen state and save it again.
-            process: A process that is already reading the file.
-        """
-        super().__init__()
-        self.settings = settings
-        self.jobs = host = ScreenHost(self, self._make_rows, self._mount_panes, self._show_notice)
-        self.controller = controller = SessionController(
-            path, host, plan, runs=settings.runs, saves_state=saves_state, process=process
-        )
-        self.timeline = TimelinePane(controller, logarithmic=settings.log_scale)
-        self.chart = ChartPane(controller, self.timeline)
-        self.detail = DetailPane(controller, self.timeline)
-        self.plan = PlanPane(controller)
-        self.cost = CostPane(controller, self.timeline)
-        self.pane_focus = PaneFocus(self)
-        self.kept = StateKeeper(controller, self.timeline, self.detail, self.pane_focus)
-        self.related = RelatedSessions(controller, self.timeline, self.open_in_tab)
-        self._shows_problem = self._shows_unopened = False
-        self._hints: tuple[bool, ...] = ()
-        self._awaited_study: tuple[str, AnalysisScreen | None] | None = None
-        self._reports: ReportWriter | None = None
-        paint_changed_widgets_only(self)
-        controller.changes.listen(
-            {
-                Change.PROGRESS: self._show_progress,
-                Change.STATE: self._show_state,
-                Change.SESSION: self._show_facts,
-                Change.READY: self._begin,
-                Change.OUTCOME: self._show_outcome,
-                Change.PLAN: self._refresh_hints,
-                Change.COSTS: self._keep_runs,
-                Change.CALL: self._show_call,
-                Change.ANSWERS: self._show_answers,
-                Change.SHOWN: self._show_counts,
-            }
-        )
-
-    def compose(self) -> ComposeResult:
-        yield SessionTabs()
-        yield SessionHeader()
-        yield self.chart
-        with Horizontal(id="main"):
-            with Vertical(id="left"):
-                yield self.timeline
-                yield self.detail
-            yield self.plan
-        yield self.cost
-        yield StatusBar()
-
-    def on_mount(self) -> None:
-        """Show the file name and open the session after the first frame."""
-        self._show_opening()
-        after_frame(self, self.controller.open)
-
-    def _show_opening(self) -> None:
-        path = self.controller.path
-        self.header.heading = Heading(path.stem)
-        self.timeline.show_placeholder(PlaceholderText(f"opening {path.name}"))
-
-    async def _make_rows(self) -> None:
-        if self.pane_focus.parts:
-            return
-        await self.timeline.begin()
-        self.pane_focus.parts = {TIMELINE: self.timeline}
-        if self.focused is None:
-            self.timeline.take_focus()
-
-    async def _mount_panes(self) -> None:
-        if PLAN in self.pane_focus.parts:
-            return
-        for part in (self.chart, self.detail, self.plan):
-            await part.begin()
-        self.pane_focus.parts = {
-            TIMELINE: self.timeline,
-            DETAIL: self.detail,
-            PLAN: self.plan,
-            COST: self.cost,
-            CHART: self.chart,
-        }
-
-    def open_in_tab(self, path: Path) -> None:
-        """Request another session in a new tab."""
-        self.post_message(self.NewTabRequested(path))
-
-    def open_another(self, path: Path) -> None:
-        """Open another session in place of this one."""
-        self.kept.save()
-        self.controller.forget(path)
-        self._show_opening()
-        self.controller.open()
-
-    def on_unmount(self) -> None:
-        self.kept.save(is_last=True)
-
-    def show_notice(self, notice: str, *, is_problem: bool = False, is_over: bool = False) -> None:
-        """Show a notice in the status line for a while; problems also as a toast, not replaced by lesser notices.
-
-        Args:
-            notice: The text; may contain session text.
-            is_problem: The notice reports a problem.
-            is_over: The problem reported last is resolved.
-        """
-        if is_problem:
-            self.notify(one_line(notice), severity="error", markup=False)
-        elif self._shows_problem and not is_over:
-            return
-        self._shows_problem = is_problem
-        super().show_notice(notice, is_problem=is_problem)
-
-    def _show_notice(self, notice: str, is_problem: bool, is_over: bool) -> None:
-        self.show_notice(notice, is_problem=is_problem, is_over=is_over)
-
-    def forget_notice(self) -> None:
-        super().forget_notice()
-        self._shows_problem = False
-
-    def _show_progress(self) -> None:
-        """Show progress in the status line, and in place of the rows while nothing has been read."""
-        progress = self.controller.progress
-        self.status.progress = None if progress is None else WorkProgress(*progress)
-        if progress is not None and self.controller.session is None:
-            what, fraction, _ = progress
-            self.timeline.show_placeholder(PlaceholderText(f"{what} {self.controller.path.name}", fraction=fraction))
-
-    def _show_state(self) -> None:
-        """Update the header; without a session show the reason in place of the rows. A folder lists its sessions."""
-        controller = self.controller
-        if controller.is_unopened and controller.state == "waiting":
-            lines = (f"{controller.reason}; it opens as soon as an agent writes to it", "", "o lists sessions, q quits")
-            self.timeline.show_placeholder(PlaceholderText(f"waiting for {controller.path.name}", lines))
-        elif controller.is_unopened:
-            if controller.is_folder:
-                self.run_worker(self.app.run_action("app.sessions"), group="sessions")
-            lines = (controller.reason, "", "o lists sessions, q quits")
-            self.timeline.show_placeholder(PlaceholderText("cannot open this session", lines, is_problem=True))
-        self._show_heading()
-        if controller.is_unopened:
-            self.refresh_bindings()
-
-    def _show_facts(self) -> None:
-        self._show_heading()
-        self._show_counts()
-
-    def _show_heading(self) -> None:
-        self.header.heading = heading_of(self.controller)
-
-    def _show_answers(self) -> None:
-        self._show_heading()
-        self._refresh_hints()
-
-    def _show_counts(self) -> None:
-        view, session = self.timeline.view, self.controller.session
-        if view is not None and session is not None:
-            rows = self.timeline.timeline
-            counts = (view.count, view.hidden, session.skipped_records, rows.new_rows)
-            unknown = unknown_parts(session).count
-            self.status.counts = StatusCounts(rows.follow, *counts, *self.chart.selected_call, unknown=unknown)
-
-    def _begin(self) -> None:
-        """Enable the session's keys once there is a session."""
-        self._show_counts()
-        if self._shows_unopened:
-            self._shows_unopened = False
-            self.show_notice("")
-        self.refresh_bindings()
-
-    def _show_outcome(self) -> None:
-        self._show_heading()
-        # Evaluating which keys apply takes a quarter of the time of the frame that shows the last key's effect.
-        after_frame(self, self._refresh_hints)
-        if self._awaited_study is not None:
-            name, over = self._awaited_study
-            if (over or self).is_active:
-                self.study(name, over)
-
-    def _show_call(self) -> None:
-        self._show_counts()
-        self._refresh_hints()
-
-    def _refresh_hints(self) -> None:
-        """Refresh the key hints if strategies, the selected call or the best plan changed which keys apply."""
-        has_keys = (has_strategies(self), is_at_earlier_call(self), can_undo(self), has_best_with_none_on(self))
-        if has_keys != self._hints:
-            self._hints = has_keys
-            self.refresh_bindings()
-
-    def _keep_runs(self) -> None:
-        runs = self.controller.runs_per_day
-        if runs != self.settings.runs:
-            self.settings = self.settings.with_value("runs_per_day", runs.number)
-            self.post_message(self.SettingChanged("runs_per_day", runs.number))
-
-    async def action_do(self, name: str) -> None:
-        await do(self, name)
-
-    def action_show_all(self) -> None:
-        self.timeline.show_all()
-
-    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Disable keys without an effect."""
-        if action != "do":
-            return super().check_action(action, parameters)
-        key = ACTIONS_BY_NAME[str(parameters[0])]
-        if key.needs_session and self.controller.is_unopened:
-            return False
-        if key.name == "session.open-subagent":
-            return self.related.subagent is not None
-        return key.name != "session.open-parent" or self.related.parent is not None
-
-    def on_key(self, event: events.Key) -> None:
-        """Cancel a pending analysis screen, since the key is meant for the visible one; explain keys without effect."""
-        self._awaited_study = None
-        if self.controller.is_unopened and self._bindings.key_to_bindings.get(event.key):
-            may_appear = self.controller.state == "waiting"
-            way_out = "it opens as soon as an agent writes to it" if may_appear else "o opens one"
-            self._shows_unopened = True
-            # A key clears the previous notice only after this handler.
-            self.call_next(self.show_notice, f"no session is open: {way_out}")
-
-    def on_resize(self) -> None:
-        """Update the timeline's title, which names the chart's marks where the chart has no frame."""
-        after_frame(self, self.timeline.name_rows)
-
-    def on_timeline_pane_detail_requested(self) -> None:
-        self.pane_focus.focus_pane(DETAIL)
-        if not self.pane_focus.zooms:
-            self.zoom("detail-pane")
-            self.show_notice("esc returns to the rows")
-
-    def on_timeline_highlighted(self) -> None:
-        self.detail.show_block()
-        self.chart.show_place()
-        if self.related.are_there:
-            self.refresh_bindings()
-
-    def on_descendant_focus(self) -> None:
-        self.pane_focus.note()
-
-    def zoom(self, pane: str | None) -> None:
-        if not self.pane_focus.zoom(pane):
-            self.show_notice("only the timeline, the detail and the chart can be zoomed; focus one of them first")
-
-    def on_pane_title_clicked(self, event: Pane.TitleClicked) -> None:
-        self.zoom(event.pane.id)
-
-    def leave(self) -> None:
-        """Stop running work if there is any, otherwise return to the rows."""
-        self._awaited_study = None
-        find_bar = self.timeline.find_bar
-        if self.controller.counting.is_under_way:
-            self.controller.counting.stop()
-            self.show_notice("counting stopped: the rest of the session stays estimated")
-        elif self._reports is not None and self._reports.is_writing:
-            self._reports.stop()
-            self.show_notice("report canceled")
-        elif self.chart.is_playing:
-            self.chart.stop()
-        elif find_bar is not None and find_bar.has_class("-open"):
-            find_bar.action_close()
-        elif self.pane_focus.zooms:
-            self.zoom(self.pane_focus.pane)
-        elif self.focused is None or self.timeline not in self.focused.ancestors_with_self:
-            self.pane_focus.leave()
-
-    def save_report(self) -> None:
-        """Save a report of the session as shown."""
-        self.run_dialog(self._report_writer().save(), "save a report")
-
-    def open_page(self) -> None:
-        self._report_writer().open_page()
-
-    def _report_writer(self) -> ReportWriter:
-        from inspector.ui.reports import ReportWriter
-
-        if self._reports is None:
-            self._reports = ReportWriter(self.app, self.controller)
-        return self._reports
-
-    def explain(self) -> None:
-        part = next((name for name in (CHART, PLAN, COST) if self.pane_focus.is_in(name)), TIMELINE)
-        block = self.timeline.cursor_block if part == TIMELINE and self.timeline.is_open else -1
-        if part == TIMELINE and self.timeline.boundary is not None:
-            part = BOUNDARY
-        self.cost.explain(part if self.timeline.is_open else COST, block)
-
-    def ask_call(self) -> None:
-        self.run_dialog(self._ask_call(), "go to a call")
-
-    async def _ask_call(self) -> None:
-        from inspector.ui.dialogs.dialog import ValueDialog
-
-        history = self.controller.history
-        if history is None:
-            return
-        count = history.call_count
-        text = f"A call from 1 to {count}, or {count + 1} for the next prompt."
-        answer = await self.app.push_screen_wait(ValueDialog("Go to call", text, "", partial(problem_with_call, count)))
-        if answer is not None:
-            self.chart.go_to_call(int(answer) - 1)
-
-    def study(self, name: str, over: AnalysisScreen | None = None) -> None:
-        """Open an analysis screen of the session.
-
-        Args:
-            name: `compare`, `tune`, `composition`, `costs`, `misses` or `files`.
-            over: The analysis screen it is opened from; None for the main screen.
-        """
-        outcome, asking = self.controller.outcome, over or self
-        self._awaited_study = None
-        if outcome is None:
-            self._awaited_study = name, over
-            asking.show_notice("still counting tokens; this opens when done, unless you press another key")
-        elif name in NEEDS_CALLS and not outcome.replay.history.call_count:
-            asking.show_notice("no calls yet, so there is nothing for a plan to change")
-        else:
-            study = self._study_of(name)
-            study.open_analysis = self.study
-            if over is None:
-                self.open_over(study, self._study_left)
-            else:
-                over.open_above(study)
-
-    def _study_of(self, name: str) -> AnalysisScreen:
-        """Build an analysis screen. Each needs numpy and all strategies, so the import is late."""
-        match name:
-            case "compare":
-                from inspector.ui.compare.screen import CompareScreen
-
-                return CompareScreen(self.controller)
-            case "composition":
-                from inspector.ui.composition.screen import CompositionScreen
-
-                return CompositionScreen(self.controller)
-            case "costs":
-                from inspector.ui.cost.screen import CostsScreen
-
-                return CostsScreen(self.controller)
-            case "misses":
-                from inspector.ui.misses.screen import MissesScreen
-
-                return MissesScreen(self.controller)
-            case "files":
-                from inspector.ui.files.screen import FilesScreen
-
-                return FilesScreen(self.controller, self.timeline.session_block)
-        from inspector.ui.plan.controls import LimitSlider
-        from inspector.ui.plan.panel import StrategyToggle
-        from inspector.ui.tune.screen import TuneScreen
-
-        here = self.focused
-        if isinstance(here, LimitSlider):
-            return TuneScreen(self.controller, (here.entry, here.parameter.name))
-        return TuneScreen(self.controller, (here.entry, "") if isinstance(here, StrategyToggle) else None)
-
-    def _study_left(self, leaving: CloseResult | None) -> None:
-        """Go to the block chosen in an analysis screen."""
-        if leaving is not None and leaving.block is not None and self.timeline.is_open:
-            self.timeline.timeline.focus()
-            self.timeline.timeline.move_to_block(leaving.block, boundary=leaving.is_boundary)
-
-    def commands(self) -> Iterator[PaletteCommand]:
-        """Yield palette commands that have no key and apply now."""
-        from inspector.ui.help.palette import PaletteCommand
-
-        plans = self.controller.plans
-        for index, entry in enumerate(() if plans is None else plans.plan.entries):
-            title = f"Turn {entry.strategy.name} {'off' if entry.enabled else 'on'}"
-            switch, key = partial(self.plan.switch, index), str(index + 1) if index < NUMBERED else ""
-            yield PaletteCommand(title, entry.strategy.title, switch, key, ABOUT_STRATEGIES)
-        if self.controller.counting.is_under_way:
-            stop = self.controller.counting.stop
-            yield PaletteCommand("Stop counting tokens", "The rest stays estimated", stop, "esc")
-        yield PaletteCommand(
-            "Reload the session", "Reads its file from the beginning", self.controller.open, also="reload"
-        )
-
-
-def problem_with_call(count: int, text: str) -> str:
-    """Return the problem with a call number; empty if it is valid."""
-    if text.isdecimal() and 1 <= int(text) <= count + 1:
-        return ""
-    return f"enter a number from 1 to {count + 1}"

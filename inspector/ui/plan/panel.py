@@ -18,8 +18,8 @@ from textual.widgets import Static
 from inspector.strategies.core.batching import GROUP as BATCHING
 from inspector.strategies.core.parameters import ParameterKind
 from inspector.ui.actions.action import bindings
-from inspector.ui.actions.main_screen import NUMBERED
 from inspector.ui.actions.parts import ADD_STRATEGY, PLAN_PANEL, STRATEGY
+from inspector.ui.part_names import NUMBERED
 from inspector.ui.plan.controls import (
     FOCUS_MARK,
     ChoiceControl,

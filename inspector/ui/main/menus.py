@@ -8,7 +8,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from inspector.ui.actions.action import PaletteName, UserAction
-from inspector.ui.actions.applies import (
+from inspector.ui.main.base_screen import (
+    BaseInspectScreen,
     has_other_plan,
     has_outcome,
     has_plan,
@@ -22,12 +23,8 @@ if TYPE_CHECKING:
     from typing import TypeAlias
 
     from inspector.ui.detail.views import Shown
-    from inspector.ui.main.screen import InspectScreen
 
-    Row: TypeAlias = UserAction[InspectScreen]
-
-MENUS: Final = {"g": "Go to", "z": "View", "r": "Read the text as", "w": "Save and open"}
-"""Menu titles by key."""
+    Row: TypeAlias = UserAction[BaseInspectScreen]
 
 
 def _pair(
@@ -35,9 +32,9 @@ def _pair(
     letter: str,
     label: str,
     what: str,
-    go: Callable[[InspectScreen, int], object],
+    go: Callable[[BaseInspectScreen, int], object],
     also: str,
-    hinted_when: Callable[[InspectScreen], bool] | None = None,
+    hinted_when: Callable[[BaseInspectScreen], bool] | None = None,
 ) -> tuple[Row, Row]:
     """Build the actions for the next and the previous place of a kind.
 
