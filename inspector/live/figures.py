@@ -279,6 +279,7 @@ class LiveFigures:
             compactions=sum(not each.is_partial for each in session.compactions),
             loop=self._loop,
             subagents=running if state is not SessionState.ENDED else 0,
+            working_directory=folder,
             started=begin.started,
             is_partial=is_partial,
             problems=session.skipped_records,
