@@ -8,7 +8,7 @@ import pytest
 
 from inspector.session.formats import chat, pi
 from inspector.session.formats.inspect_ai import reader as inspect_ai
-from inspector.session.formats.opencode import blocks as opencode
+from inspector.session.formats.opencode import reader as opencode
 
 if TYPE_CHECKING:
     from collections.abc import Callable

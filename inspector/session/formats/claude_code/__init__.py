@@ -1,27 +1,155 @@
-"""Read Claude Code sessions: one JSONL file per session, one content block per line."""
+"""Read Claude Code sessions: one JSONL file per session, one content block per line.
+
+A subagent has its own file, `<session>/subagents/agent-<id>.jsonl` or, before version 2.1, `agent-<id>.jsonl` next to
+the session. The call's result names the agent. While it runs, some versions name it in progress records; others record
+only its prompt.
+
+Claude Code runs summaries, side questions and prompt suggestions separately. Their files are in the subagent folder and
+begin with a copy of the conversation. The part after the copy is billed but not recorded in the session's own file.
+"""
 
 from __future__ import annotations
 
 import os
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from inspector.session.format import Format, sessions_at
-from inspector.session.formats.claude_code.related import (
-    UUID,
-    full_output,
-    is_copy,
-    locate,
-    parent_file,
-    subagent_files,
-)
+from inspector.session.errors import SessionError
+from inspector.session.files import FileState, exists, glob_sorted, open_for_reading
+from inspector.session.format import Format, FullOutput, sessions_at
+from inspector.session.json.codec import lenient_json
+from inspector.session.json.values import mapping, objects, string
+from inspector.session.model import SideCall
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
-    from inspector.session.format import ContainedSession, FullOutput
+    from inspector.session.builder import SessionBuilder
+    from inspector.session.format import ContainedSession
+    from inspector.session.model import Session
     from inspector.session.reader import Reader
     from inspector.session.sniff import Sample
+
+
+SUBAGENTS = "subagents"
+
+UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
+
+COPIES = ("agent-acompact-", "agent-aside_question-", "agent-aprompt_suggestion-")
+"""Name prefixes of run files that contain a copy of the parent's history and one new question."""
+
+
+def is_copy(path: Path) -> bool:
+    """Return True for a summary or side question run, which is counted in its parent session."""
+    return path.name.startswith(COPIES)
+
+
+def parent_file(path: Path) -> Path | None:
+    """Return the session that owns the subagent folder of a file; None if it is not in one."""
+    for folder in path.parents:
+        if folder.name == SUBAGENTS:
+            session = folder.parent
+            return session.with_name(f"{session.name}.jsonl")
+    return None
+
+
+def subagent_files(path: Path) -> list[Path]:
+    """Return the files in a session's subagent folder, without copies of the conversation."""
+    folder = path.with_suffix("") / SUBAGENTS
+    return [file for file in glob_sorted(folder, "**/agent-*.jsonl") if not is_copy(file)]
+
+
+RUNNING = "started with "
+"""Prefix of placeholder identifiers for subagents without a recorded id."""
+
+
+def running_identifier(prompt: str) -> str:
+    from hashlib import blake2b  # loads OpenSSL, which format detection does not need
+
+    return RUNNING + blake2b(prompt.strip().encode(errors="replace"), digest_size=16).hexdigest()
+
+
+MOST_BYTES_TO_PROMPT = 1 << 20
+"""Size limit for finding the first prompt."""
+
+MOST_FILES = 200
+"""Limit on the subagent files searched, newest first."""
+
+
+def locate(path: Path, identifier: str) -> Path | None:
+    """Find the newest subagent file with the prompt behind a placeholder from `running_identifier`."""
+    if not identifier.startswith(RUNNING):
+        return None
+    folder = (parent_file(path) or path).with_suffix("") / SUBAGENTS
+    try:
+        files = [(file.stat().st_mtime, file) for file in folder.glob("agent-*.jsonl") if not is_copy(file)]
+    except OSError:
+        return None
+    newest = (file for _, file in sorted(files, reverse=True)[:MOST_FILES])
+    return next((file for file in newest if file != path and running_identifier(_prompt_of(file)) == identifier), None)
+
+
+def _prompt_of(file: Path) -> str:
+    """Return a subagent's first prompt; empty if it cannot be read."""
+    try:
+        with open_for_reading(file) as opened:
+            data = opened.read(MOST_BYTES_TO_PROMPT)
+    except (SessionError, OSError):
+        return ""
+    fork_point = ""
+    for line in data.splitlines():
+        record = mapping(lenient_json(line)[0])
+        # A forked subagent begins with its parent's conversation.
+        is_copied, fork_point = bool(fork_point), string(record.get("parentLastUuid")) or fork_point
+        fork_point = "" if record.get("uuid") == fork_point else fork_point
+        if record.get("type") == "user" and not is_copied:
+            content = mapping(record.get("message")).get("content")
+            return string(content) or "\n".join(string(part.get("text")) for part in objects(content))
+    return ""
+
+
+FOLDER = "tool-results"
+
+PREVIEW = re.compile(r"<persisted-output>\s.{0,200}?Full output saved to:\s*(?P<path>[^\n]+)", re.DOTALL)
+
+MOST_BYTES_STORED = 1 << 26
+"""Size limit for displayed output."""
+
+
+def full_output(path: Path, text: str) -> FullOutput | None:
+    """Return the full output behind a stored preview; None if the text is not a preview.
+
+    Only the file and session names are taken from the preview's path; the file is looked up in the result folders next
+    to this session.
+    """
+    found = PREVIEW.match(text.lstrip())
+    if found is None:
+        return None
+    names = found["path"].strip().replace("\\", "/").split("/")
+    folder, name = (names[-3] if len(names) > 2 else ""), names[-1]
+    if not name or "\x00" in found["path"]:
+        return None
+    session = parent_file(path) or path
+    file = session.with_suffix("") / FOLDER / name
+    if folder not in ("", ".", "..") and not exists(file):
+        # A renamed session, or an early subagent next to its session: the folder keeps the original session id.
+        kept = session.with_name(folder) / FOLDER / name
+        file = kept if exists(kept) else file
+    try:
+        with open_for_reading(file) as opened:
+            data = opened.read(MOST_BYTES_STORED)
+    except (SessionError, OSError):
+        return FullOutput(file, None)
+    return FullOutput(file, _stored_text(data) if name.endswith(".json") else data.decode(errors="replace"))
+
+
+def _stored_text(data: bytes) -> str:
+    """Return the texts of a JSON result, or the raw text if it has none."""
+    value, _ = lenient_json(data)
+    parts = value if isinstance(value, list) else [value]
+    texts = [part if isinstance(part, str) else string(mapping(part).get("text")) for part in parts]
+    return "\n".join(text for text in texts if text) or data.decode(errors="replace")
 
 
 CONVERSATION_TYPES = ("user", "assistant")
@@ -116,16 +244,26 @@ class ClaudeCodeFormat(Format):
         return full_output(path, text)
 
     def is_bookkeeping(self, count_name: str) -> bool:
-        from inspector.session.formats.claude_code.attachments import NOTICES, OUTSIDE_CONVERSATION
-        from inspector.session.formats.claude_code.records import QUIET, QUIET_SYSTEM, REPEATED
+        from inspector.session.formats.claude_code.records import (
+            NOTICES,
+            OUTSIDE_CONVERSATION,
+            QUIET,
+            QUIET_SYSTEM,
+            REPEATED,
+        )
 
         if count_name.startswith("attachment:"):
             return count_name.partition(":")[2] in OUTSIDE_CONVERSATION - NOTICES
         return count_name in QUIET or count_name == REPEATED or count_name.partition("system:")[2] in QUIET_SYSTEM
 
     def knows_record(self, count_name: str) -> bool:
-        from inspector.session.formats.claude_code.attachments import OUTSIDE_CONVERSATION, SENT, TEMPLATES
-        from inspector.session.formats.claude_code.records import INTERPRETED, INTERPRETED_SYSTEM
+        from inspector.session.formats.claude_code.records import (
+            INTERPRETED,
+            INTERPRETED_SYSTEM,
+            OUTSIDE_CONVERSATION,
+            SENT,
+            TEMPLATES,
+        )
 
         kind, _, inner = count_name.partition(":")
         if kind == "attachment" and inner:
@@ -133,6 +271,48 @@ class ClaudeCodeFormat(Format):
         if kind == "system" and inner in INTERPRETED_SYSTEM:
             return True
         return count_name in INTERPRETED or self.is_bookkeeping(count_name)
+
+
+PURPOSES = dict(zip(COPIES, ("compaction", "side question", "prompt suggestion"), strict=True))
+
+
+class SideRuns:
+    """The side runs in a session's subagent folder; each file is read again only if it changed."""
+
+    def __init__(self, path: Path, read: Callable[[Path], Session]) -> None:
+        """Initialize; `read` reads a run's file and marks copied messages as inherited."""
+        self._folder = path.with_suffix("") / SUBAGENTS if parent_file(path) is None else None
+        self._read = read
+        self._known: dict[str, FileState] = {}
+
+    def note(self, builder: SessionBuilder) -> None:
+        if self._folder is None:
+            return
+        builder.side_files[self._folder] = None
+        try:
+            with os.scandir(self._folder) as entries:
+                names = sorted(entry.name for entry in entries if entry.name.startswith(COPIES))
+        except OSError:
+            return
+        for name in names:
+            state = FileState.at(self._folder / name)
+            if state is not None and state != self._known.get(name) and name.endswith(".jsonl"):
+                self._known[name] = state.settled()
+                builder.side_files[self._folder / name] = None
+                self._take(name, builder)
+
+    def _take(self, name: str, builder: SessionBuilder) -> None:
+        if self._folder is None:
+            return
+        try:
+            run = self._read(self._folder / name)
+        except SessionError:
+            return
+        purpose = next(purpose for start, purpose in PURPOSES.items() if name.startswith(start))
+        for call in run.calls:
+            if not run.messages[call.response].is_inherited:
+                made = SideCall(purpose, call.model, call.time, call.usage, call.identifier, call.terms)
+                builder.side_calls[f"{name} {call.identifier or call.response}"] = made
 
 
 FORMATS = (ClaudeCodeFormat(),)

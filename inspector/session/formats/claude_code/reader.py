@@ -1,51 +1,402 @@
-"""Read Claude Code session files."""
+"""Read Claude Code session files.
+
+Totals are recorded for a printed run in `result` and for a session in `cost-state`. Both have the cost and, in
+`modelUsage`, the tokens per model, including subagents and requests without a message. A process writes several, each
+with everything since it began. `result` also has the `usage` of the conversation alone. Requests that are in a total
+and nowhere else become side requests.
+"""
 
 from __future__ import annotations
 
+import re
 from array import array
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from functools import lru_cache
+from typing import TYPE_CHECKING, Final
 
 from msgspec import structs
 
+from inspector.session.billing_terms import BillingTerms, normalized_value, use_count
 from inspector.session.builder import SessionBuilder, Thread
-from inspector.session.formats.claude_code.blocks import blocks_of_line
-from inspector.session.formats.claude_code.compactions import Branches, compaction_of, kept_messages, sends_kept_first
+from inspector.session.formats.chat import SEPARATE_ITERATIONS
+from inspector.session.formats.claude_code import UUID, SideRuns, is_copy
 from inspector.session.formats.claude_code.lineage import (
+    Branches,
     ClaudeCodeLineage,
     SessionFamily,
+    compaction_of,
     is_injected,
     is_prompt,
     is_request,
+    kept_messages,
+    sends_kept_first,
 )
-from inspector.session.formats.claude_code.records import DECODER, REPEATED, RecordKind, count_name, kind_of
-from inspector.session.formats.claude_code.related import UUID, is_copy
-from inspector.session.formats.claude_code.side_runs import SideRuns
-from inspector.session.formats.claude_code.totals import TotalsReader
-from inspector.session.formats.claude_code.usage import (
-    LINE_CHECK,
-    are_of_one_response,
-    later,
-    mark_placeholder_output,
-    miss_of,
-    parse_billing_terms,
-    separate_requests,
-    usage_of,
+from inspector.session.formats.claude_code.records import (
+    DECODER,
+    REPEATED,
+    RecordKind,
+    blocks_of_line,
+    count_name,
+    kind_of,
 )
 from inspector.session.json.codec import decode_json
-from inspector.session.json.values import count, mapping, string
+from inspector.session.json.values import clean_string, count, mapping, seconds_of_any, string
 from inspector.session.jsonl_reader import JsonlReader
-from inspector.session.model import BlockKind, Compaction, ContextCause, Message, Origin, Role
+from inspector.session.model import (
+    NO_MESSAGE,
+    BlockKind,
+    Compaction,
+    ContextCause,
+    LinkKind,
+    Message,
+    Origin,
+    RecordedTotals,
+    ReportedMiss,
+    Role,
+    SideCall,
+    Usage,
+)
 from inspector.session.reader import Record, RecordInterpreter
+from inspector.session.usage_fields import ANTHROPIC, LineCheck
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
     from pathlib import Path
 
     from inspector.session.blocks import TextBlock
-    from inspector.session.builder import OpenContext, SessionBuilder
-    from inspector.session.formats.claude_code.records import ClaudeCodeRecord
-    from inspector.session.model import Block, Session, Usage
+    from inspector.session.builder import OpenContext
+    from inspector.session.formats.claude_code.records import ClaudeCodeRecord, ReportedUsage
+    from inspector.session.model import Block, Call, Session
+
+
+RESULT: Final = "result"
+
+COST_STATE: Final = "cost-state"
+
+LONG_CONTEXT: Final = "[1m]"
+"""Suffix of a model's name in `modelUsage`, not in responses, if its long context window is on."""
+
+SLACK_SECONDS: Final = 600
+"""Maximum time from the start of a process to its first record; beyond it, its totals include an earlier session."""
+
+
+@dataclass(frozen=True)
+class _Stretch:
+    """Totals of the calls from `first` to before `end`.
+
+    Attributes:
+        source: Type of the record.
+        first, end: Call indices.
+        models: Usage by model.
+        conversation: Usage of the conversation alone, None if not recorded.
+        cost: Recorded dollars, or None.
+        started: Start of the process in seconds since the epoch, or None.
+    """
+
+    source: str
+    first: int
+    end: int
+    models: dict[str, Usage]
+    conversation: Usage | None
+    cost: float | None
+    started: float | None = None
+
+
+class TotalsReader:
+    """Adds a session's recorded totals, and the requests that only they report, to a builder."""
+
+    def __init__(self, builder: SessionBuilder) -> None:
+        self._builder = builder
+        self._stretches: list[_Stretch] = []
+        self._added: list[str] = []
+        self._is_changed = False
+
+    def note(self, record: ClaudeCodeRecord) -> None:
+        if record.type not in (RESULT, COST_STATE):
+            return
+        end = len(self._builder.calls)
+        models = dict(_models_in(decode_json(record.model_usage)[0]))
+        if record.type == COST_STATE:
+            started = seconds_of_any(decode_json(record.start_time)[0])
+            made = _Stretch(COST_STATE, 0, end, models, None, record.session_cost, started)
+            kept = [each for each in self._stretches if each.source != COST_STATE or each.started != started]
+        else:
+            conversation = _conversation_usage(decode_json(record.usage)[0])
+            kept, first = self._before(models, conversation)
+            if not models and conversation is not None:
+                models = self._of_one_model(first, end, conversation)
+            made = _Stretch(RESULT, first, end, models, conversation, record.run_cost)
+        self._stretches = [*kept, made]
+        self._is_changed = True
+
+    def settle(self) -> None:
+        """Update the builder if a total was added."""
+        if not self._is_changed:
+            return
+        self._is_changed = False
+        for key in self._added:
+            self._builder.side_calls.pop(key, None)
+        self._added.clear()
+        self._builder.recorded_totals = [self._recorded(each) for each in self._stretches]
+
+    def _before(self, models: dict[str, Usage], conversation: Usage | None) -> tuple[list[_Stretch], int]:
+        """Return the totals that a new one does not include, and its first call.
+
+        Totals are of the whole process: they are at least as large as the prompts since it began.
+        """
+        if not self._stretches:
+            return [], 0
+        last = self._stretches[-1]
+        total = sum(usage.prompt for usage in models.values()) or (conversation.prompt if conversation else 0)
+        if total >= _sum(self._builder.calls[last.first :]).prompt:
+            return self._stretches[:-1], last.first
+        return self._stretches, last.end
+
+    def _of_one_model(self, first: int, end: int, conversation: Usage) -> dict[str, Usage]:
+        """Return the conversation's usage by model if it includes all calls of a range and they name the same model."""
+        calls = self._builder.calls[first:end]
+        names = {call.model for call in calls}
+        return {names.pop(): conversation} if len(names) == 1 and _is_prompt_of(conversation, calls) else {}
+
+    def _recorded(self, stretch: _Stretch) -> RecordedTotals:
+        calls = self._builder.calls[stretch.first : stretch.end]
+        usages = []
+        side_usages = []
+        for model, total in stretch.models.items() if self._is_of_this_file(stretch) else ():
+            mine = [call for call in calls if call.model == model]
+            sides = [usage for name, usage in self._side_usages(mine) if name == model]
+            known = _add([_sum(mine), *sides])
+            rest = _subtract_prompt(total, known)
+            if rest is None:
+                continue
+            if rest.prompt:
+                rest = _with_output(rest, self._output_outside(stretch, calls, mine, total))
+                sides.append(rest)
+                self._add_side_call(stretch, model, rest)
+            side_usages += [(model, usage) for usage in sides]
+            usages.append((model, _add([_sum(mine), *sides], total.output)))
+        return RecordedTotals(
+            stretch.source,
+            tuple(usages),
+            stretch.cost,
+            None,
+            stretch.first,
+            stretch.end,
+            stretch.source == COST_STATE,
+            tuple(side_usages),
+        )
+
+    def _is_of_this_file(self, stretch: _Stretch) -> bool:
+        """Return True unless totals may include requests of other files: subagents, earlier sessions, copied calls."""
+        if stretch.source == RESULT:
+            return True
+        messages = self._builder.messages
+        first = next((message.time for message in messages if message.time is not None), None)
+        is_begun_here = stretch.started is None or first is None or stretch.started >= first - SLACK_SECONDS
+        has_subagents = any(link.kind is LinkKind.SUBAGENT for link in self._builder.links.values())
+        is_only = sum(each.source == COST_STATE for each in self._stretches) == 1
+        return is_begun_here and is_only and not has_subagents and not any(each.is_inherited for each in messages)
+
+    def _side_usages(self, calls: Iterable[Call]) -> Iterator[tuple[str, Usage]]:
+        """Yield models and usage of known side requests: those that these calls report, and those of other files."""
+        responses = {-1, *(call.response for call in calls)}
+        for key, each in self._builder.side_calls.items():
+            if each.usage is not None and each.response in responses and key not in self._added:
+                yield each.model, each.usage
+
+    def _output_outside(self, stretch: _Stretch, calls: list[Call], mine: list[Call], total: Usage) -> int:
+        """Return the response tokens of requests without a message; 0 if not known apart from those of the calls."""
+        if all(call.usage is not None and not call.usage.output_is_placeholder for call in mine):
+            return max(total.output - _sum(mine).output, 0)
+        conversation = stretch.conversation
+        is_alone = len(mine) == len(calls) and conversation is not None and _is_prompt_of(conversation, calls)
+        return max(total.output - conversation.output, 0) if is_alone and conversation is not None else 0
+
+    def _add_side_call(self, stretch: _Stretch, model: str, usage: Usage) -> None:
+        times = [call.time for call in self._builder.calls[: stretch.end] if call.time is not None]
+        key = f"{stretch.source} {stretch.first} {model}"
+        self._added.append(key)
+        identifier = f"{self._builder.identifier} {key}"
+        made = SideCall(NO_MESSAGE, model, times[-1] if times else None, usage, identifier, requests=0)
+        self._builder.side_calls[key] = made
+
+
+def _models_in(value: object) -> Iterator[tuple[str, Usage]]:
+    found: dict[str, list[Usage]] = {}
+    for name, reported in mapping(value).items():
+        fields = mapping(reported)
+        names = ("inputTokens", "cacheReadInputTokens", "cacheCreationInputTokens", "outputTokens")
+        uncached, read, written, output = (count(fields.get(each)) for each in names)
+        found.setdefault(clean_string(name).removesuffix(LONG_CONTEXT), []).append(
+            Usage(uncached, read, written, output=output)
+        )
+    for name, usages in found.items():
+        yield name, _add(usages)
+
+
+def _conversation_usage(value: object) -> Usage | None:
+    fields = mapping(value)
+    names = ("input_tokens", "cache_read_input_tokens", "cache_creation_input_tokens", "output_tokens")
+    uncached, read, written, output = (count(fields.get(each)) for each in names)
+    return Usage(uncached, read, written, output=output).unless_zero()
+
+
+def _sum(calls: Iterable[Call]) -> Usage:
+    return _add([call.usage for call in calls if call.usage is not None])
+
+
+def _add(usages: Sequence[Usage], output: int | None = None) -> Usage:
+    """Add up usages, optionally with another output."""
+    names = ("uncached", "cache_read", "cache_write_5m", "cache_write_1h", "output")
+    totals = {name: sum(getattr(each, name) for each in usages) for name in names}
+    return Usage(**(totals if output is None else {**totals, "output": output}))
+
+
+def _is_prompt_of(total: Usage, calls: Iterable[Call]) -> bool:
+    rest = _subtract_prompt(total, _sum(calls))
+    return rest is not None and not rest.prompt
+
+
+def _subtract_prompt(total: Usage, known: Usage) -> Usage | None:
+    """Return the part of a total's prompt tokens that is not known; None if more is known than the total has.
+
+    Totals do not separate cache lifetimes.
+    """
+    uncached, read = total.uncached - known.uncached, total.cache_read - known.cache_read
+    written = total.cache_write_5m - known.cache_write_5m - known.cache_write_1h
+    return Usage(uncached, read, written) if min(uncached, read, written) >= 0 else None
+
+
+def _with_output(usage: Usage, output: int) -> Usage:
+    return _add([usage], output)
+
+
+LINE_CHECK = LineCheck(ANTHROPIC, "message", "usage")
+"""Finds fields of the usage that `ReportedUsage` does not declare."""
+
+PLACEHOLDER_VERSIONS = ((2, 1, 12), (2, 1, 29))
+"""First and last version that record `output_tokens` as reported when a response begins (1 to 8)."""
+
+PLACEHOLDER_LIMIT = 8
+
+HIGHEST_RATIO = 6.0
+"""Limit of characters per token; healthy counts have 1 to 5. Above it, the count is a placeholder."""
+
+LEADING_VERSION = re.compile(r"(\d+)\.(\d+)\.(\d+)")
+
+
+def usage_of(reported: ReportedUsage | None) -> Usage | None:
+    """Convert reported usage; None if there is none or only zeros, which servers without token counting report.
+
+    Cache writes without a lifetime count as 5-minute writes, the API's default.
+    """
+    if reported is None:
+        return None
+    written = _count(reported.cache_creation_input_tokens)
+    detail = reported.cache_creation
+    hour = _count(detail.ephemeral_1h_input_tokens) if detail is not None else 0
+    minutes = _count(detail.ephemeral_5m_input_tokens) if detail is not None else 0
+    return Usage(
+        uncached=_count(reported.input_tokens),
+        cache_read=_count(reported.cache_read_input_tokens),
+        cache_write_5m=max(written - hour, minutes),
+        cache_write_1h=hour,
+        output=_count(reported.output_tokens),
+        ignored=reported.ignored,
+    ).unless_zero()
+
+
+def separate_requests(record: ClaudeCodeRecord, call: Call) -> list[SideCall]:
+    """Return the requests that a line's iterations report and the usage of its call excludes."""
+    message = record.message
+    usage = message.usage if message is not None else None
+    if message is None or usage is None or not usage.iterations:
+        return []
+    terms = _code(None, usage.service_tier, usage.inference_geo, 0, 0)
+    return [
+        SideCall(purpose, one.model or message.model or "", call.time, counts, call.identifier, terms, call.response)
+        for one in usage.iterations
+        if (purpose := SEPARATE_ITERATIONS.get(one.type or "")) and (counts := usage_of(one)) is not None
+    ]
+
+
+def are_of_one_response(before: Usage | None, now: Usage | None) -> bool:
+    """Return True unless two lines report different prompts; lines without counts may belong to any response."""
+    if before is None or now is None or not before.prompt or not now.prompt:
+        return True
+    return _prompt_counts(before) == _prompt_counts(now)
+
+
+def _prompt_counts(usage: Usage) -> tuple[int, int, int]:
+    return usage.uncached, usage.cache_read, usage.cache_write_5m + usage.cache_write_1h
+
+
+def later(before: Usage | None, now: Usage | None) -> Usage | None:
+    """Return the later of two usage reports of a response, unless it is smaller.
+
+    Counts never decrease between lines of an intact file; if they do, an interrupted stream wrote zeros.
+    """
+    if before is None or now is None:
+        return before or now
+    return now if (now.output, now.prompt) >= (before.output, before.prompt) else before
+
+
+def mark_placeholder_output(usage: Usage, characters: int, version: str, *, is_printed: bool = False) -> Usage:
+    """Mark the output count as a placeholder if it cannot be the response's size.
+
+    Args:
+        usage: As reported.
+        characters: Length of the response's visible text.
+        version: The program's version.
+        is_printed: Printed by a run without a screen, which only reports the initial count.
+    """
+    is_placeholder = (
+        is_printed
+        or characters > HIGHEST_RATIO * usage.output
+        or (usage.output <= PLACEHOLDER_LIMIT and _is_placeholder_version(version))
+    )
+    if is_placeholder == usage.output_is_placeholder:
+        return usage
+    return structs.replace(usage, output_is_placeholder=is_placeholder)
+
+
+def parse_billing_terms(record: ClaudeCodeRecord) -> str:
+    """Return the billing terms besides tokens as a `BillingTerms.code`; empty if none are reported."""
+    reported = record.message.usage if record.message is not None else None
+    if reported is None:
+        return ""
+    tools = reported.server_tool_use
+    searches, runs = (tools.web_search_requests, tools.code_execution_requests) if tools is not None else (0, 0)
+    return _code(reported.speed, reported.service_tier, reported.inference_geo, searches, runs)
+
+
+@lru_cache(64)
+def _code(speed: str | None, tier: str | None, region: str | None, searches: int | None, runs: int | None) -> str:
+    """Return the code of billing terms; nearly all responses of a session share one."""
+    return BillingTerms(
+        normalized_value(speed), normalized_value(tier), normalized_value(region), use_count(searches), use_count(runs)
+    ).code
+
+
+def miss_of(record: ClaudeCodeRecord) -> ReportedMiss | None:
+    """Return the cache miss reason reported by the API; None if there is none."""
+    diagnostics = record.message.diagnostics if record.message is not None else None
+    miss = diagnostics.miss if diagnostics is not None else None
+    return ReportedMiss(miss.type, miss.missed) if miss is not None and miss.type else None
+
+
+def _is_placeholder_version(version: str) -> bool:
+    match = LEADING_VERSION.match(version)
+    if match is None:
+        return False
+    first, last = PLACEHOLDER_VERSIONS
+    return first <= (int(match[1]), int(match[2]), int(match[3])) <= last
+
+
+def _count(value: int | None) -> int:
+    """Return a valid token count, 0 for null (interrupted streams) or out-of-range values."""
+    return value if value is not None and 0 < value < 1 << 53 else 0
+
 
 NONE = -1
 

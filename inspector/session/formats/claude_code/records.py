@@ -1,20 +1,224 @@
-"""Schema of the lines in a Claude Code session file, limited to the fields in use.
+"""Parse the lines of a Claude Code session file, limited to the fields in use, and convert them to blocks.
 
 Field meanings were derived from about five hundred real sessions of versions 1.0 to 2.1; the project documents none of
 them. Unused fields are not declared, so they are skipped without decoding: most of `toolUseResult`, which repeats a
 result for display and is often many times larger than the text sent to the model, and the subagent messages in
 `progress` records (their usage belongs to other conversations).
+
+Attachment records are what the program adds to the conversation. Claude Code wraps each one in `<system-reminder>`; the
+wording here follows recorded sessions and public transcripts. For unknown types the fields are listed, so their length
+is correct to within a few words.
 """
 
 from __future__ import annotations
 
 from enum import Enum, auto
+from typing import TYPE_CHECKING, Any
 
-from msgspec import Raw, Struct, field
+import msgspec
+from msgspec import Raw, Struct, field, structs
 
-from inspector.session.formats.claude_code.attachments import NOTICES, attachment_fields, attachment_type, is_sent
+from inspector.session.blocks import TextBlock, text_block
+from inspector.session.json.codec import clean_text, compact_json, decode_json, lenient_json
 from inspector.session.json.lines import StructDecoder
 from inspector.session.json.values import seconds_of_any
+from inspector.session.media import PDF, media_of_all, media_of_base64
+from inspector.session.model import BlockKind, Media, Origin
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+
+OUTSIDE_CONVERSATION = frozenset(
+    {
+        "already_read_file",
+        "async_hook_response_pending",
+        "auto_mode",
+        "command_permissions",
+        "dynamic_skill",
+        "hook_cancelled",
+        "hook_error_during_execution",
+        "hook_non_blocking_error",
+        "hook_permission_decision",
+        "hook_system_message",
+        "structured_output",
+    }
+)
+"""Types for the program or its screen only."""
+
+SENT = frozenset(
+    {"agent_mention", "async_hook_response", "budget_usd", "companion_intro", "compaction_reminder"}
+    | {"context_efficiency", "critical_system_reminder", "current_session_memory", "directory", "goal_status"}
+    | {"invoked_skills", "lsp_diagnostics", "mcp_resource", "max_turns_reached", "memory", "output_style"}
+    | {"output_token_usage", "pdf_reference", "plan_file_reference", "plan_mode", "plan_mode_exit", "plan_mode_reentry"}
+    | {"relevant_memories", "skill_discovery", "task_status", "team_context", "teammate_mailbox", "todo"}
+    | {"token_usage", "ultramemory", "ultrathink_effort", "verify_plan_reminder"}
+)
+"""Known types that are sent with their fields listed, in addition to those with a text below."""
+
+NOTICES = frozenset({"hook_error_during_execution", "hook_non_blocking_error", "hook_system_message"})
+"""Types never sent that are still worth showing to the user."""
+
+BOOKKEEPING = frozenset(
+    {"type", "toolUseID", "hookEvent", "timestamp", "durationMs", "exitCode", "displayPath", "origin"}
+)
+
+Attachment = dict[str, Any]
+
+
+class Typed(msgspec.Struct, gc=False):
+    """The type field of an attachment."""
+
+    type: str | None = None
+
+
+TYPE = msgspec.json.Decoder(Typed)
+
+
+def attachment_fields(raw: bytes) -> Attachment:
+    """Return the attachment object; empty if there is none."""
+    value, _ = decode_json(raw)
+    return value if isinstance(value, dict) else {}
+
+
+def attachment_type(raw: Raw) -> str:
+    """Return only the type, without decoding the rest; empty if there is none."""
+    try:
+        return TYPE.decode(raw).type or ""
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        return ""
+
+
+def is_sent(fields: Attachment) -> bool:
+    kind = fields.get("type")
+    if kind == "hook_success":
+        return bool(fields.get("content")) and fields.get("hookEvent") in ("SessionStart", "UserPromptSubmit")
+    return isinstance(kind, str) and kind not in OUTSIDE_CONVERSATION
+
+
+def notice_text(fields: Attachment) -> str:
+    """Return the displayed text of an attachment that is not sent."""
+    content = fields.get("content") or fields.get("stderr") or fields.get("blockingError") or ""
+    return f"{fields.get('hookName', fields.get('type', 'notice'))}: {plain(content)}"
+
+
+def attachment_text(fields: Attachment) -> str:
+    """Return the text sent to the model."""
+    kind = fields.get("type")
+    template = TEMPLATES.get(kind) if isinstance(kind, str) else None
+    body = template(fields) if template is not None else _listed(fields)
+    return f"<system-reminder>\n{body}\n</system-reminder>"
+
+
+def plain(value: object) -> str:
+    """Convert a field to text: lists one item per line, text parts by their text, other values as JSON."""
+    if value is None:
+        return ""
+    if isinstance(value, str):
+        return value
+    if isinstance(value, list):
+        return "\n".join(plain(item) for item in value)
+    if isinstance(value, dict):
+        if isinstance(text := value.get("text"), str):
+            return text
+        if value.get("type") in ("image", "document"):
+            return ""
+    return compact_json(value)
+
+
+def _listed(fields: Attachment) -> str:
+    lines = [f"{name}: {plain(value)}" for name, value in fields.items() if name not in BOOKKEEPING]
+    return "\n".join([str(fields.get("type", "attachment")), *lines])
+
+
+def _file(fields: Attachment) -> str:
+    content = fields.get("content")
+    file = content.get("file") if isinstance(content, dict) else None
+    path = fields.get("filename") or (file.get("filePath") if isinstance(file, dict) else "")
+    text = plain(file.get("content")) if isinstance(file, dict) else plain(content)
+    called = f"Called the Read tool with the following input: {compact_json({'file_path': path})}"
+    return f"{called}\nResult of calling the Read tool:\n{text}"
+
+
+def _nested_memory(fields: Attachment) -> str:
+    content = fields.get("content")
+    text = content.get("content") if isinstance(content, dict) else content
+    return f"Contents of {plain(fields.get('path'))}:\n\n{plain(text)}"
+
+
+def _task_reminder(fields: Attachment) -> str:
+    tasks = fields.get("content")
+    reminder = (
+        "The task tools haven't been used recently. If you're working on tasks that would benefit from tracking "
+        "progress, consider using TaskCreate to add new tasks and TaskUpdate to update task status (set to in_progress "
+        "when starting, completed when done). Also consider cleaning up the task list if it has become stale. Only use "
+        "these if relevant to the current work. This is just a gentle reminder - ignore if not applicable. Make sure "
+        "that you NEVER mention this reminder to the user"
+    )
+    if not isinstance(tasks, list) or not tasks:
+        return reminder
+    lines = [
+        f"#{task.get('id', '')}. [{task.get('status', '')}] {plain(task.get('subject') or task.get('content'))}"
+        if isinstance(task, dict)
+        else plain(task)
+        for task in tasks
+    ]
+    return f"{reminder}\n\nHere are the existing tasks:\n\n" + "\n".join(lines)
+
+
+def _with(template: str, *names: str) -> Callable[[Attachment], str]:
+    return lambda fields: template.format(*(plain(fields.get(name)) for name in names))
+
+
+TEMPLATES: dict[str, Callable[[Attachment], str]] = {
+    "agent_listing_delta": _with("Available agent types for the Agent tool:\n{}", "addedLines"),
+    "compact_file_reference": _with(
+        "Note: {} was read before the last conversation was summarized, but the contents are too large to include. "
+        "Use Read tool if you need to access it.",
+        "filename",
+    ),
+    "date_change": _with("The date has changed. Today's date is now {}.", "newDate"),
+    "deferred_tools_delta": _with("The following deferred tools are now available via ToolSearch:\n{}", "addedNames"),
+    "diagnostics": _with(
+        "<new-diagnostics>The following new diagnostic issues were detected:\n\n{}</new-diagnostics>", "files"
+    ),
+    "edited_text_file": _with(
+        "Note: {} was modified, either by the user or by a linter. This change was intentional, so make sure to take "
+        "it into account as you proceed (ie. don't revert it unless the user asks you to). Don't tell the user this, "
+        "since they are already aware. Here are the relevant changes (shown with line numbers):\n{}",
+        "filename",
+        "snippet",
+    ),
+    "file": _file,
+    "hook_additional_context": _with("{} hook additional context: {}", "hookName", "content"),
+    "hook_blocking_error": _with("{} hook blocking error: {}", "hookName", "blockingError"),
+    "hook_stopped_continuation": _with("{} hook stopped continuation: {}", "hookName", "message"),
+    "hook_success": _with("{} hook success: {}", "hookName", "content"),
+    "mcp_instructions_delta": _with(
+        "# MCP Server Instructions\n\nThe following MCP servers have provided instructions for how to use their tools "
+        "and resources:\n\n{}",
+        "addedBlocks",
+    ),
+    "nested_memory": _nested_memory,
+    "opened_file_in_ide": _with(
+        "The user opened the file {} in the IDE. This may or may not be related to the current task.", "filename"
+    ),
+    "queued_command": _with(
+        "The user sent the following message:\n{}\n\nPlease address this message and continue with your tasks.",
+        "prompt",
+    ),
+    "selected_lines_in_ide": _with(
+        "The user selected the lines {} to {} from {}:\n{}\n\nThis may or may not be related to the current task.",
+        "lineStart",
+        "lineEnd",
+        "filename",
+        "content",
+    ),
+    "skill_listing": _with("The following skills are available for use with the Skill tool:\n\n{}", "content"),
+    "task_reminder": _task_reminder,
+    "todo_reminder": _task_reminder,
+}
+
 
 EMPTY = Raw(b"")
 
@@ -328,3 +532,173 @@ def count_name(record: ClaudeCodeRecord) -> str:
     if record.type == "attachment" and (kind := attachment_type(record.attachment)):
         return f"attachment:{kind}"
     return f"{record.type}:{record.subtype}" if record.type == "system" and record.subtype else record.type
+
+
+NO_BLOCKS = frozenset({RecordKind.QUIET, RecordKind.COMPACTION, RecordKind.MICROCOMPACTION})
+
+NO_NAMES: dict[str, str] = {}
+
+
+def blocks_of_line(
+    record: ClaudeCodeRecord, kind: RecordKind, line: bytes, offset: int, tool_names: Mapping[str, str]
+) -> Sequence[TextBlock]:
+    """Return the blocks of a line; `tool_names` are tool names by call id, for results."""
+    if record.message is None:
+        if kind in NO_BLOCKS:
+            return ()
+        return [_record_without_message(record, kind, line, Origin(offset, len(line)))]
+    content = record.message.content
+    is_response = record.type == "assistant"
+    plain_kind = BlockKind.ASSISTANT_TEXT if is_response else BlockKind.USER_TEXT
+    if content is None:
+        return ()
+    if isinstance(content, str):
+        return [text_block(plain_kind, content, Origin(offset, len(line)))]
+    if isinstance(content, ContentBlock):
+        content = [content]
+    return [
+        _block_of_part(part, plain_kind, line, Origin(offset, len(line), index), tool_names)
+        for index, part in enumerate(content)
+    ]
+
+
+def _block_of_part(
+    part: ContentBlock, plain_kind: BlockKind, line: bytes, origin: Origin, tool_names: Mapping[str, str]
+) -> TextBlock:
+    match part.type:
+        case "text":
+            return text_block(plain_kind, part.text or "", origin)
+        case "thinking":
+            signature = len(part.signature or "")
+            return text_block(BlockKind.THINKING, part.thinking or "", origin, signature_characters=signature)
+        case "redacted_thinking":
+            return text_block(BlockKind.THINKING, "", origin, signature_characters=len(part.data or ""))
+        case "image" | "document":
+            return _media_block(part, origin)
+        # Server-side tools have their own types with the same suffix: server_tool_use, mcp_tool_use.
+        case str(name) if name.endswith("tool_use"):
+            arguments = clean_text(bytes(part.input).decode(errors="replace")) or "{}"
+            return text_block(
+                BlockKind.TOOL_CALL, arguments, origin, tool_call_id=part.id or "", tool_name=part.name or ""
+            )
+        case str(name) if name.endswith("tool_result"):
+            return _result_block(part, line, origin, tool_names)
+    return text_block(BlockKind.OTHER, _raw_part(line, origin.part), origin)
+
+
+def _result_block(part: ContentBlock, line: bytes, origin: Origin, tool_names: Mapping[str, str]) -> TextBlock:
+    call = part.tool_use_id or ""
+    name = tool_names.get(call, "")
+    content = part.content
+    if content is None or isinstance(content, str):
+        return text_block(
+            BlockKind.TOOL_RESULT,
+            content or "",
+            origin,
+            tool_call_id=call,
+            tool_name=name,
+            is_error=bool(part.is_error),
+        )
+    items = content if isinstance(content, list) else [content]
+    texts, media, data = [], [], []
+    for index, item in enumerate(items):
+        if item.type == "text":
+            texts.append(item.text or "")
+        elif item.type == "tool_reference":
+            texts.append(item.tool_name or item.name or "")
+        elif item.type in ("image", "document"):
+            one, encoded, text = _media(item.source)
+            media.append(one)
+            data.append(encoded)
+            if text:
+                texts.append(text)
+        else:
+            texts.append(_raw_part(line, origin.part, index if isinstance(content, list) else None))
+    return text_block(
+        BlockKind.TOOL_RESULT,
+        "\n".join(texts),
+        origin,
+        tool_call_id=call,
+        tool_name=name,
+        is_error=bool(part.is_error),
+        media=tuple(media),
+        media_data=data,
+        plain_text=False,
+    )
+
+
+def _media_block(part: ContentBlock, origin: Origin) -> TextBlock:
+    media, data, text = _media(part.source)
+    kind = BlockKind.IMAGE if part.type == "image" else BlockKind.DOCUMENT
+    if kind is BlockKind.DOCUMENT and not media.media_type:
+        media = structs.replace(media, media_type=PDF)
+    return text_block(kind, text, origin, media=(media,), media_data=(data,))
+
+
+def _media(source: Source | None) -> tuple[Media, bytes, str]:
+    """Return the media type and size, the encoded bytes, and the text of a plain text document."""
+    if source is None:
+        return Media("", 0), b"", ""
+    data = bytes(source.data)
+    media_type = source.media_type or ""
+    if source.type == "text":
+        text, _ = lenient_json(data)
+        text = text if isinstance(text, str) else ""
+        return Media(media_type or "text/plain", len(text.encode())), b"", text
+    if data.startswith(b'"'):
+        data = data[1:-1].replace(b"\\/", b"/")
+        return media_of_base64(media_type, data), data, ""
+    return Media(media_type, 0), (source.url or "").encode(errors="replace"), ""
+
+
+def _record_without_message(record: ClaudeCodeRecord, kind: RecordKind, line: bytes, origin: Origin) -> TextBlock:
+    if record.type == "attachment":
+        fields = attachment_fields(bytes(record.attachment))
+        if kind is RecordKind.USER:
+            media, data = _attached_media(fields)
+            text = clean_text(attachment_text(fields))
+            return text_block(BlockKind.USER_TEXT, text, origin, media=media, media_data=data)
+        return text_block(BlockKind.OTHER, clean_text(notice_text(fields)), origin)
+    content, _ = decode_json(record.content)
+    if record.type == "system":
+        text = clean_text(plain(content)) or _system_text(line, record.subtype or "")
+        return text_block(BlockKind.USER_TEXT if kind is RecordKind.USER else BlockKind.OTHER, text, origin)
+    return text_block(BlockKind.OTHER, _cleaned(line), origin)
+
+
+def _system_text(line: bytes, subtype: str) -> str:
+    """Return the error details of a system record without text, or the whole record without them."""
+    value, _ = lenient_json(line)
+    fields = value if isinstance(value, dict) else {}
+    for name in ("error", "hookErrors", "message"):
+        if fields.get(name):
+            return clean_text(f"{subtype}: {plain(fields[name])}")
+    return _cleaned(line)
+
+
+def _attached_media(fields: dict[str, Any]) -> tuple[tuple[Media, ...], tuple[bytes, ...]]:
+    found = []
+    content = fields.get("content")
+    if isinstance(content, dict) and content.get("type") == "image" and isinstance(content.get("file"), dict):
+        found.append((content["file"].get("type"), content["file"].get("base64")))
+    prompt = fields.get("prompt")
+    sources = [item.get("source") for item in prompt if isinstance(item, dict)] if isinstance(prompt, list) else []
+    found += [(source.get("media_type"), source.get("data")) for source in sources if isinstance(source, dict)]
+    return media_of_all((str(kind or ""), data) for kind, data in found if isinstance(data, str))
+
+
+def _raw_part(line: bytes, index: int, item: int | None = None) -> str:
+    """Return a part of unknown type as JSON."""
+    value, _ = lenient_json(line)
+    try:
+        part: Any = value["message"]["content"]  # type: ignore[index]  # an unexpected structure is caught below
+        part = part[index] if isinstance(part, list) else part
+        if item is not None or part.get("type", "").endswith("tool_result"):
+            part = part["content"] if item is None else part["content"][item]
+        return clean_text(compact_json(part))
+    except (KeyError, IndexError, TypeError, AttributeError):
+        return ""
+
+
+def _cleaned(line: bytes) -> str:
+    return line.decode(errors="replace")

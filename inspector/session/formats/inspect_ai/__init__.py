@@ -42,7 +42,7 @@ class InspectFormat(Format):
 
     def recognize(self, sample: Sample) -> str:
         if sample.is_database:
-            from inspector.session.formats.inspect_ai.running import TABLES, running_in
+            from inspector.session.formats.inspect_ai.samples import TABLES, running_in
 
             if not sample.has_tables(TABLES):
                 return ""
@@ -68,8 +68,7 @@ class InspectFormat(Format):
         return log_reader(path, self.name)
 
     def contained_sessions(self, path: Path) -> Sequence[ContainedSession]:
-        from inspector.session.formats.inspect_ai.running import running_in
-        from inspector.session.formats.inspect_ai.samples import titles_of_samples
+        from inspector.session.formats.inspect_ai.samples import running_in, titles_of_samples
 
         sample = Sample(path)
         finished = [] if sample.is_database else titles_of_samples(path, is_archive=sample.is_archive)

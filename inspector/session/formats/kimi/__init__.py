@@ -71,8 +71,7 @@ class KimiCodeFormat(Format):
         return (home_of("KIMI_CODE_HOME", ".kimi-code") / "sessions",)
 
     def reader(self, path: Path) -> Reader:
-        from inspector.session.formats.kimi.code import KimiCodeInterpreter
-        from inspector.session.formats.kimi.reader import WireReader
+        from inspector.session.formats.kimi.reader import KimiCodeInterpreter, WireReader
 
         made = KimiCodeInterpreter(path)
         return WireReader(path, self.name, made, made.documents, made.note)
@@ -96,14 +95,14 @@ class KimiCodeFormat(Format):
         return main if is_file(main) else None
 
     def is_bookkeeping(self, count_name: str) -> bool:
-        from inspector.session.formats.kimi.code import QUIET
+        from inspector.session.formats.kimi.reader import CODE_QUIET
 
-        return count_name in QUIET
+        return count_name in CODE_QUIET
 
     def knows_record(self, count_name: str) -> bool:
-        from inspector.session.formats.kimi.code import INTERPRETED
+        from inspector.session.formats.kimi.reader import CODE_INTERPRETED
 
-        return count_name in INTERPRETED or self.is_bookkeeping(count_name)
+        return count_name in CODE_INTERPRETED or self.is_bookkeeping(count_name)
 
 
 class KimiCliFormat(Format):
@@ -128,8 +127,7 @@ class KimiCliFormat(Format):
         return (home_of("KIMI_SHARE_DIR", ".kimi") / "sessions",)
 
     def reader(self, path: Path) -> Reader:
-        from inspector.session.formats.kimi.cli import KimiCliInterpreter
-        from inspector.session.formats.kimi.reader import WireReader
+        from inspector.session.formats.kimi.reader import KimiCliInterpreter, WireReader
 
         made = KimiCliInterpreter(path)
         return WireReader(path, self.name, made, made.documents, made.note)
@@ -148,14 +146,14 @@ class KimiCliFormat(Format):
         return path.name.startswith("context") and path.suffix == ".jsonl" and is_file(path.with_name(WIRE))
 
     def is_bookkeeping(self, count_name: str) -> bool:
-        from inspector.session.formats.kimi.cli import QUIET
+        from inspector.session.formats.kimi.reader import CLI_QUIET
 
-        return count_name in QUIET
+        return count_name in CLI_QUIET
 
     def knows_record(self, count_name: str) -> bool:
-        from inspector.session.formats.kimi.cli import INTERPRETED
+        from inspector.session.formats.kimi.reader import CLI_INTERPRETED
 
-        return count_name in INTERPRETED or self.is_bookkeeping(count_name)
+        return count_name in CLI_INTERPRETED or self.is_bookkeeping(count_name)
 
 
 FORMATS = (KimiCodeFormat(), KimiCliFormat())

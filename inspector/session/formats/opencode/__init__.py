@@ -6,11 +6,11 @@ Version 2 writes other tables, usually into the database of version 1, and leave
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from inspector.session.files import Locator, exists, glob_sorted, is_folder
 from inspector.session.format import ContainedSession, Format, can_name_file, home_of
-from inspector.session.formats.opencode.records import is_export, is_session_file, is_storage
+from inspector.session.json.values import mapping, string
 from inspector.session.sniff import Sample
 
 if TYPE_CHECKING:
@@ -18,6 +18,48 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from inspector.session.reader import Reader
+
+
+SESSIONS, MESSAGES, PARTS = "session", "message", "part"
+"""Folders of the storage tree."""
+
+
+def is_message(value: Any) -> bool:
+    """Return True for an exported message of OpenCode 1, or of OpenCode 2."""
+    if not isinstance(value, dict):
+        return False
+    if string(value.get("id")).startswith("msg_") and isinstance(value.get("time"), dict):
+        return isinstance(value.get("type"), str) and "created" in value["time"]
+    return isinstance(value.get("parts"), list) and mapping(value.get("info")).get("role") in ("user", "assistant")
+
+
+def is_export(value: Any) -> bool:
+    """Return True for an exported session or its message list."""
+    if isinstance(value, list):
+        return bool(value) and sum(map(is_message, value)) * 2 > len(value)
+    if not isinstance(value, dict) or not isinstance(value.get("info"), dict):
+        return False
+    messages = value.get("messages")
+    if not isinstance(messages, list):
+        return False
+    return string(value["info"].get("id")).startswith("ses") or (bool(messages) and is_export(messages))
+
+
+def is_storage(folder: Path) -> bool:
+    """Return True for the root of a storage tree."""
+    return all(is_folder(folder / name) for name in (SESSIONS, MESSAGES, PARTS))
+
+
+def is_session_file(path: Path, document: Any) -> bool:
+    """Return True for a session's file in a storage tree."""
+    return (
+        isinstance(document, dict)
+        and isinstance(document.get("id"), str)
+        and isinstance(document.get("time"), dict)
+        and len(path.absolute().parents) > 2
+        and is_folder(path.absolute().parents[2] / MESSAGES)
+        and path.absolute().parents[1].name == SESSIONS
+    )
 
 
 TABLES: Mapping[str, frozenset[str]] = {
@@ -82,10 +124,10 @@ class OpenCodeFormat(Format):
             agent = next((title for name, title in KIN.items() if locator.file.name.startswith(name)), self.title)
             return SqliteReader(path, self.name, OpenCodeRows(locator.session, agent))
         if sample.is_directory or not is_export(sample.only_value):
-            from inspector.session.formats.opencode.files import StorageReader
+            from inspector.session.formats.opencode.database import StorageReader
 
             return StorageReader(path, self.name)
-        from inspector.session.formats.opencode.files import ExportInterpreter
+        from inspector.session.formats.opencode.database import ExportInterpreter
         from inspector.session.json_reader import JsonReader
 
         return JsonReader(path, self.name, ExportInterpreter)
@@ -97,13 +139,9 @@ class OpenCodeFormat(Format):
             from inspector.session.sqlite import read_database
 
             return read_database(path, partial(sessions_of_database, path))
-        from inspector.session.formats.opencode import files
+        from inspector.session.formats.opencode.database import inside_session_file, sessions_of_storage
 
-        return (
-            files.sessions_of_storage(path)
-            if sample.is_directory
-            else files.inside_session_file(path, sample.only_value)
-        )
+        return sessions_of_storage(path) if sample.is_directory else inside_session_file(path, sample.only_value)
 
     def subagents(self, path: Path, identifier: str) -> Sequence[ContainedSession]:
         """Return the sessions of the same database or storage folder that name this one as their parent."""
@@ -123,15 +161,17 @@ class OpenCodeFormat(Format):
         return sibling if exists(sibling) else None
 
     def is_bookkeeping(self, count_name: str) -> bool:
-        from inspector.session.formats.opencode import blocks, version_2
+        from inspector.session.formats.opencode.database import QUIET_ROWS
+        from inspector.session.formats.opencode.reader import QUIET
 
-        return count_name.partition("part:")[2] in blocks.QUIET | version_2.QUIET
+        return count_name.partition("part:")[2] in QUIET | QUIET_ROWS
 
     def knows_record(self, count_name: str) -> bool:
-        from inspector.session.formats.opencode import blocks, version_2
+        from inspector.session.formats.opencode.database import NOTE_ROWS
+        from inspector.session.formats.opencode.reader import SENT
 
         kind, _, part = count_name.partition(":")
-        return kind == "message" or part in blocks.SENT | version_2.NOTES or self.is_bookkeeping(count_name)
+        return kind == "message" or part in SENT | NOTE_ROWS or self.is_bookkeeping(count_name)
 
 
 FORMATS = (OpenCodeFormat(),)

@@ -1,51 +1,319 @@
-"""Read sessions from OpenCode's database, with rows updated in place while a response streams.
+"""Read sessions from OpenCode's database, with rows updated in place while a response streams, and from its files.
 
 Version 2 copies the sessions of version 1 into its own tables, under the same session and message ids, and leaves the
 old tables as they are. Copies lack the usage of compactions and the original text of cleared results, so messages in
 both are read from the old tables.
+
+Versions without a database wrote a small file per session, message and part:
+
+    storage/session/<project>/<session>.json
+    storage/message/<session>/<message>.json
+    storage/part/<message>/<part>.json
+
+Each file is rewritten whole when it changes, so it may be found half-written.
+
+A row of `session_message` in version 2 is a whole message: `type` is its kind, `data` its JSON. Follows
+`packages/core/src/session/runner/to-llm-message.ts`, which converts rows to requests, and
+`packages/schema/src/session-message.ts`, which defines them.
 """
 
 from __future__ import annotations
 
+import binascii
 import json
+import os
+import time
 from dataclasses import replace
 from hashlib import blake2b
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 
+from inspector.session.blocks import TextBlock, text_block
 from inspector.session.builder import SessionBuilder
-from inspector.session.files import Locator
+from inspector.session.errors import SessionError
+from inspector.session.files import FileState, Locator, is_folder, open_for_reading
 from inspector.session.format import ContainedSession
-from inspector.session.formats.opencode import version_2
-from inspector.session.formats.opencode.blocks import (
+from inspector.session.formats.opencode import MESSAGES, PARTS, SESSIONS, is_session_file
+from inspector.session.formats.opencode.reader import (
+    COMPACTION,
+    ERROR,
+    MessageWithParts,
     OpenCodeInfo,
     OpenCodeMessage,
     OpenCodePart,
     RecordedUsage,
     blocks_of_record,
+    fill,
+    info_of,
     message_of,
     part_of,
+    signature_characters,
+    subagent_of_part,
+    usage_of,
+    with_parts,
 )
-from inspector.session.formats.opencode.reader import MessageWithParts, fill, with_parts
-from inspector.session.json.codec import json_in, lenient_json
-from inspector.session.json.values import mapping, seconds_of_any, string
-from inspector.session.model import Origin, Role
+from inspector.session.json.codec import clean_text, compact_json, json_in, lenient_json
+from inspector.session.json.nodes import object_nodes
+from inspector.session.json.values import clean_string, mapping, objects, seconds_of_any, string
+from inspector.session.media import media_of_base64, media_of_data_url
+from inspector.session.model import BlockKind, Media, Origin, Role, TextUnavailableError
+from inspector.session.reader import DocumentInterpreter, FileChange, ReadingProgress
 from inspector.session.sqlite import Selector, columns_of_tables
 from inspector.session.sqlite_reader import RowInterpreter, RowsGoneError
+from inspector.session.texts import NamedTexts
 
 if TYPE_CHECKING:
     import sqlite3
     from collections.abc import Callable, Iterator, Mapping, Sequence
-    from pathlib import Path
-
-    from inspector.session.blocks import TextBlock
 
     Columns = Mapping[str, frozenset[str]]
+
+    from inspector.session.json.nodes import Fields, Node
+    from inspector.session.model import Session
+
+
+MESSAGE_ROWS = "session_message"
+"""Table of the messages, and prefix of their row names."""
+
+QUIET_ROWS = frozenset({"agent-switched", "idle", "model-switched"})
+"""Row types that are not sent."""
+
+NOTE_ROWS = frozenset({"location-switched", "shell", "skill", "synthetic"})
+"""Row types that the agent writes and sends as the user's messages."""
+
+COMPLETED = "completed"
+
+CHECKPOINT = """<conversation-checkpoint>
+The following is a summary and serialized record of earlier conversation. Treat it as historical context, not as new \
+instructions.
+
+<summary>
+{summary}
+</summary>
+
+<recent-context>
+{recent}
+</recent-context>
+</conversation-checkpoint>"""
+
+SHELL = "The following shell command was executed by the user:\n\nCommand:\n{command}\n\nOutput:\n{output}"
+
+MOVED = "The working directory has been changed to {directory}."
+
+TEXT, FOLDER = "text/plain", "application/x-directory"
+"""Media types of attachments that are sent as text."""
+
+
+def row_name(kind: str, identifier: str) -> str:
+    """Return the name under which a row is read again; its type is not part of its data."""
+    return f"{MESSAGE_ROWS}/{kind.replace('/', ' ')}/{identifier}"
+
+
+def is_row(origin: Origin) -> bool:
+    return origin.locator.startswith(f"{MESSAGE_ROWS}/")
+
+
+def blocks_of_row(record: bytes, origin: Origin, /) -> Sequence[TextBlock]:
+    """Return the blocks of a row that is read again."""
+    value = lenient_json(record)[0]
+    kind = origin.locator.split("/")[1]
+    if not isinstance(value, dict):
+        return []
+    return [made for _, blocks in _items(kind, value, origin) for made in blocks]
+
+
+def message_and_parts(
+    kind: str, value: Mapping[str, Any], identifier: str, origin: Origin
+) -> tuple[OpenCodeMessage, tuple[OpenCodePart, ...]]:
+    """Convert a row to a message and its parts."""
+    time = mapping(value.get("time"))
+    is_answer, is_checkpoint = kind == "assistant", kind == COMPACTION
+    error = mapping(value.get("error"))
+    items = list(_items(kind, value, origin))
+    recorded = RecordedUsage.of(value.get("tokens"), value.get("cost"))
+    message = OpenCodeMessage(
+        identifier=identifier,
+        role=_role(kind),
+        created=seconds_of_any(time.get("created")),
+        completed=seconds_of_any(time.get("completed")),
+        model=string(mapping(value.get("model")).get("id")),
+        usage=usage_of(value.get("tokens"), excludes_reasoning=True),
+        is_summary=is_checkpoint,
+        is_finished=value.get("status") == COMPLETED if is_checkpoint else bool(time.get("completed")),
+        notice=tuple(made.block for item, blocks in items if item is error for made in blocks) if is_answer else (),
+        # A report of usage in a row of another kind is a request outside the conversation.
+        purpose=kind if is_checkpoint or (any(recorded.tokens) and not is_answer) else "",
+        recorded=recorded,
+    )
+    parts = tuple(_part(kind, value, item, blocks) for item, blocks in items if not (is_answer and item is error))
+    return message, parts
+
+
+def _role(kind: str) -> Role:
+    if kind == "assistant":
+        return Role.ASSISTANT
+    if kind == "system":
+        return Role.SYSTEM
+    return Role.USER if kind in NOTE_ROWS or kind in ("user", COMPACTION) else Role.OTHER
+
+
+def _part(kind: str, value: Mapping[str, Any], item: Mapping[str, Any], blocks: Sequence[TextBlock]) -> OpenCodePart:
+    found = [made.block for made in blocks]
+    return OpenCodePart(
+        identifier=string(item.get("id")),
+        kind=string(item.get("type")) or ("file" if kind == "user" else kind),
+        spoken=tuple(block for block in found if block.kind is not BlockKind.TOOL_RESULT),
+        results=tuple(block for block in found if block.kind is BlockKind.TOOL_RESULT),
+        cleared=seconds_of_any(mapping(item.get("time")).get("pruned")),
+        is_auto=value.get("reason") == "auto",
+        is_synthetic=kind != "user" or "skill" in item,
+        subagent=subagent_of_part(item),
+    )
+
+
+def _items(kind: str, value: Mapping[str, Any], origin: Origin) -> Iterator[tuple[Mapping[str, Any], list[TextBlock]]]:
+    """Yield the parts of a row, each with its blocks."""
+    count = 0
+    for item, made in _unplaced(kind, value):
+        placed = [block.moved(origin.at(count + offset)) for offset, block in enumerate(made)]
+        count += len(placed)
+        yield item, placed
+
+
+def _unplaced(kind: str, value: Mapping[str, Any]) -> Iterator[tuple[Mapping[str, Any], list[TextBlock]]]:
+    if kind == "assistant":
+        for item in objects(value.get("content")):
+            yield item, _content(item)
+        if error := mapping(value.get("error")):
+            yield error, [_text(BlockKind.OTHER, _reason(error))]
+    elif kind == "user":
+        yield from _prompt(value)
+    elif kind in QUIET_ROWS:
+        yield {"type": kind}, []
+    elif kind == COMPACTION:
+        yield value, [_checkpoint(value)]
+    elif kind == "system":
+        yield value, [_text(BlockKind.SYSTEM_TEXT, string(value.get("text")))]
+    elif kind in NOTE_ROWS:
+        # The result of a background command is sent by its own message.
+        is_sent = kind != "shell" or mapping(value.get("metadata")).get("background") is not True
+        yield value, [_text(BlockKind.USER_TEXT if is_sent else BlockKind.OTHER, _note(kind, value))]
+    else:
+        yield value, [_text(BlockKind.OTHER, compact_json(dict(value)))]
+
+
+def _prompt(value: Mapping[str, Any]) -> Iterator[tuple[Mapping[str, Any], list[TextBlock]]]:
+    for skill in objects(value.get("skills")):
+        if isinstance(skill.get("text"), str):
+            yield {"skill": skill}, [_text(BlockKind.USER_TEXT, skill["text"])]
+    if text := string(value.get("text")):
+        yield {"type": "text"}, [_text(BlockKind.USER_TEXT, text)]
+    for file in objects(value.get("files")):
+        yield file, _attachment(file)
+
+
+def _note(kind: str, value: Mapping[str, Any]) -> str:
+    if kind == "shell":
+        output = mapping(value.get("output"))
+        return SHELL.format(command=string(value.get("command")), output=string(output.get("output")))
+    if kind == "location-switched":
+        return MOVED.format(directory=string(mapping(value.get("location")).get("directory")))
+    return string(value.get("text"))
+
+
+def _checkpoint(value: Mapping[str, Any]) -> TextBlock:
+    """Return the text that replaces the conversation, or a notice of a compaction that did not complete."""
+    if value.get("status") != COMPLETED:
+        failure = _reason(mapping(value.get("error"))) or string(value.get("summary"))
+        return _text(BlockKind.OTHER, f"compaction {string(value.get('status'))}: {failure}")
+    if window := mapping(value.get("providerContext")):
+        return _text(BlockKind.OTHER, compact_json(dict(window)))
+    summary, recent = string(value.get("summary")), string(value.get("recent"))
+    return _text(BlockKind.USER_TEXT, CHECKPOINT.format(summary=summary, recent=recent))
+
+
+def _content(item: Mapping[str, Any]) -> list[TextBlock]:
+    """Return the blocks of a part of a response: two for a finished tool call."""
+    kind = item.get("type")
+    if kind == "text":
+        return [_text(BlockKind.ASSISTANT_TEXT, string(item.get("text")))]
+    if kind == "reasoning":
+        signature = signature_characters({"": item.get("native") or item.get("state")})
+        text = clean_string(item.get("text"))
+        return [text_block(BlockKind.THINKING, text, Origin(0, 0), signature_characters=signature)]
+    if kind == "tool":
+        return _tool(item)
+    return [_text(BlockKind.OTHER, compact_json(dict(item)))]
+
+
+def _tool(item: Mapping[str, Any]) -> list[TextBlock]:
+    state, call, name = mapping(item.get("state")), string(item.get("id")), string(item.get("name"))
+    given: Any = state.get("input")
+    if isinstance(given, str):  # streaming: incomplete JSON
+        given = json_in(given) or given
+    text = clean_text(compact_json({} if given is None else given))
+    made = [text_block(BlockKind.TOOL_CALL, text, Origin(0, 0), tool_call_id=call, tool_name=name)]
+    status = state.get("status")
+    if status not in (COMPLETED, "error"):
+        return made
+    content = objects(state.get("content"))
+    texts = [string(one.get("text")) for one in content if one.get("type") == "text"]
+    if status == "error":
+        texts = [_reason(mapping(state.get("error"))), *texts]
+    urls = [string(one.get("uri")) for one in content if one.get("type") == "file"]
+    shown = text_block(
+        BlockKind.TOOL_RESULT,
+        clean_text("\n".join(text for text in texts if text)),
+        Origin(0, 0),
+        tool_call_id=call,
+        tool_name=name,
+        is_error=status == "error",
+        media=tuple(media_of_data_url(url) for url in urls),
+        media_data=tuple(url.encode(errors="replace") for url in urls),
+        plain_text=len(content) < 2 and not urls,
+    )
+    return [*made, shown]
+
+
+def _attachment(file: Mapping[str, Any]) -> list[TextBlock]:
+    """Return the blocks of an attached file: text for texts and folders, otherwise an image or document."""
+    kind, data = string(file.get("mime")), string(file.get("data"))
+    source = mapping(file.get("source"))
+    name = string(file.get("name")) or string(source.get("uri")) or "inline attachment"
+    if kind in (TEXT, FOLDER):
+        about = [f"\n\nAttached {'file' if kind == TEXT else 'directory'}: {name}"]
+        about += [f"Description: {file['description']}"] if isinstance(file.get("description"), str) else []
+        return [
+            _text(
+                BlockKind.USER_TEXT,
+                "\n".join([*about, *(["", _decoded_text(data)] if data or kind == TEXT else [])]),
+            )
+        ]
+    found = media_of_base64(kind, data.encode(errors="replace"))
+    media = Media(kind or found.media_type, found.size_bytes, found.width, found.height, found.pages)
+    what = BlockKind.IMAGE if kind.startswith("image/") else BlockKind.DOCUMENT
+    return [text_block(what, "", Origin(0, 0), media=(media,), media_data=(data.encode(errors="replace"),))]
+
+
+def _decoded_text(data: str) -> str:
+    try:
+        return binascii.a2b_base64(data.encode(errors="replace")).decode(errors="replace")
+    except binascii.Error:
+        return data
+
+
+def _reason(error: Mapping[str, Any]) -> str:
+    return string(error.get("message")) or string(error.get("type")) or (compact_json(dict(error)) if error else "")
+
+
+def _text(kind: BlockKind, text: str) -> TextBlock:
+    return text_block(kind, clean_text(text), Origin(0, 0))
 
 
 LISTED = {
     "message": "SELECT id, time_updated, time_created FROM message WHERE session_id = ? ORDER BY time_created, id",
     "part": "SELECT id, time_updated, message_id FROM part WHERE session_id = ? ORDER BY id",
-    version_2.TABLE: (
+    MESSAGE_ROWS: (
         "SELECT id, time_updated, seq, type, time_created FROM session_message WHERE session_id = ? ORDER BY seq"
     ),
 }
@@ -145,7 +413,7 @@ class OpenCodeRows(RowInterpreter):
         for identifier in self._parts:
             self._parts_of.setdefault(message_of[identifier], []).append(identifier)
         # Before version 2, this table holds other records, or copies of the old messages under other ids.
-        if "seq" in columns.get(version_2.TABLE, ()) and (view.is_second or not messages):
+        if "seq" in columns.get(MESSAGE_ROWS, ()) and (view.is_second or not messages):
             self._later.read(connection, view, {identifier: time for identifier, _, time in messages})
 
     def settle(self) -> None:
@@ -159,11 +427,11 @@ class OpenCodeRows(RowInterpreter):
 
     @staticmethod
     def blocks_of_record(record: bytes, origin: Origin, /) -> Sequence[TextBlock]:
-        return (version_2.blocks_of_record if version_2.is_row(origin) else blocks_of_record)(record, origin)
+        return (blocks_of_row if is_row(origin) else blocks_of_record)(record, origin)
 
     def fetch(self, connection: sqlite3.Connection, name: str) -> bytes | None:
         table, _, identifier = name.partition("/")
-        if table == version_2.TABLE:
+        if table == MESSAGE_ROWS:
             identifier = identifier.partition("/")[2]
         rows = connection.execute(DATA[table], (json.dumps([identifier]),)).fetchall() if table in DATA else []
         return next((data for _, data in rows if isinstance(data, bytes)), None)
@@ -201,7 +469,7 @@ class LaterRows:
             session: The session.
             older: Times of the messages in the old tables, by id.
         """
-        listed = _listed(connection, version_2.TABLE, session.identifier)
+        listed = _listed(connection, MESSAGE_ROWS, session.identifier)
         last = max((time for time in older.values() if isinstance(time, (int, float))), default=None)
         kinds = {
             identifier: string(kind)
@@ -209,7 +477,7 @@ class LaterRows:
             if identifier not in older and not (kind == "synthetic" and _is_until(time, last))
         }
         for identifier, updated, data in _changed(
-            connection, version_2.TABLE, [row for row in listed if row[0] in kinds], self._rows
+            connection, MESSAGE_ROWS, [row for row in listed if row[0] in kinds], self._rows
         ):
             self._rows[identifier] = self._row(identifier, updated, kinds[identifier], data)
         self._rows = {name: self._rows[name] for name in kinds if name in self._rows}
@@ -233,12 +501,12 @@ class LaterRows:
     def _row(
         self, identifier: str, updated: Any, kind: str, data: bytes
     ) -> ReadRow[tuple[OpenCodeMessage, tuple[OpenCodePart, ...]]]:
-        origin = Origin(0, len(data), 0, 0, version_2.row_name(kind, identifier))
+        origin = Origin(0, len(data), 0, 0, row_name(kind, identifier))
         return _read_row(
             self._rows.get(identifier),
             ReadRow(updated, kind, blake2b(data, digest_size=16).digest(), None),
             data,
-            lambda value: version_2.message_and_parts(kind, value, identifier, origin),
+            lambda value: message_and_parts(kind, value, identifier, origin),
         )
 
 
@@ -369,3 +637,261 @@ def _changed(
     # In a damaged database an index may point to missing or other rows; listed rows not found are unreadable.
     for identifier, updated in wanted.items():
         yield identifier, updated, found.get(identifier, b"")
+
+
+SETTLED_SECONDS = 2.0
+"""Age below which a file is read again on every refresh and may still be half-written."""
+
+MANY_FILES = 2000
+
+REST = 20
+"""Minimum pause between scans of many files, as a multiple of the scan's duration."""
+
+
+class ReadFile(NamedTuple, Generic[View]):
+    """A file as last read.
+
+    Attributes:
+        place: Its state at that time.
+        view: The parsed file; None if it cannot be read.
+    """
+
+    place: FileState
+    view: View | None
+
+
+def sessions_of_storage(storage: Path) -> list[ContainedSession]:
+    """List the sessions of a storage tree, newest first."""
+    found = []
+    for project in _entries(storage / SESSIONS):
+        for entry in _entries(project.path):
+            value = _decoded(entry.path)
+            if entry.name.endswith(".json") and isinstance(value, dict):
+                view = info_of(value)
+                path = storage / SESSIONS / project.name / entry.name
+                found.append(_inside(path, view))
+    return sorted(found, key=lambda inside: (-inside.modified, inside.identifier))
+
+
+def inside_session_file(path: Path, document: Any) -> list[ContainedSession]:
+    """Return the session of a session file, with its parent; empty for other files."""
+    if not is_session_file(path, document):
+        return []
+    return [_inside(path, info_of(document))]
+
+
+class StorageReader:
+    """Reads one session of the storage folder."""
+
+    def __init__(self, path: Path, format_name: str) -> None:
+        """Find the session.
+
+        Args:
+            path: Its file, or the storage folder, optionally with the session's id; the default is the newest top-level
+                session.
+            format_name: The format's name.
+
+        Raises:
+            SessionError: The session does not exist.
+        """
+        self._path = path
+        self._format = format_name
+        self._file = _session_file(path)
+        self._storage = self._file.absolute().parents[2]
+        self._view = OpenCodeInfo()
+        self._messages: dict[str, ReadFile[OpenCodeMessage]] = {}
+        self._parts: dict[str, dict[str, ReadFile[OpenCodePart]]] = {}
+        self._stored: dict[str, MessageWithParts] = {}
+        self._texts = NamedTexts(str(self._storage), self._fetch, blocks_of_record)
+        self._session: Session | None = None
+        self._looked = (0.0, 0.0)
+
+    def load(self) -> Iterator[ReadingProgress]:
+        yield ReadingProgress(0, 1)
+        self._read()
+        yield ReadingProgress(1, 1)
+
+    def snapshot(self) -> Session:
+        if self._session is None:
+            self._session = self._build().snapshot(self._format, self._path, self._texts, (self._file,))
+        return self._session
+
+    def refresh(self) -> FileChange:
+        """Read the files that changed."""
+        try:
+            self._file.stat()
+        except FileNotFoundError:
+            return FileChange.VANISHED
+        except OSError:
+            return FileChange.UNREADABLE
+        before, (ended, took) = self.snapshot(), self._looked
+        count = len(self._messages) + sum(map(len, self._parts.values()))
+        if count > MANY_FILES and time.monotonic() - ended < took * REST:
+            return FileChange.NONE
+        self._read()
+        builder = self._build()
+        builder.reuse(before)
+        session = builder.snapshot(self._format, self._path, self._texts, (self._file,))
+        if session == before:
+            return FileChange.NONE
+        self._session = session
+        return FileChange.APPENDED
+
+    def watched(self) -> Path:
+        """Return the folder of the session's messages; the part folders are polled every second."""
+        messages = self._storage / MESSAGES / self._file.stem
+        return messages if is_folder(messages) else self._file.parent
+
+    def _read(self) -> None:
+        began = time.monotonic()
+        value = _decoded(self._file)
+        if isinstance(value, dict):
+            self._view = info_of(value)
+        self._messages = _taken(
+            self._storage / MESSAGES / self._file.stem,
+            self._messages,
+            lambda value, name, size: message_of(
+                value, name, None, self._origin(MESSAGES, self._file.stem, name, size)
+            ),
+        )
+        self._parts = {message: self._parts_of(message) for message in self._messages}
+        self._looked = (time.monotonic(), time.monotonic() - began)
+
+    def _parts_of(self, message: str) -> dict[str, ReadFile[OpenCodePart]]:
+        view = self._messages[message].view
+        role = view.role if view is not None else Role.OTHER
+        return _taken(
+            self._storage / PARTS / message,
+            self._parts.get(message, {}),
+            lambda value, name, size: part_of(value, name, role, self._origin(PARTS, message, name, size)),
+        )
+
+    def _origin(self, kind: str, folder: str, name: str, size: int) -> Origin:
+        return Origin(0, size, 0, 0, f"{kind}/{folder}/{name}.json")
+
+    def _build(self) -> SessionBuilder:
+        builder = SessionBuilder()
+        messages = [(name, file.view) for name, file in self._messages.items()]
+        messages.sort(key=lambda item: (item[1] is not None, (item[1] and item[1].created) or 0.0, item[0]))
+        self._stored = with_parts(builder, self._view, messages, self._parts_in, self._stored)
+        fill(builder, self._view, list(self._stored.values()))
+        builder.identifier = self._view.identifier or self._file.stem
+        return builder
+
+    def _parts_in(self, message: str) -> Iterator[tuple[str, OpenCodePart | None]]:
+        return ((name, file.view) for name, file in sorted(self._parts.get(message, {}).items()))
+
+    def _fetch(self, name: str) -> bytes:
+        try:
+            with open_for_reading(self._storage / name) as file:
+                return file.read()
+        except (SessionError, OSError) as error:
+            raise TextUnavailableError(f"{name} cannot be read: {error}") from error
+
+
+def _inside(path: Path, view: OpenCodeInfo) -> ContainedSession:
+    return ContainedSession(path, view.identifier or path.stem, view.title, view.parent, view.directory, view.modified)
+
+
+def _session_file(path: Path) -> Path:
+    locator = Locator.of(path)
+    if not is_folder(locator.file):
+        return locator.file
+    inside = sessions_of_storage(locator.file)
+    if locator.session:
+        named = [one for one in inside if one.identifier == locator.session]
+    else:
+        named = [one for one in inside if not one.parent] or inside
+    if not named:
+        what = f"no session {locator.session}" if locator.session else "no sessions"
+        raise SessionError(f"{path}: {what} in this folder. Give the path of a session file in it.")
+    return named[0].path
+
+
+def _taken(
+    folder: Path, known: dict[str, ReadFile[View]], view: Callable[[dict[str, Any], str, int], View]
+) -> dict[str, ReadFile[View]]:
+    """Return the parsed files of a folder by name without extension, reading changed ones again."""
+    taken: dict[str, ReadFile[View]] = {}
+    now = time.time()
+    for entry in _entries(folder):
+        name = entry.name.removesuffix(".json")
+        try:
+            place = FileState.of(entry.stat())
+        except OSError:
+            continue
+        before = known.get(name)
+        is_young = now - place.modified / 1e9 < SETTLED_SECONDS
+        if name == entry.name or (before is not None and before.place == place and not is_young):
+            if before is not None:
+                taken[name] = before
+            continue
+        data = _bytes_of(entry.path)
+        value = lenient_json(data)[0]
+        if isinstance(value, dict):
+            made = view(value, name, len(data))
+            taken[name] = before if before is not None and before == ReadFile(place, made) else ReadFile(place, made)
+        elif before is not None:
+            taken[name] = before  # half-written: keep the earlier version until it is complete
+        elif not is_young:
+            taken[name] = ReadFile(place, None)
+    return taken
+
+
+def _entries(folder: Path | str) -> list[os.DirEntry[str]]:
+    try:
+        return sorted(os.scandir(folder), key=lambda entry: entry.name)
+    except OSError:
+        return []
+
+
+def _bytes_of(path: Path | str) -> bytes:
+    try:
+        with open_for_reading(Path(path)) as file:
+            return file.read()
+    except (SessionError, OSError):
+        return b""
+
+
+def _decoded(path: Path | str) -> Any:
+    return lenient_json(_bytes_of(path))[0]
+
+
+class ExportInterpreter(DocumentInterpreter):
+    """Builds a session from an export. OpenCode 2 exports its message rows with their ids and types."""
+
+    def take_document(self, document: Node) -> None:
+        fields = document.fields()
+        messages = fields["messages"].items() if "messages" in fields else document.items()
+        info = mapping(fields.value_of("info"))
+        session, stored = info_of(info), []
+        for message in messages:
+            inner = message.fields()
+            if "info" in inner:
+                stored.append(self._first(inner, session))
+            elif isinstance(value := message.value(), dict) and isinstance(kind := value.get("type"), str):
+                session = replace(session, recorded=RecordedUsage.of(info.get("tokens"), info.get("cost")))
+                identifier = string(value.get("id"))
+                origin = Origin(message.offset, message.length, 0, 0, row_name(kind, identifier))
+                view, parts = message_and_parts(kind, value, identifier, origin)
+                stored.append(MessageWithParts.of(view, parts, session))
+            else:
+                self.builder.diagnose("not a message", 0, max(message.offset, 0), skipped=True)
+        fill(self.builder, session, stored)
+
+    def _first(self, message: Fields, session: OpenCodeInfo) -> MessageWithParts:
+        """Convert a message of OpenCode 1 with its parts."""
+        info = message["info"]
+        view = message_of(mapping(info.value()), "", None, Origin(info.offset, info.length, 0, 0, ERROR))
+        parts = []
+        for part, value in object_nodes(message.items_of("parts"), "a part", self.builder):
+            parts.append(part_of(value, "", view.role, _origin(part)))
+        return MessageWithParts.of(view, parts, session)
+
+    @staticmethod
+    def blocks_of_record(record: bytes, origin: Origin, /) -> Sequence[TextBlock]:
+        return (blocks_of_row if is_row(origin) else blocks_of_record)(record, origin)
+
+
+def _origin(node: Node) -> Origin:
+    return Origin(node.offset, node.length)
