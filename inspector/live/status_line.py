@@ -10,6 +10,7 @@ import json
 import os
 import sys
 import time
+from functools import cache
 
 FILL_LEVELS = ((0.9, "alarm"), (0.75, "warning"))
 """Levels of a fill, equal to `FILL_ALARM` and `FILL_WARNING` of `inspector.live.status`."""
@@ -336,8 +337,9 @@ def release_lock(key: str) -> None:
         return
 
 
+@cache
 def read_reported() -> Json:
-    """Read the JSON object on standard input; empty if there is none, or it is broken or late."""
+    """Read the JSON object on standard input, once; empty if there is none, or it is broken or late."""
     import select
 
     data, deadline = b"", time.monotonic() + INPUT_SECONDS
