@@ -23,7 +23,7 @@ from inspector.session.registry import format_named
 from inspector.tokens.typical_ratios import typical_coefficients
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from inspector.live.reading import LiveReader
     from inspector.replay.pricing.prices import Pricing
@@ -117,18 +117,24 @@ class LiveFigures:
     """Figures of one session, updated with every state of it.
 
     Attributes:
+        model: Model of the conversation.
+        longest: Tokens of its longest recent prompt.
         settled: Calls whose usage does not change any more.
         newest: The other calls, and side requests.
     """
 
-    def __init__(self, pricing: Pricing, reader: LiveReader) -> None:
+    def __init__(
+        self, pricing: Pricing, reader: LiveReader, longest_elsewhere: Callable[[str], int] = lambda _: 0
+    ) -> None:
         """Compute the figures of the reader's session.
 
         Args:
             pricing: Prices.
             reader: Reads the session.
+            longest_elsewhere: Returns the longest prompt of a model in the user's other sessions, which shows the size
+                of its window.
         """
-        self._pricing, self._reader = pricing, reader
+        self._pricing, self._reader, self._longest_elsewhere = pricing, reader, longest_elsewhere
         self._begin(reader.session)
         self.take()
 
@@ -182,15 +188,14 @@ class LiveFigures:
         """Compute the figures that do not depend on the time."""
         session, main = self._session, self._main
         model = session.main_model or self._reader.beginning.model
-        self._model = model
+        self.model = model
         ratio = _tokens_per_character(main, model)
         self._prompt = _next_prompt(session, main, ratio)
-        longest = max((step.prompt for step in main), default=0)
-        window = context_window(session, self._pricing, longest).tokens
-        self._window = window
+        self.longest = max((step.prompt for step in main), default=0)
+        window = context_window(session, self._pricing, max(self.longest, self._longest_elsewhere(model)))
+        self._window = window.tokens
         agent = session.agent or self._reader.beginning.agent
-        size = None if window.value is None else int(window.value)
-        self._compacts_at = compaction_size(session.format, agent, size, _compacted_at(session, main))
+        self._compacts_at = compaction_size(session.format, agent, window, _compacted_at(session, main))
         self._forecast = None
         if self._compacts_at.value is not None and self._prompt.value is not None:
             growth, gaps = [step.growth for step in main], [step.gap for step in main]
@@ -204,7 +209,7 @@ class LiveFigures:
         last = next(reported, None)
         if last is None or last.usage is None or not last.usage.prompt or self._prompt.value is None:
             return CacheStatus()
-        usage, model = last.usage, last.model or self._model
+        usage, model = last.usage, last.model or self.model
         rates = self._pricing.rates(model, last.time, last.terms)
         cache = with_lifetime_of(cache_model_for(model, rates=rates), usage)
         held = usage.prompt - (usage.uncached if cache.writes else 0)
@@ -263,7 +268,7 @@ class LiveFigures:
             agent=session.agent or begin.agent or title,
             project=folder.rstrip("/\\").replace("\\", "/").rpartition("/")[2] or reader.file.parent.name,
             title=session.title or begin.name,
-            model=self._model,
+            model=self.model,
             state=state,
             prompt=self._prompt,
             compacts_at=self._compacts_at,

@@ -21,6 +21,9 @@ FILL_WARNING: Final = 0.75
 FILL_ALARM: Final = 0.9
 """Fill from which a session is red."""
 
+FILL_FULL: Final = 0.95
+"""Fill from which a session compacts soon, whatever its growth."""
+
 SOON_CALLS: Final = 10
 """A compaction within this many calls is soon."""
 
@@ -154,7 +157,8 @@ class LiveSession:
         model: Model of the conversation as recorded; may be empty.
         state: Its activity.
         prompt: Tokens of the next prompt, without the user's next message.
-        compacts_at: Prompt size at which this agent compacts; value None if unknown.
+        compacts_at: Prompt size at which this agent compacts; value None if unknown, a lower bound if the window may be
+            larger than assumed.
         window: Size of the model's context window; value None if unknown.
         forecast: Forecast of the next compaction; None if unknown, or the prompt does not grow.
         recent: Rate over the last 15 minutes.
@@ -220,10 +224,11 @@ class LiveSession:
         fill, left, lost = self.fill, self.cache.seconds_left(now), self.cache.lost_usd
         is_active = self.state is not SessionState.IDLE
         is_filling = fill is not None and fill >= FILL_WARNING
-        soon = is_filling and self.forecast is not None and self.forecast.calls.middle <= SOON_CALLS
+        soon = self.forecast is not None and self.forecast.calls.middle <= SOON_CALLS
+        is_known = self.compacts_at.value is not None and not self.compacts_at.is_lower_bound
         found = {
             Attention.LOOP: is_active and self.loop is not None and self.loop.times >= LOOP_CALLS,
-            Attention.COMPACTS_SOON: is_active and fill is not None and (fill >= FILL_ALARM or soon),
+            Attention.COMPACTS_SOON: is_active and is_known and is_filling and (soon or (fill or 0.0) >= FILL_FULL),
             Attention.COLD_SOON: self.state is not SessionState.WORKING
             and left is not None
             and 0 < left <= SOON_SECONDS

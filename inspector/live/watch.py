@@ -197,9 +197,14 @@ class LiveBook:
         self._unread.pop(path, None)
         link = parent_of(reader.session)
         parent = locate(reader.session, link) if parent is None and link is not None else parent
-        self._entries[path] = _Entry(reader, LiveFigures(self._pricing, reader), parent)
+        self._entries[path] = _Entry(reader, LiveFigures(self._pricing, reader, self._longest_prompt), parent)
         if parent is not None and parent not in self._entries:
             self._add(parent, known, None)
+
+    def _longest_prompt(self, model: str) -> int:
+        """Return the longest prompt of a model in any session."""
+        found = (entry.figures.longest for entry in self._entries.values() if entry.figures.model == model)
+        return max(found, default=0)
 
     def _update(self, entry: _Entry) -> None:
         if entry.reader.is_gone:

@@ -53,6 +53,9 @@ DEFAULT_THRESHOLDS: Final[dict[str, Callable[[int], int]]] = {
 _OTHER_SETTING: Final = 0.97
 """A compaction below this share of the default shows another setting."""
 
+CLAUDE_MILLION: Final = (2, 1, 75)
+"""Version from which Claude Code uses a million tokens by default on some plans, which no session records."""
+
 _VERSION = re.compile(r"(\d+)\.(\d+)\.(\d+)")
 
 
@@ -63,10 +66,12 @@ class ContextWindow:
     Attributes:
         tokens: Size; None if unknown.
         source: Source of the size, in a few words.
+        may_be_larger: True if the model has a larger window that no prompt has shown so far.
     """
 
     tokens: Figure
     source: str
+    may_be_larger: bool = False
 
     @property
     def size(self) -> int | None:
@@ -99,30 +104,34 @@ def context_window(session: Session, pricing: Pricing, longest_prompt: int, give
         return ContextWindow(
             Figure(CLAUDE_USUAL, HowKnown.ESTIMATED),
             f"usual for the model; up to {listed:,} on request",
+            may_be_larger=True,
         )
     if longest_prompt > listed:
         return ContextWindow(Figure(None, HowKnown.ESTIMATED), f"a prompt exceeds the price table's {listed:,} tokens")
     return ContextWindow(Figure(listed, HowKnown.ESTIMATED), "the price table")
 
 
-def compaction_size(session_format: str, agent: str, window: int | None, compacted_at: Iterable[int]) -> Figure:
-    """Return the prompt size at which an agent compacts; its value is None if unknown.
+def compaction_size(session_format: str, agent: str, window: ContextWindow, compacted_at: Iterable[int] = ()) -> Figure:
+    """Return the prompt size at which an agent compacts.
+
+    Its value is None if unknown, and a lower bound if the window may be larger than assumed.
 
     Args:
         session_format: Name of the session's format.
         agent: The agent with its version, as recorded.
-        window: Context window in tokens as recorded or assumed; None if unknown.
+        window: Context window as recorded or assumed.
         compacted_at: Prompt sizes at which the session's automatic compactions fired, without those of idle sessions.
     """
     default, seen = DEFAULT_THRESHOLDS.get(session_format), list(compacted_at)
-    size = None
-    if default is not None and window is not None:
-        size = default(round(window / CODEX_SHOWN) if session_format == "codex" else window)
-        if session_format == "claude-code" and (0,) < agent_version(agent) < (2, 1, 21):
+    size, is_claude = None, session_format == "claude-code"
+    if default is not None and window.size is not None:
+        size = default(round(window.size / CODEX_SHOWN) if session_format == "codex" else window.size)
+        if is_claude and (0,) < agent_version(agent) < (2, 1, 21):
             size -= CLAUDE_EARLIER_SUMMARY - CLAUDE_SUMMARY
     if seen and (size is None or median_high(seen) < _OTHER_SETTING * size):
         return Figure(median_high(seen), HowKnown.CALIBRATED)
-    return Figure(size, HowKnown.ESTIMATED)
+    may_be_larger = not seen and is_claude and window.may_be_larger and agent_version(agent) >= CLAUDE_MILLION
+    return Figure(size, HowKnown.ESTIMATED, may_be_larger)
 
 
 def agent_version(agent: str) -> tuple[int, ...]:
