@@ -47,11 +47,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         The exit code, see `ExitCode`.
     """
     arguments = sys.argv[1:] if arguments is None else arguments
-    if arguments and arguments[0] == "hook" and arguments[1:2] and arguments[1].startswith(ANSWERING):
-        # Runs after every tool call of a waiting agent, so it imports as little as possible.
-        from inspector.hook.run import main as answer_event
-
-        return answer_event(arguments[1:])
+    if (code := _answer_agent(arguments)) is not None:
+        return code
     from inspector.cli.output import narrate, prepare_streams, redirect_to_devnull
 
     prepare_streams()
@@ -83,6 +80,19 @@ def main(arguments: Sequence[str] | None = None) -> int:
             raise
         narrate(describe_bug(error))
         return ExitCode.BUG
+
+
+def _answer_agent(arguments: Sequence[str]) -> int | None:
+    """Run a command for which an agent waits, with as few imports as possible; None if it has to run in full."""
+    if arguments and arguments[0] == "hook" and arguments[1:2] and arguments[1].startswith(ANSWERING):
+        from inspector.hook.run import main as answer_event
+
+        return answer_event(arguments[1:])
+    if arguments and arguments[0] == "status":
+        from inspector.cli.status import quick
+
+        return quick(arguments[1:])
+    return None
 
 
 def _refuse_other_systems() -> None:

@@ -36,6 +36,7 @@ CACHES = (
     Cache("tokens", "token counts", r"[0-9a-f]+\.npz"),
     Cache("lists", "session summaries for the list", r"summaries\.msgpack"),
     Cache("results", "results of tune and of folder reports", r"[0-9a-f]{32}"),
+    Cache("status", "status lines of running sessions", r"[0-9a-f]{8}-[0-9]+\.json(\.lock)?"),
     Cache("recall", "the index of recall --search", r"texts\.db(-wal|-shm|-journal)?"),
 )
 

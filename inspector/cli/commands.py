@@ -66,6 +66,34 @@ COMMANDS = {
             "inspector.cli.demo",
         ),
         Command(
+            "live",
+            "every running agent on one screen, and alerts in time",
+            (
+                "Shows the running sessions of all agents, most urgent first: fill, dollars per hour, calls until "
+                "compaction, time until the cache goes cold and the cost of a return after that, loops. --alerts "
+                "prints and delivers alerts without a screen, for a service; limits are settings."
+            ),
+            ("inspector live", "inspector live --alerts", "inspector live --home ~/.claude/projects --json"),
+            "inspector.cli.live",
+        ),
+        Command(
+            "status",
+            "one line on the running session, for a prompt or status line",
+            (
+                "Prints fill, forecast, dollars per hour and cache of the newest running session of this folder's "
+                "project, otherwise of all. --format tmux and claude show the state of the last record at once, "
+                "and read newer ones in the background for the next line. --install prints the setting that shows "
+                "the line; with --yes it is written, and --uninstall reverts it."
+            ),
+            (
+                "inspector status",
+                "inspector status --all --format json",
+                "inspector status --install claude --yes",
+                "inspector status --install tmux",
+            ),
+            "inspector.cli.status",
+        ),
+        Command(
             "report",
             "the cost of a session, and the savings of each plan",
             (
