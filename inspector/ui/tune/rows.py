@@ -17,7 +17,7 @@ from inspector.strategies.core.parameters import TOKENS, ToolList
 from inspector.strategies.core.strategy import TieredStrategy
 from inspector.strategies.plan import Plan, PlanEntry
 from inspector.strategies.registry import parameter_of, value_of, with_values
-from inspector.ui.figure_table.table import Cell, Column, FigureRow, Table, figure_cell, savings_style
+from inspector.ui.figure_table.table import Cell, Column, FigureRow, Table, figure_cell, legend_of, savings_style
 from inspector.ui.plan.choices import tool_choices, with_tools
 from inspector.ui.tune.drawing import HERE, KNEE, LEAST, PLAN, Curve, HeatChart, TuneChart, short_value
 
@@ -49,6 +49,9 @@ COLUMNS: Final = (
 )
 
 WAITING: Final = "…"
+
+UNTESTED: Final = "?"
+"""Follows a value that no public evidence covers."""
 
 
 def tokens_text(tokens: float) -> str:
@@ -139,6 +142,12 @@ def rows_of(marked: Sequence[Marked], baseline: Figures, unit: str) -> Table:
     return Table(columns, tuple(_row(*each, baseline) for each in marked))
 
 
+def legend_of_values(marked: Sequence[Marked], table: Table) -> str:
+    """Explain the marks of the table."""
+    untested = any(point is not None and not point.is_tried for *_, point in marked)
+    return " · ".join(filter(None, (legend_of(table), f"{UNTESTED} untested" if untested else "")))
+
+
 def marked_values(found: Sweep, here: float, plan: float, in_plan: str) -> list[Marked]:
     """Return the selected value, the plan's, the knee and the best tried value.
 
@@ -195,7 +204,8 @@ def _row(
     mark: str, what: str, value: str, figures: Figures | None, point: Point | None, baseline: Figures
 ) -> FigureRow:
     is_tried = point is None or point.is_tried
-    cells = {"what": Cell(what if is_tried else f"{what}, untested"), "value": Cell(value, style="table--name")}
+    value = value if is_tried else f"{value} {UNTESTED}"
+    cells = {"what": Cell(what), "value": Cell(value, style="table--name")}
     if figures is None:
         return FigureRow(what, {**cells, "tokens": Cell(WAITING, style="table--waiting")}, mark)
     savings = savings_of(baseline, figures)

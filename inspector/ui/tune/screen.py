@@ -1,43 +1,304 @@
-"""Tune screen: the results of one limit over its whole range, or of two limits as a map."""
+"""Tune screen: the results of one limit over its whole range, or of two limits as a map, moved by keys or dragging."""
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, ClassVar, Literal
 
 from textual import on
 from textual.content import Content
+from textual.message import Message
+from textual.reactive import reactive
+from textual.strip import Strip
+from textual.widget import Widget
 from textual.widgets import Static
 
 from inspector.replay.analysis.sweep import POINTS
 from inspector.report.numbers import ON_SCREEN
 from inspector.safe_text import one_line
 from inspector.strategies.core.parameters import ParameterError
+from inspector.ui.actions.action import bindings
+from inspector.ui.actions.screens import TUNE_CURVES, TUNE_MAP
 from inspector.ui.analysis_screen import AnalysisScreen
-from inspector.ui.figure_table.table import legend_of
 from inspector.ui.figure_table.widget import FigureTable
 from inspector.ui.help.palette import PaletteCommand
 from inspector.ui.toolkit.choice_strip import Choices, ChoiceStrip
 from inspector.ui.toolkit.header import SessionHeader
+from inspector.ui.toolkit.line_view import strip_of
 from inspector.ui.toolkit.pane import Pane, Placeholder, PlaceholderText, set_title
 from inspector.ui.toolkit.status_bar import StatusBar, WorkProgress
-from inspector.ui.tune.drawing import fitting
-from inspector.ui.tune.rows import chart_of, heat_of, marked_pairs, marked_values, nothing_to_tune, rows_of
+from inspector.ui.tune.drawing import (
+    LABELS,
+    HeatChart,
+    Place,
+    TuneChart,
+    draw_heat,
+    draw_tuning,
+    fitting,
+    place_at,
+    plot_columns,
+)
+from inspector.ui.tune.rows import (
+    chart_of,
+    heat_of,
+    legend_of_values,
+    marked_pairs,
+    marked_values,
+    nothing_to_tune,
+    rows_of,
+)
 from inspector.ui.tune.sweeps import LimitRanking, Limits, Sweeps, key_of
-from inspector.ui.tune.widget import HeatMap, TuneCurves
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from textual import events
     from textual.app import ComposeResult
+    from textual.binding import BindingType
 
     from inspector.replay.analysis.sweep import Grid
     from inspector.replay.analysis.tunable_limits import TunableLimit
+    from inspector.ui.chart.drawing import ChartRun
     from inspector.ui.controller.session import SessionController
     from inspector.ui.explain.dialog import Explained
     from inspector.ui.tune.rows import SeparatedTool
+
+
+class CurveWidget(Widget, can_focus=True):
+    """Base of the curves and the map. A subclass defines `subject`, `draw` and `point`."""
+
+    DEFAULT_CSS = """
+    CurveWidget {
+        height: 1fr;
+        background: $background;
+        color: $foreground;
+    }
+    """
+
+    def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:  # noqa: A002  Textual's name
+        super().__init__(id=id, classes=classes)
+        self._drawn: tuple[tuple[ChartRun, ...], ...] = ()
+        self._drawn_of: tuple[object, int, int] | None = None
+        self._is_dragging = False
+
+    @property
+    def subject(self) -> object | None:
+        """Data to draw, replaced whenever it must be redrawn; None for nothing."""
+        raise NotImplementedError
+
+    def draw(self, width: int, height: int) -> tuple[tuple[ChartRun, ...], ...]:
+        """Return `height` rows of exactly `width` cells."""
+        raise NotImplementedError
+
+    def point(self, x: int, y: int) -> None:
+        """Handle a press or drag at a cell, which may lie outside the drawing."""
+        raise NotImplementedError
+
+    def render_line(self, y: int) -> Strip:
+        width, height = self.size
+        if self.subject is None or y >= height:
+            return Strip.blank(width, self.rich_style)
+        if self._drawn_of != (self.subject, width, height):
+            self._drawn, self._drawn_of = self.draw(width, height), (self.subject, width, height)
+        plain = self.rich_style
+        parts = ((run.text, self.get_component_rich_style(run.style) if run.style else plain) for run in self._drawn[y])
+        return strip_of(parts, width, plain)
+
+    def on_mouse_down(self, event: events.MouseDown) -> None:
+        """Point at the cell, and follow the mouse until released."""
+        offset = event.get_content_offset(self)
+        if offset is not None and event.button == 1 and self.subject is not None:
+            self.capture_mouse()
+            self._is_dragging = True
+            self.point(offset.x, offset.y)
+
+    def on_mouse_move(self, event: events.MouseMove) -> None:
+        if self._is_dragging:
+            self.point(event.x - self.gutter.left, event.y - self.gutter.top)
+
+    def on_mouse_up(self) -> None:
+        if self._is_dragging:
+            self._is_dragging = False
+            self.release_mouse()
+
+
+class TuneCurves(CurveWidget):
+    """Curves of a sweep, set as `chart`. The mouse posts another value; the parent then sets a new chart."""
+
+    HELP = """Cost, prompt tokens and changed prompts of this session over the whole range of one limit. Each dot is a
+    replay or interpolated between two. Each curve is scaled from its minimum to its maximum, which are shown next to
+    it; the dotted line is the session with nothing cut. ~ marks estimates. ◆ is the selected value, ▲ the plan's, ▾ the
+    value with the lowest cost. ◇ is the knee: the point where the curve is furthest below the straight line between its
+    ends, with both axes scaled to the same length. Beyond it, loosening the limit costs more than on average. The
+    histogram below shows the sizes the limit applies to: everything right of the value is cut."""
+
+    DEFAULT_CSS = """
+    TuneCurves {
+        & > .tune--cost { color: $cost; }
+        & > .tune--tokens { color: $sent; }
+        & > .tune--breaks { color: $miss; }
+        & > .tune--net { color: $success; }
+        & > .tune--refetch { color: $warning; }
+        & > .tune--level { color: $text-muted; }
+        & > .tune--number { color: $text-muted; }
+        & > .tune--label { color: $text-muted; }
+        & > .tune--axis { color: $text-disabled; }
+        & > .tune--cursor { color: $foreground; }
+        & > .tune--here { color: $foreground; text-style: bold; }
+        & > .tune--plan { color: $text-primary; text-style: bold; }
+        & > .tune--knee { color: $knee; }
+        & > .tune--least { color: $least; text-style: bold; }
+        & > .tune--whole { color: $sent; }
+        & > .tune--cut { color: $cut; }
+        &:focus > .tune--cursor { color: $primary; }
+        &:focus > .tune--here { color: $primary; }
+        &:nocolor > .tune--here { text-style: bold reverse; }
+    }
+    """
+
+    COMPONENT_CLASSES: ClassVar[set[str]] = {
+        "tune--cost",
+        "tune--tokens",
+        "tune--breaks",
+        "tune--net",
+        "tune--refetch",
+        "tune--level",
+        "tune--number",
+        "tune--label",
+        "tune--axis",
+        "tune--cursor",
+        "tune--here",
+        "tune--plan",
+        "tune--knee",
+        "tune--least",
+        "tune--whole",
+        "tune--cut",
+    }
+
+    BINDINGS: ClassVar[list[BindingType]] = bindings(TUNE_CURVES)
+
+    chart: reactive[TuneChart | None] = reactive[TuneChart | None](None, init=False)
+    """The data on display."""
+
+    @dataclass
+    class Moved(Message):
+        """Posted to select another value.
+
+        Attributes:
+            curves: The widget.
+            chart: The chart at the time of the event; it may have been replaced since.
+            value: The value.
+        """
+
+        curves: TuneCurves
+        chart: TuneChart
+        value: float
+
+        @property
+        def control(self) -> TuneCurves:
+            return self.curves
+
+        def can_replace(self, message: Message) -> bool:
+            """Replace pending messages, because only the newest value matters during a drag."""
+            return isinstance(message, TuneCurves.Moved) and message.curves is self.curves
+
+    @property
+    def subject(self) -> TuneChart | None:
+        return self.chart
+
+    def draw(self, width: int, height: int) -> tuple[tuple[ChartRun, ...], ...]:
+        return draw_tuning(self.chart, width, height) if self.chart is not None else ()
+
+    def point(self, x: int, y: int) -> None:  # noqa: ARG002  a value has no height
+        """Post the value under the mouse."""
+        if self.chart is not None:
+            value = self.chart.value_at(x - LABELS, plot_columns(self.size.width))
+            if value != self.chart.here:
+                self.post_message(self.Moved(self, self.chart, value))
+
+
+class HeatMap(CurveWidget):
+    """Map of a grid, set as `chart`. Keys and the mouse post another pair; the parent then sets a new chart."""
+
+    HELP = """Cost of the session (or its prompt tokens, without a price) for pairs of values of two limits. Denser
+    glyphs mean more: · ░ ▒ ▓ █ are equal steps from the minimum to the maximum, which are shown below the map. ◆ is the
+    selected pair, ▲ the plan's, ▾ the minimum. Every pair is a replay of the whole session. Faint pairs are not
+    replayed yet and show the value of their neighbor."""
+
+    DEFAULT_CSS = """
+    HeatMap {
+        & > .heat--label { color: $text-muted; }
+        & > .heat--0 { color: $text-success; }
+        & > .heat--1 { color: $text-success; }
+        & > .heat--2 { color: $text-warning; }
+        & > .heat--3 { color: $text-warning; }
+        & > .heat--4 { color: $text-error; }
+        & > .heat--waiting { color: $waiting; }
+        & > .heat--mark { color: $foreground; text-style: bold; }
+        & > .heat--here { color: $foreground; text-style: bold; }
+        &:focus > .heat--here { color: $primary; text-style: bold reverse; }
+    }
+    """
+
+    COMPONENT_CLASSES: ClassVar[set[str]] = {
+        "heat--label",
+        *(f"heat--{level}" for level in range(5)),
+        "heat--waiting",
+        "heat--mark",
+        "heat--here",
+    }
+
+    BINDINGS: ClassVar[list[BindingType]] = bindings(TUNE_MAP)
+
+    chart: reactive[HeatChart | None] = reactive[HeatChart | None](None, init=False)
+    """The data on display."""
+
+    @dataclass
+    class Moved(Message):
+        """Posted to select another pair.
+
+        Attributes:
+            heat_map: The widget.
+            grid: The grid at the time of the event; it may have been replaced since.
+            place: Row and column of the pair.
+        """
+
+        heat_map: HeatMap
+        grid: Grid
+        place: Place
+
+        @property
+        def control(self) -> HeatMap:
+            return self.heat_map
+
+        def can_replace(self, message: Message) -> bool:
+            """Replace pending messages, because only the newest pair matters during a drag."""
+            return isinstance(message, HeatMap.Moved) and message.heat_map is self.heat_map
+
+    @property
+    def subject(self) -> HeatChart | None:
+        return self.chart
+
+    def draw(self, width: int, height: int) -> tuple[tuple[ChartRun, ...], ...]:
+        return draw_heat(self.chart, width, height) if self.chart is not None else ()
+
+    def point(self, x: int, y: int) -> None:
+        """Post the pair under the mouse."""
+        if self.chart is not None:
+            self._move(place_at(self.chart, *self.size, x, y))
+
+    def action_step(self, down: int, across: int) -> None:
+        """Move by pairs."""
+        if self.chart is not None:
+            rows, columns = self.chart.grid.cost.shape
+            row, column = self.chart.here
+            self._move((min(max(row + down, 0), rows - 1), min(max(column + across, 0), columns - 1)))
+
+    def _move(self, place: Place) -> None:
+        if self.chart is not None and place != self.chart.here:
+            self.post_message(self.Moved(self, self.chart.grid, place))
+
 
 ONE_TOOL = (
     "The plan on trial gives the tool its own tier, or adds a copy of the strategy that skips all other tools of the "
@@ -219,8 +480,9 @@ class TuneScreen(AnalysisScreen):
             return
         here, plan = limits.here(axis), limits.in_plan(axis)
         self.curves.chart = chart_of(known.found, baseline, known.sizes, here, plan)
-        values.table = rows_of(marked_values(known.found, here, plan, in_plan), baseline, axis.unit_in(limits.plan))
-        self.query_one("#tune-values", Pane).border_subtitle = Content(legend_of(values.table))
+        marked = marked_values(known.found, here, plan, in_plan)
+        values.table = rows_of(marked, baseline, axis.unit_in(limits.plan))
+        self.query_one("#tune-values", Pane).border_subtitle = Content(legend_of_values(marked, values.table))
         if not known.found.is_complete:
             self.status.progress = WorkProgress("replaying values", len(known.found.points) / POINTS)
 
@@ -329,8 +591,7 @@ class TuneScreen(AnalysisScreen):
                 limits = limits.looking(axis, limits.in_plan(axis))
             self._take(limits)
         elif self._is_map:
-            if self.sweeps.grid is not None and self.sweeps.grid.found.least is not None:
-                self._look_at_pair(self.sweeps.grid.found, self.sweeps.grid.found.least)
+            self._go_to_best_pair()
         elif known is not None:
             point = known.found.knee if name == "knee" else known.found.least
             if limits.axis.parameter.is_assumed:
@@ -341,6 +602,14 @@ class TuneScreen(AnalysisScreen):
                 self.show_notice("the curve has no knee: it is nowhere well below the straight line between its ends")
             else:
                 self._take(limits.looking(limits.axis, point.value))
+
+    def _go_to_best_pair(self) -> None:
+        """Select the best tried pair of the map, once it is known."""
+        grid = self.sweeps.grid
+        if grid is not None and grid.found.least is not None:
+            self._look_at_pair(grid.found, grid.found.least)
+        elif grid is not None:
+            self.show_notice("no pair that cuts anything has been tried in public")
 
     def explains(self) -> Callable[[], tuple[Explained, ...]]:
         """Return a function that explains the plan with the selected value."""
