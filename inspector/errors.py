@@ -1,4 +1,4 @@
-"""Base class of all errors that a user or caller can act on.
+"""Base class of all errors that a user or caller can act on, and the description of bugs.
 
 A program that uses `inspector` as a library can catch `InspectorError` for all of them. Subclasses are defined next to
 the code that raises them. Bugs in the program raise other Python exceptions.
@@ -29,3 +29,16 @@ class InspectorError(Exception):
         """The message, followed by the advice unless it is part of the message."""
         parts = (self.message, "" if self.advice in self.message else self.advice)
         return ": ".join(part for part in parts if part) or type(self).__name__
+
+
+TRACEBACK_VARIABLE = "INSPECTOR_TRACEBACK"
+"""Environment variable; any value prints the traceback of a bug."""
+
+
+def describe_bug(error: Exception) -> str:
+    """Return one line on an exception that no code expects."""
+    import traceback
+
+    frames = traceback.extract_tb(error.__traceback__)
+    place = f"{frames[-1].filename}:{frames[-1].lineno}" if frames else "an unknown location"
+    return f"this is a bug: {type(error).__name__} in {place}; set {TRACEBACK_VARIABLE}=1 to see the traceback"

@@ -7,16 +7,16 @@ import signal
 import time
 from typing import TYPE_CHECKING
 
-from inspector.fleet import reports as before_after
-from inspector.fleet import tuning as tuning_pool
-from inspector.fleet.reports import replayed as replayed_for_folder
+from inspector.fleet import reports, tuning
+
+replayed_for_folder, read_for_set = reports.replayed, reports.read_for_set
+tried_plans, costs_at_thresholds = tuning._tried, tuning._costs
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from inspector.fleet.reports import ReplayedSession, _Read
     from inspector.fleet.result_cache import ResultInputs
-    from inspector.fleet.session_tasks import SessionTask
+    from inspector.fleet.session_tasks import SessionResult, SessionTask
     from inspector.replay.tuning.compaction_costs import CompactionTerms, ThresholdCosts
     from inspector.replay.tuning.trial import Trial, TrialTerms
     from inspector.strategies.plan import Plan
@@ -32,7 +32,7 @@ def perish(path: Path) -> None:
         os.kill(os.getpid(), signal.SIGKILL)
 
 
-def replayed(task: SessionTask) -> ReplayedSession:
+def replayed(task: SessionTask) -> SessionResult:
     perish(task.path)
     return replayed_for_folder(task)
 
@@ -41,17 +41,17 @@ def tried(
     task: SessionTask, plans: tuple[Plan, ...], terms: TrialTerms
 ) -> tuple[list[Trial | None], ResultInputs | None]:
     perish(task.path)
-    return tuning_pool._tried(task, plans, terms)
+    return tried_plans(task, plans, terms)
 
 
 def cost_at(task: SessionTask, thresholds: tuple[float, ...], terms: CompactionTerms) -> ThresholdCosts:
     perish(task.path)
-    return tuning_pool._costs(task, thresholds, terms)
+    return costs_at_thresholds(task, thresholds, terms)
 
 
-def read_in_set(task: SessionTask) -> _Read:
+def read_in_set(task: SessionTask) -> SessionResult:
     perish(task.path)
-    return before_after._read(task)
+    return read_for_set(task)
 
 
 def squared(number: int) -> int:

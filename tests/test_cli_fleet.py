@@ -9,7 +9,6 @@ import shutil
 import socket
 import sys
 import time
-from argparse import Namespace
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
@@ -17,13 +16,18 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from inspector.cli import tune
-from inspector.cli.exit_codes import CommandError
-from inspector.cli.fleet import FEW_BYTES, executor_of
-from inspector.fleet import cluster as cluster_executor
-from inspector.fleet import reports as folder_report
-from inspector.fleet import tuning as tuning_pool
-from inspector.fleet.executors import ENDED, TOO_LITTLE_MEMORY, InProcessExecutor, Job, JobLost, ProcessExecutor
+from inspector.fleet import reports, tuning
+from inspector.fleet.executors import (
+    ENDED,
+    FEW_BYTES,
+    TOO_LITTLE_MEMORY,
+    Execution,
+    FleetError,
+    InProcessExecutor,
+    Job,
+    JobLost,
+    ProcessExecutor,
+)
 from tests import fleet_work
 from tests.fleet_work import ALWAYS, ONCE
 from tests.program import run_here
@@ -33,8 +37,7 @@ from tests.test_cli_tune import FEW, write_sessions
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from inspector.fleet.cluster import ClusterExecutor
-    from inspector.fleet.executors import SessionExecutor
+    from inspector.fleet.executors import ClusterExecutor, SessionExecutor
 
 JSON = ("--format", "json", "--no-kept-results")
 MAKES = {"here": InProcessExecutor, "processes": partial(ProcessExecutor, 2)}
@@ -156,7 +159,7 @@ def test_a_session_that_ends_every_process_is_named_and_no_other_is_missing(
     for name in (ONCE, ALWAYS):
         shutil.copy(folder / "0.jsonl", alike / f"{name}.jsonl")
     (alike / "0.jsonl").rename(tmp_path / "elsewhere")
-    monkeypatch.setattr(folder_report, "replayed", fleet_work.replayed)
+    monkeypatch.setattr(reports, "replayed", fleet_work.replayed)
     found = json.loads(reported(capsys, alike, "--processes", "2"))
 
     assert [each["path"].rpartition("/")[2] for each in found["unread"]] == [f"{ALWAYS}.jsonl"]
@@ -176,7 +179,7 @@ def test_a_search_goes_on_without_a_session_that_ends_every_process(
     expected = json.loads(tuned(capsys, alike))
     write_sessions(tmp_path / "more", 7)
     shutil.copy(tmp_path / "more" / "6.jsonl", alike / f"{ALWAYS}.jsonl")
-    monkeypatch.setattr(tuning_pool, "_tried", fleet_work.tried)
+    monkeypatch.setattr(tuning, "_tried", fleet_work.tried)
     found = json.loads(tuned(capsys, alike, "--processes", "2"))
 
     assert [each["path"].rpartition("/")[2] for each in found["unread"]] == [f"{ALWAYS}.jsonl"]
@@ -223,8 +226,7 @@ def test_processes_end_with_the_one_that_started_them(folder: Path) -> None:
 
 def test_no_process_is_started_for_little_work_unless_it_is_asked_for() -> None:
     def made(processes: int | None, *work: float) -> type[SessionExecutor]:
-        options = Namespace(processes=processes, workers=None, scheduler=None)
-        with executor_of(options, 9, *work) as executor:
+        with Execution(processes).executor(9, *work) as executor:
             return type(executor)
 
     assert made(None, FEW_BYTES - 1) is made(0) is InProcessExecutor
@@ -245,7 +247,7 @@ def listening(process: int) -> set[str]:
 @pytest.fixture(scope="module")
 def cluster():
     pytest.importorskip("distributed")
-    from inspector.fleet.cluster import ClusterExecutor
+    from inspector.fleet.executors import ClusterExecutor
 
     with ClusterExecutor.local(2) as executor:
         yield executor
@@ -262,8 +264,7 @@ def works_on(monkeypatch: pytest.MonkeyPatch) -> Callable[[SessionExecutor], Non
 
     def use(executor: SessionExecutor) -> None:
         monkeypatch.setattr(executor, "_close", lambda: None)
-        for module in (folder_report, tune):
-            monkeypatch.setattr(module, "executor_of", lambda *asked: executor)
+        monkeypatch.setattr(Execution, "executor", lambda *asked: executor)
 
     return use
 
@@ -284,8 +285,8 @@ def test_a_cluster_gives_the_same_to_the_bit_though_workers_are_killed_midway(
     works_on(cluster)
     before = worker_ids(cluster)
     assert len(before) == 2
-    monkeypatch.setattr(folder_report, "replayed", fleet_work.replayed)
-    monkeypatch.setattr(tuning_pool, "_tried", fleet_work.tried)
+    monkeypatch.setattr(reports, "replayed", fleet_work.replayed)
+    monkeypatch.setattr(tuning, "_tried", fleet_work.tried)
 
     assert reported(capsys, alike) == expected[0]
     (tmp_path / f"{ONCE}.jsonl.was-tried").unlink()
@@ -348,7 +349,7 @@ def test_a_cluster_of_ones_own_is_reached_from_this_machine_alone_and_with_its_c
     assert listening(os.getpid()) == {"127.0.0.1"}
     address = cluster._client.scheduler.address
     assert address.startswith("tls://127.0.0.1:")
-    monkeypatch.setattr(cluster_executor, "CONNECT_SECONDS", 1)
+    monkeypatch.setattr("inspector.fleet.executors.CONNECT_SECONDS", 1)
     outcome = run_here(capsys, "report", folder, "--scheduler", address)
     assert outcome.code == 1
     assert "no dask scheduler answers there" in outcome.err
@@ -368,8 +369,8 @@ def test_a_cluster_that_is_there_is_joined_and_left(capsys: pytest.CaptureFixtur
 def test_workers_of_another_program_are_reported_and_do_nothing(
     cluster: ClusterExecutor, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(cluster_executor, "code_versions", lambda: ("inspector 0", "Python 2"))
-    with pytest.raises(CommandError, match="install the same version"):
+    monkeypatch.setattr("inspector.fleet.executors.code_versions", lambda: ("inspector 0", "Python 2"))
+    with pytest.raises(FleetError, match="install the same version"):
         list(cluster.finished([Job(Path(), fleet_work.squared, (2,))]))
 
 
@@ -387,7 +388,7 @@ def test_a_port_that_accepts_and_sends_nothing_is_given_up_soon(
     capsys: pytest.CaptureFixture[str], folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     pytest.importorskip("distributed")
-    monkeypatch.setattr("inspector.fleet.cluster.CONNECT_SECONDS", 1)
+    monkeypatch.setattr("inspector.fleet.executors.CONNECT_SECONDS", 1)
     with socket.create_server(("127.0.0.1", 0)) as silent:
         began = time.monotonic()
         outcome = run_here(capsys, "report", folder, "--scheduler", f"tcp://127.0.0.1:{silent.getsockname()[1]}")

@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from inspector.cli.output import ProgressLine
-from inspector.fleet import reports as before_after
-from inspector.fleet import tuning as tune_compaction
-from inspector.fleet import tuning as tuning_pool
+from inspector.fleet import reports, tuning
+from inspector.fleet.executors import Execution
 from tests import fleet_work
 from tests.fleet_work import ALWAYS, ONCE
 from tests.program import run_here
@@ -107,7 +106,7 @@ def test_thresholds_are_reported_without_a_session_that_ends_every_process(
     (alike / "0.jsonl").rename(alike / f"{ONCE}.jsonl")
     expected = json.loads(compacted(capsys, alike))
     write_compacted(alike / f"{ALWAYS}.jsonl", SESSIONS, OPUS)
-    monkeypatch.setattr(tuning_pool, "_costs", fleet_work.cost_at)
+    monkeypatch.setattr(tuning, "_costs", fleet_work.cost_at)
     found = json.loads(compacted(capsys, alike, "--processes", "2"))
 
     assert [each["path"].rpartition("/")[2] for each in found["unread"]] == [f"{ALWAYS}.jsonl"]
@@ -145,7 +144,7 @@ def test_two_sets_are_the_same_to_the_bit_in_this_process_and_in_others_whatever
     shutil.copytree(folder, alike)
     (alike / "0.jsonl").rename(alike / f"{ONCE}.jsonl")
     here = compared(capsys, alike, "--processes", "0")
-    monkeypatch.setattr(before_after, "_read", fleet_work.read_in_set)
+    monkeypatch.setattr(reports, "read_for_set", fleet_work.read_in_set)
 
     assert compared(capsys, alike, "--processes", "2") == here
     assert (tmp_path / f"{ONCE}.jsonl.was-tried").exists()
@@ -175,13 +174,12 @@ def test_a_cluster_gives_the_same_thresholds_and_sets_to_the_bit(
     capsys: pytest.CaptureFixture[str], folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     pytest.importorskip("distributed")
-    from inspector.fleet.cluster import ClusterExecutor
+    from inspector.fleet.executors import ClusterExecutor
 
     expected = compacted(capsys, folder), compared(capsys, folder)
     with ClusterExecutor.local(2) as cluster, monkeypatch.context() as patched:
         patched.setattr(cluster, "_close", lambda: None)
-        for module in (before_after, tune_compaction):
-            patched.setattr(module, "executor_of", lambda *asked: cluster)
+        patched.setattr(Execution, "executor", lambda *asked: cluster)
         assert (compacted(capsys, folder), compared(capsys, folder)) == expected
 
 

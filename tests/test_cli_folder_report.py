@@ -130,7 +130,7 @@ def counted_row(task: SessionTask) -> bytes:
     """A session's row with all of its tokens counted."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("inspector.fleet.reports.is_reported_in_full", lambda session: False)
-        return replayed(task).row
+        return replayed(task).value
 
 
 def test_without_a_plan_nothing_is_counted_where_all_was_reported(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -139,8 +139,8 @@ def test_without_a_plan_nothing_is_counted_where_all_was_reported(monkeypatch: p
 
     task = SessionTask(ROOT / "sample_sessions" / "coding-agent.jsonl", SessionTerms(Pricing.load()))
     counted = counted_row(task)
-    monkeypatch.setattr("inspector.tokens.token_table.count_session", count_session)
-    assert replayed(task).row == counted
+    monkeypatch.setattr("inspector.replay.sessions.count_session", count_session)
+    assert replayed(task).value == counted
     with pytest.raises(AssertionError, match="counted"):
         replayed(replace(task, terms=replace(task.terms, cache="anthropic")))
 
@@ -158,7 +158,7 @@ def test_a_real_session_has_the_same_row_counted_or_not_where_all_was_reported(c
             continue
         if is_reported_in_full(session) and session.calls:
             task = SessionTask(path, terms)
-            assert replayed(task).row == counted_row(task)
+            assert replayed(task).value == counted_row(task)
             same += 1
     assert same >= 10
 

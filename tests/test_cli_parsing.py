@@ -5,7 +5,9 @@ import pytest
 
 from inspector.cli.commands import COMMANDS, command_parser, find_command, screen_parser
 from inspector.cli.exit_codes import CommandError, ExitCode
-from inspector.cli.plans import PlanRequest, plan_of, specs_of
+from inspector.cli.plans import plan_of
+from inspector.fleet.session_tasks import PlanRequest
+from inspector.strategies.plan import specs_of
 
 
 @pytest.mark.parametrize("path", ["./report", "session.jsonl", "reports", "a/demo"])

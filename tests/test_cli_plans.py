@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING
 import pytest
 
 from inspector.cli.exit_codes import CommandError, ExitCode
-from inspector.cli.plans import PlanRequest, plan_of
+from inspector.cli.plans import plan_of
+from inspector.fleet.session_tasks import PlanRequest
 from inspector.strategies.plan import Plan
 from inspector.strategies.presets import PRESETS
-from inspector.ui.plan.saved_plans import save_named
+from inspector.ui.plan.plans import save_named
 from tests.program import run_here
 
 if TYPE_CHECKING:

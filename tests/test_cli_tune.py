@@ -12,11 +12,9 @@ from typing import TYPE_CHECKING
 import msgspec
 import pytest
 
-from inspector.cli import main, tune
+from inspector.cli import main
 from inspector.cli.output import ProgressLine
-from inspector.fleet import executors
-from inspector.fleet import tuning as shared_search
-from inspector.fleet import tuning as tuning_pool
+from inspector.fleet import executors, tuning
 from inspector.replay.quantity import quantities
 from inspector.replay.tuning import fleet, search
 from inspector.report.charts.palette import PAGE
@@ -277,14 +275,14 @@ COARSE_OF_FEW = 50
 @pytest.fixture
 def trials(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     """A clock on which every trial of a plan on a session takes a second, and nothing else takes any."""
-    now, tried = [0.0], tuning_pool._tried
+    now, tried = [0.0], tuning._tried
 
     def counted(task: SessionTask, plans: tuple[Plan, ...], terms: TrialTerms) -> object:
         now[0] += len(plans)
         return tried(task, plans, terms)
 
-    monkeypatch.setattr(tuning_pool, "_tried", counted)
-    for module in (tune, executors, shared_search):
+    monkeypatch.setattr(tuning, "_tried", counted)
+    for module in (executors, tuning):
         monkeypatch.setattr(module.time, "monotonic", lambda: now[0])
     return now
 

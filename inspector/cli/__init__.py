@@ -10,8 +10,8 @@ import os
 import sys
 from typing import TYPE_CHECKING
 
-from inspector.cli.exit_codes import TRACEBACK_VARIABLE, CommandError, ExitCode, describe_bug
-from inspector.errors import InspectorError
+from inspector.cli.exit_codes import CommandError, ExitCode
+from inspector.errors import TRACEBACK_VARIABLE, InspectorError, describe_bug
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING
 
 from inspector.cli.arguments import FORMATS, add_beyond_argument, add_report_arguments
 from inspector.cli.exit_codes import CommandError, ExitCode
-from inspector.cli.fleet import add_fleet_arguments, refuse_fleet_options
+from inspector.cli.fleet import add_fleet_arguments, execution_of, fleet_errors, refuse_fleet_options, session_terms
 from inspector.cli.model_switches import add_as_model_argument, check_as_model
-from inspector.cli.output import check_output, check_target, narrate, print_or_save_report
+from inspector.cli.output import ProgressLine, check_output, check_target, narrate, print_or_save_report
 from inspector.cli.reading import priced_inputs, read_session
+from inspector.cli.resolve_paths import is_list
 from inspector.report.forms import FORMS, before_after_written
 
 if TYPE_CHECKING:
@@ -121,12 +122,26 @@ def _compare_strategies(options: Namespace) -> int:
 def _compare_sets(options: Namespace) -> int:
     from functools import partial
 
-    from inspector.fleet.reports import compare_sets
+    from inspector.fleet.reports import EFFECT, compare_sets
 
     _check_sets(options)
-    report, is_partial = compare_sets(options)
+    before, after = (options.before, options.after) if options.at is None else ([options.path], [])
+    for path in (*before, *after):
+        is_list(path)  # report a missing path before anything is read
+    with fleet_errors():
+        report, missing = compare_sets(
+            before,
+            after,
+            options.at,
+            session_terms(options),
+            execution_of(options),
+            partial(ProgressLine, estimates=True),
+            effect=EFFECT if options.effect is None else options.effect,
+        )
+    if missing:
+        narrate(missing)
     print_or_save_report(report, options, partial(before_after_written, form=options.format))
-    return ExitCode.INTERRUPTED if is_partial else ExitCode.FINE
+    return ExitCode.INTERRUPTED if missing else ExitCode.FINE
 
 
 def _check_sets(options: Namespace) -> None:

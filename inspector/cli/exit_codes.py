@@ -38,16 +38,3 @@ class CommandError(InspectorError):
     def __init__(self, message: str, code: ExitCode = ExitCode.UNREADABLE) -> None:
         super().__init__(message)
         self.code = code
-
-
-TRACEBACK_VARIABLE = "INSPECTOR_TRACEBACK"
-"""Environment variable; any value prints the traceback of a bug."""
-
-
-def describe_bug(error: Exception) -> str:
-    """Return one line on an exception that no code expects."""
-    import traceback
-
-    frames = traceback.extract_tb(error.__traceback__)
-    place = f"{frames[-1].filename}:{frames[-1].lineno}" if frames else "an unknown location"
-    return f"this is a bug: {type(error).__name__} in {place}; set {TRACEBACK_VARIABLE}=1 to see the traceback"

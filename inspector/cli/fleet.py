@@ -2,25 +2,23 @@
 
 from __future__ import annotations
 
-import math
 from argparse import ArgumentTypeError
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final
 
 from inspector.cli.exit_codes import CommandError, ExitCode
-from inspector.fleet.executors import InProcessExecutor, ProcessExecutor
-from inspector.session.reading_process import processors
+from inspector.cli.plans import settled
+from inspector.cli.reading import parse_billing_terms, pricing_of
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
-    from collections.abc import Collection
+    from collections.abc import Collection, Iterator
 
-    from inspector.fleet.executors import SessionExecutor
+    from inspector.fleet.executors import Execution
     from inspector.fleet.result_cache import ResultCache
+    from inspector.fleet.session_tasks import SessionTerms
 
 MOST_PROCESSES: Final = 1000
-FEW_BYTES: Final = 1_000_000
-"""Bytes of sessions that are processed faster than two processes start, some 0.8 seconds."""
-
 FLEET_OPTIONS: Final = ("processes", "workers", "scheduler", "no_kept_results")
 
 
@@ -67,29 +65,36 @@ def kept_results(options: Namespace) -> ResultCache:
     return ResultCache(is_on=not options.no_kept_results and load_settings().keep_results)
 
 
-def executor_of(options: Namespace, sessions: int, size: float = math.inf) -> SessionExecutor:
-    """Choose an executor.
+def execution_of(options: Namespace) -> Execution:
+    from inspector.fleet.executors import Execution
 
-    Args:
-        options: Parsed options.
-        sessions: Number of sessions.
-        size: Total bytes if each session is processed once. A small total is processed without starting processes,
-            which would take longer than the work.
+    return Execution(options.processes, options.workers, options.scheduler)
+
+
+def session_terms(options: Namespace) -> SessionTerms:
+    """Build the terms of sessions; price files and plan files are read here.
 
     Raises:
-        CommandError: The requested cluster is not available.
+        CommandError: One of them is invalid.
     """
-    if options.scheduler is not None or options.workers is not None:
-        from inspector.fleet.cluster import ClusterExecutor
+    from inspector.fleet.session_tasks import SessionTerms
 
-        return (
-            ClusterExecutor.joining(options.scheduler)
-            if options.scheduler is not None
-            else ClusterExecutor.local(options.workers)
-        )
-    if options.processes == 0 or (options.processes is None and size < FEW_BYTES):
-        return InProcessExecutor()
-    return ProcessExecutor(min(options.processes or processors(), sessions))
+    terms = parse_billing_terms(options)
+    plans = tuple(settled(request) for request in getattr(options, "plans", ()))
+    return SessionTerms(pricing_of(terms, options.price_file), terms.cache, terms.window, plans)
+
+
+@contextmanager
+def fleet_errors() -> Iterator[None]:
+    """Turn errors of work on many sessions into errors of a command."""
+    from inspector.fleet.executors import EndedEarlyError, FleetError
+
+    try:
+        yield
+    except EndedEarlyError as error:
+        raise CommandError(error.message, ExitCode.INTERRUPTED) from None
+    except FleetError as error:
+        raise CommandError(error.message) from None
 
 
 def refuse_fleet_options(options: Namespace, allowed: Collection[str] = ()) -> None:
@@ -106,11 +111,6 @@ def refuse_fleet_options(options: Namespace, allowed: Collection[str] = ()) -> N
         if name not in allowed and getattr(options, name) is not None:
             message = f"--{name.replace('_', '-')} is for folders of sessions; {options.path} is a single one"
             raise CommandError(message, ExitCode.WRONG_USAGE)
-
-
-def missing(count: int, total: int, ended: str) -> str:
-    """Return a sentence on unprocessed sessions and the reason."""
-    return f"{count:,} of {total:,} sessions are missing: {ended} ended the work early"
 
 
 def _processes(text: str) -> int:

@@ -6,7 +6,7 @@ import codecs
 import os
 import sys
 import time
-from typing import TYPE_CHECKING, Any, ClassVar, Final, Protocol, Self, TextIO, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Protocol, Self, TextIO, TypeVar
 
 from inspector.atomic_files import write_user_file
 from inspector.cli.exit_codes import CommandError, ExitCode
@@ -211,13 +211,7 @@ ESTIMATED_AFTER = 2.0
 
 
 class ProgressLine:
-    """Progress line. Call it with the amount done and the total; leaving the context erases the line.
-
-    Attributes:
-        is_shown: Show lines; False in a worker process: its parent shows its own.
-    """
-
-    is_shown: ClassVar[bool] = True
+    """Progress line. Call it with the amount done and the total; leaving the context erases the line."""
 
     def __init__(self, doing: str, *, estimates: bool = False) -> None:
         """Create a progress line.
@@ -231,7 +225,7 @@ class ProgressLine:
         self._estimates = estimates
         self._began = time.monotonic()
         self._next = self._began + QUIET_SECONDS
-        self._enabled = self.is_shown and is_terminal(sys.stderr) and not is_dumb()
+        self._enabled = is_terminal(sys.stderr) and not is_dumb()
 
     def __call__(self, done: int, total: int) -> None:
         """Show `done` of `total`, in any unit."""

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
-import re
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from inspector.cli.exit_codes import CommandError, ExitCode
@@ -16,28 +15,9 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
+    from inspector.fleet.session_tasks import PlanRequest
     from inspector.session.model import Session
     from inspector.strategies.plan import Plan
-
-THEN = " + "
-"""Separator of a plan's strategies in one argument. Tool names are joined by a plus without spaces."""
-
-_QUOTED = re.compile(r'("(?:[^"\\]|\\.)*")')
-
-
-@dataclass(frozen=True, slots=True)
-class PlanRequest:
-    """A plan as given on the command line.
-
-    Attributes:
-        plan: A plan file or the name of a plan.
-        spec: Strategies in their one-line form.
-        settled: The plan itself, if its file was read already.
-    """
-
-    plan: str = ""
-    spec: str = ""
-    settled: Plan | None = None
 
 
 class _Append(argparse.Action):
@@ -50,6 +30,8 @@ class _Append(argparse.Action):
         values: str | Sequence[Any] | None,
         option_string: str | None = None,
     ) -> None:
+        from inspector.fleet.session_tasks import PlanRequest
+
         text = str(values)
         if not text.strip():
             raise argparse.ArgumentError(self, f"is empty; pass a {self.metavar}")
@@ -83,7 +65,7 @@ def add_plan_arguments(parser: argparse.ArgumentParser, each: str) -> None:
         default=(),
         help=(
             "a strategy with its limits, such as tiered-stale:confirmation=150,data=400; "
-            f"'A{THEN}B' is B after A in one plan; {each}; 'inspector strategies' lists them"
+            f"'A + B' is B after A in one plan; {each}; 'inspector strategies' lists them"
         ),
     )
 
@@ -98,14 +80,12 @@ def plan_of(request: PlanRequest, session: Session | None = None) -> Plan:
     Raises:
         CommandError: The file cannot be read, the plan does not exist, or a strategy, parameter or value is invalid.
     """
-    from inspector.strategies.plan import Plan, PlanError
+    from inspector.strategies.plan import PlanError
 
-    if request.settled is not None:
-        return request.settled
-    if not request.spec:
+    if request.plan and request.settled is None:
         return _named_plan(request.plan, session)
     try:
-        return Plan.from_specs(specs_of(request.spec), session=session)
+        return request.for_session(session)
     except PlanError as error:
         raise CommandError(f"--strategy {request.spec}: {error.message}", ExitCode.WRONG_USAGE) from None
 
@@ -167,13 +147,3 @@ def _unknown(text: str, names: list[str]) -> str:
     if text.partition(":")[0] in STRATEGIES:
         return f"is a strategy; use --strategy {text}"
     return f"no file, saved plan or built-in plan has that name{suggestion(text, names)}"
-
-
-def specs_of(text: str) -> list[str]:
-    """Split one argument into strategies in one-line form, at every ` + ` outside quotes."""
-    specs = [""]
-    for index, quoted_or_not in enumerate(_QUOTED.split(text)):
-        first, *others = [quoted_or_not] if index % 2 else quoted_or_not.split(THEN)
-        specs[-1] += first
-        specs += others
-    return [spec.strip() for spec in specs]

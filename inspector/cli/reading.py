@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections import deque
-from functools import cache
 from typing import TYPE_CHECKING
 
 from inspector.cli.exit_codes import CommandError
@@ -12,7 +10,6 @@ from inspector.session.files import open_error_message
 
 if TYPE_CHECKING:
     from argparse import Namespace
-    from collections.abc import Callable
     from pathlib import Path
 
     from inspector.replay.assumptions import Assumptions
@@ -20,8 +17,6 @@ if TYPE_CHECKING:
     from inspector.replay.pricing.prices import Pricing
     from inspector.session.format import Detection
     from inspector.session.model import Session
-    from inspector.tokens.count_cache import CountCache
-    from inspector.tokens.counter import Counter
 
 
 def detect_format(path: Path) -> Detection:
@@ -39,17 +34,12 @@ def detect_format(path: Path) -> Detection:
         raise CommandError(error.message) from None
 
 
-KEPT_CHARACTERS = 16_000_000
-"""Characters cached of a session that is counted and searched right away, as many as in a file of some 80 MB."""
-
-
-def read_session(path: Path, *, known: str = "", keeps_texts: bool = False) -> Session:
+def read_session(path: Path, *, keeps_texts: bool = False) -> Session:
     """Read the session in a file or folder.
 
     Args:
         path: The file or folder.
-        known: Name of its format, if already detected.
-        keeps_texts: Cache its texts, up to `KEPT_CHARACTERS`, for a session that is counted and searched right away.
+        keeps_texts: Cache its texts, up to `session_tasks.KEPT_CHARACTERS`, for counting and searching right away.
 
     Raises:
         CommandError: It cannot be read, or is not a session.
@@ -57,10 +47,14 @@ def read_session(path: Path, *, known: str = "", keeps_texts: bool = False) -> S
     from inspector.session.errors import SessionError
     from inspector.session.open import open_session
 
+    kept = 0
+    if keeps_texts:
+        from inspector.fleet.session_tasks import KEPT_CHARACTERS
+
+        kept = KEPT_CHARACTERS
     with ProgressLine("reading") as progress:
         try:
-            kept = KEPT_CHARACTERS if keeps_texts else 0
-            return open_session(path, progress=progress, known=known, kept_characters=kept)
+            return open_session(path, progress=progress, kept_characters=kept)
         except SessionError as error:
             raise CommandError(error.message) from None
 
@@ -113,9 +107,12 @@ def replay_inputs(
         CommandError: The user's price file is invalid.
     """
     from inspector.replay.assumptions import Assumptions
+    from inspector.replay.sessions import counted_inputs
 
     terms = terms or Assumptions()
-    return counted_inputs(session, pricing_of(terms, price_file), cache=terms.cache, window=terms.window)
+    pricing = pricing_of(terms, price_file)
+    with ProgressLine("counting tokens") as progress:
+        return counted_inputs(session, pricing, cache=terms.cache, window=terms.window, progress=progress)
 
 
 def pricing_of(terms: Assumptions, price_file: Path | None = None) -> Pricing:
@@ -130,43 +127,6 @@ def pricing_of(terms: Assumptions, price_file: Path | None = None) -> Pricing:
         return terms.pricing(price_file)
     except PriceFileError as error:
         raise CommandError(str(error)) from None
-
-
-def counted_inputs(
-    session: Session, pricing: Pricing, *, cache: str | None, window: int | None, counts: CountCache | None = None
-) -> ReplayInputs:
-    """Count a session's tokens, and combine them with prices, prompt cache and context window.
-
-    Args:
-        session: The session.
-        pricing: The prices.
-        cache: Name of the prompt cache for every call; None for each model's own.
-        window: The context window in tokens; None for the recorded or listed one.
-        counts: Persistent count cache; defaults to the user's cache folder.
-    """
-    from inspector.replay.calibration_source import calibration_source_of
-    from inspector.replay.engine.inputs import ReplayInputs
-    from inspector.strategies.history.history import History
-    from inspector.tokens.token_table import count_session
-
-    with ProgressLine("counting tokens") as progress:
-        # Only the last table is needed; a list would hold a copy for every tenth of a second.
-        table = deque(count_session(session, shared_counter(), progress=progress, cache=counts), maxlen=1).pop()
-    history = History.of(session)
-    source = calibration_source_of(history, table)
-    return ReplayInputs.of(history, table, pricing=pricing, cache=cache, window=window, calibration_source=source)
-
-
-def shared_counter() -> Counter:
-    """Return the counter shared by all sessions of a process: building it takes longer than counting most of them."""
-    from inspector.tokens.counter import load_counter
-
-    return _counter(load_counter)
-
-
-@cache
-def _counter(load: Callable[[], Counter]) -> Counter:
-    return load()
 
 
 def priced_inputs(session: Session, options: Namespace) -> ReplayInputs:

@@ -10,7 +10,14 @@ from typing import TYPE_CHECKING
 
 from inspector.cli.arguments import add_beyond_argument, add_last_argument, add_report_arguments
 from inspector.cli.exit_codes import CommandError, ExitCode
-from inspector.cli.fleet import add_fleet_arguments, kept_results, refuse_fleet_options
+from inspector.cli.fleet import (
+    add_fleet_arguments,
+    execution_of,
+    fleet_errors,
+    kept_results,
+    refuse_fleet_options,
+    session_terms,
+)
 from inspector.cli.model_switches import (
     add_as_model_argument,
     add_switch_arguments,
@@ -30,11 +37,12 @@ from inspector.cli.output import (
     text_of,
 )
 from inspector.cli.plans import add_plan_arguments, plan_of
-from inspector.cli.reading import priced_inputs, read_session, shared_counter
+from inspector.cli.reading import priced_inputs, read_session
 from inspector.cli.resolve_paths import is_list, newest
 from inspector.replay.projection_terms import ASSUMED_RUNS
 from inspector.report.forms import FORMS, folder_written, written
 from inspector.session.files import is_folder
+from inspector.tokens.counter import shared_counter
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
@@ -44,6 +52,9 @@ if TYPE_CHECKING:
     from inspector.report.options import ReportOptions
     from inspector.session.model import Session
 
+
+SINGLE_SESSION_OPTIONS = ("ledger", "compare", "explain", "include_text", "next_calls", "runs_per_day")
+"""Options that only the report on one session supports."""
 
 DRAWS_CHARTS = "vl-convert-python"
 """Library that affects a page's appearance, in addition to the libraries that affect figures."""
@@ -115,11 +126,11 @@ def _text_on_session(options: Namespace) -> str:
     """Write the report on one session, or return an earlier run's if all its inputs are unchanged."""
     # Help does not need these slow imports.
     from inspector.fleet.result_cache import source_of, version_of
-    from inspector.fleet.session_tasks import SessionTask, SessionTerms
+    from inspector.fleet.session_tasks import SessionTask
     from inspector.replay.subagents import SubagentReader
 
     results, wanted = kept_results(options), _report_options(options)
-    task = SessionTask(options.path, SessionTerms.of(options))
+    task = SessionTask(options.path, session_terms(options))
     form = (options.format, options.rows, options.no_script, is_colored(options), is_ascii_only(options))
     key = task.key("text", wanted, options.at, form, version_of(DRAWS_CHARTS))
     if (kept := results.kept(options.path, key)) is not None:
@@ -154,12 +165,25 @@ def _worked_out(session: Session, options: Namespace, wanted: ReportOptions, sub
 def _report_on_folder(options: Namespace) -> int:
     from inspector.fleet.reports import report_on_folder
 
+    for name in SINGLE_SESSION_OPTIONS:
+        if getattr(options, name):
+            option = f"--{name.replace('_', '-')}"
+            message = f"{option} is for a single session; {options.path} is a folder of sessions"
+            raise CommandError(message, ExitCode.WRONG_USAGE)
     form = partial(folder_written, form=options.format, is_interactive=not options.no_script)
-    report, is_partial = report_on_folder(options)
-    if is_partial:
-        narrate(report.warnings[0])
+    with fleet_errors():
+        report, missing = report_on_folder(
+            options.path,
+            session_terms(options),
+            execution_of(options),
+            kept_results(options),
+            partial(ProgressLine, estimates=True),
+            model_uncertainty=options.model_uncertainty,
+        )
+    if missing:
+        narrate(missing)
     print_or_save_report(report, options, form)
-    return ExitCode.INTERRUPTED if is_partial else ExitCode.FINE
+    return ExitCode.INTERRUPTED if missing else ExitCode.FINE
 
 
 def _report_options(options: Namespace) -> ReportOptions:

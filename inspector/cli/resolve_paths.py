@@ -127,13 +127,9 @@ def is_list(path: Path) -> bool:
     if not is_folder(path):
         detect_format(path)
         return False
-    from inspector.session.errors import SessionError
-    from inspector.session.registry import detect
+    from inspector.session.discovery import is_session_list
 
-    try:
-        return bool(detect(path).format.contained_sessions(path))
-    except SessionError:
-        return True
+    return is_session_list(path)
 
 
 def _nothing_in(folder: Path | None) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import time
 from argparse import ArgumentTypeError
 from dataclasses import replace
 from pathlib import Path
@@ -11,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from inspector.cli.arguments import LARGEST_WINDOW, add_beyond_argument, add_price_arguments, add_uncertainty_argument
 from inspector.cli.exit_codes import CommandError, ExitCode
-from inspector.cli.fleet import add_fleet_arguments, executor_of, kept_results, missing
+from inspector.cli.fleet import add_fleet_arguments, execution_of, fleet_errors, kept_results, session_terms
 from inspector.cli.output import ProgressLine, check_target, narrate, print_or_save_report, save
 from inspector.cli.plans import add_plan_arguments, plan_of
 from inspector.cli.resolve_paths import is_list, resolve_targets
@@ -22,8 +21,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from inspector.fleet.result_cache import ResultCache
-    from inspector.replay.tuning.fleet import FleetGroup, FleetSession, TunedGroup
-    from inspector.report.tuning import TuneReport
+    from inspector.fleet.tuning import Tuned
+    from inspector.replay.tuning.fleet import FleetGroup, TunedGroup
 
 MINUTES = 10.0
 
@@ -107,14 +106,10 @@ def run(options: Namespace) -> int:
     _check(options)
     results = kept_results(options)
     sessions = _found(options.paths, results)
-    if options.compaction:
-        from inspector.fleet.tuning import compaction_report
-        from inspector.replay.tuning.fleet import TunedGroup
-
-        tuned = list[TunedGroup]()
-        report, is_interrupted = compaction_report(sessions, options, results)
-    else:
-        report, tuned, is_interrupted = _tuned(sessions, options, results)
+    with fleet_errors():
+        report, tuned, ended, missing = _tuned(sessions, options, results)
+    if missing:
+        narrate(missing)
     results.close()
     from inspector.report.path_redaction import shown_path
 
@@ -128,7 +123,7 @@ def run(options: Namespace) -> int:
     print_or_save_report(report, options, form)
     if plan_file is not None:
         _save_plans(plan_file, tuned)
-    return ExitCode.INTERRUPTED if is_interrupted else ExitCode.FINE
+    return ExitCode.INTERRUPTED if ended else ExitCode.FINE
 
 
 def _check(options: Namespace) -> None:
@@ -200,17 +195,24 @@ def _found(paths: Sequence[Path], results: ResultCache) -> dict[Path, int]:
     return found
 
 
-def _tuned(
-    sizes: dict[Path, int], options: Namespace, results: ResultCache
-) -> tuple[TuneReport, list[TunedGroup], bool]:
-    from inspector.fleet.session_tasks import SessionTerms
-    from inspector.fleet.tuning import SharedSearch, TuningPool
-    from inspector.replay.tuning.fleet import grouped
-    from inspector.replay.tuning.trial import TrialTerms
-    from inspector.report.folder import UnreadSession
-    from inspector.report.path_redaction import shown_name, shown_path
-    from inspector.report.tuning import TuningTerms, constraints_of, tune_report
+def _tuned(sizes: dict[Path, int], options: Namespace, results: ResultCache) -> Tuned:
+    from functools import partial
 
+    from inspector.fleet.tuning import tune, tune_compaction
+    from inspector.report.tuning import TuningTerms
+
+    progress = partial(ProgressLine, estimates=True)
+    given = (options.paths, sizes, session_terms(options))
+    if options.compaction:
+        return tune_compaction(
+            *given,
+            execution_of(options),
+            results,
+            progress,
+            configured=options.configured,
+            target=options.export or "",
+            model_uncertainty=options.model_uncertainty,
+        )
     asked = TuningTerms(
         max_needed=options.max_needed,
         max_risk=options.max_risk,
@@ -220,35 +222,8 @@ def _tuned(
         model_uncertainty=options.model_uncertainty,
         beyond=options.beyond,
     )
-    terms = TrialTerms(frozenset(asked.keep), asked.may_forget, asked.beyond)
-    priced = SessionTerms.of(options)
-    with executor_of(options, len(sizes)) as executor:
-        pool = TuningPool(sizes, priced, executor, results)
-        sessions, problems = pool.read()
-        unseen = len(sizes) - len(sessions) - len(problems)
-        if not sessions and problems:
-            raise CommandError(next(iter(problems.values())))
-        useful = [session for session in sessions if session.calls and not math.isnan(session.cost)]
-        plans = [plan_of(request) for request in options.plans]
-        # The time limit is for the search; sessions without trials would be useless.
-        ends = time.monotonic() + 60 * options.minutes
-        tuned = SharedSearch(pool, constraints_of(asked), terms, plans).tuned(grouped(useful), ends, problems)
-        ended = executor.ended
-    unread = [UnreadSession(path=shown_path(path), problem=shown_name(why)) for path, why in problems.items()]
-    warnings = _warnings(sessions, tuned, ended)
-    if unseen:
-        warnings.insert(0, missing(unseen, len(sizes), ended))
-        narrate(warnings[0])
-    paths = [shown_path(path) for path in options.paths]
-    return tune_report(paths, asked, tuned, unread, warnings, options.export or ""), tuned, bool(ended)
-
-
-def _warnings(sessions: Sequence[FleetSession], tuned: Sequence[TunedGroup], ended: str) -> list[str]:
-    from inspector.fleet.tuning import left_out_warnings
-
-    why = ended or "the time limit of --minutes"
-    cut_short = f"the search ended early ({why}): there may be a better plan"
-    return [*left_out_warnings(sessions), *([] if all(each.is_complete for each in tuned) else [cut_short])]
+    seconds = 60 * options.minutes
+    return tune(*given, asked, seconds, execution_of(options), results, progress, target=options.export or "")
 
 
 def _save_plans(target: Path, tuned: Sequence[TunedGroup]) -> None:

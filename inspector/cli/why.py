@@ -22,8 +22,9 @@ from inspector.cli.model_switches import (
     switch_call,
 )
 from inspector.cli.output import ProgressLine, check_output, narrate, print_or_save_report
-from inspector.cli.reading import priced_inputs, read_session, shared_counter
+from inspector.cli.reading import priced_inputs, read_session
 from inspector.cli.resolve_paths import newest
+from inspector.tokens.counter import shared_counter
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace

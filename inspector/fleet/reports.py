@@ -4,20 +4,14 @@ from __future__ import annotations
 
 import math
 import time
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import msgspec
 
-from inspector.cli.exit_codes import CommandError, ExitCode
-from inspector.cli.fleet import executor_of, kept_results, missing
-from inspector.cli.output import ProgressLine, narrate
-from inspector.cli.plans import plan_of
-from inspector.cli.reading import parse_billing_terms, pricing_of, read_session
-from inspector.cli.resolve_paths import is_list
-from inspector.fleet.executors import Job, JobLost
-from inspector.fleet.result_cache import source_of
-from inspector.fleet.session_tasks import SessionTask, SessionTerms
+from inspector.fleet.executors import EndedEarlyError, Execution, FleetError, missing, no_progress
+from inspector.fleet.result_cache import ResultCache, source_of
+from inspector.fleet.session_tasks import SessionResult, SessionTask, SessionTerms, SessionWork
 from inspector.replay.engine.recorded_calls import is_reported_in_full
 from inspector.replay.engine.replay import replay
 from inspector.report.before_after import before_after_report
@@ -28,176 +22,105 @@ from inspector.report.options import ReportOptions
 from inspector.report.path_redaction import shown_name, shown_path
 from inspector.report.session_report import report_of
 from inspector.report.set_session import SetSession, began, set_session
-from inspector.session.discovery import describe_folder, found_in
-from inspector.session.duplicate_calls import billed_keys, calls_counted_elsewhere, without_calls, without_copied_calls
+from inspector.session.discovery import describe_folder, found_in, is_session_list
+from inspector.session.duplicate_calls import billed_keys, without_calls, without_copied_calls
+from inspector.session.errors import SessionError
 from inspector.session.files import Locator
-from inspector.strategies.plan import Plan
+from inspector.strategies.plan import THEN, Plan, PlanError
 
 if TYPE_CHECKING:
-    from argparse import Namespace
     from collections.abc import Iterable, Sequence
     from pathlib import Path
 
-    from inspector.fleet.executors import SessionExecutor
-    from inspector.fleet.result_cache import ResultCache, ResultInputs
+    from inspector.fleet.executors import Progress
+    from inspector.fleet.session_tasks import PlanRequest
     from inspector.report.before_after import BeforeAfterReport
     from inspector.report.folder import FolderReport
     from inspector.report.set_session import SetName
-    from inspector.session.discovery import Header
 
 
-SINGLE_SESSION_OPTIONS = ("ledger", "compare", "explain", "include_text", "next_calls", "runs_per_day")
-"""Options that only the report on one session supports."""
-
-
-@dataclass(frozen=True, slots=True)
-class ReplayedSession:
-    """Result of one session.
-
-    Attributes:
-        row: Its row in the report, as JSON; empty if it could not be read.
-        problem: The reason if it could not be read.
-        ended: Time of its last call, seconds since the epoch; infinity for a subagent, so that its parent counts calls
-            that are in both.
-        keys: Identifiers of its calls.
-        source: The inputs of the result; None if it must not be cached.
-    """
-
-    row: bytes = b""
-    problem: str = ""
-    ended: float = 0.0
-    keys: Sequence[bytes] = ()
-    source: ResultInputs | None = None
-
-    def written(self) -> bytes:
-        """Serialize the result of a readable session."""
-        return msgspec.msgpack.encode((self.row, self.ended, self.keys))
-
-    @classmethod
-    def read(cls, written: bytes) -> ReplayedSession | None:
-        """Deserialize a result; None for invalid data."""
-        try:
-            row, ended, keys = msgspec.msgpack.decode(written, type=tuple[bytes, float, list[bytes]])
-        except msgspec.MsgspecError:
-            return None
-        return cls(row, "", ended, keys)
-
-
-def report_on_folder(options: Namespace) -> tuple[FolderReport, bool]:
+def report_on_folder(
+    folder: Path,
+    terms: SessionTerms,
+    execution: Execution | None = None,
+    results: ResultCache | None = None,
+    progress: Progress = no_progress,
+    *,
+    model_uncertainty: bool = False,
+) -> tuple[FolderReport, str]:
     """Replay every session of a folder under every requested plan.
 
+    Args:
+        folder: The folder.
+        terms: Prices, cache and plans.
+        execution: Where to run.
+        results: Cache of results; nothing is cached by default.
+        progress: Receives the progress.
+        model_uncertainty: Widen the range of savings by the turns measured in public experiments.
+
     Returns:
-        The report, and True if the work ended before all sessions were replayed.
+        The report, and a sentence on missing sessions if the work ended before all were replayed, otherwise empty.
 
     Raises:
-        CommandError: The folder holds no session, or an option does not apply to many sessions.
+        FleetError: The folder holds no session, or the executor is not available.
     """
-    for name in SINGLE_SESSION_OPTIONS:
-        if getattr(options, name):
-            option = f"--{name.replace('_', '-')}"
-            message = f"{option} is for a single session; {options.path} is a folder of sessions"
-            raise CommandError(message, ExitCode.WRONG_USAGE)
-    results = kept_results(options)
-    terms = replace(SessionTerms.of(options), is_kept=results.is_on)
-    known = results.sniffed_files(options.path)
+    execution, results = execution or Execution(), results or ResultCache(is_on=False)
+    terms = replace(terms, is_kept=results.is_on)
+    known = results.sniffed_files(folder)
     before = len(known)
-    found = list(found_in(options.path, known, with_subagents=True))
-    results.store_sniffed_files(options.path, known, before)
+    found = list(found_in(folder, known, with_subagents=True))
+    results.store_sniffed_files(folder, known, before)
     if all(header.problem for header in found):
-        raise CommandError(describe_folder(options.path))
-    names = [_name(options, index) for index in range(len(options.plans))]
-    with executor_of(options, len(found), sum(header.size for header in found)) as executor:
-        replays = _Replays(found, terms, executor, results)
-        replays.run()
+        raise FleetError(describe_folder(folder))
+    names = [_plan_name(request) for request in terms.plans]
+    # Largest first, so that none of them delays the end.
+    found.sort(key=lambda header: -header.size)
+    tasks = {header.path: SessionTask(header.path, terms, format=header.format) for header in found}
+    sizes = {header.path: header.size for header in found}
+    with execution.executor(len(found), sum(header.size for header in found)) as executor:
+        work = SessionWork(executor, replayed, results, "report", sizes)
+        with progress("replaying sessions") as advance:
+            done = {path: result for path, (_, result) in work.run([*tasks.values()], advance).items()}
     results.close()
-    done = replays.done
     ended = executor.ended if len(done) < len(found) else ""
-    rows = [msgspec.json.decode(one.row, type=SessionRow) for one in done.values() if one.row]
-    unread = [UnreadSession(path=shown_path(path), problem=one.problem) for path, one in done.items() if not one.row]
+    rows = [msgspec.json.decode(one.value, type=SessionRow) for one in done.values() if one.value]
+    unread = _unread(done)
     notes = [missing(len(found) - len(done), len(found), ended)] if ended else []
-    report = folder_report(
-        shown_path(options.path), names, rows, unread, notes, model_uncertainty=options.model_uncertainty
-    )
-    return report, bool(ended)
+    report = folder_report(shown_path(folder), names, rows, unread, notes, model_uncertainty=model_uncertainty)
+    return report, "".join(notes)
 
 
-def _name(options: Namespace, index: int) -> str:
-    request = options.plans[index]
-    plan = plan_of(request)
-    return request.spec or plan.name or " + ".join(plan.to_specs())
+def _plan_name(request: PlanRequest) -> str:
+    plan = request.for_session(None)
+    return request.spec or plan.name or THEN.join(plan.to_specs())
 
 
-class _Replays:
-    """Replay of a folder's sessions."""
-
-    def __init__(
-        self, found: Sequence[Header], terms: SessionTerms, executor: SessionExecutor, results: ResultCache
-    ) -> None:
-        self._sizes = {header.path: header.size for header in found}
-        self._formats = {header.path: header.format for header in found}
-        self._terms, self._executor, self._results = terms, executor, results
-        self.done: dict[Path, ReplayedSession] = {}
-
-    def run(self) -> None:
-        """Replay all sessions. A call in several sessions is counted for the session that ended first."""
-        with ProgressLine("replaying sessions", estimates=True) as progress:
-            # Largest first, so that none of them delays the end.
-            order = sorted(self._sizes, key=lambda path: -self._sizes[path])
-            tasks = {path: SessionTask(path, self._terms, format=self._formats[path]) for path in order}
-            self._replay([*tasks.values()], progress)
-            read = [path for path in order if path in self.done and self.done[path].row]
-            elsewhere = calls_counted_elsewhere([(self.done[path].ended, self.done[path].keys) for path in read])
-            again = [replace(tasks[path], elsewhere=keys) for path, keys in zip(read, elsewhere, strict=True) if keys]
-            for task in again:
-                del self.done[task.path]
-            self._replay(again, progress)
-
-    def _replay(self, tasks: Sequence[SessionTask], progress: ProgressLine) -> None:
-        total = sum(self._sizes[task.path] + 1 for task in tasks)
-        behind = 0
-        jobs, keys = [], []
-        for task in tasks:
-            key = task.key("report")
-            kept = self._results.kept(task.path, key)
-            done = None if kept is None else ReplayedSession.read(kept)
-            if done is None:
-                jobs.append(Job(task.path, replayed, (task,)))
-                keys.append(key)
-                continue
-            self.done[task.path] = done
-            behind += self._sizes[task.path] + 1
-            progress(behind, total)
-        for index, outcome in self._executor.finished(jobs):
-            path = jobs[index].path
-            if isinstance(outcome, JobLost):
-                outcome = ReplayedSession(problem=f"{shown_path(path)}: {outcome.problem}")
-            self._results.keep(path, keys[index], outcome.written(), outcome.source)
-            self.done[path] = outcome
-            behind += self._sizes[path] + 1
-            progress(behind, total)
+def _unread(done: dict[Path, SessionResult]) -> list[UnreadSession]:
+    return [UnreadSession(path=shown_path(path), problem=one.problem) for path, one in done.items() if not one.value]
 
 
-def replayed(task: SessionTask) -> ReplayedSession:
+def replayed(task: SessionTask) -> SessionResult:
     """Replay a session, or return the reason why not. Tokens are only counted if a figure needs them."""
     began = time.time_ns()
     try:
-        whole = read_session(task.path, known=task.format, keeps_texts=True)
+        whole = task.read(keeps_texts=True)
         session = without_calls(without_copied_calls(whole), task.elsewhere)
-        plans = [plan_of(request, session) for request in task.terms.plans]
-        terms = task.terms
-        is_counted = bool(terms.plans) or terms.cache is not None or not is_reported_in_full(whole)
-        of_whole = task.inputs(whole, is_counted=is_counted)
-        inputs = task.inputs_without_copies(of_whole, session)
-        report = report_of(inputs, plans, ReportOptions(details=False))
-        # The cause of a cache miss may be in calls counted for another session.
-        baseline = replay(of_whole, Plan())
-        row = session_row(report, baseline, {call.response for call in session.calls})
-    except CommandError as error:
-        return ReplayedSession(problem=shown_name(error.message))
-    times = (call.time for call in session.calls if call.time is not None)
-    ended = math.inf if row.parent is not None else max(times, default=0.0)
-    source = source_of(whole, began, task.terms.pricing.today) if task.terms.is_kept else None
-    return ReplayedSession(msgspec.json.encode(row), "", ended, billed_keys(session), source)
+        plans = [request.for_session(session) for request in task.terms.plans]
+    except (SessionError, PlanError) as error:
+        return SessionResult(problem=shown_name(error.message))
+    terms = task.terms
+    is_counted = bool(terms.plans) or terms.cache is not None or not is_reported_in_full(whole)
+    of_whole = task.inputs(whole, is_counted=is_counted)
+    report = report_of(task.inputs_without_copies(of_whole, session), plans, ReportOptions(details=False))
+    # The cause of a cache miss may be in calls counted for another session.
+    row = session_row(report, replay(of_whole, Plan()), {call.response for call in session.calls})
+    ended = math.inf if row.parent is not None else _last(call.time for call in session.calls)
+    source = source_of(whole, began, terms.pricing.today) if terms.is_kept else None
+    return SessionResult(msgspec.json.encode(row), "", ended, billed_keys(session), source)
+
+
+def _last(times: Iterable[float | None]) -> float:
+    return max((time for time in times if time is not None), default=0.0)
 
 
 EFFECT = 0.1
@@ -207,98 +130,98 @@ NO_TIME = "has no times: unknown whether it is before or after the date"
 NO_CALL = "no call to a model"
 COPIED = "copied from another session: every call is counted for that one"
 
-
-@dataclass(frozen=True, slots=True)
-class _Read:
-    """Result of reading a session.
-
-    Attributes:
-        row: Its figures, as JSON; empty if it could not be read.
-        problem: The reason if it could not be read.
-        calls: Number of calls counted for it.
-        copied: Number of calls counted for the session that it continues.
-        began: Start, seconds since the epoch; None if unknown.
-        ended: Time of its last call, seconds since the epoch.
-        keys: Identifiers of its calls.
-    """
-
-    row: bytes = b""
-    problem: str = ""
-    calls: int = 0
-    copied: int = 0
-    began: float | None = None
-    ended: float = 0.0
-    keys: Sequence[bytes] = ()
+_InSet = tuple[SetSession, int, int, float | None]
+"""A session's figures, the number of its calls, the number of calls counted for the session that it continues, and its
+start in seconds since the epoch, None if unknown."""
 
 
-def compare_sets(options: Namespace) -> tuple[BeforeAfterReport, bool]:
-    """Read both sets and compare them.
+def compare_sets(
+    before: Sequence[Path],
+    after: Sequence[Path],
+    at: float | None,
+    terms: SessionTerms,
+    execution: Execution | None = None,
+    progress: Progress = no_progress,
+    *,
+    effect: float = EFFECT,
+) -> tuple[BeforeAfterReport, str]:
+    """Read two sets of sessions and compare them.
+
+    Args:
+        before: Sessions, and folders of sessions, from before a change.
+        after: The same, from after it.
+        at: If given, `before` is divided by the start of its sessions, seconds since the epoch; `after` is empty.
+        terms: Prices and cache.
+        execution: Where to run.
+        progress: Receives the progress.
+        effect: Size of difference to detect, as a share of before.
 
     Returns:
-        The report, and True if the work ended before all sessions were read.
+        The report, and a sentence on missing sessions if the work ended before all were read, otherwise empty.
 
     Raises:
-        CommandError: The paths contain no session, or no readable one.
+        EndedEarlyError: The work ended before any session was read.
+        FleetError: The paths contain no session, or no readable one, or the executor is not available.
     """
-    named, doubly = _named(options)
-    found, ended = _read_all(list(named), options)
+    named, doubly = _named(before, after)
+    found, ended = _read_all(list(named), terms, execution or Execution(), progress)
     if not found:
-        raise CommandError(missing(len(named), len(named), ended), ExitCode.INTERRUPTED)
-    unread = [UnreadSession(path=shown_path(path), problem=one.problem) for path, one in found.items() if not one.row]
+        raise EndedEarlyError(missing(len(named), len(named), ended))
+    unread = _unread(found)
     if len(unread) == len(found):
-        raise CommandError(unread[0].problem)
-    sessions, left_out, copied = [], [], 0
+        raise FleetError(unread[0].problem)
+    sessions, left_out, copied_calls = [], [], 0
     for path, one in found.items():
-        if not one.row:
+        if not one.value:
             continue
-        name = named[path] if options.at is None else _side(one, options.at)
-        copied += one.copied
-        if not one.calls or name is None:
-            why = (COPIED if one.copied else NO_CALL) if not one.calls else NO_TIME
+        row, calls, copied, start = msgspec.json.decode(one.value, type=_InSet)
+        name = named[path] if at is None else _side(start, at)
+        copied_calls += copied
+        if not calls or name is None:
+            why = (COPIED if copied else NO_CALL) if not calls else NO_TIME
             left_out.append(UnreadSession(path=shown_path(path), problem=why))
         else:
-            row = msgspec.json.decode(one.row, type=SetSession)
             sessions.append(msgspec.structs.replace(row, set=name))
     parts = (
         (doubly, "in both sets: each is counted once, in the set with the more specific path"),
         (len(left_out), "left out; see the list for reasons"),
     )
     warnings = [f"{IN_TEXT.plural(count, 'session')} {what}" for count, what in parts if count]
-    if ended:
-        warnings.append(missing(len(named) - len(found), len(named), ended))
-        narrate(warnings[-1])
-    if copied:
-        warnings.append(f"{IN_TEXT.plural(copied, 'call')} copied from another session, only counted for that one")
-    paths = (options.before, options.after) if options.at is None else ([options.path], [options.path])
+    note = missing(len(named) - len(found), len(named), ended) if ended else ""
+    if note:
+        warnings.append(note)
+    if copied_calls:
+        warnings.append(
+            f"{IN_TEXT.plural(copied_calls, 'call')} copied from another session, only counted for that one"
+        )
+    paths = (before, after if at is None else before)
     report = before_after_report(
         sessions,
         paths=([shown_path(path) for path in paths[0]], [shown_path(path) for path in paths[1]]),
-        at="" if options.at is None else utc_time(options.at),
-        effect=EFFECT if options.effect is None else options.effect,
+        at="" if at is None else utc_time(at),
+        effect=effect,
         left_out=left_out,
         unread=unread,
         warnings=warnings,
     )
-    return report, bool(ended)
+    return report, note
 
 
-def _side(one: _Read, at: float) -> SetName | None:
+def _side(start: float | None, at: float) -> SetName | None:
     """Return the set a session belongs to by its start; None if unknown."""
-    if one.began is None:
+    if start is None:
         return None
-    return "before" if one.began < at else "after"
+    return "before" if start < at else "after"
 
 
-def _named(options: Namespace) -> tuple[dict[Path, SetName], int]:
+def _named(before: Sequence[Path], after: Sequence[Path]) -> tuple[dict[Path, SetName], int]:
     """Return the sessions in an order independent of the sets, and the number of sessions named by both sets.
 
     A session named by both belongs to the more specific path: its own, or the deeper folder. With a dividing date the
     set returned here has no meaning.
     """
-    asked: list[tuple[SetName, Path]] = [("before", path) for path in options.before]
-    asked += [("after", path) for path in options.after]
-    if options.at is not None:
-        asked = [("before", options.path)]
+    asked: list[tuple[SetName, Path]] = [("before", path) for path in before]
+    asked += [("after", path) for path in after]
     found: dict[Path, tuple[int, SetName, Path]] = {}
     doubly = set()
     for name, place in asked:
@@ -314,28 +237,24 @@ def _named(options: Namespace) -> tuple[dict[Path, SetName], int]:
 
 
 def _sessions_at(place: Path) -> list[Path]:
-    if not is_list(place):
+    if not is_session_list(place):
         return [place]
     headers = list(found_in(place))
     if all(header.problem for header in headers):
-        raise CommandError(describe_folder(place))
+        raise FleetError(describe_folder(place))
     return [header.path for header in headers]
 
 
-def _read_all(paths: Sequence[Path], options: Namespace) -> tuple[dict[Path, _Read], str]:
+def _read_all(
+    paths: Sequence[Path], terms: SessionTerms, execution: Execution, progress: Progress
+) -> tuple[dict[Path, SessionResult], str]:
     """Read every session with the calls that no other session counts; return the reason if the work ended early."""
-    asked = parse_billing_terms(options)
-    terms = SessionTerms(pricing_of(asked, options.price_file), asked.cache, asked.window)
-    executor = executor_of(options, len(paths), sum(map(_size, paths)))
-    with ProgressLine("reading sessions", estimates=True) as progress, executor:
-        done = _run(executor, [SessionTask(path, terms) for path in paths], progress)
-        read = [path for path in paths if path in done and done[path].row]
-        elsewhere = calls_counted_elsewhere([(done[path].ended, done[path].keys) for path in read])
-        again = [SessionTask(path, terms, keys) for path, keys in zip(read, elsewhere, strict=True) if keys]
-        for task in again:
-            del done[task.path]
-        done |= _run(executor, again, progress)
-    return {path: done[path] for path in paths if path in done}, executor.ended if len(done) < len(paths) else ""
+    executor = execution.executor(len(paths), sum(map(_size, paths)))
+    with progress("reading sessions") as advance, executor:
+        work = SessionWork(executor, read_for_set, ResultCache(is_on=False), "set", dict.fromkeys(paths, 0))
+        done = work.run([SessionTask(path, terms) for path in paths], advance)
+    found = {path: done[path][1] for path in paths if path in done}
+    return found, executor.ended if len(found) < len(paths) else ""
 
 
 def _size(path: Path) -> float:
@@ -347,38 +266,17 @@ def _size(path: Path) -> float:
         return math.inf
 
 
-def _run(executor: SessionExecutor, tasks: Sequence[SessionTask], progress: ProgressLine) -> dict[Path, _Read]:
-    found = {}
-    for count, (index, outcome) in enumerate(executor.finished([Job(each.path, _read, (each,)) for each in tasks]), 1):
-        path = tasks[index].path
-        if isinstance(outcome, JobLost):
-            outcome = _Read(problem=f"{shown_path(path)}: {outcome.problem}")
-        found[path] = outcome
-        progress(count, len(tasks))
-    return found
-
-
-def _read(task: SessionTask) -> _Read:
+def read_for_set(task: SessionTask) -> SessionResult:
     """Return a session's figures, or the reason why there are none."""
     try:
-        every = read_session(task.path)
-        session = without_calls(without_copied_calls(every), task.elsewhere)
-        of_whole = task.inputs(every)
-        inputs = task.inputs_without_copies(of_whole, session)
-        baseline = replay(inputs, Plan())
-        # The cause of a cache miss may be in calls counted for another session.
-        whole = baseline if session is every else replay(of_whole, Plan())
-    except CommandError as error:
-        return _Read(problem=shown_name(error.message))
-    return _Read(
-        msgspec.json.encode(set_session(task.path, baseline, whole)),
-        calls=len(session.calls),
-        copied=len(every.calls) - len(session.calls),
-        began=began(baseline, whole),
-        ended=max(_times(call.time for call in session.calls), default=0.0),
-        keys=billed_keys(session),
-    )
-
-
-def _times(times: Iterable[float | None]) -> list[float]:
-    return [time for time in times if time is not None]
+        every = task.read()
+    except SessionError as error:
+        return SessionResult(problem=shown_name(error.message))
+    session = without_calls(without_copied_calls(every), task.elsewhere)
+    of_whole = task.inputs(every)
+    baseline = replay(task.inputs_without_copies(of_whole, session), Plan())
+    # The cause of a cache miss may be in calls counted for another session.
+    whole = baseline if session is every else replay(of_whole, Plan())
+    calls = len(session.calls)
+    row: _InSet = (set_session(task.path, baseline, whole), calls, len(every.calls) - calls, began(baseline, whole))
+    return SessionResult(msgspec.json.encode(row), "", _last(call.time for call in session.calls), billed_keys(session))

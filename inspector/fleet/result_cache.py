@@ -30,6 +30,7 @@ from inspector.session.duplicate_calls import ORIGINS
 from inspector.session.file_search import ListedFile  # noqa: TC001  needed at run time for decoding
 from inspector.session.files import CLOCK_SECONDS, Locator, exists
 from inspector.session.related import locate
+from inspector.tokens.counter import shared_counter
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -151,8 +152,6 @@ def is_unchanged(source: ResultInputs) -> bool:
 @cache
 def code_versions() -> tuple[str, ...]:
     """Return everything that affects the last digit of results: programs with equal values agree to the bit."""
-    from inspector.cli.reading import shared_counter
-
     package = blake2b(digest_size=_DIGEST)
     # Includes the assets of pages.
     for path in sorted(path for path in PACKAGE.rglob("*") if path.parent.name != "__pycache__"):

@@ -1,24 +1,67 @@
-"""Work on one session: its path, and everything that determines the result."""
+"""One session of many: the work on it, everything that determines the result, and the result.
+
+A call that is in several sessions, such as the calls of a resumed one, is counted for the session that ended first.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import TYPE_CHECKING
 
-from inspector.cli.plans import PlanRequest, settled
-from inspector.cli.reading import counted_inputs, parse_billing_terms, pricing_of
+import msgspec
+
+from inspector.fleet.executors import Job, JobLost
 from inspector.fleet.result_cache import key_of
+from inspector.replay.engine.inputs import ReplayInputs
+from inspector.replay.sessions import counted_inputs
 from inspector.report.path_redaction import shown_path
+from inspector.session.duplicate_calls import calls_counted_elsewhere
+from inspector.session.open import open_session
+from inspector.strategies.history.history import History
+from inspector.strategies.plan import Plan, specs_of
 
 if TYPE_CHECKING:
-    from argparse import Namespace
+    from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
-    from inspector.replay.engine.inputs import ReplayInputs
+    from inspector.fleet.executors import Advance, SessionExecutor
+    from inspector.fleet.result_cache import ResultCache, ResultInputs
     from inspector.replay.pricing.prices import Pricing
     from inspector.session.model import Session
     from inspector.tokens.count_cache import SharedCountCache
+
+KEPT_CHARACTERS = 16_000_000
+"""Characters cached of a session that is counted and searched right away, as many as in a file of some 80 MB."""
+
+
+@dataclass(frozen=True, slots=True)
+class PlanRequest:
+    """A plan, which may adapt to each session.
+
+    Attributes:
+        plan: Name of a built-in plan; on the command line also a plan file, or the name of a saved plan.
+        spec: Strategies in their one-line form.
+        settled: The plan itself, if it is the same for every session.
+    """
+
+    plan: str = ""
+    spec: str = ""
+    settled: Plan | None = None
+
+    def for_session(self, session: Session | None) -> Plan:
+        """Return the plan; values that are not named fit the session's tools.
+
+        Raises:
+            PlanError: A strategy, parameter or value is invalid.
+        """
+        from inspector.strategies.presets import PRESETS
+
+        if self.settled is not None:
+            return self.settled
+        if self.spec:
+            return Plan.from_specs(specs_of(self.spec), session=session)
+        return PRESETS[self.plan].plan(session)
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,17 +82,6 @@ class SessionTerms:
     plans: tuple[PlanRequest, ...] = ()
     is_kept: bool = True
 
-    @classmethod
-    def of(cls, options: Namespace) -> SessionTerms:
-        """Build the terms from the command line; price files and plan files are read here.
-
-        Raises:
-            CommandError: One of them is invalid.
-        """
-        terms = parse_billing_terms(options)
-        plans = tuple(settled(request) for request in options.plans)
-        return cls(pricing_of(terms, options.price_file), terms.cache, terms.window, plans)
-
 
 @dataclass(frozen=True, slots=True)
 class SessionTask:
@@ -66,6 +98,17 @@ class SessionTask:
     terms: SessionTerms
     elsewhere: frozenset[bytes] = frozenset()
     format: str = ""
+
+    def read(self, *, keeps_texts: bool = False) -> Session:
+        """Read the session.
+
+        Args:
+            keeps_texts: Cache its texts, up to `KEPT_CHARACTERS`, for counting and searching right away.
+
+        Raises:
+            SessionError: It cannot be read, or is not a session.
+        """
+        return open_session(self.path, known=self.format, kept_characters=KEPT_CHARACTERS if keeps_texts else 0)
 
     def key(self, kind: str, *asked: object) -> bytes:
         """Build the key of a result in `ResultCache`.
@@ -90,8 +133,6 @@ class SessionTask:
             return counted_inputs(
                 session, terms.pricing, cache=terms.cache, window=terms.window, counts=_counts_of_sessions()
             )
-        from inspector.replay.engine.inputs import ReplayInputs
-        from inspector.strategies.history.history import History
         from inspector.tokens.token_table import TokenTable
 
         table = TokenTable.estimated(session)
@@ -113,9 +154,6 @@ class SessionTask:
             return whole
         import numpy as np
 
-        from inspector.replay.engine.inputs import ReplayInputs
-        from inspector.strategies.history.history import History
-
         own = {call.response for call in session.calls}
         calls = np.array([at for at, call in enumerate(everything.calls) if call.response in own], dtype=np.int64)
         return ReplayInputs.of(
@@ -134,3 +172,97 @@ def _counts_of_sessions() -> SharedCountCache:
     from inspector.tokens.count_cache import SharedCountCache
 
     return SharedCountCache()
+
+
+@dataclass(frozen=True, slots=True)
+class SessionResult:
+    """Result of a task.
+
+    Attributes:
+        value: The result, serialized; empty if the session could not be read.
+        problem: The reason if it could not be read.
+        ended: Time of its last call, seconds since the epoch; infinity for a subagent, so that its parent counts calls
+            that are in both.
+        keys: Identifiers of its calls.
+        source: The inputs of the result; None if it must not be cached.
+    """
+
+    value: bytes = b""
+    problem: str = ""
+    ended: float = 0.0
+    keys: Sequence[bytes] = ()
+    source: ResultInputs | None = None
+
+    def written(self) -> bytes:
+        """Serialize the result of a readable session."""
+        return msgspec.msgpack.encode((self.value, self.ended, self.keys))
+
+    @classmethod
+    def read(cls, written: bytes) -> SessionResult | None:
+        """Deserialize a result; None for invalid data."""
+        try:
+            value, ended, keys = msgspec.msgpack.decode(written, type=tuple[bytes, float, list[bytes]])
+        except msgspec.MsgspecError:
+            return None
+        return cls(value, "", ended, keys)
+
+
+@dataclass(frozen=True, slots=True)
+class SessionWork:
+    """Work on each of many sessions, with cached results.
+
+    Attributes:
+        executor: Executor of the jobs.
+        work: A module-level function.
+        results: Cache of results.
+        kind: Kind of result in the cache.
+        sizes: The sessions with their sizes, for progress.
+        stays: Send a session to the process that had it before.
+    """
+
+    executor: SessionExecutor
+    work: Callable[[SessionTask], SessionResult]
+    results: ResultCache
+    kind: str
+    sizes: Mapping[Path, int]
+    stays: bool = False
+
+    def run(self, tasks: Sequence[SessionTask], advance: Advance) -> dict[Path, tuple[SessionTask, SessionResult]]:
+        """Return the results with every call counted once, and the tasks that gave them.
+
+        Fewer than all sessions if the work ended early.
+        """
+        done = self._run(tasks, advance)
+        read = [task for task in tasks if task.path in done and done[task.path][1].value]
+        found = [done[task.path][1] for task in read]
+        elsewhere = calls_counted_elsewhere([(each.ended, each.keys) for each in found])
+        again = [replace(task, elsewhere=keys) for task, keys in zip(read, elsewhere, strict=True) if keys]
+        for task in again:
+            del done[task.path]
+        return done | self._run(again, advance)
+
+    def _run(self, tasks: Sequence[SessionTask], advance: Advance) -> dict[Path, tuple[SessionTask, SessionResult]]:
+        total = sum(self.sizes[task.path] + 1 for task in tasks)
+        done: dict[Path, tuple[SessionTask, SessionResult]] = {}
+        behind = 0
+        new = []
+        for task in tasks:
+            kept = self.results.kept(task.path, task.key(self.kind)) if self.results.is_on else None
+            result = None if kept is None else SessionResult.read(kept)
+            if result is None:
+                new.append(task)
+                continue
+            done[task.path] = task, result
+            behind += self.sizes[task.path] + 1
+            advance(behind, total)
+        jobs = [Job(task.path, self.work, (task,)) for task in new]
+        for index, outcome in self.executor.finished(jobs, stays=self.stays):
+            task = new[index]
+            if isinstance(outcome, JobLost):
+                outcome = SessionResult(problem=f"{shown_path(task.path)}: {outcome.problem}")
+            if outcome.source is not None:
+                self.results.keep(task.path, task.key(self.kind), outcome.written(), outcome.source)
+            done[task.path] = task, outcome
+            behind += self.sizes[task.path] + 1
+            advance(behind, total)
+        return done

@@ -5,21 +5,25 @@ from __future__ import annotations
 import math
 import time
 from collections import OrderedDict
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Final, NamedTuple, TypeVar
 
 import msgspec
 
-from inspector.cli.exit_codes import CommandError, ExitCode
-from inspector.cli.fleet import executor_of, missing
-from inspector.cli.output import ProgressLine, narrate
-from inspector.cli.reading import read_session
-from inspector.errors import InspectorError
-from inspector.fleet.executors import ENDED, Job, JobLost
-from inspector.fleet.result_cache import is_unchanged, number, source_of
-from inspector.fleet.session_tasks import SessionTask, SessionTerms
+from inspector.fleet.executors import (
+    ENDED,
+    EndedEarlyError,
+    Execution,
+    FleetError,
+    Job,
+    JobLost,
+    missing,
+    no_progress,
+)
+from inspector.fleet.result_cache import ResultCache, is_unchanged, number, source_of
+from inspector.fleet.session_tasks import SessionResult, SessionTask, SessionTerms, SessionWork
 from inspector.replay.figure import HowKnown
 from inspector.replay.tuning.choice import has_enough
 from inspector.replay.tuning.compaction_choice import (
@@ -31,25 +35,24 @@ from inspector.replay.tuning.compaction_choice import (
 from inspector.replay.tuning.compaction_costs import AS_RECORDED, compacted_session, threshold_costs
 from inspector.replay.tuning.fleet import FleetSession, TunedGroup, grouped
 from inspector.replay.tuning.search import CHOICE, COARSE, FIRST, SEARCH, GroupSearch, Stage
-from inspector.replay.tuning.trial import PreparedSession, Trial
+from inspector.replay.tuning.trial import PreparedSession, Trial, TrialTerms
 from inspector.report.compaction_tuning import CompactionGroup, compaction_group
 from inspector.report.folder import UnreadSession
 from inspector.report.numbers import IN_TEXT
 from inspector.report.path_redaction import shown_name, shown_path
-from inspector.report.tuning import TuneReport, TuningTerms, agent_name, group_name, tune_report
-from inspector.session.duplicate_calls import billed_keys, calls_counted_elsewhere, without_calls, without_copied_calls
+from inspector.report.tuning import TuneReport, TuningTerms, agent_name, constraints_of, group_name, tune_report
+from inspector.session.duplicate_calls import billed_keys, without_calls, without_copied_calls
+from inspector.session.errors import SessionError
 from inspector.strategies.plan import Plan, PlanError
 
 if TYPE_CHECKING:
-    from argparse import Namespace
     from collections.abc import Callable, Iterator, Mapping, Sequence
     from pathlib import Path
 
-    from inspector.fleet.executors import SessionExecutor
-    from inspector.fleet.result_cache import ResultCache, ResultInputs
+    from inspector.fleet.executors import Advance, Progress, SessionExecutor
+    from inspector.fleet.result_cache import ResultInputs
     from inspector.replay.tuning.compaction_costs import CompactedSession, CompactionTerms, ThresholdCosts
     from inspector.replay.tuning.fleet import FleetGroup
-    from inspector.replay.tuning.trial import TrialTerms
     from inspector.replay.tuning.trial_table import Constraints
 
 
@@ -65,50 +68,12 @@ MOST_KEPT_BLOCKS: Final = 1_000_000
 """Maximum blocks of the sessions a process caches; the least recently used are prepared again on demand."""
 
 
-@dataclass(frozen=True, slots=True)
-class ReadSession:
-    """Result of reading a session.
-
-    Attributes:
-        session: Its summary for grouping; None if it cannot be read.
-        problem: The reason if it cannot be read.
-        ended: Time of its last call, seconds since the epoch.
-        keys: Identifiers of its calls.
-        source: Its inputs; None if it must not be cached.
-    """
-
-    session: FleetSession | None
-    problem: str = ""
-    ended: float = 0.0
-    keys: tuple[bytes, ...] = ()
-    source: ResultInputs | None = None
-
-    def written(self) -> bytes:
-        """Serialize the result; empty if it could not be read."""
-        of = self.session
-        if of is None:
-            return b""
-        facts = (of.agent, of.model, of.calls, of.cost, of.known.value, of.tools, self.ended, self.keys)
-        return msgspec.msgpack.encode(facts, enc_hook=number)
-
-    @classmethod
-    def read(cls, path: Path, written: bytes) -> ReadSession | None:
-        """Deserialize a result; None for invalid data."""
-        try:
-            *facts, known, tools, ended, keys = msgspec.msgpack.decode(written, type=_Facts)
-            agent, model, calls, cost = facts
-            session = FleetSession(path, agent, model, calls, cost, HowKnown(known), tools)
-        except (msgspec.MsgspecError, ValueError):
-            return None
-        return cls(session, "", ended, keys)
-
-
-_Facts = tuple[str, str, int, float, str, int, float, tuple[bytes, ...]]
+_SessionFacts = tuple[str, str, int, float, HowKnown, int]
 
 _Trials = dict[bytes, Trial | None]
 
 
-class LostSessionError(InspectorError):
+class LostSessionError(FleetError):
     """A session that can no longer be processed.
 
     Attributes:
@@ -138,10 +103,11 @@ def _kept_ready(task: SessionTask) -> _Ready:
     key = (task.path, task.elsewhere)
     if key not in _ready or _ready[key].task != task:
         began = time.time_ns()
-        whole = read_session(task.path)
+        whole = task.read()
         own = without_calls(without_copied_calls(whole), task.elsewhere)
         prepared = PreparedSession.of(task.inputs_without_copies(task.inputs(whole), own))
-        _ready[key] = _Ready(task, prepared, source_of(whole, began, task.terms.pricing.today))
+        source = source_of(whole, began, task.terms.pricing.today) if task.terms.is_kept else None
+        _ready[key] = _Ready(task, prepared, source)
     _ready.move_to_end(key)
     while (
         len(_ready) > 1 and sum(len(each.prepared.inputs.history.kind) for each in _ready.values()) > MOST_KEPT_BLOCKS
@@ -150,14 +116,17 @@ def _kept_ready(task: SessionTask) -> _Ready:
     return _ready[key]
 
 
-def _read(task: SessionTask) -> ReadSession:
+def _read(task: SessionTask) -> SessionResult:
     try:
         _, prepared, source = _kept_ready(task)
-    except CommandError as error:
-        return ReadSession(None, problem=error.message)
+    except SessionError as error:
+        return SessionResult(problem=error.message)
     session = prepared.inputs.history.session
     ended = max((call.time for call in session.calls if call.time is not None), default=0.0)
-    return ReadSession(FleetSession.of(task.path, prepared), "", ended, tuple(billed_keys(session)), source)
+    of = FleetSession.of(task.path, prepared)
+    facts: _SessionFacts = (of.agent, of.model, of.calls, of.cost, of.known, of.tools)
+    value = msgspec.msgpack.encode(facts, enc_hook=number)
+    return SessionResult(value, "", ended, tuple(billed_keys(session)), source)
 
 
 def _bases(task: SessionTask) -> tuple[tuple[Plan, ...], ResultInputs | None]:
@@ -186,7 +155,12 @@ class TuningPool:
     """Many sessions, and the results of plans tried on them."""
 
     def __init__(
-        self, sizes: Mapping[Path, int], terms: SessionTerms, executor: SessionExecutor, results: ResultCache
+        self,
+        sizes: Mapping[Path, int],
+        terms: SessionTerms,
+        executor: SessionExecutor,
+        results: ResultCache,
+        progress: Progress = no_progress,
     ) -> None:
         """Prepare the pool.
 
@@ -195,10 +169,12 @@ class TuningPool:
             terms: Prices.
             executor: Executor of the jobs.
             results: Cache of results.
+            progress: Receives the progress.
         """
         self._executor = executor
         self._results = results
         self._sizes = sizes
+        self.progress = progress
         # Largest first: this balances the load, and none of them delays the end.
         order = sorted(sizes, key=lambda path: -sizes[path])
         self._tasks = {path: SessionTask(path, terms) for path in order}
@@ -217,19 +193,13 @@ class TuningPool:
         Returns:
             The readable sessions, and the problems of the others. Fewer than all if the work ended early.
         """
-        with ProgressLine("reading sessions", estimates=True) as progress:
-            done = self._read_all(list(self._tasks), progress)
-            found = [path for path in self._tasks if path in done and done[path].session is not None]
-            elsewhere = calls_counted_elsewhere([(done[path].ended, done[path].keys) for path in found])
-            again = [path for path, keys in zip(found, elsewhere, strict=True) if keys]
-            for path, keys in zip(found, elsewhere, strict=True):
-                self._tasks[path] = SessionTask(path, self._tasks[path].terms, keys)
-            for path in again:
-                del done[path]
-            done |= self._read_all(again, progress)
-        sessions = [done[path].session for path in self._sizes if path in done]
-        problems = {path: done[path].problem for path in self._sizes if path in done and done[path].session is None}
-        return [session for session in sessions if session is not None], problems
+        work = SessionWork(self._executor, _read, self._results, "session", self._sizes, stays=True)
+        with self.progress("reading sessions") as advance:
+            done = work.run(list(self._tasks.values()), advance)
+        self._tasks |= {path: task for path, (task, _) in done.items()}
+        results = {path: done[path][1] for path in self._sizes if path in done}
+        problems = {path: one.problem for path, one in results.items() if not one.value}
+        return [_fleet_session(path, one.value) for path, one in results.items() if one.value], problems
 
     def bases(self, path: Path) -> tuple[Plan, ...]:
         """Return every strategy and built-in plan, fitted to a session; empty if the work ended early.
@@ -253,7 +223,7 @@ class TuningPool:
         return ()
 
     def tried(
-        self, plans: Sequence[Plan], paths: Sequence[Path], terms: TrialTerms, until: float, progress: ProgressLine
+        self, plans: Sequence[Plan], paths: Sequence[Path], terms: TrialTerms, until: float, advance: Advance
     ) -> Iterator[tuple[Plan, list[Trial | None]]]:
         """Try plans on sessions.
 
@@ -262,7 +232,7 @@ class TuningPool:
             paths: The sessions.
             terms: Permitted effects of plans.
             until: Time limit on the monotonic clock.
-            progress: Progress line to update.
+            advance: Receives the number of finished jobs.
 
         Yields:
             A plan and its result on every session, in the order of the plans, once complete. Fewer than all plans at
@@ -283,7 +253,7 @@ class TuningPool:
                 if isinstance(outcome, JobLost):
                     raise LostSessionError(path)
                 self._take(path, asked[index], *outcome)
-                progress(count, len(jobs))
+                advance(count, len(jobs))
                 for key in asked[index]:
                     left[key] -= 1
                 while at < len(plans) and not left[keys[at]]:
@@ -301,8 +271,8 @@ class TuningPool:
         Raises:
             LostSessionError: A session can no longer be processed.
         """
-        with ProgressLine("reading compactions", estimates=True) as progress:
-            return self._each([Job(path, _compacted, (self._tasks[path],)) for path in paths], progress)
+        with self.progress("reading compactions") as advance:
+            return self._each([Job(path, _compacted, (self._tasks[path],)) for path in paths], advance)
 
     def threshold_costs(
         self, paths: Sequence[Path], thresholds: tuple[float, ...], terms: CompactionTerms
@@ -313,17 +283,17 @@ class TuningPool:
             LostSessionError: A session can no longer be processed.
         """
         doing = f"trying {len(thresholds):,} thresholds on {len(paths):,} sessions"
-        with ProgressLine(doing, estimates=True) as progress:
-            return self._each([Job(path, _costs, (self._tasks[path], thresholds, terms)) for path in paths], progress)
+        with self.progress(doing) as advance:
+            return self._each([Job(path, _costs, (self._tasks[path], thresholds, terms)) for path in paths], advance)
 
-    def _each(self, jobs: Sequence[Job[Worked]], progress: ProgressLine) -> list[Worked]:
+    def _each(self, jobs: Sequence[Job[Worked]], advance: Advance) -> list[Worked]:
         """Return the result of every job, in order; empty if the work ended before all were done."""
         found: dict[int, Worked] = {}
         for index, outcome in self._executor.finished(jobs, stays=True):
             if isinstance(outcome, JobLost):
                 raise LostSessionError(jobs[index].path)
             found[index] = outcome
-            progress(len(found), len(jobs))
+            advance(len(found), len(jobs))
         return [found[index] for index in range(len(jobs))] if len(found) == len(jobs) else []
 
     def _trials_of(self, path: Path) -> _Trials:
@@ -364,33 +334,12 @@ class TuningPool:
                     asked.append([keys[at] for at in new])
         return jobs, asked
 
-    def _read_all(self, paths: Sequence[Path], progress: ProgressLine) -> dict[Path, ReadSession]:
-        total = sum(self._sizes[path] + 1 for path in paths)
-        found: dict[Path, ReadSession] = {}
-        behind = 0
-        new = []
-        for path in paths:
-            kept = self._results.kept(path, self._tasks[path].key("session"))
-            read = None if kept is None else ReadSession.read(path, kept)
-            if read is None:
-                new.append(path)
-                continue
-            found[path] = read
-            behind += self._sizes[path] + 1
-            progress(behind, total)
-        jobs = [Job(path, _read, (self._tasks[path],)) for path in new]
-        for index, outcome in self._executor.finished(jobs, stays=True):
-            path = new[index]
-            if isinstance(outcome, JobLost):
-                outcome = ReadSession(None, problem=f"{path}: {outcome.problem}")
-            self._results.keep(path, self._tasks[path].key("session"), outcome.written(), outcome.source)
-            found[path] = outcome
-            behind += self._sizes[path] + 1
-            progress(behind, total)
-        return found
+
+def _fleet_session(path: Path, value: bytes) -> FleetSession:
+    return FleetSession(path, *msgspec.msgpack.decode(value, type=_SessionFacts))
 
 
-def left_out_warnings(sessions: Sequence[FleetSession]) -> list[str]:
+def _left_out_warnings(sessions: Sequence[FleetSession]) -> list[str]:
     """List sessions that are not part of any figure, a sentence each."""
     empty = sum(not session.calls for session in sessions)
     unpriced = sum(session.calls > 0 and math.isnan(session.cost) for session in sessions)
@@ -450,7 +399,13 @@ PART: Final = 0.7
 
 
 class SharedSearch:
-    """Search for the plans of many groups."""
+    """Search for the best plan of every group within one time limit, with fair shares of time.
+
+    Every group first gets a coarse search on a few of its sessions, and its best results are tried on all of them, so
+    that every group has an early answer. Groups with few calls come first. Each has an equal share of the remaining
+    time, and unused time is shared among later groups: a large group does not delay a small one, and many small ones
+    take no more than their shares from a large one.
+    """
 
     def __init__(self, pool: TuningPool, constraints: Constraints, terms: TrialTerms, plans: Sequence[Plan]) -> None:
         """Prepare the search.
@@ -551,8 +506,8 @@ class SharedSearch:
         for plans in search.rounds():
             found = 0
             doing = f"trying {IN_TEXT.plural(len(plans), 'plan')} on {IN_TEXT.plural(len(paths), 'session')}{text}"
-            with ProgressLine(doing, estimates=True) as progress:
-                for plan, trials in self._pool.tried(plans, paths, self._terms, until, progress):
+            with self._pool.progress(doing) as advance:
+                for plan, trials in self._pool.tried(plans, paths, self._terms, until, advance):
                     search.add(plan, trials)
                     found += 1
             if found < len(plans):
@@ -572,19 +527,101 @@ def _calls(group: FleetGroup) -> list[int]:
     return [session.calls for session in group.sessions]
 
 
-def compaction_report(sizes: dict[Path, int], options: Namespace, results: ResultCache) -> tuple[TuneReport, bool]:
-    """Try thresholds on sessions.
+class Tuned(NamedTuple):
+    """Result of tuning.
+
+    Attributes:
+        report: The report.
+        groups: The result of each group; empty for compaction thresholds.
+        ended: Reason for an early end; empty if all work was done.
+        missing: A sentence on sessions that were not read; empty if there are none.
+    """
+
+    report: TuneReport
+    groups: Sequence[TunedGroup] = ()
+    ended: str = ""
+    missing: str = ""
+
+
+def tune(
+    paths: Sequence[Path],
+    sizes: Mapping[Path, int],
+    terms: SessionTerms,
+    asked: TuningTerms,
+    seconds: float,
+    execution: Execution | None = None,
+    results: ResultCache | None = None,
+    progress: Progress = no_progress,
+    *,
+    target: str = "",
+) -> Tuned:
+    """Find the best plan of every group of sessions.
 
     Args:
+        paths: The requested folders and sessions, for the report.
         sizes: The sessions with their file sizes in bytes.
-        options: Parsed options.
-        results: Cache of results.
-
-    Returns:
-        The report, and True if the work ended before thresholds were tried on all sessions.
+        terms: Prices, cache, and the plans with limits to tune; none for every strategy and built-in plan.
+        asked: Constraints on plans.
+        seconds: Time limit of the search, which begins after all sessions are read.
+        execution: Where to run.
+        results: Cache of results; nothing is cached by default.
+        progress: Receives the progress.
+        target: System whose configuration is part of the report; empty for none.
 
     Raises:
-        CommandError: No session can be read, or the work ended without a result.
+        FleetError: No session can be read, or the executor is not available.
+    """
+    permitted = TrialTerms(frozenset(asked.keep), asked.may_forget, asked.beyond)
+    with (execution or Execution()).executor(len(sizes)) as executor:
+        pool = _pool(sizes, terms, executor, results, progress)
+        sessions, problems = _read_sessions(pool)
+        unseen = len(sizes) - len(sessions) - len(problems)
+        plans = [request.for_session(None) for request in terms.plans]
+        # The time limit is for the search; sessions without trials would be useless.
+        ends = time.monotonic() + seconds
+        search = SharedSearch(pool, constraints_of(asked), permitted, plans)
+        tuned = search.tuned(grouped(_useful(sessions)), ends, problems)
+        ended = executor.ended
+    why = ended or "the time limit of --minutes"
+    cut_short = f"the search ended early ({why}): there may be a better plan"
+    note = missing(unseen, len(sizes), ended) if unseen else ""
+    warnings = [
+        *([note] if note else []),
+        *_left_out_warnings(sessions),
+        *([] if all(each.is_complete for each in tuned) else [cut_short]),
+    ]
+    report = tune_report([shown_path(path) for path in paths], asked, tuned, _unread(problems), warnings, target)
+    return Tuned(report, tuned, ended, note)
+
+
+def tune_compaction(
+    paths: Sequence[Path],
+    sizes: Mapping[Path, int],
+    terms: SessionTerms,
+    execution: Execution | None = None,
+    results: ResultCache | None = None,
+    progress: Progress = no_progress,
+    *,
+    configured: int | None = None,
+    target: str = "",
+    model_uncertainty: bool = False,
+) -> Tuned:
+    """Find the best compaction threshold of every group of sessions.
+
+    Args:
+        paths: The requested folders and sessions, for the report.
+        sizes: The sessions with their file sizes in bytes.
+        terms: Prices and cache.
+        execution: Where to run.
+        results: Cache of results; nothing is cached by default.
+        progress: Receives the progress.
+        configured: The configured threshold in tokens, compared with the observed one.
+        target: System whose configuration is part of the report; empty for none.
+        model_uncertainty: Widen the range of savings by the turns measured in public experiments.
+
+    Raises:
+        EndedEarlyError: The work ended without a result.
+        FleetError: No session can be read, or the executor is not available.
     """
     asked = TuningTerms(
         max_needed=None,
@@ -592,38 +629,67 @@ def compaction_report(sizes: dict[Path, int], options: Namespace, results: Resul
         budget_calls=None,
         keep=[],
         may_forget=False,
-        model_uncertainty=options.model_uncertainty,
+        model_uncertainty=model_uncertainty,
     )
     found: list[CompactionGroup] = []
     unseen = len(sizes)
-    with executor_of(options, len(sizes)) as executor:
-        pool = TuningPool(sizes, SessionTerms.of(options), executor, results)
-        sessions, problems = pool.read()
-        if not sessions and problems:
-            raise CommandError(next(iter(problems.values())))
-        useful = [session for session in sessions if session.calls and not math.isnan(session.cost)]
+    with (execution or Execution()).executor(len(sizes)) as executor:
+        pool = _pool(sizes, terms, executor, results, progress)
+        sessions, problems = _read_sessions(pool)
         unseen -= len(sessions) + len(problems)
-        for group in grouped(useful):
-            reported = retry_without_lost(group, problems, partial(_group, pool, options))
+        work = partial(_compaction_group, pool, configured, target, model_uncertainty=model_uncertainty)
+        for group in grouped(_useful(sessions)):
+            reported = retry_without_lost(group, problems, work)
             if reported is not None:
                 found.append(reported)
             elif executor.ended:
                 unseen += sum(session.path not in problems for session in group.sessions)
         ended = executor.ended if unseen else ""
-    warnings = left_out_warnings(sessions)
-    if ended:
-        warnings.insert(0, missing(unseen, len(sizes), ended))
-        if not found:
-            raise CommandError(warnings[0], ExitCode.INTERRUPTED)
-        narrate(warnings[0])
-    unread = [UnreadSession(path=shown_path(path), problem=shown_name(why)) for path, why in problems.items()]
-    paths = [shown_path(path) for path in options.paths]
-    return tune_report(paths, asked, [], unread, warnings, compaction=found), bool(ended)
+    note = missing(unseen, len(sizes), ended) if ended else ""
+    if note and not found:
+        raise EndedEarlyError(note)
+    warnings = [*([note] if note else []), *_left_out_warnings(sessions)]
+    shown = [shown_path(path) for path in paths]
+    report = tune_report(shown, asked, [], _unread(problems), warnings, compaction=found)
+    return Tuned(report, (), ended, note)
 
 
-def _group(pool: TuningPool, options: Namespace, group: FleetGroup) -> CompactionGroup | None:
+def _pool(
+    sizes: Mapping[Path, int],
+    terms: SessionTerms,
+    executor: SessionExecutor,
+    results: ResultCache | None,
+    progress: Progress,
+) -> TuningPool:
+    results = results or ResultCache(is_on=False)
+    return TuningPool(sizes, replace(terms, is_kept=results.is_on), executor, results, progress)
+
+
+def _read_sessions(pool: TuningPool) -> tuple[list[FleetSession], dict[Path, str]]:
+    """Return the readable sessions, and the problems of the others.
+
+    Raises:
+        FleetError: None is readable.
+    """
+    sessions, problems = pool.read()
+    if not sessions and problems:
+        raise FleetError(next(iter(problems.values())))
+    return sessions, problems
+
+
+def _useful(sessions: Sequence[FleetSession]) -> list[FleetSession]:
+    return [session for session in sessions if session.calls and not math.isnan(session.cost)]
+
+
+def _unread(problems: Mapping[Path, str]) -> list[UnreadSession]:
+    return [UnreadSession(path=shown_path(path), problem=shown_name(why)) for path, why in problems.items()]
+
+
+def _compaction_group(
+    pool: TuningPool, configured: int | None, target: str, group: FleetGroup, *, model_uncertainty: bool
+) -> CompactionGroup | None:
     """Report on one group; None if the work ended before that."""
-    paths, calls = [session.path for session in group.sessions], [session.calls for session in group.sessions]
+    paths, calls = [session.path for session in group.sessions], _calls(group)
     sessions = pool.compacted(paths)
     if not sessions:
         return None
@@ -638,7 +704,7 @@ def _group(pool: TuningPool, options: Namespace, group: FleetGroup) -> Compactio
         agent_name(group.agent),
         sessions,
         choose_threshold(sessions, calls, thresholds, costs),
-        configured=options.configured,
-        target=options.export or "",
-        model_uncertainty=options.model_uncertainty,
+        configured=configured,
+        target=target,
+        model_uncertainty=model_uncertainty,
     )

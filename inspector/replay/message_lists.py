@@ -7,7 +7,6 @@ earlier calls. Messages that the plan changes are copied; all others stay the sa
 from __future__ import annotations
 
 from dataclasses import replace as replaced
-from functools import cache
 from itertools import groupby
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -23,7 +22,7 @@ from inspector.strategies.history.history import History
 from inspector.strategies.plan import Plan
 from inspector.strategies.presets import PRESETS
 from inspector.strategies.registry import STRATEGIES
-from inspector.tokens.counter import load_counter
+from inspector.tokens.counter import shared_counter
 from inspector.tokens.token_table import count_session
 
 if TYPE_CHECKING:
@@ -33,7 +32,6 @@ if TYPE_CHECKING:
     from inspector.replay.provider_messages import Form
     from inspector.session.model import Block, Session
     from inspector.strategies.core.rendition import Rendition
-    from inspector.tokens.counter import Counter
     from inspector.tokens.token_table import TokenTable
 
 MessageDict = dict[str, Any]
@@ -202,14 +200,8 @@ def inputs_of_messages(session: Session, table: TokenTable | None = None) -> Rep
 
 def _counted(session: Session, previous: TokenTable | None = None) -> TokenTable:
     """Count the tokens of a conversation in memory, reusing an earlier state."""
-    *_, table = count_session(session, _shared_counter(), previous)
+    *_, table = count_session(session, shared_counter(), previous)
     return table
-
-
-@cache
-def _shared_counter() -> Counter:
-    """Return one tokenizer for all lists, because creating it takes a second and agents call before each request."""
-    return load_counter()
 
 
 _Place = tuple[str, int]

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 from inspector.session.errors import SessionError, UnreadableFileError
 from inspector.session.file_search import FileSearch, ListedFile
-from inspector.session.files import Locator, exists, open_error_message
+from inspector.session.files import Locator, exists, is_folder, open_error_message
 from inspector.session.registry import all_formats, detect
 
 if TYPE_CHECKING:
@@ -110,6 +110,16 @@ def _is_started_in(folder: Path, header: Header) -> bool:
     """Return True for a subagent of a session in the same database, or in a file below the folder."""
     is_below = header.parent is not None and header.parent.is_relative_to(folder)
     return header.is_subagent and (bool(header.identifier) or is_below)
+
+
+def is_session_list(path: Path) -> bool:
+    """Return True if a path is a folder of sessions, and not a session itself."""
+    if not is_folder(path):
+        return False
+    try:
+        return bool(detect(path).format.contained_sessions(path))
+    except SessionError:
+        return True
 
 
 def describe_folder(folder: Path) -> str:

@@ -19,6 +19,7 @@ saved plan keeps its meaning when a default changes:
 
 from __future__ import annotations
 
+import re
 import tomllib
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -38,6 +39,11 @@ if TYPE_CHECKING:
     from inspector.session.model import Session
     from inspector.strategies.core.parameters import ParameterValue
     from inspector.strategies.core.strategy import Strategy
+
+THEN = " + "
+"""Separator of strategies in one line. Tool names are joined by a plus without spaces."""
+
+_QUOTED = re.compile(r'("(?:[^"\\]|\\.)*")')
 
 _SWITCH_WORDS = {"true": True, "yes": True, "on": True, "false": False, "no": False, "off": False}
 
@@ -249,3 +255,13 @@ def _spec_of(entry: PlanEntry) -> str:
         if value != parameter.default:
             items[parameter.name] = value
     return write_specification(strategy.name, items)
+
+
+def specs_of(text: str) -> list[str]:
+    """Split one line into strategies in one-line form, at every ` + ` outside quotes."""
+    specs = [""]
+    for index, quoted_or_not in enumerate(_QUOTED.split(text)):
+        first, *others = [quoted_or_not] if index % 2 else quoted_or_not.split(THEN)
+        specs[-1] += first
+        specs += others
+    return [spec.strip() for spec in specs]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import mmap
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 from weakref import WeakValueDictionary
@@ -12,7 +13,7 @@ from inspector.process_memory import address_space_limit
 from inspector.tokens.vocabulary import ENCODINGS, VocabularyError, find_vocabulary, refusal_notice
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     import numpy as np
     from numpy.typing import NDArray
@@ -149,3 +150,13 @@ def load_counter(encoding: str = ENCODINGS[0]) -> Counter:
         return EstimateCounter(f"token counts are estimated: {error}")
     known = (vocabulary.encoding, vocabulary.source, vocabulary.refused)
     return _shared.setdefault(known, TokenizerCounter(vocabulary, advice=refusal_notice(vocabulary)))
+
+
+def shared_counter() -> Counter:
+    """Return the counter shared by a process: building it takes longer than counting most sessions."""
+    return _counter(load_counter)
+
+
+@cache
+def _counter(load: Callable[[], Counter]) -> Counter:
+    return load()

@@ -7,14 +7,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
-from inspector.cli.reading import counted_inputs
 from inspector.replay import calibration_source
 from inspector.replay.analysis.invariants import violations_in_replay
 from inspector.replay.engine.inputs import ReplayInputs
 from inspector.replay.explain.totals import scale_source
 from inspector.replay.figure import HowKnown
 from inspector.replay.pricing.prices import Pricing
-from inspector.replay.sessions import replay_session
+from inspector.replay.sessions import counted_inputs, replay_session
 from inspector.report.mcp_tools import SessionMemory
 from inspector.session.open import open_session
 from inspector.session.related import parent_of
