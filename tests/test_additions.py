@@ -149,7 +149,7 @@ LINES = {
     "strategies/registry.py": [
         ('    "tiered-stale": (', '    "keep-beginnings": ("keep_beginnings", "KeepBeginnings"),\n')
     ],
-    "session/registry.py": [('    "claude_code",\n', '    "tally",\n')],
+    "session/registry.py": [('    FormatModule("claude_code"', '    FormatModule("tally", ("tally",)),\n')],
     "ui/timeline/columns.py": [('    TimelineColumn("bar", ', COLUMN.removesuffix('    TimelineColumn("bar", '))],
     "ui/themes.py": [('    "cut": "text-warning",\n', '    "shape": "text-accent",\n')],
     "ui/timeline/widget.py": [

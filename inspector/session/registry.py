@@ -10,13 +10,13 @@ from __future__ import annotations
 from codecs import BOM_UTF16_BE, BOM_UTF16_LE, getincrementaldecoder
 from functools import cache
 from importlib import import_module
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, NamedTuple, cast
 
 from inspector.plug_ins import FORMATS, PlugIns
 from inspector.session.errors import SessionError, UnreadableFileError
 from inspector.session.files import Locator
 from inspector.session.format import Detection
-from inspector.session.sniff import Sample
+from inspector.session.sniff import FileKind, Sample
 from inspector.session.zstd import is_zstd
 
 if TYPE_CHECKING:
@@ -26,55 +26,93 @@ if TYPE_CHECKING:
     from inspector.plug_ins import PlugIn
     from inspector.session.format import Format
 
-MODULES = (
-    "native",
-    "qwen",
-    "kimi",
-    "claude_code",
-    "codex",
-    "deepseek_harness",
-    "pi",
-    "copilot",
-    "vscode",
-    "grok",
-    "gemini",
-    "antigravity",
-    "hermes",
-    "goose",
-    "opencode",
-    "agents_sdk",
-    "spans",
-    "claude_tap",
-    "har",
-    "claude_trace",
-    "cline",
-    "atif",
-    "inspect_ai",
-    "openhands",
-    "swe_agent",
-)
-"""Modules in `formats`, each with its formats in `FORMATS`; specific formats come before general ones."""
+FOLDER, DATABASE, ARCHIVE, TEXT = FileKind
 
-GENERAL = ("transcripts", "responses", "plain")
+
+class FormatModule(NamedTuple):
+    """A module in `formats`, and the files that its formats may recognize, so that others do not import it.
+
+    Attributes:
+        name: Its name.
+        formats: Names of its formats, in detection order.
+        kinds: Kinds of files.
+        fields: Fields of which JSON text has at least one, as in `Sample.fields`; empty if it may have none.
+    """
+
+    name: str
+    formats: tuple[str, ...]
+    kinds: FileKind = FOLDER | DATABASE | ARCHIVE | TEXT
+    fields: tuple[str, ...] = ()
+
+    def may_recognize(self, sample: Sample) -> bool:
+        """Return True unless a sample cannot be of any of the formats."""
+        if not sample.kind & self.kinds:
+            return False
+        return sample.kind is not TEXT or not self.fields or not sample.fields.isdisjoint(self.fields)
+
+
+MODULES = (
+    FormatModule("native", ("inspector-lines",), TEXT, ("inspector",)),
+    FormatModule("qwen", ("qwen-code",), TEXT, ("message.parts",)),
+    FormatModule("kimi", ("kimi-code", "kimi-cli"), TEXT, ("type", "message.type")),
+    FormatModule("claude_code", ("claude-code",), TEXT, ("type",)),
+    FormatModule("codex", ("codex",), TEXT, ("type", "session", "record_type", "id")),
+    FormatModule("deepseek_harness", ("deepseek-harness",), TEXT, ("seq", "seq0", "createdAt")),
+    FormatModule("pi", ("pi",), TEXT, ("timestamp", "message.role")),
+    FormatModule("copilot", ("copilot-cli",), FOLDER | TEXT, ("parentId", "chatMessages", "timeline")),
+    FormatModule("vscode", ("vscode-chat",), TEXT, ("requests", "kind")),
+    FormatModule(
+        "grok", ("grok-build",), FOLDER | TEXT, ("kind", "method", "model_id", "prompt_index", "synthetic_reason")
+    ),
+    FormatModule("gemini", ("gemini-cli",), TEXT, ("sessionId", "content", "$set", "$rewindTo")),
+    FormatModule("antigravity", ("antigravity",), DATABASE),
+    FormatModule("hermes", ("hermes",), DATABASE | TEXT, ("session_id", "role")),
+    FormatModule("goose", ("goose",), DATABASE | TEXT, ("conversation", "created", "message_count")),
+    FormatModule("opencode", ("opencode",), FOLDER | DATABASE | TEXT, ("info", "time")),
+    FormatModule("agents_sdk", ("openai-agents",), DATABASE),
+    FormatModule("spans", ("otel", "copilot-traces"), DATABASE | TEXT, ("attributes", "resourceSpans", "resourceLogs")),
+    FormatModule(
+        "claude_tap",
+        ("claude-tap",),
+        DATABASE | TEXT,
+        ("request", "__claude_tap_compact_trace__", "__claude_tap_compact_record__"),
+    ),
+    FormatModule("har", ("har",), TEXT, ("log",)),
+    FormatModule("claude_trace", ("claude-trace",), TEXT, ("request",)),
+    FormatModule("cline", ("cline",), FOLDER | TEXT),
+    FormatModule("atif", ("atif",), TEXT, ("steps",)),
+    FormatModule("inspect_ai", ("inspect",), DATABASE | ARCHIVE | TEXT, ("eval",)),
+    FormatModule("openhands", ("openhands", "openhands-v0"), FOLDER | TEXT),
+    FormatModule("swe_agent", ("swe-agent", "mini-swe-agent"), TEXT, ("attempts", "messages", "role", "trajectory")),
+)
+"""Modules of agents' formats in detection order; specific formats come before general ones."""
+
+GENERAL = (
+    FormatModule("transcripts", ("transcripts",), TEXT, ("messages_display",)),
+    FormatModule(
+        "responses",
+        ("openai-responses",),
+        TEXT,
+        ("type", "input", "input_items", "items", "output", "request", "response", "body", "body_raw"),
+    ),
+    FormatModule("plain", ("anthropic-messages", "openai-chat"), TEXT),
+)
 """Modules of formats for any program; plug-ins come before them."""
 
 
-def formats() -> Iterator[Format]:
-    """Yield every format in detection order.
+def formats(sample: Sample | None = None) -> Iterator[Format]:
+    """Yield the formats in detection order, without those that cannot recognize a sample.
 
-    Modules are imported lazily: opening a session does not import the modules after its own.
+    Modules are imported lazily: detection imports neither the modules after the detected format's nor the ones that
+    cannot recognize the sample.
     """
     for module in MODULES:
-        yield from _formats_in(module)
+        if sample is None or module.may_recognize(sample):
+            yield from _formats_in(module.name)
     yield from filter(None, map(PLUG_INS.get, PLUG_INS.names()))
     for module in GENERAL:
-        yield from _formats_in(module)
-
-
-def built_in() -> Iterator[Format]:
-    """Yield the formats of this program in detection order."""
-    for module in (*MODULES, *GENERAL):
-        yield from _formats_in(module)
+        if sample is None or module.may_recognize(sample):
+            yield from _formats_in(module.name)
 
 
 def _from_package(plug_in: PlugIn, loaded: object) -> Format:
@@ -83,9 +121,9 @@ def _from_package(plug_in: PlugIn, loaded: object) -> Format:
     return PlugInFormat(plug_in, loaded, PLUG_INS.note)
 
 
-PLUG_INS: PlugIns[Format] = PlugIns(
-    FORMATS, lambda name: any(known.name == name for known in built_in()), _from_package
-)
+_MODULE_OF = {name: module.name for module in (*MODULES, *GENERAL) for name in module.formats}
+
+PLUG_INS: PlugIns[Format] = PlugIns(FORMATS, _MODULE_OF.__contains__, _from_package)
 """Formats of other packages."""
 
 
@@ -102,7 +140,9 @@ def _formats_in(module: str) -> tuple[Format, ...]:
 def format_named(name: str) -> Format | None:
     if not name:
         return None
-    return next((known for known in built_in() if known.name == name), None) or PLUG_INS.get(name)
+    if module := _MODULE_OF.get(name):
+        return next(known for known in _formats_in(module) if known.name == name)
+    return PLUG_INS.get(name)
 
 
 def detect(path: Path, *, most_document_bytes: int | None = None) -> Detection:
@@ -116,7 +156,7 @@ def detect(path: Path, *, most_document_bytes: int | None = None) -> Detection:
         SessionError: It cannot be read, or nothing in it looks like a session.
     """
     sample = Sample(Locator.of(path).file, most_document_bytes)
-    for candidate in formats():
+    for candidate in formats(sample):
         if reason := candidate.recognize(sample):
             return Detection(candidate, reason)
     error = _not_a_session(sample)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from enum import Flag, auto
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -29,6 +30,15 @@ BLANK_BYTES = BLANKS.encode()
 SQLITE = b"SQLite format 3\x00"
 
 ZIP = b"PK\x03\x04"
+
+
+class FileKind(Flag):
+    """Kind of a file, by its first bytes."""
+
+    FOLDER = auto()
+    DATABASE = auto()
+    ARCHIVE = auto()
+    TEXT = auto()
 
 
 def beginning_size(path: Path) -> int:
@@ -132,6 +142,29 @@ class Sample:
     @property
     def is_archive(self) -> bool:
         return self.head.startswith(ZIP)
+
+    @property
+    def kind(self) -> FileKind:
+        if self.is_directory:
+            return FileKind.FOLDER
+        if self.is_database:
+            return FileKind.DATABASE
+        return FileKind.ARCHIVE if self.is_archive else FileKind.TEXT
+
+    @cached_property
+    def fields(self) -> frozenset[str]:
+        """Field names of the JSON objects, including those of a list: `a`; in separate lines also `a.b`."""
+        found: set[str] = set()
+        for record in self.records:
+            found.update(record)
+            for name, inner in record.items():
+                if isinstance(inner, dict):
+                    found.update(f"{name}.{one}" for one in inner)
+        document = None if self.is_lines else self.document
+        for entry in document if isinstance(document, list) else (document,):
+            if isinstance(entry, dict):
+                found.update(entry)
+        return frozenset(found)
 
     def has_tables(self, tables: Mapping[str, frozenset[str]]) -> bool:
         """Return True if it is a database with these tables, each with at least these columns.

@@ -184,7 +184,6 @@ class ClaudeTapFormat(Format):
         return (database, Path.cwd() / ".traces")
 
     def reader(self, path: Path) -> Reader:
-
         return tap_reader(path, self.name)
 
     def contained_sessions(self, path: Path) -> Sequence[ContainedSession]:

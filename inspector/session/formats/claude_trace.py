@@ -98,7 +98,6 @@ class ClaudeTraceFormat(Format):
         return (Path.cwd() / ".claude-trace",)
 
     def reader(self, path: Path) -> Reader:
-
         return trace_reader(path, self.name)
 
     def is_bookkeeping(self, count_name: str) -> bool:

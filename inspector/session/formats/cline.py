@@ -160,7 +160,6 @@ class ClineFormat(Format):
         return (*own, tasks[0], *(folder for folder in tasks[1:] if is_folder(folder)))
 
     def reader(self, path: Path) -> Reader:
-
         return task_reader(path, self.name)
 
     def is_sidecar(self, path: Path) -> bool:

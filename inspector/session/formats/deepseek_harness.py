@@ -148,11 +148,9 @@ class DeepSeekHarnessFormat(Format):
         return max(logs, key=_version_of, default=None)
 
     def is_bookkeeping(self, count_name: str) -> bool:
-
         return is_quiet(count_name)
 
     def knows_record(self, count_name: str) -> bool:
-
         return count_name in SURFACE or self.is_bookkeeping(count_name)
 
 

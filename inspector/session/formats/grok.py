@@ -113,7 +113,6 @@ class GrokFormat(Format):
         return (home_of("GROK_HOME", ".grok") / "sessions",)
 
     def reader(self, path: Path) -> Reader:
-
         if is_folder(path):
             return GrokReader(path / HISTORY, path, self.name)
         has_history = path.name == UPDATES and is_file(path.with_name(HISTORY))

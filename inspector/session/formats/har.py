@@ -48,7 +48,6 @@ class HarFormat(Format):
     exact = "tokens of every answered call"
 
     def recognize(self, sample: Sample) -> str:
-
         entries = objects(mapping(mapping(sample.only_value).get("log")).get("entries"))
         found = sum(is_model_request(entry) for entry in entries)
         if not found:

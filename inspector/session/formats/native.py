@@ -35,7 +35,6 @@ class NativeFormat(Format):
     exact = "tokens of every response with usage"
 
     def knows_record(self, count_name: str) -> bool:
-
         return count_name in KINDS
 
     def recognize(self, sample: Sample) -> str:

@@ -316,7 +316,6 @@ class PlainFormat(Format):
         return reason if found and form_of(found) is self._form else ""
 
     def reader(self, path: Path) -> Reader:
-
         return plain_reader(path, self.name)
 
 

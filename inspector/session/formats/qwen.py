@@ -99,11 +99,9 @@ class QwenFormat(Format):
         return sibling if sibling is not None and exists(sibling) else None
 
     def is_bookkeeping(self, count_name: str) -> bool:
-
         return count_name.partition("system:")[2] in QUIET
 
     def knows_record(self, count_name: str) -> bool:
-
         kind, _, inner = count_name.partition(":")
         is_shown = kind in TYPES and (kind != "system" or inner == COMPRESSION or inner in NOTICES)
         return is_shown or self.is_bookkeeping(count_name)

@@ -99,7 +99,6 @@ class SweAgentFormat(Format):
         return JsonReader(path, self.name, lambda: SweInterpreter(path, configurations), configurations)
 
     def contained_sessions(self, path: Path) -> Sequence[ContainedSession]:
-
         attempts = sequence(mapping(Sample(path).only_value).get("attempts"))
         names = [(name_of_attempt(number), mapping(one).get("environment")) for number, one in enumerate(attempts)]
         return [

@@ -50,11 +50,9 @@ class TranscriptsFormat(Format):
         )
 
     def reader(self, path: Path) -> Reader:
-
         return transcript_reader(path, self.name)
 
     def contained_sessions(self, path: Path) -> Sequence[ContainedSession]:
-
         return named_sessions(path, titles_in(path).items())
 
 

@@ -212,11 +212,9 @@ class CodexFormat(Format):
         )
 
     def subagents(self, path: Path, identifier: str) -> Sequence[ContainedSession]:
-
         return sessions_at(subagent_files(path, identifier))
 
     def locate(self, path: Path, identifier: str) -> Path | None:
-
         return locate(path, identifier)
 
     def is_bookkeeping(self, count_name: str) -> bool:
