@@ -8,12 +8,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import TYPE_CHECKING, Final
+from pathlib import Path  # noqa: TC003  the JSON Schema is generated from the annotations
+from typing import Final
 
 from inspector.replay.figure import Band, Figure, HowKnown
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 FILL_WARNING: Final = 0.75
 """Fill from which a session is amber."""
@@ -120,7 +118,7 @@ class Forecast:
     """Forecast of the next compaction.
 
     Attributes:
-        calls: Calls until the prompt reaches the compaction size: 10th percentile, median, 90th percentile.
+        calls: Calls until the prompt reaches the compaction size: a range that holds in about eight of ten cases.
         minutes: The same in minutes at the recent cadence of calls; None without recorded times.
     """
 
