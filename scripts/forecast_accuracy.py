@@ -2,7 +2,8 @@
 
 Every session is played back call by call, as `inspector live` would have shown it after each call. From half fill on,
 the forecast is compared with the calls that followed until the recorded automatic compaction. A warning that a session
-"compacts soon" is false if the session made more than `LATE_CALLS` further calls without a compaction.
+"compacts soon" counts once until the fill is below `REARMED` again. It is false if the session made more than
+`LATE_CALLS` further calls without a compaction.
 """
 
 from __future__ import annotations
@@ -32,6 +33,9 @@ WITHIN = 2
 """Largest error in calls that counts as a hit."""
 
 LATE_CALLS = 3 * SOON_CALLS
+
+REARMED = 0.7
+"""Fill below which the next warning counts again."""
 
 HORIZONS = (5, 10, 20, sys.maxsize)
 
@@ -129,7 +133,7 @@ def main(arguments: Sequence[str]) -> int:
     pricing = Pricing.load()
     sessions = known = 0
     compacted: dict[str, list[Played]] = {}
-    warned: dict[str, list[Played]] = {}
+    warned: list[tuple[str, Played]] = []
     without: list[str] = []
     for folder in arguments:
         for header in found_in(Path(folder), with_subagents=True):
@@ -147,8 +151,7 @@ def main(arguments: Sequence[str]) -> int:
                 without.append(name)
             elif is_compacted:
                 compacted[name] = [each for each in from_half if each.middle is not None]
-            if any(each.warns for each in played):
-                warned[name] = [each for each in played if each.warns]
+            warned += ((name, each) for each in _warnings(played))
     print(f"{sessions} sessions, {known} with a known compaction size")
     print(f"{len(compacted)} sessions compact with a forecast from half fill on; without one: {without or 'none'}")
     every = [each for played in compacted.values() for each in played]
@@ -159,14 +162,21 @@ def main(arguments: Sequence[str]) -> int:
     for name, played in compacted.items():
         hits, inside = share([_is_hit(each) for each in played]), share(_covers(played))
         print(f"    {name}: within {WITHIN} {hits}; in range {inside}")
-    false = {name: [each for each in played if each.remaining > LATE_CALLS] for name, played in warned.items()}
-    print(f"{len(warned)} sessions with a warning; false warnings (more than {LATE_CALLS} calls before a compaction):")
-    for name, played in warned.items():
-        first = played[0]
-        then = "compaction" if first.left is not None else "end or requested compaction"
-        print(f"    {name}: first at fill {first.fill:.2f}, {first.remaining} calls before the {then};", end=" ")
-        print(f"false {len(false[name])} of {len(played)}")
+    false = sum(each.remaining > LATE_CALLS for _, each in warned)
+    print(f"{len(warned)} warnings; false (more than {LATE_CALLS} calls before a compaction): {false}")
+    for name, each in warned:
+        then = "compaction" if each.left is not None else "end or requested compaction"
+        print(f"    {name}: at fill {each.fill:.2f}, {each.remaining} calls before the {then}")
     return 0
+
+
+def _warnings(played: Sequence[Played]) -> Iterator[Played]:
+    """Yield the first warning of each approach to the compaction size."""
+    is_armed = True
+    for each in played:
+        if each.warns and is_armed:
+            yield each
+        is_armed = not each.warns and (is_armed or each.fill < REARMED)
 
 
 def _is_hit(each: Played) -> bool:

@@ -1,13 +1,14 @@
 """Forecast when a running session reaches the size at which its agent compacts.
 
-The growth of an agent's prompt is heavy-tailed: many small steps and a few large tool results. The expected number of
-calls is the remaining room divided by the mean recent growth, pulled toward the growth of a typical coding agent while
-few calls were made. The range comes from played-back recorded sessions (docs/development/live-forecast.md): in eight of
-ten forecasts the actual number was between `LOW` and `HIGH` times the expected one.
+The growth of an agent's prompt is heavy-tailed: many small steps and a few large tool results, so one result may fill
+the rest of the window. The session's recent steps, with a few typical ones for sessions that just began, are drawn
+again and again until the size is reached. Sessions also change their pace, which no draw from the past shows: the range
+is widened so that it held in eight of ten forecasts on recorded sessions (docs/development/live-forecast.md).
 """
 
 from __future__ import annotations
 
+import random
 from statistics import median
 from typing import TYPE_CHECKING, Final
 
@@ -20,17 +21,23 @@ if TYPE_CHECKING:
 RECENT_CALLS: Final = 60
 """Number of calls whose growth counts."""
 
-TYPICAL_GROWTH: Final = 800.0
-"""Tokens per call of a typical coding agent."""
-
-TYPICAL_WEIGHT: Final = 10
-"""Number of calls that the typical growth counts for."""
-
-LOW, HIGH = 0.45, 2.5
-"""Range of the actual number of calls relative to the expected number."""
+TYPICAL_STEPS: Final = (150, 200, 300, 400, 550, 700, 950, 1_400, 2_100, 5_700)
+"""Growth of the prompts of recorded coding agents in tokens: the middles of ten equal parts of 1,686 calls."""
 
 LEAST_CALLS: Final = 3
 """Number of steps needed for a forecast."""
+
+PATHS: Final = 64
+"""Number of continuations drawn."""
+
+NEAR_CALLS: Final = 60
+"""Continuations are drawn up to this expected number of calls; beyond it, the range is proportional."""
+
+SOONER, LATER = 0.6, 1.8
+"""Factors on the 5th and 95th percentile of the continuations."""
+
+FAR_SOONER, FAR_LATER = 0.45, 2.5
+"""Factors on the expected number of calls where no continuations are drawn."""
 
 PAUSE_SECONDS: Final = 300.0
 """Longer gaps between calls are pauses of the user, not the agent's cadence."""
@@ -48,11 +55,30 @@ def forecast(prompt: float, size: float, growth: Sequence[float], gaps: Sequence
     steps = [step for step in growth if step > 0][-RECENT_CALLS:]
     if len(steps) < LEAST_CALLS:
         return None
-    mean = (sum(steps) + TYPICAL_GROWTH * TYPICAL_WEIGHT) / (len(steps) + TYPICAL_WEIGHT)
-    expected = max(size - prompt, 0.0) / mean
-    calls = Band(max(LOW * (expected + 1) - 1, 0.0), expected, HIGH * (expected + 1) - 1)
+    steps += TYPICAL_STEPS
+    room = max(size - prompt, 0.0)
+    expected = room * len(steps) / sum(steps)
+    calls = _drawn(room, steps) if expected <= NEAR_CALLS else _proportional(expected)
     active = [gap for gap in gaps if 0 < gap <= PAUSE_SECONDS][-RECENT_CALLS:]
     return Forecast(calls, calls.times(_cadence(active) / 60) if active else None)
+
+
+def _drawn(room: float, steps: Sequence[float]) -> Band:
+    """Return the calls that fit, over continuations with drawn steps."""
+    draw = random.Random(1).choice  # noqa: S311  not security relevant
+    found = []
+    for _ in range(PATHS):
+        left, calls = room - draw(steps), 0
+        while left > 0:
+            left -= draw(steps)
+            calls += 1
+        found.append(calls)
+    found.sort()
+    return Band(SOONER * found[PATHS // 20], median(found), LATER * found[-1 - PATHS // 20])
+
+
+def _proportional(expected: float) -> Band:
+    return Band(FAR_SOONER * expected, expected, FAR_LATER * expected)
 
 
 def _cadence(gaps: Sequence[float]) -> float:
