@@ -24,7 +24,7 @@ REFRESH_SECONDS = 10
 """Seconds between two status lines without a response, for the time until the cache goes cold."""
 
 TMUX_BEGIN, TMUX_END = "# begin inspector status", "# end inspector status"
-TMUX_CELLS = 120
+TMUX_CELLS = 160
 
 
 class SettingsError(InspectorError):

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import sys
 import time
 from contextlib import suppress
 from pathlib import Path
@@ -130,3 +131,7 @@ def keep(key: str, *, path: Path | None = None, directory: Path | None = None) -
         write_atomic(file, json.dumps(kept))
         evict(file.parent, most_files=MOST_KEPT)
     return kept
+
+
+if __name__ == "__main__":
+    sys.stdout.write(schema_text())
