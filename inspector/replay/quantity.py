@@ -10,9 +10,9 @@ from dataclasses import dataclass, replace
 from enum import Flag, StrEnum, auto
 from functools import cache
 from types import NoneType
-from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, Self, get_args, get_origin, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, Self, TypeVar, get_args, get_origin, get_type_hints
 
-from msgspec import Meta, Struct
+from msgspec import Meta, Struct, structs
 
 from inspector.replay.figure import Figure, HowKnown
 
@@ -143,8 +143,11 @@ def figure(label: str, unit: Unit, text: str, **attributes: Any) -> Meta:
 Known = Annotated[dict[str, How], about("Certainty of every non-null number above.")]
 
 
+R = TypeVar("R", bound=Struct)
+
+
 class Result(Struct, frozen=True, kw_only=True):
-    """A result as it is reported: rounded numbers, with the certainty of each in `known`.
+    """A result as it is reported: numbers, with the certainty of each in `known`.
 
     `at_least`, if the type has it, lists the numbers that are lower bounds.
     """
@@ -152,10 +155,10 @@ class Result(Struct, frozen=True, kw_only=True):
     @classmethod
     def of(cls, **values: Any) -> Self:
         """Build a result from figures and other fields."""
-        entries, known, least = quantities(cls), dict[str, str](), []
+        known, least = dict[str, str](), []
         for name, value in values.items():
             if isinstance(value, Figure):
-                values[name] = entries[name].rounded(value.value)
+                values[name] = value.value
                 if value.value is not None:
                     known[name] = value.known.value
                     least += [name] if value.is_lower_bound else []
@@ -165,6 +168,20 @@ class Result(Struct, frozen=True, kw_only=True):
         """Return a number with its certainty; a number that is not in `known` is exact."""
         known = getattr(self, "known").get(name, HowKnown.EXACT)  # noqa: B009  a field of every subclass
         return Figure(getattr(self, name), HowKnown(known), name in getattr(self, "at_least", ()))
+
+
+def rounded_result(result: R, **changes: Any) -> R:
+    """Round all numbers of a result, and of the results in its fields, for data output."""
+    entries = quantities(type(result))
+    for name in result.__struct_fields__:
+        value = changes.get(name, getattr(result, name))
+        if isinstance(value, Struct):
+            changes[name] = rounded_result(value)
+        elif isinstance(value, (list, tuple)) and value and isinstance(value[0], Struct):
+            changes[name] = [rounded_result(each) for each in value]
+        elif name in entries:
+            changes[name] = entries[name].rounded(value)
+    return structs.replace(result, **changes)
 
 
 @cache

@@ -24,11 +24,10 @@ from inspector.replay.engine.recorded_calls import recorded_calls
 from inspector.replay.explain.plan import outcome_explanations
 from inspector.replay.explain.totals import cost_part_explanations, overhead_explanation
 from inspector.replay.figure import Figure, HowKnown
-from inspector.replay.quantity import DOLLAR_DIGITS, quantities
+from inspector.replay.quantity import DOLLAR_DIGITS, quantities, rounded_result
 from inspector.report.catalogue import (
     BandFacts,
     BreakpointPriceFacts,
-    CarriedFacts,
     CompactionFacts,
     CostParts,
     ExplanationFacts,
@@ -43,7 +42,6 @@ from inspector.report.catalogue import (
     ProjectionFacts,
     Saving,
     TierFacts,
-    ToolCutFacts,
 )
 from inspector.report.document import BestPlanFacts, CompactionTotalsFacts, PriceFacts, SavingPlanFacts
 from inspector.report.numbers import rounded
@@ -54,7 +52,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from inspector.replay.analysis.best_plan import BestPlan
-    from inspector.replay.analysis.breakdown import BreakdownRow, ToolCuts
+    from inspector.replay.analysis.breakdown import BreakdownRow
     from inspector.replay.analysis.compaction_forecast import CompactionForecast
     from inspector.replay.analysis.compaction_totals import CompactionTotals
     from inspector.replay.analysis.forecast import NextCallsProjection, RunProjection
@@ -120,9 +118,9 @@ def plan_facts(planned: Replay, baseline: Replay, uses: ReuseEvidence | None, op
             **({} if missed is None else {"needed_later": HowKnown.ESTIMATED.value}),
         },
         outcome=None if outcome is None else to_report(OutcomeFacts, outcome),
-        carried=[] if tallies is None else content_facts(tallies),
+        carried=[] if tallies is None else [rounded_result(row) for row in tallies.by_kind()],
         compactions=[_compaction_facts(forecast) for forecast in forecasts],
-        tools=[] if tallies is None else [_tool_facts(row) for row in cuts_by_tool(tallies)],
+        tools=[] if tallies is None else [rounded_result(row) for row in cuts_by_tool(tallies)],
         notices=_notices(planned) if options.details else [],
         next_calls=_next_calls(planned, baseline, options, recovery_cost),
         breakpoints=breakpoint_facts(planned, options),
@@ -147,22 +145,8 @@ def _tier_facts(planned: Replay, group: GroupEffect, row: BreakdownRow | None) -
     if row is None:
         return facts
     names = ("carried_tokens", "sent_tokens", "cut_tokens", "share", "usd", "saved_usd")
-    values, known = _read(TierFacts, row, names)
-    return structs.replace(facts, **values, known={**facts.known, **known})
-
-
-def _tool_facts(row: ToolCuts) -> ToolCutFacts:
-    return ToolCutFacts(
-        tool=row.tool,
-        results=row.results,
-        original_tokens=row.original,
-        sent_tokens=row.sent,
-        saved_tokens=row.saved,
-        # The first two are local counts that are not calibrated to the provider's scale.
-        known={
-            **dict.fromkeys(("original_tokens", "sent_tokens"), HowKnown.ESTIMATED.value),
-            "saved_tokens": row.known.value,
-        },
+    return structs.replace(
+        facts, **{name: getattr(rounded_result(row), name) for name in names}, known={**facts.known, **row.known}
     )
 
 
@@ -415,11 +399,6 @@ def _compaction_facts(forecast: CompactionForecast) -> CompactionFacts:
         reached_call=reached,
         until_call=None if forecast.until is None else forecast.until + 1,
     )
-
-
-def content_facts(breakdown: Breakdown) -> list[CarriedFacts]:
-    """Return prompt content by kind, largest first."""
-    return [to_report(CarriedFacts, row, kind=row.name, tool=row.part) for row in breakdown.by_kind()]
 
 
 def next_calls_facts(projection: NextCallsProjection) -> NextCallsFacts:

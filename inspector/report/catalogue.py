@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Final, Literal
 
 from msgspec import Struct, field
 
+from inspector.replay.analysis.breakdown import BreakdownRow, ToolCuts  # noqa: TC001  needed at run time for the schema
 from inspector.replay.projection_terms import DAYS_PER_MONTH
 from inspector.replay.quantity import (
     ON_PAPER,
@@ -436,13 +437,13 @@ class PlanFacts(Struct, frozen=True, kw_only=True):
     outcome: Annotated[OutcomeFacts | None, about("Effect on the prompt cache; null if plans are only compared.")] = (
         None
     )
-    carried: Annotated[list[CarriedFacts], about("Content of the prompts under the plan, largest first.")] = field(
+    carried: Annotated[list[BreakdownRow], about("Content of the prompts under the plan, largest first.")] = field(
         default_factory=list
     )
     compactions: Annotated[list[CompactionFacts], about("Recorded compactions, and the plan's effect on them.")] = (
         field(default_factory=list)
     )
-    tools: Annotated[list[ToolCutFacts], about("Cuts in every tool's results, largest saving first.")] = field(
+    tools: Annotated[list[ToolCuts], about("Cuts in every tool's results, largest saving first.")] = field(
         default_factory=list
     )
     notices: Annotated[list[NoticeFacts], about("Notices that the programs it describes would have printed.")] = field(
@@ -631,88 +632,6 @@ class OutcomeFacts(Struct, frozen=True, kw_only=True):
     known: Known
 
 
-class CarriedFacts(Struct, frozen=True, kw_only=True):
-    """Prompt tokens of one kind of block, or of one tool's results."""
-
-    kind: Annotated[str, about("Kind of block; the last two rows are content that the file does not hold.")]
-    tool: Annotated[str, about("The tool, for tool results; empty for other kinds.")]
-    blocks: Annotated[Count, figure("blocks", Unit.COUNT, "Number of blocks.", hides_zero=True)]
-    carried_tokens: Annotated[
-        int | None,
-        figure(
-            "in the newest prompt",
-            Unit.TOKENS,
-            "Tokens of these blocks in the newest prompt.",
-            short="newest",
-            source="in_newest",
-        ),
-    ]
-    sent_tokens: Annotated[
-        int | None,
-        figure(
-            "token-calls",
-            Unit.TOKENS,
-            "Tokens of these blocks, counted once for every call that sent them.",
-            source="sent",
-        ),
-    ]
-    cut_tokens: Annotated[
-        int | None,
-        figure(
-            "token-calls cut",
-            Unit.TOKENS,
-            "Tokens the plan removes from these blocks, counted once for every call.",
-            short="cut",
-            source="cut",
-            saves=True,
-        ),
-    ]
-    share: Annotated[
-        float | None, figure("of all", Unit.SHARE, "`sent_tokens` as a share of all prompts: 0.25 for a quarter.")
-    ]
-    usd: Annotated[
-        float | None, figure("cost", Unit.DOLLARS, "Dollars of `sent_tokens`; null without a price.", source="cost")
-    ]
-    saved_usd: Annotated[
-        float | None,
-        figure(
-            "saved",
-            Unit.DOLLARS,
-            "Dollars the plan saves on these blocks; negative if it costs more.",
-            short="saved",
-            source="saved",
-            saves=True,
-        ),
-    ]
-    known: Known
-
-
-class CarriedBlockFacts(Struct, frozen=True, kw_only=True):
-    """One tool result and the cost of resending it, without a plan."""
-
-    tool: Annotated[str, about("The tool.")]
-    message: Annotated[Count, figure("message", Unit.COUNT, "Message of the result, counted from 1.", short="#")]
-    tokens: Annotated[int | None, figure("tokens", Unit.TOKENS, "Tokens of the result.")]
-    calls: Annotated[Count, figure("times sent", Unit.CALLS, "Prompts that contained the result.")]
-    sent_tokens: Annotated[
-        int | None,
-        figure(
-            "token-calls", Unit.TOKENS, "Tokens of the result, counted once for every call that sent it.", source="sent"
-        ),
-    ]
-    usd: Annotated[
-        float | None, figure("cost", Unit.DOLLARS, "Dollars of these tokens; null without a price.", source="cost")
-    ]
-    known: Known
-    text: Annotated[
-        str,
-        about(
-            "Start of the result's text, without the agent's wrapper, with secrets masked; empty unless texts were "
-            "requested."
-        ),
-    ] = ""
-
-
 class CompactionFacts(Struct, frozen=True, kw_only=True):
     """A recorded compaction, and whether it would have happened under the plan. Not part of any total."""
 
@@ -778,31 +697,6 @@ class CompactionFacts(Struct, frozen=True, kw_only=True):
     requests_usd: Annotated[float | None, figure("saved on requests", Unit.DOLLARS, "Dollars of the summary requests.")]
     saved_usd: Annotated[
         float | None, figure("saves", Unit.DOLLARS, "Sum of both; negative if it costs more.", saves=True)
-    ]
-    known: Known
-
-
-class ToolCutFacts(Struct, frozen=True, kw_only=True):
-    """Cuts of a plan in one tool's results."""
-
-    tool: Annotated[str, about("The tool; empty if unknown.")]
-    results: Annotated[Count, figure("results", Unit.COUNT, "Results of the tool that the plan changed at any call.")]
-    original_tokens: Annotated[
-        Count, figure("original", Unit.TOKENS, "Original tokens of these results, as counted.", source="original")
-    ]
-    sent_tokens: Annotated[
-        Count, figure("sent", Unit.TOKENS, "Tokens of these results as last sent, as counted.", source="sent")
-    ]
-    saved_tokens: Annotated[
-        int,
-        figure(
-            "token-calls cut",
-            Unit.TOKENS,
-            "Tokens removed, counted once for every call; negative if tokens were added.",
-            short="cut",
-            source="saved",
-            saves=True,
-        ),
     ]
     known: Known
 

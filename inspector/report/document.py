@@ -11,6 +11,7 @@ from typing import Annotated, Literal
 
 from msgspec import Struct, field
 
+from inspector.replay.analysis.breakdown import BreakdownRow, ResentBlock  # noqa: TC001  needed at run time for the schema
 from inspector.replay.analysis.recorded_costs import RecordedCost  # noqa: TC001  needed at run time for the schema
 from inspector.replay.quantity import Count, How, Known, Unit, about, figure
 from inspector.replay.subagents import SubagentCosts  # noqa: TC001  needed at run time for the schema
@@ -21,8 +22,6 @@ from inspector.report.cache_document import (  # noqa: TC001  needed at run time
     ModelSwitchFacts,
 )
 from inspector.report.catalogue import (  # noqa: TC001  needed at run time for the schema
-    CarriedBlockFacts,
-    CarriedFacts,
     CostParts,
     ExplanationFacts,
     FigureSet,
@@ -66,12 +65,12 @@ class Report(Struct, frozen=True, kw_only=True):
     ] = field(default_factory=list)
     belief: Annotated[str, about("Uncertainty of savings, in a sentence.")] = REPLAY_CAVEAT
     prices: Annotated[PriceFacts | None, about("Prices of the calls.")] = None
-    carried: Annotated[list[CarriedFacts], about("Content of the prompts without a plan, largest first.")] = field(
+    carried: Annotated[list[BreakdownRow], about("Content of the prompts without a plan, largest first.")] = field(
         default_factory=list
     )
-    heaviest: Annotated[
-        list[CarriedBlockFacts], about("Tool results with the highest resend cost, without a plan.")
-    ] = field(default_factory=list)
+    heaviest: Annotated[list[ResentBlock], about("Tool results with the highest resend cost, without a plan.")] = field(
+        default_factory=list
+    )
     explain: Annotated[
         dict[str, ExplanationFacts] | None, about("Calculation of the baseline's figures; null unless requested.")
     ] = None

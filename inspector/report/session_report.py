@@ -23,12 +23,11 @@ from inspector.replay.analysis.side_requests import cost_with_side_requests, sid
 from inspector.replay.engine.replay import replay
 from inspector.replay.explain.totals import overhead_explanation, replay_explanations
 from inspector.replay.figure import HowKnown
-from inspector.replay.quantity import DOLLAR_DIGITS
+from inspector.replay.quantity import DOLLAR_DIGITS, rounded_result
 from inspector.report.as_model import as_model_facts
 from inspector.report.build_report import (
     best_plan_facts,
     compaction_totals_facts,
-    content_facts,
     cost_parts,
     explanation_facts,
     model_cost_facts,
@@ -38,7 +37,7 @@ from inspector.report.build_report import (
     to_report,
 )
 from inspector.report.cache_facts import cache_misses_facts, hour_facts, model_switch_facts
-from inspector.report.catalogue import CarriedBlockFacts, FigureSet
+from inspector.report.catalogue import FigureSet
 from inspector.report.document import SCHEMA_VERSION, CalibrationFacts, Report, SessionFacts, SideCallFacts, TokenFacts
 from inspector.report.export import part_of
 from inspector.report.ledger_facts import ledger_facts, utc_time
@@ -55,6 +54,7 @@ from inspector.strategies.plan import Plan
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from inspector.replay.analysis.breakdown import ResentBlock
     from inspector.replay.analysis.recorded_costs import RecordedCost
     from inspector.replay.analysis.reuse import ReuseEvidence
     from inspector.replay.engine.inputs import ReplayInputs
@@ -151,7 +151,7 @@ def report_of(
             for each in agent_costs
         ],
         prices=price_facts(inputs),
-        carried=[] if breakdown is None else content_facts(breakdown),
+        carried=[] if breakdown is None else [rounded_result(row) for row in breakdown.by_kind()],
         heaviest=heaviest,
         explain=_explained(baseline) if options.explain else None,
         comparison=_comparison(baseline, uses, progress) if options.comparison else [],
@@ -271,17 +271,11 @@ def _as_model(
     return None if found is None else as_model_facts(found)
 
 
-def _heaviest(breakdown: Breakdown, redactor: SecretRedactor | None) -> list[CarriedBlockFacts]:
-    history = breakdown.planned.history
+def _heaviest(breakdown: Breakdown, redactor: SecretRedactor | None) -> list[ResentBlock]:
+    session = breakdown.planned.history.session
     return [
-        to_report(
-            CarriedBlockFacts,
-            row,
-            tool=history.session.blocks[row.block].tool_name,
-            message=int(history.message[row.block]) + 1,
-            text="" if redactor is None else excerpt(history.session, row.block, redactor),
-        )
-        for row in breakdown.heaviest(HEAVIEST)
+        rounded_result(row, text="" if redactor is None else excerpt(session, block, redactor))
+        for block, row in breakdown.heaviest(HEAVIEST).items()
     ]
 
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from rich.text import Text
 
-from inspector.replay.analysis.breakdown import part_label
+from inspector.replay.analysis.breakdown import BreakdownRow, ToolCuts, part_label
 from inspector.replay.analysis.hazards import hazard_label
 from inspector.replay.analysis.prompt_overhead import UNRECORDED
 from inspector.replay.quantity import Output, quantity
@@ -30,15 +30,7 @@ from inspector.report.cache_text import (
     preventions,
     switch_text,
 )
-from inspector.report.catalogue import (
-    CarriedFacts,
-    ModelCostFacts,
-    NeededLaterFacts,
-    TierFacts,
-    ToolCutFacts,
-    format_figure,
-    legend,
-)
+from inspector.report.catalogue import ModelCostFacts, NeededLaterFacts, TierFacts, format_figure, legend
 from inspector.report.compaction_words import compactions_words
 from inspector.report.layout import (
     HEADING,
@@ -75,15 +67,9 @@ if TYPE_CHECKING:
 
     from msgspec import Struct
 
+    from inspector.replay.analysis.breakdown import ResentBlock
     from inspector.report.cache_document import CacheMissFacts
-    from inspector.report.catalogue import (
-        BandFacts,
-        CarriedBlockFacts,
-        CompactionFacts,
-        ExplanationFacts,
-        InputFacts,
-        PlanFacts,
-    )
+    from inspector.report.catalogue import BandFacts, CompactionFacts, ExplanationFacts, InputFacts, PlanFacts
     from inspector.report.document import Report, SessionFacts, SideCallFacts, TokenFacts
     from inspector.report.totals import TotalsRow
 
@@ -303,7 +289,7 @@ def _plan(page: Page, letter: str, plan: PlanFacts) -> None:
         page,
         "tool",
         [(clip_cells(plain(row.tool or "unknown"), NAME_WIDTH), row) for row in plan.tools[:MOST_ROWS]],
-        ToolCutFacts,
+        ToolCuts,
         ("results", "original_tokens", "sent_tokens", "saved_tokens"),
     )
     page.pairs(_findings(plan))
@@ -312,7 +298,7 @@ def _plan(page: Page, letter: str, plan: PlanFacts) -> None:
 def _figure_table(
     page: Page,
     about: str,
-    rows: Sequence[tuple[str, CarriedFacts | MissCauseFacts | ModelCostFacts | TierFacts | ToolCutFacts]],
+    rows: Sequence[tuple[str, BreakdownRow | MissCauseFacts | ModelCostFacts | TierFacts | ToolCuts]],
     kind: type[Struct],
     names: Sequence[str],
     *,
@@ -512,7 +498,7 @@ def content_table(page: Page, report: Report) -> None:
         page,
         "",
         [(clip_cells(plain(part_label(row.kind, row.tool, NAME_WIDTH)), NAME_WIDTH), row) for row in rows],
-        CarriedFacts,
+        BreakdownRow,
         ("blocks", "sent_tokens", "share", "usd", "carried_tokens"),
         short=("carried_tokens",),
     )
@@ -526,7 +512,7 @@ def content_table(page: Page, report: Report) -> None:
                 page.line(f"{row.tool or 'tool'}, message {row.message:,}: {row.text}", LABEL, indent=2)
 
 
-def _heavy(row: CarriedBlockFacts) -> tuple[str, str]:
+def _heavy(row: ResentBlock) -> tuple[str, str]:
     cost = "" if row.usd is None else f", {IN_TEXT.dollars(row.usd)}"
     resent = f"{IN_TEXT.whole(row.tokens)} tokens, sent {IN_TEXT.plural(row.calls, 'time')}"
     name = clip_cells(plain(row.tool or "tool"), NAME_WIDTH - len(", message 000,000"))

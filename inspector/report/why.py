@@ -50,9 +50,9 @@ from inspector.strategies.plan import Plan
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from inspector.replay.analysis.breakdown import ResentBlock
     from inspector.replay.quantity import How
     from inspector.report.cache_document import CacheMissesFacts
-    from inspector.report.catalogue import CarriedBlockFacts
     from inspector.report.document import BestPlanFacts, Report, SavingPlanFacts
 
 MOST_RESENDS = 3
@@ -202,7 +202,7 @@ def _priced(value: float | None, known: Mapping[str, How]) -> str:
     return "" if value is None else dollars(value, known, "extra_usd")
 
 
-def _resends(heaviest: list[CarriedBlockFacts]) -> list[Row]:
+def _resends(heaviest: list[ResentBlock]) -> list[Row]:
     rows = []
     for place, row in enumerate(heaviest[:MOST_RESENDS]):
         name = clip_cells(plain(row.tool or "tool"), NAME_WIDTH)

@@ -58,7 +58,7 @@ def test_what_no_text_represents_is_in_one_prompt_what_it_is_in_the_breakdown_of
     outcome = replay_session(open_session(ROOT / "sample_sessions" / name), Plan(), precise=False)
     state = outcome.state(outcome.history.call_count)
     parts = context_breakdown(outcome, state, resend_cost(outcome), Grouping.ROLE).parts
-    rows = {row.name: row.in_newest.value for row in Breakdown(outcome, outcome).by_kind()}
+    rows = {row.kind: row.carried_tokens for row in Breakdown(outcome, outcome).by_kind()}
 
     here = {part.name: part.tokens for part in parts}
     assert here.get(NOT_RECORDED, 0) == rows.get(SYSTEM_AND_TOOLS, 0)

@@ -43,9 +43,9 @@ def test_the_window_and_the_report_count_the_same_injected_text(corpus: Path) ->
     state = found.state(found.history.call_count)
     window = context_breakdown(found, state, resend_cost(found), Grouping.ROLE, Scope.SESSION)
     parts = {part.name: part for part in window.parts}
-    rows = {row.name: row for row in Breakdown(found, found).by_kind() if not row.part}
+    rows = {row.kind: row for row in Breakdown(found, found).by_kind() if not row.tool}
 
     for part, row in ((parts[INJECTED], rows[INJECTED]), (parts["user"], rows["user text"])):
         assert len(part.blocks) == row.blocks
-        assert part.tokens == pytest.approx(row.in_newest.value, abs=1)
-        assert part.token_calls == pytest.approx(row.sent.value, abs=1)
+        assert part.tokens == pytest.approx(row.carried_tokens, abs=1)
+        assert part.token_calls == pytest.approx(row.sent_tokens, abs=1)

@@ -84,16 +84,16 @@ def test_what_parts_and_tiers_cut_and_save_adds_up_to_what_the_plan_does(session
     inputs = inputs_of(session)
     baseline, planned = replay(inputs, Plan()), replay(inputs, Plan.from_specs(specs))
     breakdown = Breakdown(baseline, planned)
-    rows = {(row.name, row.part): row for row in breakdown.by_kind()}
-    assert sum(row.cut.value for row in rows.values()) == planned.ledger.removed_tokens.sum()
+    rows = {(row.kind, row.tool): row for row in breakdown.by_kind()}
+    assert sum(row.cut_tokens for row in rows.values()) == planned.ledger.removed_tokens.sum()
     if planned.figures.cost_usd.value is not None:
         saved = baseline.figures.cost_usd.value - planned.figures.cost_usd.value
-        assert sum(row.saved.value for row in rows.values()) == pytest.approx(saved)
-    whole = {(row.name, row.part): row.sent.value for row in Breakdown(baseline, baseline).by_kind()}
+        assert sum(row.saved_usd for row in rows.values()) == pytest.approx(saved)
+    whole = {(row.kind, row.tool): row.sent_tokens for row in Breakdown(baseline, baseline).by_kind()}
     for key, row in rows.items():
-        assert row.cut.value + len(session.calls) * 2 >= 0
-        assert row.cut.value <= whole.get(key, 0) + len(session.calls) * 2
-        assert row.in_newest.value >= -len(rows)
+        assert row.cut_tokens + len(session.calls) * 2 >= 0
+        assert row.cut_tokens <= whole.get(key, 0) + len(session.calls) * 2
+        assert row.carried_tokens >= -len(rows)
 
 
 @st.composite
@@ -128,8 +128,8 @@ def test_no_part_of_all_prompts_is_below_zero_where_reports_are_smaller_than_the
         assert min(min(part.tokens, part.token_calls, part.cost * 1e6) for part in parts) >= -0.001
         assert sum(part.token_calls for part in parts) == pytest.approx(prompts)
     rows = Breakdown(baseline, baseline).by_kind()
-    assert min(min(row.sent.value, row.in_newest.value, row.cost.value) for row in rows) >= -1e-9
-    assert sum(row.cost.value for row in rows) == pytest.approx(float(baseline.ledger.cost.sum() - output_of(baseline)))
+    assert min(min(row.sent_tokens, row.carried_tokens, row.usd) for row in rows) >= -1e-9
+    assert sum(row.usd for row in rows) == pytest.approx(float(baseline.ledger.cost.sum() - output_of(baseline)))
 
 
 def output_of(replayed):
@@ -148,12 +148,12 @@ def test_a_prompt_that_is_reported_smaller_than_its_texts_is_divided_by_their_le
     builder.respond(
         builder.block(BlockKind.ASSISTANT_TEXT, "b" * 10), usage=Usage(uncached=500, output=10), model="gpt-5.4"
     )
-    rows = {row.name: row for row in Breakdown(*[replay(inputs_of(builder.session()), Plan())] * 2).by_kind()}
+    rows = {row.kind: row for row in Breakdown(*[replay(inputs_of(builder.session()), Plan())] * 2).by_kind()}
 
     # Six tokens of framing are assumed per message: 606 counted tokens, then 1,018.
-    assert rows["user text"].sent.value == round(600 * 600 / 606 + 700 * 500 / 1_018)
-    assert rows["assistant text"].sent.value == round(300 * 500 / 1_018)
-    assert rows[AROUND_TEXTS].sent.value == round(6 * 600 / 606 + 18 * 500 / 1_018)
+    assert rows["user text"].sent_tokens == round(600 * 600 / 606 + 700 * 500 / 1_018)
+    assert rows["assistant text"].sent_tokens == round(300 * 500 / 1_018)
+    assert rows[AROUND_TEXTS].sent_tokens == round(6 * 600 / 606 + 18 * 500 / 1_018)
 
 
 def cleared_by_the_agent():
@@ -252,21 +252,21 @@ def test_a_cleared_thinking_is_one_figure_in_tiers_parts_totals_and_window(reque
         pytest.skip("the session is not at hand")
     baseline = replay_session(open_session(path), Plan())
     planned = replay(baseline.inputs, Plan.from_specs(["anthropic-clear-thinking"]))
-    rows = {row.name: row for row in Breakdown(baseline, planned).by_kind() if not row.part}
+    rows = {row.kind: row for row in Breakdown(baseline, planned).by_kind() if not row.tool}
     (group,) = planned.groups
     (tier,) = Breakdown(baseline, planned).by_tier().values()
 
-    assert tier.cut.value == rows["thinking"].cut.value
+    assert tier.cut_tokens == rows["thinking"].cut_tokens
     # Thinking that the plan leaves alone is read from the cache, or not, as before, to a cent.
-    assert tier.saved.value == pytest.approx(rows["thinking"].saved.value, abs=0.01)
-    assert rows[SYSTEM_AND_TOOLS].in_newest.value == system_tokens(planned.inputs)
+    assert tier.saved_usd == pytest.approx(rows["thinking"].saved_usd, abs=0.01)
+    assert rows[SYSTEM_AND_TOOLS].carried_tokens == system_tokens(planned.inputs)
     state = planned.state(planned.history.call_count)
     for scope in Scope:
         found = context_breakdown(planned, state, resend_cost(planned), Grouping.ROLE, scope)
         parts = {part.name: part for part in found.parts}
         if scope is Scope.SESSION or len(planned.inputs.layout.contexts) == 1:
-            assert parts["thinking"].cost == pytest.approx(rows["thinking"].cost.value)
-        assert parts[AROUND_TEXTS].cost == pytest.approx(rows[AROUND_TEXTS].cost.value)
+            assert parts["thinking"].cost == pytest.approx(rows["thinking"].usd)
+        assert parts[AROUND_TEXTS].cost == pytest.approx(rows[AROUND_TEXTS].usd)
         assert sum(part.cost for part in found.parts) == pytest.approx(found.everything.cost)
     if len(planned.inputs.layout.contexts) == 1:
         # One context, so the final cut is a cut of the newest prompt.

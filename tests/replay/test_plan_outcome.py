@@ -105,8 +105,8 @@ def test_rows_add_up_to_the_prompts_and_their_dollars(session, data):
     def total(column: str) -> float:
         return sum(getattr(row, column).value for row in rows)
 
-    assert rows[-1].name == AROUND_TEXTS
-    assert [row.name for row in rows[:-1] if row.name in UNRECORDED] in ([], [SYSTEM_AND_TOOLS])
+    assert rows[-1].kind == AROUND_TEXTS
+    assert [row.kind for row in rows[:-1] if row.kind in UNRECORDED] in ([], [SYSTEM_AND_TOOLS])
     slack = len(rows)
     assert abs(total("sent") - planned.figures.prompt_tokens.value) <= slack
     assert abs(total("cut") - (baseline.ledger.prompt_tokens - planned.ledger.prompt_tokens).sum()) <= slack
@@ -136,11 +136,11 @@ def test_a_tools_tokens_are_those_of_its_results_in_every_prompt(session, strate
         )
 
     for row in tallies.by_kind():
-        if row.name == BlockKind.TOOL_RESULT.label:
-            sent = texts(resent.prompts[:-1], row.part)
-            assert row.sent.value == sent
-            assert row.cut.value == texts(plain.prompts[:-1], row.part) - sent
-            assert row.in_newest.value == texts(resent.prompts[-1:], row.part)
+        if row.kind == BlockKind.TOOL_RESULT.label:
+            sent = texts(resent.prompts[:-1], row.tool)
+            assert row.sent_tokens == sent
+            assert row.cut_tokens == texts(plain.prompts[:-1], row.tool) - sent
+            assert row.carried_tokens == texts(resent.prompts[-1:], row.tool)
 
 
 @given(agent_sessions(cleared=False), st.data())
@@ -155,7 +155,7 @@ def test_tiers_hold_the_blocks_they_changed_and_what_that_cut(session, data):
     state = planned.edits.in_force(inputs.history.call_count)
     touched = int((planned.edits.action[state] != Action.WHOLE).sum())
     assert sum(tier.blocks for tier in tiers) == touched
-    assert {tier.name for tier in tiers} <= {"told"}
+    assert {tier.kind for tier in tiers} <= {"told"}
 
 
 def test_a_result_that_stays_is_paid_for_at_every_call():
@@ -171,12 +171,12 @@ def test_a_result_that_stays_is_paid_for_at_every_call():
     inputs = inputs_of(builder.session())
     baseline = replay(inputs, Plan())
 
-    (heaviest,) = Breakdown(baseline, baseline).heaviest(1)
+    ((block, heaviest),) = Breakdown(baseline, baseline).heaviest(1).items()
 
     rates = PRICING.rates(COUNTED_BY_CHARACTERS, 0.0)
-    assert (heaviest.block, heaviest.tokens.value, heaviest.calls, heaviest.sent.value) == (2, 4001, 5, 5 * 4001)
+    assert (block, heaviest.tokens, heaviest.calls, heaviest.sent_tokens) == (2, 4001, 5, 5 * 4001)
     expected = 4001 * (rates.cache_write_5m + 4 * rates.cache_read) / 1e6
-    assert heaviest.cost.value == pytest.approx(expected)
+    assert heaviest.usd == pytest.approx(expected)
 
 
 def test_without_a_cache_every_token_costs_what_plain_input_costs():
@@ -192,7 +192,7 @@ def test_without_a_cache_every_token_costs_what_plain_input_costs():
 
     rate = PRICING.rates(COUNTED_BY_CHARACTERS, 0.0).input / 1e6
     for row in Breakdown(baseline, baseline).by_kind():
-        assert row.cost.value == pytest.approx(row.sent.value * rate)
+        assert row.usd == pytest.approx(row.sent_tokens * rate)
 
 
 def test_without_a_price_there_are_tokens_and_no_dollars():
@@ -212,5 +212,5 @@ def test_without_a_price_there_are_tokens_and_no_dollars():
     assert outcome.savings.tokens.value > 0
     assert [outcome.savings.usd.value, outcome.rebuild_usd.value, outcome.break_usd.value] == [None, None, None]
     assert outcome.break_even_call.value is None
-    assert all(row.cost.value is None for row in Breakdown(baseline, planned).by_kind())
+    assert all(row.usd is None for row in Breakdown(baseline, planned).by_kind())
     assert np.isnan(planned.ledger.cost).all()

@@ -60,9 +60,9 @@ def test_explanations_of_parts_hold_the_figures_that_are_shown():
     sheet = cost_sheet(baseline, planned, plan_outcome(baseline, planned), Assumptions(next_calls=5), ASSUMED_RUNS)
 
     for place, row in enumerate(sheet.kinds):
-        assert sheet.explained["kind", place].value == row.sent.value
-    for row in sheet.results:
-        assert sheet.explained["result", row.block].value == row.cost.value
+        assert sheet.explained["kind", place].value == row.sent_tokens
+    for block, row in sheet.results.items():
+        assert sheet.explained["result", block].value == row.usd
     assert sheet.explained["next", "calls"].value == sheet.next_calls.cost.saving.middle
     for call in range(3):
         found = prompt_explanation(planned, call)

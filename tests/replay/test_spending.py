@@ -27,9 +27,9 @@ def test_parts_are_those_of_the_costs_and_add_up_to_the_whole(path: Path) -> Non
     if spending.total.value is None:
         return
     assert np.isclose(sum(part.value or 0 for part in spending.parts.values()), spending.total.value)
-    rows = sum(row.cost.value or 0 for row in spending.kinds)
+    rows = sum(row.usd or 0 for row in spending.kinds)
     assert np.isclose(rows + (spending.parts["output_usd"].value or 0), spending.total.value)
-    costs = [row.cost.value for row in spending.kinds]
+    costs = [row.usd for row in spending.kinds]
     assert costs == sorted(costs, reverse=True)
 
 

@@ -7,9 +7,8 @@ the newest prompt. Rows add up to the prompts: the remainder after all texts is 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Annotated
 
 import numpy as np
 
@@ -25,7 +24,8 @@ from inspector.replay.analysis.prompt_overhead import (
 )
 from inspector.replay.analysis.resend_cost import resend_cost
 from inspector.replay.engine.edits import RECORDED
-from inspector.replay.figure import Figure, lowest_confidence
+from inspector.replay.figure import Figure, HowKnown, lowest_confidence
+from inspector.replay.quantity import Count, Known, Result, Unit, about, figure
 from inspector.session.model import BlockKind
 from inspector.strategies.core.rendition import Action
 
@@ -36,7 +36,6 @@ if TYPE_CHECKING:
 
     from inspector.replay.analysis.context_blocks import ContextBlocks
     from inspector.replay.engine.replay import ContextState, Replay
-    from inspector.replay.figure import HowKnown
 
 
 def part_label(name: str, part: str, room: int = len(NOT_RECORDED)) -> str:
@@ -46,52 +45,96 @@ def part_label(name: str, part: str, room: int = len(NOT_RECORDED)) -> str:
     return f"{name} {part}".rstrip()
 
 
-@dataclass(frozen=True, slots=True)
-class BreakdownRow:
-    """Prompt usage of a group of blocks.
+class BreakdownRow(Result, frozen=True, kw_only=True):
+    """Prompt tokens of one kind of block, of one tool's results, or of the blocks of a tier."""
 
-    Attributes:
-        name: The kind of block, or for a tier its strategy's name.
-        part: The tool, or the tier; empty if there is none.
-        blocks: Number of blocks.
-        in_newest: Their tokens in the newest prompt.
-        sent: Their tokens summed over all prompts.
-        cut: Tokens that a plan removes from them, summed over all prompts; negative if it adds.
-        share: `sent` as a share of all prompts' tokens, 0.25 for a quarter.
-        cost: Dollars of `sent`; None without a price.
-        saved: Dollars that a plan saves on them; negative if it costs more.
-    """
+    kind: Annotated[str, about("Kind of block; the last two rows are content that the file does not hold.")]
+    tool: Annotated[str, about("The tool, for tool results; empty for other kinds.")]
+    blocks: Annotated[Count, figure("blocks", Unit.COUNT, "Number of blocks.", hides_zero=True)]
+    carried_tokens: Annotated[
+        int | None,
+        figure(
+            "in the newest prompt",
+            Unit.TOKENS,
+            "Tokens of these blocks in the newest prompt.",
+            short="newest",
+        ),
+    ]
+    sent_tokens: Annotated[
+        int | None,
+        figure(
+            "token-calls",
+            Unit.TOKENS,
+            "Tokens of these blocks, counted once for every call that sent them.",
+        ),
+    ]
+    cut_tokens: Annotated[
+        int | None,
+        figure(
+            "token-calls cut",
+            Unit.TOKENS,
+            "Tokens the plan removes from these blocks, counted once for every call.",
+            short="cut",
+            saves=True,
+        ),
+    ]
+    share: Annotated[
+        float | None, figure("of all", Unit.SHARE, "`sent_tokens` as a share of all prompts: 0.25 for a quarter.")
+    ]
+    usd: Annotated[float | None, figure("cost", Unit.DOLLARS, "Dollars of `sent_tokens`; null without a price.")]
+    saved_usd: Annotated[
+        float | None,
+        figure(
+            "saved",
+            Unit.DOLLARS,
+            "Dollars the plan saves on these blocks; negative if it costs more.",
+            short="saved",
+            saves=True,
+        ),
+    ]
+    known: Known
 
-    name: str
-    part: str
-    blocks: int
-    in_newest: Figure
-    sent: Figure
-    cut: Figure
-    share: Figure
-    cost: Figure
-    saved: Figure
+
+class ResentBlock(Result, frozen=True, kw_only=True):
+    """One tool result and the cost of resending it, without a plan."""
+
+    tool: Annotated[str, about("The tool.")]
+    message: Annotated[Count, figure("message", Unit.COUNT, "Message of the result, counted from 1.", short="#")]
+    tokens: Annotated[int | None, figure("tokens", Unit.TOKENS, "Tokens of the result.")]
+    calls: Annotated[Count, figure("times sent", Unit.CALLS, "Prompts that contained the result.")]
+    sent_tokens: Annotated[
+        int | None,
+        figure("token-calls", Unit.TOKENS, "Tokens of the result, counted once for every call that sent it."),
+    ]
+    usd: Annotated[float | None, figure("cost", Unit.DOLLARS, "Dollars of these tokens; null without a price.")]
+    known: Known
+    text: Annotated[
+        str,
+        about(
+            "Start of the result's text, without the agent's wrapper, with secrets masked; empty unless texts were "
+            "requested."
+        ),
+    ] = ""
 
 
-@dataclass(frozen=True, slots=True)
-class ResentBlock:
-    """One block and the cost of resending it.
+class ToolCuts(Result, frozen=True, kw_only=True):
+    """Cuts of a plan in one tool's results."""
 
-    Attributes:
-        block: Block index.
-        tokens: Its tokens, whole.
-        calls: Number of prompts with the block.
-        sent: Its tokens summed over these prompts.
-        share: `sent` as a share of all prompts' tokens, 0.25 for a quarter.
-        cost: Dollars of `sent`; None without a price.
-    """
-
-    block: int
-    tokens: Figure
-    calls: int
-    sent: Figure
-    share: Figure
-    cost: Figure
+    tool: Annotated[str, about("The tool; empty if unknown.")]
+    results: Annotated[Count, figure("results", Unit.COUNT, "Results of the tool that the plan changed at any call.")]
+    original_tokens: Annotated[Count, figure("original", Unit.TOKENS, "Original tokens of these results, as counted.")]
+    sent_tokens: Annotated[Count, figure("sent", Unit.TOKENS, "Tokens of these results as last sent, as counted.")]
+    saved_tokens: Annotated[
+        int,
+        figure(
+            "token-calls cut",
+            Unit.TOKENS,
+            "Tokens removed, counted once for every call; negative if tokens were added.",
+            short="cut",
+            saves=True,
+        ),
+    ]
+    known: Known
 
 
 class Breakdown:
@@ -119,9 +162,9 @@ class Breakdown:
             for tool in np.unique(history.tool[mine]).tolist():
                 name = history.tool_names[tool] if tool >= 0 else ""
                 rows.append(self._row_of(mine[history.tool[mine] == tool], kind.label, name))
-        rows.sort(key=lambda row: -(row.sent.value or 0))
+        rows.sort(key=lambda row: -(row.sent_tokens or 0))
         system = self._system()
-        rows += [system] if system.sent.value else []
+        rows += [system] if system.sent_tokens else []
         return (*rows, self._left(rows))
 
     def by_tier(self) -> dict[tuple[int, str], BreakdownRow]:
@@ -142,26 +185,25 @@ class Breakdown:
             for (entry, group), blocks in blocks_of.items()
         }
 
-    def heaviest(self, count: int) -> tuple[ResentBlock, ...]:
-        """Return the tool results that cost most to carry under the plan, by tokens if there is no price."""
+    def heaviest(self, count: int) -> dict[int, ResentBlock]:
+        """Return the tool results that cost most to carry under the plan by block, by tokens if there is no price."""
         results = self.planned.history.results.astype(np.int64)
         cost = self.after.cost[results]
         weight = self.after.tokens[results] if np.isnan(cost).any() else cost
         order = np.argsort(-weight, kind="stable")[:count]
-        return tuple(self.block(int(block)) for block in results[order] if self.after.calls[block])
+        return {block: self.block(block) for block in results[order].tolist() if self.after.calls[block]}
 
     def block(self, block: int) -> ResentBlock:
         """Return the cost of carrying one block under the plan."""
         known = self.planned.inputs.scale.known
-        tokens, sent = float(self.planned.inputs.block_tokens[block]), round(float(self.after.tokens[block]))
-        whole = float(self.planned.ledger.prompt_tokens.sum())
-        return ResentBlock(
-            block,
-            Figure(round(tokens), known),
-            int(self.after.calls[block]),
-            Figure(sent, known),
-            Figure(sent / whole if whole else None, known),
-            Figure.of(float(self.after.cost[block]), known),
+        history = self.planned.history
+        return ResentBlock.of(
+            tool=history.session.all_blocks[block].tool_name,
+            message=int(history.message[block]) + 1,
+            tokens=Figure(round(float(self.planned.inputs.block_tokens[block])), known),
+            calls=int(self.after.calls[block]),
+            sent_tokens=Figure(round(float(self.after.tokens[block])), known),
+            usd=Figure.of(float(self.after.cost[block]), known),
         )
 
     def _row_of(self, blocks: NDArray[np.int64], name: str, part: str = "") -> BreakdownRow:
@@ -185,7 +227,7 @@ class Breakdown:
         """Return the remainder of the prompts and their cost."""
 
         def rest(total: float, column: str) -> float:
-            return total - sum(getattr(row, column).value or 0 for row in rows)
+            return total - sum(getattr(row, column) or 0 for row in rows)
 
         prompts, before = (float(each.ledger.prompt_tokens.sum()) for each in (self.planned, self.baseline))
         cost, cost_before = (float(each.inputs.rates.cost(each.ledger).sum()) for each in (self.planned, self.baseline))
@@ -194,11 +236,11 @@ class Breakdown:
             "",
             0,
             # The rows are rounded: together they may have a token more than the prompts.
-            max(rest(float(self._newest.prompt.value or 0), "in_newest"), 0),
-            max(rest(prompts, "sent"), 0),
-            rest(before - prompts, "cut"),
-            rest(cost, "cost"),
-            rest(cost_before - cost, "saved"),
+            max(rest(float(self._newest.prompt.value or 0), "carried_tokens"), 0),
+            max(rest(prompts, "sent_tokens"), 0),
+            rest(before - prompts, "cut_tokens"),
+            rest(cost, "usd"),
+            rest(cost_before - cost, "saved_usd"),
             self._known,
         )
 
@@ -220,16 +262,16 @@ class Breakdown:
         known: HowKnown,
     ) -> BreakdownRow:
         prompts = self.planned.figures.prompt_tokens.value
-        return BreakdownRow(
-            name,
-            part,
-            blocks,
-            Figure(round(in_newest), known),
-            Figure(round(sent), known),
-            Figure(round(cut), known),
-            Figure(sent / prompts if prompts else None, known),
-            Figure.of(cost, known),
-            Figure.of(saved, known),
+        return BreakdownRow.of(
+            kind=name,
+            tool=part,
+            blocks=blocks,
+            carried_tokens=Figure(round(in_newest), known),
+            sent_tokens=Figure(round(sent), known),
+            cut_tokens=Figure(round(cut), known),
+            share=Figure(sent / prompts if prompts else None, known),
+            usd=Figure.of(cost, known),
+            saved_usd=Figure.of(saved, known),
         )
 
     @cached_property
@@ -254,26 +296,6 @@ class Breakdown:
         return float(self.before.cost[blocks].sum() - self.after.cost[blocks].sum())
 
 
-class ToolCuts(NamedTuple):
-    """Cuts in one tool's results.
-
-    Attributes:
-        tool: Its name; empty for results of an unknown tool.
-        results: Number of its results that the plan changed at any call.
-        original: Counted tokens of these, whole.
-        sent: Counted tokens of these when last sent.
-        saved: Provider tokens this removed, summed over all prompts; negative if it added.
-        known: Confidence of `saved`.
-    """
-
-    tool: str
-    results: int
-    original: int
-    sent: int
-    saved: int
-    known: HowKnown
-
-
 def cuts_by_tool(breakdown: Breakdown) -> tuple[ToolCuts, ...]:
     """Return a plan's cuts by tool, largest savings first.
 
@@ -288,9 +310,17 @@ def cuts_by_tool(breakdown: Breakdown) -> tuple[ToolCuts, ...]:
     for tool in np.unique(history.tool[blocks]).tolist():
         own = history.tool[blocks] == tool
         name = history.tool_names[tool] if tool >= 0 else ""
-        totals = (int(whole[own].sum()), int(sent[own].sum()), round(float(saved[own].sum())))
-        found.append(ToolCuts(name, int(own.sum()), *totals, known))
-    return tuple(sorted(found, key=lambda row: -row.saved))
+        found.append(
+            ToolCuts.of(
+                tool=name,
+                results=int(own.sum()),
+                # Local counts, not calibrated to the provider's scale.
+                original_tokens=Figure(int(whole[own].sum()), HowKnown.ESTIMATED),
+                sent_tokens=Figure(int(sent[own].sum()), HowKnown.ESTIMATED),
+                saved_tokens=Figure(round(float(saved[own].sum())), known),
+            )
+        )
+    return tuple(sorted(found, key=lambda row: -row.saved_tokens))
 
 
 def _last_sent(planned: Replay) -> tuple[NDArray[np.int32], NDArray[np.int32]]:

@@ -80,7 +80,7 @@ class CostSheet:
         models: Cost of each model's calls with nothing cut and under the plan; empty if there is one model.
         side_requests: Side requests by purpose; empty if there are none.
         recorded_costs: Costs recorded by the agent that differ from the computed ones.
-        results: The tool results that cost most to resend.
+        results: The tool results that cost most to resend, by block.
         compactions: Forecasts of recorded compactions.
         compacted: Totals of recorded compactions, independent of the plan; None if there are none.
         runs: Savings over many runs; None without a price.
@@ -100,7 +100,7 @@ class CostSheet:
     models: tuple[tuple[ModelCost, ...], tuple[ModelCost, ...]]
     side_requests: tuple[SideSpending, ...]
     recorded_costs: tuple[RecordedCost, ...]
-    results: tuple[ResentBlock, ...]
+    results: Mapping[int, ResentBlock]
     compactions: tuple[CompactionForecast, ...]
     compacted: CompactionTotals | None
     runs: RunProjection | None
@@ -164,7 +164,7 @@ def cost_sheet(
             for place, (_, row) in enumerate(tiers)
             if row is not None
         },
-        **{("result", row.block): resent_explanation(row, planned, differences) for row in results},
+        **{("result", at): resent_explanation(at, row, planned, differences) for at, row in results.items()},
         **{("compaction", each.compaction): compaction_explanation(each) for each in compactions},
     }
     if planned is baseline and runs is not None:

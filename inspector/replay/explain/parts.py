@@ -33,47 +33,48 @@ _SERVED = "each call's tokens at their own rate: cache reads, cache writes or un
 def breakdown_explanation(row: BreakdownRow, planned: Replay) -> Explanation:
     """Explain the prompt usage of a kind of block, a tool, or a tier."""
     of_plan = (
-        Input("token-calls cut", row.cut.value, "tokens"),
-        Input("saved", row.saved.value, "$"),
+        Input("token-calls cut", row.cut_tokens, "tokens"),
+        Input("saved", row.saved_usd, "$"),
     )
     is_planned = any(entry.enabled for entry in planned.plan.entries)
     return Explanation(
-        row.sent.value,
+        row.sent_tokens,
         "tokens",
-        row.sent.known,
+        row.figure("sent_tokens").known,
         "tokens of these blocks, summed over all prompts: a block that stays for 100 calls is sent 100 times",
         (
             Input("blocks", row.blocks),
-            Input("in the newest prompt", row.in_newest.value, "tokens"),
-            Input("of all prompts", row.share.value, "share"),
-            Input("cost", row.cost.value, "$"),
+            Input("in the newest prompt", row.carried_tokens, "tokens"),
+            Input("of all prompts", row.share, "share"),
+            Input("cost", row.usd, "$"),
             *(of_plan if is_planned else ()),
         ),
         f"{scale_source(planned.inputs)}; dollars: {_SERVED}",
     )
 
 
-def resent_explanation(row: ResentBlock, planned: Replay, by_difference: Mapping[int, int]) -> Explanation:
+def resent_explanation(block: int, row: ResentBlock, planned: Replay, by_difference: Mapping[int, int]) -> Explanation:
     """Explain the cost of resending one block.
 
     Args:
+        block: Block index.
         row: The block's figures.
         planned: The replay they are from.
         by_difference: Provider's sizes of blocks, where available.
     """
     inputs = planned.inputs
     return Explanation(
-        row.cost.value,
+        row.usd,
         "$",
-        row.cost.known,
+        row.figure("usd").known,
         "cost of this block's tokens, summed over all calls",
         (
-            Input("local estimate", int(planned.table.tokens[row.block]), "tokens"),
+            Input("local estimate", int(planned.table.tokens[block]), "tokens"),
             Input("provider tokens per counted token", inputs.scale.calibration.ratio),
-            Input("on the provider's scale", row.tokens.value, "tokens"),
-            *_difference(row.block, by_difference),
+            Input("on the provider's scale", row.tokens, "tokens"),
+            *_difference(block, by_difference),
             Input("times sent", row.calls, "calls"),
-            Input("token-calls", row.sent.value, "tokens"),
+            Input("token-calls", row.sent_tokens, "tokens"),
         ),
         f"{scale_source(inputs)}; {_SERVED}",
     )

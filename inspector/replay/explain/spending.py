@@ -29,7 +29,7 @@ class Spending:
         total: Total dollars; None without a price.
         parts: Dollars of each kind of token, by its name in `COST_PARTS`.
         kinds: Resend cost of every tool's results and every other kind of block, highest first.
-        heaviest: The tool results that cost most to resend, highest first.
+        heaviest: The tool results that cost most to resend by block, highest first.
         side_requests: Dollars of side requests by purpose; None for one without a price.
         copied_calls: Calls copied from an earlier session, which was billed for them.
     """
@@ -38,7 +38,7 @@ class Spending:
     total: Figure
     parts: dict[str, Figure]
     kinds: tuple[BreakdownRow, ...]
-    heaviest: tuple[ResentBlock, ...]
+    heaviest: dict[int, ResentBlock]
     side_requests: tuple[float | None, ...] = ()
     copied_calls: int = 0
 
@@ -105,7 +105,7 @@ def spending_of(replay: Replay) -> Spending:
     """
     breakdown = Breakdown(replay, replay)
     explained = cost_part_explanations(replay)
-    kinds = sorted(breakdown.by_kind(), key=lambda row: -(row.cost.value or 0.0))
+    kinds = sorted(breakdown.by_kind(), key=lambda row: -(row.usd or 0.0))
     session = replay.inputs.history.session
     side_requests = side_spending(session, replay.inputs.pricing)
     return Spending(

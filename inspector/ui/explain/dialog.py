@@ -270,7 +270,7 @@ def _of_block(outcome: Outcome, block: int) -> tuple[Explained, ...]:
     return (
         Explained(f"tokens of this row, {LOCAL_ESTIMATE}", counted_explanation(replay, state, block)),
         Explained(f"  in the prompt, {scale}", block_explanation(replay, state, block, differences)),
-        Explained("cost of resending it", resent_explanation(tallies.block(block), replay, differences)),
+        Explained("cost of resending it", resent_explanation(block, tallies.block(block), replay, differences)),
         *_of_prompts(outcome),
     )
 

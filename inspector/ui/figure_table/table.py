@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from operator import itemgetter
 from typing import TYPE_CHECKING, Final
 
-from inspector.replay.quantity import quantity
+from inspector.replay.quantity import Unit, quantities, quantity
 from inspector.report.catalogue import LOWER_BOUND, legend
 from inspector.report.numbers import ON_SCREEN, UNKNOWN
 from inspector.safe_text import cell_width, cut_middle, fit_cells
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
     from inspector.replay.analysis.plan_outcome import Savings
     from inspector.replay.figure import Figure
+    from inspector.replay.quantity import Result
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,6 +187,21 @@ def figure_cell(
         return Cell(UNKNOWN, "?", "table--faint")
     short = shorter(figure.value) if shorter is not None else ""
     return number_cell(written(figure.value), short, figure, style=style)
+
+
+def result_cells(row: Result, *names: str, **styles: str) -> dict[str, Cell]:
+    """Build the cells of a result's figures, by name, formatted by the catalogue; `styles` are classes by name."""
+    cells = {}
+    for name in names:
+        figure, style = row.figure(name), styles.get(name, "")
+        match quantities(type(row))[name].unit:
+            case Unit.DOLLARS:
+                cells[name] = figure_cell(figure, ON_SCREEN.dollars, style=style)
+            case Unit.SHARE:
+                cells[name] = figure_cell(figure, ON_SCREEN.share, style=style)
+            case _:
+                cells[name] = figure_cell(figure, ON_SCREEN.whole, ON_SCREEN.short, style=style)
+    return cells
 
 
 def number_cell(text: str, short: str, figure: Figure, *, style: str = "") -> Cell:

@@ -5,16 +5,15 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from inspector.replay.analysis.breakdown import part_label
+from inspector.replay.analysis.breakdown import BreakdownRow, ResentBlock, part_label
 from inspector.replay.analysis.idle_compaction import SETTING
 from inspector.replay.analysis.model_switch import main_calls, model_switch, other_models
 from inspector.replay.explain.miss_wording import describe_evidence, duration
 from inspector.replay.figure import Figure, lowest_confidence
-from inspector.report.catalogue import CarriedBlockFacts, CarriedFacts
 from inspector.report.numbers import ON_SCREEN
 from inspector.report.recovery_words import net_words
 from inspector.safe_text import one_line
-from inspector.ui.figure_table.table import Cell, Column, FigureRow, Table, figure_cell, number_cell
+from inspector.ui.figure_table.table import Cell, Column, FigureRow, Table, figure_cell, number_cell, result_cells
 from inspector.ui.miss_glyphs import dollars, mark_of
 
 if TYPE_CHECKING:
@@ -247,36 +246,34 @@ RESULT: Final = "result"
 
 _KIND_COLUMNS: Final = (
     Column("name", "", 19, 44, is_text=True, falls=False),
-    Column.of(CarriedFacts, "blocks", 7, rank=2),
-    Column.of(CarriedFacts, "sent_tokens", 12, 14),
-    Column.of(CarriedFacts, "share", 8),
-    Column.of(CarriedFacts, "usd", 9, rank=1),
+    Column.of(BreakdownRow, "blocks", 7, rank=2),
+    Column.of(BreakdownRow, "sent_tokens", 12, 14),
+    Column.of(BreakdownRow, "share", 8),
+    Column.of(BreakdownRow, "usd", 9, rank=1),
 )
 
 _RESULT_COLUMNS: Final = (
     Column("number", "#", 6, falls=False),
     Column("tool", "tool", 10, 16, is_text=True, falls=False),
-    Column.of(CarriedBlockFacts, "tokens", 8),
-    Column.of(CarriedBlockFacts, "calls", 10),
-    Column.of(CarriedBlockFacts, "sent_tokens", 12),
+    Column.of(ResentBlock, "tokens", 8),
+    Column.of(ResentBlock, "calls", 10),
+    Column.of(ResentBlock, "sent_tokens", 12),
     Column("share", "of all", 8, rank=3),
-    Column.of(CarriedBlockFacts, "usd", 9, rank=2),
+    Column.of(ResentBlock, "usd", 9, rank=2),
     Column("what", "what", 14, 200, is_text=True, falls=False, rank=1),
 )
 
 
 def kind_table(spending: Spending) -> Table:
     """Build a row per kind of content, most tokens first. Costs are omitted without a price."""
-    rows = sorted(spending.kinds, key=lambda row: -(row.sent.value or 0))
+    rows = sorted(spending.kinds, key=lambda row: -(row.sent_tokens or 0))
     made = tuple(
         FigureRow(
             ("kind", at),
             {
-                "name": Cell(one_line(part_label(row.name, row.part)), style="table--name"),
+                "name": Cell(one_line(part_label(row.kind, row.tool)), style="table--name"),
                 "blocks": Cell(ON_SCREEN.whole(row.blocks), order=float(row.blocks)) if row.blocks else Cell(),
-                "sent_tokens": figure_cell(row.sent, ON_SCREEN.whole, ON_SCREEN.short),
-                "share": figure_cell(row.share, ON_SCREEN.share),
-                "usd": figure_cell(row.cost, ON_SCREEN.dollars),
+                **result_cells(row, "sent_tokens", "share", "usd"),
             },
         )
         for at, row in enumerate(rows)
@@ -286,20 +283,19 @@ def kind_table(spending: Spending) -> Table:
 
 def result_table(spending: Spending, rows: Rows) -> Table:
     """Build a row per tool result, most resent tokens first. Costs are omitted without a price."""
-    session, made = spending.replay.history.session, []
-    for row in sorted(spending.heaviest, key=lambda each: -(each.sent.value or 0)):
-        shown = rows.row(rows.index_of(row.block))
+    made, prompts = [], spending.replay.figures.prompt_tokens.value
+    for block, row in sorted(spending.heaviest.items(), key=lambda each: -(each[1].sent_tokens or 0)):
+        shown, sent = rows.row(rows.index_of(block)), row.figure("sent_tokens")
+        share = Figure(sent.value / prompts if sent.value is not None and prompts else None, sent.known)
         made.append(
             FigureRow(
-                (RESULT, row.block),
+                (RESULT, block),
                 {
                     "number": Cell(str(shown.message), order=float(shown.message), style="table--faint"),
-                    "tool": Cell(one_line(session.all_blocks[row.block].tool_name)),
-                    "tokens": figure_cell(row.tokens, ON_SCREEN.whole, ON_SCREEN.short),
+                    "tool": Cell(one_line(row.tool)),
                     "calls": Cell(ON_SCREEN.whole(row.calls), order=float(row.calls)),
-                    "sent_tokens": figure_cell(row.sent, ON_SCREEN.whole, ON_SCREEN.short),
-                    "share": figure_cell(row.share, ON_SCREEN.share),
-                    "usd": figure_cell(row.cost, ON_SCREEN.dollars),
+                    **result_cells(row, "tokens", "sent_tokens", "usd"),
+                    "share": figure_cell(share, ON_SCREEN.share),
                     "what": Cell(rows.preview(shown.index), style="table--faint"),
                 },
             )
