@@ -225,8 +225,6 @@ def test_a_grid_holds_at_every_pair_what_a_replay_of_that_plan_holds():
             figures = replay(inputs, Plan.from_specs([f"{SPEC},data={data:.0f},action={action:.0f}"])).figures
             assert last.cost[row, column] == figures.cost_usd.value
             assert last.tokens[row, column] == figures.prompt_tokens.value
-    row, column = last.least
-    assert last.cost[row, column] == last.cost.min()
     assert last.place(400.0, 300.0) == (last.rows.tolist().index(300.0), last.columns.tolist().index(400.0))
 
 
@@ -273,3 +271,27 @@ def test_the_best_value_is_the_cheapest_tried_one_with_its_refetches():
     assert least_with(cuts_any=False) == tried[second].value
     untested = tuple(replace(point, envelope=Envelope(EvidenceLevel.BEYOND, "cut young")) for point in tried)
     assert replace(found, points=untested).least is None
+
+
+def test_the_best_pair_of_a_map_is_the_cheapest_tried_one_with_its_refetches():
+    plan = Plan.from_specs([SPEC])
+    across, down = axis_of(plan, "data"), axis_of(plan, "action")
+    *_, found = grid(inputs_of(conversation(SIZES)), plan, across, down, columns=4, rows=3)
+    beyond = Envelope(EvidenceLevel.BEYOND, "cut young")
+    cheapest = tuple(int(each) for each in np.unravel_index(int(found.cost.argmin()), found.cost.shape))
+
+    def least_with(tried: dict[tuple[int, int], Refetches]):
+        points = {
+            place: replace(point, envelope=TRIED, expected=tried[place], cuts_any=True)
+            if place in tried
+            else replace(point, envelope=beyond)
+            for place, point in found.points.items()
+        }
+        return replace(found, points=points).least
+
+    dear = Refetches(Rate(1, 1, 1), Rate(1, 1, 1), Rate(1e9, 1e9, 1e9), is_measured=True)
+    assert cheapest not in {(0, 2), (2, 3)}
+    assert least_with({}) is None
+    assert least_with({cheapest: NO_REFETCHES, (2, 3): NO_REFETCHES}) == cheapest
+    assert least_with({(2, 3): NO_REFETCHES}) == (2, 3), "the cheapest pair is untested"
+    assert least_with({cheapest: dear, (2, 3): NO_REFETCHES}) == (2, 3)

@@ -239,13 +239,15 @@ async def test_two_limits_at_once_are_a_map_whose_pair_is_applied(running, sessi
         grid = screen.grid
         assert (grid.across.parameter.name, grid.down.parameter.name) == ("data", "search")
         assert screen.heat.here == screen.heat.plan == grid.place(400, 600)
-        for (row, column), figures in list(grid.figures.items())[::23]:
+        for (row, column), point in list(grid.points.items())[::23]:
             plan = Plan.from_specs([f"{SPEC},data={grid.columns[column]:.0f},search={grid.rows[row]:.0f}"])
-            assert figures == replay(run.inputs, plan).figures
+            assert point.figures == replay(run.inputs, plan).figures
 
-        await run.tap("g", "l", "enter")
-        row, column = grid.least
-        strategy = run.plan.entries[0].strategy
+        assert grid.least is None
+        await run.tap("g", "l")
+        await run.until_shown("no pair that cuts anything has been tried in public")
+        await run.tap("left", "up", "enter")
+        strategy, (row, column) = run.plan.entries[0].strategy, screen.heat.here
         assert (strategy.data, strategy.search) == (grid.columns[column], grid.rows[row])
         await run.tap("ctrl+z")
         assert run.plan == Plan.from_specs([SPEC])
@@ -257,6 +259,19 @@ async def test_two_limits_at_once_are_a_map_whose_pair_is_applied(running, sessi
         await run.tap("m")
         assert screen.shows_curves
         assert not screen.shows_map
+
+
+async def test_the_best_pair_of_the_map_is_one_that_has_been_tried(running, session_file) -> None:
+    async with running(session_file.path, plan=Plan.from_specs(["mask-observations"])) as run:
+        screen = await Tune.opened(run)
+        await run.tap("m")
+        await run.until(lambda: screen.grid is not None and screen.grid.is_complete)
+        grid = screen.grid
+        await run.tap("g", "l")
+
+        assert screen.heat.here == grid.least
+        assert grid.points[grid.least].is_tried
+        assert "best tried" in run.text()
 
 
 async def test_what_was_asked_for_of_other_limits_than_are_shown_by_now_is_not_looked_at(running, session_file) -> None:

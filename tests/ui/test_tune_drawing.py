@@ -1,13 +1,14 @@
 """A limit's curves and the map of two, as they are drawn."""
 
 from itertools import pairwise
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from inspector.replay.analysis.sweep import Grid
+from inspector.replay.analysis.sweep import Grid, Point
 from inspector.replay.analysis.tunable_limits import LimitSizes, tunable_limits
 from inspector.report.numbers import ON_SCREEN
 from inspector.safe_text import cell_width
@@ -26,6 +27,9 @@ from inspector.ui.tune.drawing import (
     short_value,
     ticks,
 )
+
+if TYPE_CHECKING:
+    from inspector.replay.engine.ledger import Figures
 
 RANGE = ValueScale(0, 100_000, logarithmic=True)
 
@@ -51,8 +55,16 @@ CHART = TuneChart(
 
 AXES = {axis.parameter.name: axis for axis in tunable_limits(Plan.from_specs(["tiered-stale"]))}
 COST = np.array([[1, 2, 3, np.nan], [2, 3, 4, 5], [3, 4, 5, 6]], dtype=np.float64)
+TRIED_PAIR = {(0, 0): Point(0, cast("Figures", None))}
 GRID = Grid(
-    AXES["data"], AXES["search"], np.array([0, 40, 2_000, 1e5]), np.array([0, 600, 1e5]), COST, COST * 1e6, {}, 11
+    AXES["data"],
+    AXES["search"],
+    np.array([0, 40, 2_000, 1e5]),
+    np.array([0, 600, 1e5]),
+    COST,
+    COST * 1e6,
+    TRIED_PAIR,
+    11,
 )
 MAP = HeatChart(GRID, here=(1, 2), plan=(1, 1), written=ON_SCREEN.dollars, amount="cost")
 

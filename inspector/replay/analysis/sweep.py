@@ -20,7 +20,7 @@ from inspector.replay.figure import HowKnown, lowest_confidence
 from inspector.strategies.core.parameters import ParameterError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -48,10 +48,10 @@ NOTICEABLE = 0.05
 
 @dataclass(frozen=True, slots=True)
 class Point:
-    """A plan at one value.
+    """A plan at one value, or at a pair of values.
 
     Attributes:
-        value: The value.
+        value: The value, the horizontal one of a pair.
         figures: Totals of the replay.
         expected: Expected re-fetches.
         envelope: Distance from settings that have been tried in public.
@@ -140,11 +140,8 @@ class Sweep:
 
         Ties go to the largest value, which changes least. None if no value that cuts anything has been tried.
         """
-        is_tried = np.array([point.is_tried and point.cuts_any for point in self.points], dtype=bool)
-        if not is_tried.any():
-            return None
-        amounts = np.where(is_tried, self.amounts + np.nan_to_num(self.refetch_cost), np.inf)
-        return self.points[len(amounts) - 1 - int(np.argmin(amounts[::-1]))]
+        place = _best_tried(self.points, self.amounts)
+        return None if place is None else self.points[place]
 
     def with_points(self, *points: Point) -> Sweep:
         known = {point.value: point for point in (*self.points, *points)}
@@ -189,12 +186,32 @@ def sweep(
         yield found if waiting else replace(found, is_complete=True)
 
 
+def _best_tried(points: Sequence[Point], amounts: NDArray[np.float64]) -> int | None:
+    """Return the index of the best point within what has been tried, the last of equal ones; None if there is none.
+
+    Args:
+        points: The points.
+        amounts: Their dollars or tokens, to which the cost of expected re-fetches is added.
+    """
+    is_tried = np.array([point.is_tried and point.cuts_any for point in points], dtype=bool)
+    if not is_tried.any():
+        return None
+    costs = (point.expected.cost for point in points)
+    refetches = np.array([0.0 if cost is None else cost.rate for cost in costs], dtype=np.float64)
+    total = np.where(is_tried, amounts + refetches, np.inf)
+    return len(total) - 1 - int(np.argmin(total[::-1]))
+
+
 def point_at(inputs: ReplayInputs, plan: Plan, axis: TunableLimit, value: float) -> Point | None:
     """Replay a plan at one value of a limit; None if the strategy rejects it in combination with its other values."""
     try:
         moved = axis.moved(plan, value)
     except ParameterError:
         return None
+    return _replayed(inputs, moved, value)
+
+
+def _replayed(inputs: ReplayInputs, moved: Plan, value: float) -> Point:
     planned = replay(inputs, moved)
     cuts = PlanCuts.of(planned)
     return Point(
@@ -271,7 +288,7 @@ class Grid:
         rows: Values of `down`, float64.
         cost: Dollars by row and column, NaN if unknown, float64.
         tokens: Prompt tokens by row and column, NaN if not replayed yet, float64.
-        figures: Figures of the replayed pairs by row and column.
+        points: The replayed pairs by row and column.
         done: Number of pairs processed.
     """
 
@@ -281,7 +298,7 @@ class Grid:
     rows: NDArray[np.float64]
     cost: NDArray[np.float64]
     tokens: NDArray[np.float64]
-    figures: Mapping[tuple[int, int], Figures]
+    points: Mapping[tuple[int, int], Point]
     done: int
 
     @property
@@ -314,11 +331,16 @@ class Grid:
 
     @property
     def least(self) -> tuple[int, int] | None:
-        """Row and column of the smallest amount; None if there is none."""
-        if np.isnan(self.amounts).all():
+        """Row and column of the best pair within what has been tried, as `Sweep.least`; None if there is none.
+
+        None for an assumption, too, which is not to be tuned.
+        """
+        if self.across.parameter.is_assumed or self.down.parameter.is_assumed:
             return None
-        row, column = np.unravel_index(int(np.nanargmin(self.amounts)), self.amounts.shape)
-        return int(row), int(column)
+        places = sorted(self.points)
+        amounts = np.array([self.amounts[place] for place in places], dtype=np.float64)
+        best = _best_tried([self.points[place] for place in places], amounts)
+        return None if best is None else places[best]
 
 
 def grid(
@@ -341,12 +363,12 @@ def grid(
     row_values = values_along(down, down.value_in(plan), rows)
     cost = np.full((len(row_values), len(column_values)), np.nan)
     tokens = cost.copy()
-    found: dict[tuple[int, int], Figures] = {}
+    found: dict[tuple[int, int], Point] = {}
     for done, place in enumerate(coarse_first(*cost.shape), start=1):
         row, column = place
-        figures = _figures_at(inputs, plan, across, down, float(column_values[column]), float(row_values[row]))
-        if figures is not None:
-            found = {**found, place: figures}
+        point = _pair_at(inputs, plan, across, down, float(column_values[column]), float(row_values[row]))
+        if point is not None:
+            found, figures = {**found, place: point}, point.figures
             cost, tokens = _with(cost, place, figures.cost_usd), _with(tokens, place, figures.prompt_tokens)
         yield Grid(across, down, column_values, row_values, cost, tokens, found, done)
 
@@ -379,13 +401,14 @@ def _with(amounts: NDArray[np.float64], place: tuple[int, int], figure: Figure) 
     return amounts
 
 
-def _figures_at(
+def _pair_at(
     inputs: ReplayInputs, plan: Plan, across: TunableLimit, down: TunableLimit, column_value: float, row_value: float
-) -> Figures | None:
+) -> Point | None:
     try:
-        return replay(inputs, down.moved(across.moved(plan, column_value), row_value)).figures
+        moved = down.moved(across.moved(plan, column_value), row_value)
     except ParameterError:
         return None
+    return _replayed(inputs, moved, column_value)
 
 
 def _nearest(scale: ValueScale, values: NDArray[np.float64], value: float) -> int:

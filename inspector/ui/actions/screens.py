@@ -146,7 +146,7 @@ TUNE_CURVES: Table = (
     UserAction("tune.previous", "shift+tab", "screen.next_limit(-1)", "limit", "Go to the previous limit of the plan"),
     UserAction("tune.map", "m", "screen.map", "map", "Show a map of two limits", is_shown=True, rank=5),
     UserAction("tune.tool", "b", "screen.one_tool", "by tool", "Tune a limit for one tool only"),
-    UserAction("tune.menu", "g", "screen.menu('g')", "go to", "Go to the knee, the lowest cost or the plan's value"),
+    UserAction("tune.menu", "g", "screen.menu('g')", "go to", "Go to the knee, the best tried or the plan's value"),
     UserAction("tune.knee", "", "screen.mark('knee')", "knee", "Go to the knee", menu="g k", also="best"),
     UserAction(
         "tune.least", "", "screen.mark('least')", "best tried", "Go to the best value that has been tried", menu="g l"
@@ -211,9 +211,9 @@ TUNE_MAP: Table = (
     ),
     UserAction("heat.limit-down", "shift+tab", "screen.next_down(1)", "down", "Select the next vertical limit"),
     UserAction("heat.curves", "m", "screen.map", "map", "Show the curve of one limit again", is_shown=True, rank=5),
-    UserAction("heat.menu", "g", "screen.menu('g')", "go to", "Go to the lowest cost or the plan's pair"),
+    UserAction("heat.menu", "g", "screen.menu('g')", "go to", "Go to the best tried or the plan's pair"),
     UserAction(
-        "heat.least", "", "screen.mark('least')", "lowest cost", "Go to the pair with the lowest cost", menu="g l"
+        "heat.least", "", "screen.mark('least')", "best tried", "Go to the best pair that has been tried", menu="g l"
     ),
     UserAction("heat.plan", "", "screen.mark('plan')", "plan's pair", "Go back to the plan's pair", menu="g p"),
 )
@@ -417,7 +417,22 @@ SESSIONS: Table = (
         rank=4,
     ),
     UserAction("sessions.quit", "ctrl+q", "app.quit", "Quit", "Quit inspector"),
-    UserAction("sessions.where", "ctrl+l", "where", "Where", "Show the searched folders", is_first=True),
+    UserAction("sessions.where", "ctrl+o", "where", "Where", "Show the searched folders", is_first=True),
+    UserAction("sessions.live", "ctrl+l", "app.live", "Live", "Watch every running session", is_first=True),
+)
+
+LIVE: Table = (
+    move("live.down", "down,j", "move(1)", "Down", "Move to the next session"),
+    move("live.up", "up,k", "move(-1)", "Up", "Move to the previous session"),
+    move("live.page-down", "pagedown", "page(1)", "Page down", "Move down by a page"),
+    move("live.page-up", "pageup", "page(-1)", "Page up", "Move up by a page"),
+    move("live.first", "home", "move(-1000000)", "First", "Move to the most urgent session"),
+    move("live.last", "end", "move(1000000)", "Last", "Move to the last session"),
+    UserAction("live.open", "enter", "open", "Open", "Open the session in a tab", is_shown=True, rank=0),
+    UserAction("live.next", "n", "next", "Next", "Go to the next session that needs attention", is_shown=True, rank=1),
+    UserAction("live.sessions", "o", "app.sessions", "Sessions", "List all sessions", is_shown=True, rank=2),
+    UserAction("live.help", "question_mark", "app.help", "Help", "Show the keys available here", is_looked_up=False),
+    UserAction("live.back", "escape,q", "back", "Back", "Go back, or quit if no session is open", is_shown=True, rank=4),
 )
 
 HELP: Table = (

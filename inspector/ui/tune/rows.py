@@ -121,8 +121,10 @@ def _marked(written: Callable[[float], str], known: str, amount: float) -> str:
     return ON_SCREEN.qualified(written(amount), known).removeprefix("about ")
 
 
+BEST_TRIED: Final = "best tried"
+
 Marked = tuple[str, str, str, "Figures | None", "Point | None"]
-"""A marked value: glyph, description, formatted value, its figures and its point; None until computed or for a pair."""
+"""A marked value or pair: glyph, description, formatted value, its figures and its point; None until computed."""
 
 
 def rows_of(marked: Sequence[Marked], baseline: Figures, unit: str) -> Table:
@@ -162,7 +164,7 @@ def marked_values(found: Sweep, here: float, plan: float, in_plan: str) -> list[
     if knee is not None:
         marked.append((KNEE, "knee", knee.value))
     if least is not None:
-        marked.append((LEAST, "best tried", least.value))
+        marked.append((LEAST, BEST_TRIED, least.value))
     points = [(*each, found.at(each[-1])) for each in marked]
     return [
         (mark, what, value_text(value), None if point is None else point.figures, point)
@@ -178,21 +180,17 @@ def heat_of(found: Grid, here: tuple[float, float], plan: tuple[float, float]) -
 
 
 def marked_pairs(chart: HeatChart, in_plan: str) -> list[Marked]:
-    """Return the selected pair, the plan's pair, and the minimum."""
+    """Return the selected pair, the plan's pair, and the best tried one."""
     grid = chart.grid
     places = [(HERE, "here", chart.here), (PLAN, in_plan, chart.plan)]
     if grid.least is not None:
-        places.append((LEAST, f"lowest {chart.amount}", grid.least))
-    return [
-        (
-            mark,
-            what,
-            f"{value_text(grid.columns[column])}, {value_text(grid.rows[row])}",
-            grid.figures.get((row, column)),
-            None,
-        )
-        for mark, what, (row, column) in places
-    ]
+        places.append((LEAST, BEST_TRIED, grid.least))
+    marked: list[Marked] = []
+    for mark, what, (row, column) in places:
+        point = grid.points.get((row, column))
+        value = f"{value_text(grid.columns[column])}, {value_text(grid.rows[row])}"
+        marked.append((mark, what, value, None if point is None else point.figures, point))
+    return marked
 
 
 def value_text(value: float) -> str:

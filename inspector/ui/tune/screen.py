@@ -129,7 +129,7 @@ class TuneCurves(CurveWidget):
     HELP = """Cost, prompt tokens and changed prompts of this session over the whole range of one limit. Each dot is a
     replay or interpolated between two. Each curve is scaled from its minimum to its maximum, which are shown next to
     it; the dotted line is the session with nothing cut. ~ marks estimates. ◆ is the selected value, ▲ the plan's, ▾ the
-    value with the lowest cost. ◇ is the knee: the point where the curve is furthest below the straight line between its
+    best one that has been tried. ◇ is the knee: the point where the curve is furthest below the straight line between its
     ends, with both axes scaled to the same length. Beyond it, loosening the limit costs more than on average. The
     histogram below shows the sizes the limit applies to: everything right of the value is cut."""
 
@@ -223,7 +223,7 @@ class HeatMap(CurveWidget):
 
     HELP = """Cost of the session (or its prompt tokens, without a price) for pairs of values of two limits. Denser
     glyphs mean more: · ░ ▒ ▓ █ are equal steps from the minimum to the maximum, which are shown below the map. ◆ is the
-    selected pair, ▲ the plan's, ▾ the minimum. Every pair is a replay of the whole session. Faint pairs are not
+    selected pair, ▲ the plan's, ▾ the best tried one. Every pair is a replay of the whole session. Faint pairs are not
     replayed yet and show the value of their neighbor."""
 
     DEFAULT_CSS = """
