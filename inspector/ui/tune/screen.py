@@ -129,7 +129,7 @@ class TuneCurves(CurveWidget):
     HELP = """Cost, prompt tokens and changed prompts of this session over the whole range of one limit. Each dot is a
     replay or interpolated between two. Each curve is scaled from its minimum to its maximum, which are shown next to
     it; the dotted line is the session with nothing cut. ~ marks estimates. ◆ is the selected value, ▲ the plan's, ▾ the
-    best one that has been tried. ◇ is the knee: the point where the curve is furthest below the straight line between its
+    best tried one. ◇ is the knee: the point where the curve is furthest below the straight line between its
     ends, with both axes scaled to the same length. Beyond it, loosening the limit costs more than on average. The
     histogram below shows the sizes the limit applies to: everything right of the value is cut."""
 
