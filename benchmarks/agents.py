@@ -43,10 +43,10 @@ class Agent:
         clock: Time of the next record in seconds since the epoch; None for the current time.
     """
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, clock: float | None = None) -> None:
         self.path = path
         self.calls = 0
-        self.clock: float | None = None
+        self.clock = clock
         path.parent.mkdir(parents=True, exist_ok=True)
         self.begin()
 
@@ -70,11 +70,13 @@ class Agent:
 class ClaudeCode(Agent):
     """Writes a Claude Code session, one line per block."""
 
-    def __init__(self, path: Path, version: str = "2.1.219", model: str = CLAUDE) -> None:
+    def __init__(
+        self, path: Path, clock: float | None = None, *, version: str = "2.1.219", model: str = CLAUDE
+    ) -> None:
         self.session = path.stem
         self.version, self.model = version, model
         self._last: str | None = None
-        super().__init__(path)
+        super().__init__(path, clock)
 
     def _line(self, kind: str, content: Any, **fields: Any) -> dict[str, Any]:
         uuid = str(uuid5(_NAMES, f"{self.session}{self._last}{kind}"))
