@@ -11,12 +11,12 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from inspector.session.errors import SessionError
-from inspector.session.files import Locator
-from inspector.session.json_reader import JsonReader
+from inspector.session.files import Locator, is_folder
 from inspector.session.jsonl_reader import JsonlReader
 from inspector.session.open import open_reader
 from inspector.session.reader import FileChange
 from inspector.session.session_name import session_name
+from inspector.session.sqlite_reader import SqliteReader
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -111,7 +111,8 @@ class LiveReader:
     def _loaded(self, tail: int) -> tuple[Reader, int]:
         reader = open_reader(self.path, self._known)
         skipped = reader.start_near_end(tail) if isinstance(reader, JsonlReader) else 0
-        if isinstance(reader, JsonReader) and (size := self.file.stat().st_size) > MOST_DOCUMENT_BYTES:
+        is_bounded = isinstance(reader, JsonlReader | SqliteReader) or is_folder(self.file)
+        if not is_bounded and (size := self.file.stat().st_size) > MOST_DOCUMENT_BYTES:
             limit = f"{MOST_DOCUMENT_BYTES >> 20} MB"
             raise SessionError(f"{self.path}: a document of {size >> 20} MB; only those up to {limit} are watched")
         for _ in reader.load():
