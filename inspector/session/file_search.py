@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
 from pathlib import Path
 from stat import S_ISREG
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from inspector.session.files import is_folder
 from inspector.session.registry import all_formats
@@ -28,8 +29,7 @@ PIECES = frozenset({"message", "part"})
 """Folders next to one named `session` that hold parts of its sessions, one small file each."""
 
 
-@dataclass(frozen=True, slots=True)
-class ListedFile:
+class ListedFile(Struct, frozen=True):
     """A file and its directory listing data.
 
     Attributes:

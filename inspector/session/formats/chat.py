@@ -6,10 +6,9 @@ chat messages in OpenAI or Anthropic form; the rest works as for a plain convers
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from msgspec import structs
+from msgspec import Struct, structs
 
 from inspector.session.billing_terms import parse_billing_terms
 from inspector.session.blocks import CHAT, TextBlock, argument_text, text_block
@@ -266,8 +265,7 @@ NOTICE = "notice"
 """Role of messages that are shown but never sent."""
 
 
-@dataclass(frozen=True, slots=True)
-class ChatMessage:
+class ChatMessage(Struct, frozen=True):
     """One chat message of a record, with its metadata.
 
     Attributes:

@@ -7,10 +7,11 @@ the API. Responses are JSON or raw stream text.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
+
+from msgspec import Struct, field
 
 from inspector.session.billing_terms import SERVICE_TIER, parse_billing_terms
 from inspector.session.call_matching import ToolNames
@@ -396,8 +397,7 @@ FROM_CACHE = "request answered from a gateway's cache"
 """Count names of exchanges."""
 
 
-@dataclass(frozen=True)
-class HttpExchange:
+class HttpExchange(Struct, frozen=True):
     """An HTTP request and its response.
 
     Attributes:

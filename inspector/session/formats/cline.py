@@ -10,7 +10,6 @@ import os
 import re
 from collections.abc import Iterator, Sequence
 from copy import deepcopy
-from dataclasses import replace
 from itertools import count as numbers
 from itertools import product
 from pathlib import Path
@@ -672,12 +671,12 @@ class ClineTask(DocumentInterpreter):
         reported = chat_message(value, place, self._open_calls)
         self._sources[place] = (value, origin, self._open_calls)
         if self._forked is not None and reported.time is not None and reported.time < self._forked:
-            reported = replace(reported, is_inherited=True)
+            reported = structs.replace(reported, is_inherited=True)
         if reported.is_call:
             began = request.time if request is not None and request.time else (reported.time or 0) * 1000
             self._change(request, began)
             usage = request.usage if request is not None and request.usage is not None else reported.usage
-            reported = replace(reported, model=reported.model or model, usage=usage)
+            reported = structs.replace(reported, model=reported.model or model, usage=usage)
             self._open_calls = calls_in(reported.value)
         if reported.is_summary or value.get("isTruncationMarker") is True:
             added = [self._compact(value, reported, origin)]

@@ -13,11 +13,10 @@ on the version. The output tokens of the recorded responses show the difference.
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, field, replace
 from enum import Enum
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from msgspec import structs
+from msgspec import Struct, field, structs
 
 from inspector.session.blocks import TextBlock, argument_text, text_block
 from inspector.session.builder import Thread
@@ -273,7 +272,9 @@ class CopilotDocumentInterpreter(DocumentInterpreter):
             if thread.members and spoken[0].is_call:
                 before = self.builder.messages[thread.members[-1]]
                 if before.role is Role.ASSISTANT:
-                    spoken[0] = replace(spoken[0], is_call=False)  # one response may be stored as several messages
+                    spoken[0] = structs.replace(
+                        spoken[0], is_call=False
+                    )  # one response may be stored as several messages
             thread.add_record(spoken, Origin(entry.offset, entry.length))
 
     @staticmethod
@@ -583,8 +584,7 @@ ROLES = {
 }
 
 
-@dataclass(slots=True)
-class CopilotResponse:
+class CopilotResponse(Struct):
     """A response that may still receive more parts.
 
     Attributes:
@@ -598,8 +598,7 @@ class CopilotResponse:
     call: int
 
 
-@dataclass(slots=True)
-class Agent:
+class Agent(Struct):
     """State of the main conversation or of one subagent's.
 
     Attributes:

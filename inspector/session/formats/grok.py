@@ -13,10 +13,9 @@ lines, and truncation of the oldest in place), `xai-grok-shell/src/session/acp_s
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from msgspec import structs
+from msgspec import Struct, structs
 
 from inspector.session.builder import SessionBuilder
 from inspector.session.call_matching import CallMatcher
@@ -133,8 +132,7 @@ FARTHEST = 200
 """Limit of reports searched for a response's text; the ones skipped belong to responses taken back."""
 
 
-@dataclass(frozen=True)
-class ResponseReport:
+class ResponseReport(Struct, frozen=True):
     """The report of one response.
 
     Attributes:
@@ -210,7 +208,7 @@ class UpdatesInterpreter(RecordInterpreter):
         self._text.clear()
         place = self._places.get(identifier) if identifier else None
         if place is not None and _prompt(made) == _prompt(self.reports[place]):  # reported again; gateways repeat ids
-            self.reports[place] = replace(made, text=made.text or self.reports[place].text)
+            self.reports[place] = structs.replace(made, text=made.text or self.reports[place].text)
             return
         if identifier:
             self._places[identifier] = len(self.reports)
@@ -265,8 +263,7 @@ TOO_LARGE = Diagnostic(f"{LOG_NAME}: larger than {MOST_BYTES >> 20} MiB, not rea
 UNMATCHED = f"{LOG_NAME}: a logged response that matches no single message"
 
 
-@dataclass(frozen=True)
-class LoggedResponse:
+class LoggedResponse(Struct, frozen=True):
     """A response in the log.
 
     Attributes:
@@ -610,8 +607,7 @@ LEFT = "no longer in the history"
 """Purpose of requests with a response removed from the history by a compaction or rewind."""
 
 
-@dataclass(frozen=True)
-class HistoryRow:
+class HistoryRow(Struct, frozen=True):
     """A row of the history.
 
     Attributes:

@@ -9,14 +9,13 @@ new context begins.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from functools import cached_property
 from hashlib import blake2b
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from msgspec import structs
+from msgspec import Struct, field, structs
 
 from inspector.session.billing_terms import SERVICE_TIER, parse_billing_terms
 from inspector.session.blocks import TextBlock
@@ -128,8 +127,7 @@ def requested_betas(about: Mapping[str, Any]) -> str | None:
     return ",".join(sorted(clean_text(beta) for beta in betas if beta))
 
 
-@dataclass
-class PlainConversation:
+class PlainConversation(Struct):
     """A conversation, or a request of a log, as stored in a file.
 
     Attributes:
@@ -352,8 +350,7 @@ class RequestThread(Thread):
         self.begin(ContextCause.START)
 
 
-@dataclass
-class PlainMessage:
+class PlainMessage(Struct, dict=True):
     """A message to be added: its blocks and the other data of its record.
 
     A summary written by the API is a separate message; so are the parts before and after it in the same record. `marks`
@@ -624,7 +621,7 @@ class RequestLog:
         if known is None:
             known = self.read(node, {}, names)
             if known:
-                self._known[key] = [replace(one, blocks=_shortened(one.blocks)) for one in known]
+                self._known[key] = [structs.replace(one, blocks=_shortened(one.blocks)) for one in known]
             return known
         if self.counts_messages:
             self._builder.record_counts[known[0].role.value] += 1

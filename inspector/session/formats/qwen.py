@@ -7,11 +7,10 @@ Checked against QwenLM/qwen-code: `packages/core/src/services/chatRecordingServi
 from __future__ import annotations
 
 from contextlib import suppress
-from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
-from msgspec import structs
+from msgspec import Struct, field, structs
 
 from inspector.session.billing_terms import parse_billing_terms
 from inspector.session.errors import SessionError
@@ -124,8 +123,7 @@ INJECTED = frozenset({"background_task_completed", "cron", "goal_runtime", "noti
 """Kinds of user records that were not typed."""
 
 
-@dataclass
-class QwenNode:
+class QwenNode(Struct):
     """A record in the main conversation's tree.
 
     Attributes:

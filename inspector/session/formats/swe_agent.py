@@ -15,7 +15,6 @@ Source: SWE-agent/SWE-agent@3ea751c0 `sweagent/agent/agents.py` (`RetryAgent`), 
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from msgspec import structs
@@ -419,7 +418,7 @@ class _Run:
             self._calls += 1
         call = self._awaits if is_result or role == "tool" else f"action-{self._calls}"
         parts = swe_chat_messages(entry, is_result=is_result, call=call)
-        parts = [replace(one, model=self._model) if one.is_call else one for one in parts]
+        parts = [structs.replace(one, model=self._model) if one.is_call else one for one in parts]
         added = self._chat.add_record(parts, Origin(item.offset, item.length))
         self._awaits = ""
         self._message_at[-1] = added[0] if added else None
@@ -559,7 +558,7 @@ class MiniInterpreter(DocumentInterpreter):
             call = awaits if is_result else f"action-{calls}"
             reported = mini_chat_message(entry, call=call, is_result=is_result, tier=tier)
             if reported.is_call and not reported.model:
-                reported = replace(reported, model=model)
+                reported = structs.replace(reported, model=model)
             chat.add_record([reported], Origin(item.offset, item.length))
             content = reported.value.get("content")
             awaits = call if reported.is_call and isinstance(content, list) and has_call(content) else ""

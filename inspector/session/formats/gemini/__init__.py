@@ -6,8 +6,9 @@ The format is defined by `packages/core/src/services/chatRecordingService.ts` in
 from __future__ import annotations
 
 import glob
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct, field
 
 from inspector.session.blocks import TextBlock, text_block
 from inspector.session.files import glob_sorted, is_file
@@ -149,8 +150,7 @@ CONTENT, THOUGHTS, CALLS, RESULTS = "content", "thoughts", "toolCalls", "result"
 FAILED = frozenset({"cancelled", "error"})
 
 
-@dataclass
-class GeminiBlocks:
+class GeminiBlocks(Struct):
     """The blocks of a record.
 
     Attributes:

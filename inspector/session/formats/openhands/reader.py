@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import Counter, deque
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from msgspec import structs
@@ -338,7 +337,7 @@ class OpenHandsInterpreter(RecordInterpreter):
         elif chat is not None and chat.is_call:
             response = string(event.get("llm_response_id"))
             if not self._thread.is_open(response):
-                chat = replace(chat, model=self._model, usage=self._reported)
+                chat = structs.replace(chat, model=self._model, usage=self._reported)
                 self._reported = None
             self._thread.answer(chat, origin, identifier, response)
         elif chat is not None:
@@ -633,7 +632,7 @@ class OpenHands0Interpreter(RecordInterpreter):
             self._respond(event, chat, origin, identifier)
         elif chat is not None:
             if chat.role is Role.TOOL and not chat.value.get("tool_call_id"):
-                chat = replace(chat, value={**chat.value, "tool_call_id": self._last_call})
+                chat = structs.replace(chat, value={**chat.value, "tool_call_id": self._last_call})
             self._thread.add_event_message(chat, origin, identifier)
 
     def _respond(self, event: Mapping[str, Any], chat: ChatMessage, origin: Origin, identifier: str) -> None:
@@ -647,7 +646,7 @@ class OpenHands0Interpreter(RecordInterpreter):
         response = string(response_of(event).get("id"))
         if self._thread.is_open(response):
             value["reasoning_content"] = None
-        chat = replace(chat, value=value, usage=chat.usage if chat.usage is not None else usage)
+        chat = structs.replace(chat, value=value, usage=chat.usage if chat.usage is not None else usage)
         self._thread.answer(chat, origin, identifier, response)
 
 

@@ -5,10 +5,10 @@ They are stored as one JSON document or as JSONL with an item or exchange per li
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
+from msgspec import Struct, field
 
 from inspector.session.billing_terms import SERVICE_TIER
 from inspector.session.format import Format
@@ -102,8 +102,7 @@ ABOUT = (
 )
 
 
-@dataclass
-class Exchange:
+class Exchange(Struct):
     """A request with its response, either of which may be missing.
 
     Attributes:

@@ -7,12 +7,11 @@ added by Codex (`codex-rs/protocol/src/models.rs` of openai/codex).
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from enum import Enum, auto
 from itertools import count
 from typing import TYPE_CHECKING, Any
 
-from msgspec import structs
+from msgspec import Struct, structs
 
 from inspector.session.billing_terms import SERVICE_TIER, BillingTerms, parse_billing_terms
 from inspector.session.blocks import TextBlock, argument_text, text_block
@@ -371,8 +370,7 @@ TIMES = ("created_at", "created", "timestamp", "time")
 Digest = tuple[bytes, ...]
 
 
-@dataclass
-class ReadItem:
+class ReadItem(Struct):
     """A parsed item.
 
     Attributes:

@@ -7,8 +7,9 @@ deletes older ones.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
+
+from msgspec import Struct, structs
 
 from inspector.session.builder import SessionBuilder
 from inspector.session.files import Locator
@@ -208,8 +209,7 @@ class MessageNode(MemoryNode):
         return self.message.role.value.encode() + b"".join(self.message.digests)
 
 
-@dataclass(frozen=True)
-class SpanRequest:
+class SpanRequest(Struct, frozen=True):
     """A request from a span or log record.
 
     Attributes:
@@ -262,7 +262,7 @@ class SpanLog(RequestLog):
         if not isinstance(node, MessageNode):
             return []
         names.note(made.block for made in node.message.blocks)
-        return [replace(node.message, about={**about, **node.message.about})]
+        return [structs.replace(node.message, about={**about, **node.message.about})]
 
     def add(self, request: SpanRequest) -> None:
         before = len(self._builder.calls)
@@ -439,7 +439,7 @@ def _continued(requests: Sequence[SpanRequest], results: Mapping[str, PlainMessa
             known = (*last.asked, last.answer, *(results[name] for name in calls if name in results))
             kept = [message.digests for message in request.asked]
             if kept == [message.digests for message in known[: len(kept)]]:
-                request = replace(request, asked=known)
+                request = structs.replace(request, asked=known)
         before[request.session] = request
         yield request
 
@@ -468,7 +468,7 @@ def _counted(requests: Sequence[SpanRequest]) -> list[SpanRequest]:
             continue
         lent = details.get((request.trace, request.span)) if request.answer is None else None
         if lent is not None:
-            request = replace(request, asked=lent.asked, answer=lent.answer)
+            request = structs.replace(request, asked=lent.asked, answer=lent.answer)
         found.append(request)
     if all(request.time is not None for request in found):
         found.sort(key=lambda request: request.time or 0.0)

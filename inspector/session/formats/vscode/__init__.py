@@ -11,8 +11,9 @@ delete. VS Code compacts a long log by rewriting the file with one whole chat.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
+
+from msgspec import Struct
 
 from inspector.session.files import is_folder
 from inspector.session.format import Format, editor_folders
@@ -126,8 +127,7 @@ DEPTHS = {
 """Request fields in use, and how deep operations may change them; values that become blocks are replaced whole."""
 
 
-@dataclass(eq=False)
-class LoggedRequest:
+class LoggedRequest(Struct, eq=False):
     """A request of the chat: the user's prompt and everything that followed from it.
 
     Attributes:
