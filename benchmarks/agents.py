@@ -195,7 +195,7 @@ class Gemini(Agent):
         about = {"sessionId": self.path.stem, "projectHash": "0" * 64, "startTime": self._messages[0]["timestamp"]}
         document = {**about, "lastUpdated": _stamp(self.clock), "messages": self._messages}
         new = self.path.with_name(f".{self.path.name}.new")
-        new.write_text(json.dumps(document), encoding="utf-8")
+        new.write_text(json.dumps(document, indent=2), encoding="utf-8")
         new.replace(self.path)
 
     def call(self) -> int:
