@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     from inspector.session.reading_process import ReadingProcess
     from inspector.strategies.plan import Plan
     from inspector.ui.help.palette import PaletteCommand
+    from inspector.ui.live.screen import LiveScreen
     from inspector.ui.sessions.screen import SessionsScreen
 
 MOST_AT_ONCE = 9
@@ -174,6 +175,31 @@ class InspectorApp(ThemedApp, EndingApp, GatedApp, DraggingApp, CollectingApp, P
             if len(self.screen_stack) > 1:
                 self.screen.dismiss()
             self.open_session(event.path)
+
+    def live_screen(self) -> Screen[None]:
+        """Build the screen of the running sessions in the folders (by default the agents' own)."""
+        from inspector.live.watch import LiveWatch
+        from inspector.ui.live.screen import LiveScreen
+
+        return LiveScreen(LiveWatch(self._folders), self.settings)
+
+    def action_live(self) -> None:
+        """Show the running sessions, over a session if one is open."""
+        from inspector.ui.live.screen import LiveScreen
+        from inspector.ui.sessions.screen import SessionsScreen
+
+        if isinstance(self._home_screen(), LiveScreen):
+            self._switch(HOME)
+        elif not isinstance(self.screen, LiveScreen):
+            if isinstance(self.screen, SessionsScreen) and len(self.screen_stack) > 1:
+                self.screen.dismiss()
+            self.push_screen(self.live_screen())
+
+    def on_live_screen_chosen(self, event: LiveScreen.Chosen) -> None:
+        """Open the chosen session in a tab."""
+        if len(self.screen_stack) > 1:
+            self.screen.dismiss()
+        self.open_session(event.path)
 
     def open_session(self, path: Path) -> None:
         """Show a session in its tab, or open a new tab. A tab that failed to open its path is reused."""
@@ -439,3 +465,19 @@ class InspectorApp(ThemedApp, EndingApp, GatedApp, DraggingApp, CollectingApp, P
             "Use the other themes", "All Textual themes", self.action_change_theme, also="colour color"
         )
         yield from app_commands(screen)
+
+
+class LiveApp(InspectorApp):
+    """App that starts with the running sessions."""
+
+    def __init__(self, folders: Sequence[Path] | None = None, *, settings: Settings | None = None) -> None:
+        """Create the app.
+
+        Args:
+            folders: Folders to watch; None for the homes of all agents on this machine.
+            settings: Settings to use instead of the user's.
+        """
+        super().__init__((), settings=settings, folders=folders)
+
+    def _first_screen(self) -> Screen[None]:
+        return self.live_screen()

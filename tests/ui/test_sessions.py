@@ -68,9 +68,9 @@ async def test_the_list_follows_its_folder_while_it_is_open(
     folder.mkdir()
     async with running((), folders=[folder], size=(240, 30), listing=True) as run:
         await run.until_shown("To try it without an agent: inspector demo")
-        assert "No sessions found in the folders named · ctrl+l shows the searched folders" in run.text()
+        assert "No sessions found in the folders named · ctrl+o shows the searched folders" in run.text()
         assert "Or open a file: inspector FILE" in run.text()
-        await run.tap("ctrl+l")
+        await run.tap("ctrl+o")
         # A long path is below its state, not next to it.
         await run.until(lambda: str(folder) in run.text() and "exists" in run.text())
         await run.tap("escape")

@@ -422,17 +422,19 @@ SESSIONS: Table = (
 )
 
 LIVE: Table = (
-    move("live.down", "down,j", "move(1)", "Down", "Move to the next session"),
-    move("live.up", "up,k", "move(-1)", "Up", "Move to the previous session"),
-    move("live.page-down", "pagedown", "page(1)", "Page down", "Move down by a page"),
-    move("live.page-up", "pageup", "page(-1)", "Page up", "Move up by a page"),
-    move("live.first", "home", "move(-1000000)", "First", "Move to the most urgent session"),
-    move("live.last", "end", "move(1000000)", "Last", "Move to the last session"),
+    move("live.down", "down,j", "move(1)", "Down", "Move to the next session", is_first=True),
+    move("live.up", "up,k", "move(-1)", "Up", "Move to the previous session", is_first=True),
+    move("live.page-down", "pagedown", "page(1)", "Page down", "Move down by a page", is_first=True),
+    move("live.page-up", "pageup", "page(-1)", "Page up", "Move up by a page", is_first=True),
+    move("live.first", "home", "move(-1000000)", "First", "Move to the most urgent session", is_first=True),
+    move("live.last", "end", "move(1000000)", "Last", "Move to the last session", is_first=True),
     UserAction("live.open", "enter", "open", "Open", "Open the session in a tab", is_shown=True, rank=0),
     UserAction("live.next", "n", "next", "Next", "Go to the next session that needs attention", is_shown=True, rank=1),
     UserAction("live.sessions", "o", "app.sessions", "Sessions", "List all sessions", is_shown=True, rank=2),
     UserAction("live.help", "question_mark", "app.help", "Help", "Show the keys available here", is_looked_up=False),
-    UserAction("live.back", "escape,q", "back", "Back", "Go back, or quit if no session is open", is_shown=True, rank=4),
+    UserAction(
+        "live.back", "escape,q", "back", "Back", "Go back, or quit if no session is open", is_shown=True, rank=4
+    ),
 )
 
 HELP: Table = (

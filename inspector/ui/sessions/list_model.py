@@ -320,7 +320,7 @@ def first_steps(folders: Sequence[Path] | None) -> tuple[str, str, str]:
     """
     where = "on this machine" if folders is None else "in the folders named"
     return (
-        f"No sessions found {where} · ctrl+l shows the searched folders",
+        f"No sessions found {where} · ctrl+o shows the searched folders",
         "Run your agent, and its session appears here. Or open a file: inspector FILE",
         "To try it without an agent: inspector demo",
     )

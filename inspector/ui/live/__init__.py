@@ -1,0 +1,1 @@
+"""Screen of all running sessions."""
