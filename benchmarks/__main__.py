@@ -32,6 +32,7 @@ BENCHMARKS = {
     "fleet": "fleet",
     "recorded-usage": "recorded_usage",
     "hook": "hook",
+    "status": "status",
 }
 """Names and the modules that measure, in the order they are run."""
 

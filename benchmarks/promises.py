@@ -36,6 +36,7 @@ PROMISES: Final = {
     "parallel reports": "bit-identical figures with every executor; no promise on time",
     "report on an 18 MB session under a plan": "within 1.5 s the first time, 0.6 s when repeated",
     "hook call": "at most 3.5 times Python's start-up (50 ms more, at 20 ms)",
+    "status line": "at most 3.5 times Python's start-up",
     "memory for a 100 MB file": "at most 250 MB",
     "calibrated prompt size": "median within 0.5 % of the provider's figure, p90 within 1 %",
     "baseline cost": "equal to the recorded usage priced directly, to the cent",

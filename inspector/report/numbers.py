@@ -9,8 +9,6 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from inspector.safe_text import one_line
-
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -208,6 +206,8 @@ class NumberFormat(NamedTuple):
         if value is None:
             return "unknown, or never"
         if isinstance(value, str):
+            from inspector.safe_text import one_line  # only for words: a status line imports this module
+
             return one_line(value)
         if unit == "share":
             return self.share(value)
