@@ -57,6 +57,40 @@ def test_the_folder_report_names_the_number_of_subagents_and_their_parents(share
     assert "↳ subagents/agent-" in text
 
 
+def test_tuning_names_the_calls_and_dollars_of_subagents_that_no_plan_changes(shared: Path, capsys):
+    folder = shared / "cases" / "20-subagent"
+    assert main(["tune", str(folder), "--format", "json", "--no-kept-results"]) == 0
+    found = json.loads(capsys.readouterr().out)
+
+    (group,) = found["groups"]
+    assert group["cost_usd"] == pytest.approx(MAIN_USD, abs=5e-7)
+    assert (group["started"]["sessions"], group["started"]["calls"]) == (1, 2)
+    assert group["started"]["cost_usd"] == pytest.approx(SUBAGENT_USD, abs=5e-7)
+    # 14 x $3, 890 x $3.75, 18,800 x $0.30 and 77 x $15 per million: $0.0102.
+    assert "2 calls of 1 subagent cost $0.010 more, not included above" in found["warnings"]
+    assert main(["tune", str(folder), "--no-kept-results"]) == 0
+    assert "2 calls of 1 subagent cost $0.010 more, not included above" in " ".join(capsys.readouterr().out.split())
+
+
+def test_each_of_two_sets_names_the_calls_and_dollars_of_its_subagents(shared: Path, tmp_path: Path, capsys):
+    folder, alone = shared / "cases" / "20-subagent", Script()
+    alone.prompt("list the files")
+    alone.text("m9", usage={"input_tokens": 10_000, "output_tokens": 1_000})
+    alone.write(tmp_path / f"{SESSION}.jsonl")
+    asked = ["compare", "--before", str(folder), "--after", str(tmp_path)]
+    assert main([*asked, "--format", "json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+
+    before, after = found["before"], found["after"]
+    assert before["figures"]["cost_usd"] == pytest.approx(MAIN_USD, abs=5e-7)
+    assert before["with_subagents_usd"] == pytest.approx(MAIN_USD + SUBAGENT_USD, abs=5e-7)
+    assert (before["started"]["sessions"], before["started"]["calls"]) == (1, 2)
+    assert after["started"]["calls"] == 0
+    assert "before: 2 calls of 1 subagent cost $0.010 more, not included above" in found["warnings"]
+    assert main(asked) == 0
+    assert "before: 2 calls of 1 subagent cost $0.010 more" in " ".join(capsys.readouterr().out.split())
+
+
 def text_of(capsys: pytest.CaptureFixture[str], command: str, path: Path) -> str:
     assert main([command, str(path), *(["--no-kept-results"] if command == "report" else [])]) == 0
     return " ".join(capsys.readouterr().out.split())

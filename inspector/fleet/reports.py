@@ -14,6 +14,7 @@ from inspector.fleet.result_cache import ResultCache, source_of
 from inspector.fleet.session_tasks import SessionResult, SessionTask, SessionTerms, SessionWork
 from inspector.replay.engine.recorded_calls import is_reported_in_full
 from inspector.replay.engine.replay import replay
+from inspector.replay.subagents import SubagentReader
 from inspector.report.before_after import before_after_report
 from inspector.report.folder import SessionRow, UnreadSession, folder_report, session_row
 from inspector.report.ledger_facts import utc_time
@@ -23,10 +24,11 @@ from inspector.report.path_redaction import shown_name, shown_path
 from inspector.report.session_report import report_of
 from inspector.report.set_session import SetSession, began, set_session
 from inspector.session.discovery import describe_folder, found_in, is_session_list
-from inspector.session.duplicate_calls import billed_keys, without_calls, without_copied_calls
 from inspector.session.errors import SessionError
 from inspector.session.files import Locator
+from inspector.session.related import billed_keys, without_calls, without_copied_calls
 from inspector.strategies.plan import THEN, Plan, PlanError
+from inspector.tokens.counter import shared_counter
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -278,5 +280,7 @@ def read_for_set(task: SessionTask) -> SessionResult:
     # The cause of a cache miss may be in calls counted for another session.
     whole = baseline if session is every else replay(of_whole, Plan())
     calls = len(session.calls)
-    row: _InSet = (set_session(task.path, baseline, whole), calls, len(every.calls) - calls, began(baseline, whole))
+    started = SubagentReader().read(every, task.terms.pricing, cache=task.terms.cache, counter=shared_counter())
+    mine = set_session(task.path, baseline, whole, started)
+    row: _InSet = (mine, calls, len(every.calls) - calls, began(baseline, whole))
     return SessionResult(msgspec.json.encode(row), "", _last(call.time for call in session.calls), billed_keys(session))

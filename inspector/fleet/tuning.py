@@ -25,6 +25,7 @@ from inspector.fleet.executors import (
 from inspector.fleet.result_cache import ResultCache, is_unchanged, number, source_of
 from inspector.fleet.session_tasks import SessionResult, SessionTask, SessionTerms, SessionWork
 from inspector.replay.figure import HowKnown
+from inspector.replay.subagents import StartedTotals, SubagentReader
 from inspector.replay.tuning.choice import has_enough
 from inspector.replay.tuning.compaction_choice import (
     choose_threshold,
@@ -40,10 +41,12 @@ from inspector.report.compaction_tuning import CompactionGroup, compaction_group
 from inspector.report.folder import UnreadSession
 from inspector.report.numbers import IN_TEXT
 from inspector.report.path_redaction import shown_name, shown_path
+from inspector.report.subagent_words import started_words
 from inspector.report.tuning import TuneReport, TuningTerms, agent_name, constraints_of, group_name, tune_report
-from inspector.session.duplicate_calls import billed_keys, without_calls, without_copied_calls
 from inspector.session.errors import SessionError
+from inspector.session.related import billed_keys, without_calls, without_copied_calls
 from inspector.strategies.plan import Plan, PlanError
+from inspector.tokens.counter import shared_counter
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -68,7 +71,7 @@ MOST_KEPT_BLOCKS: Final = 1_000_000
 """Maximum blocks of the sessions a process caches; the least recently used are prepared again on demand."""
 
 
-_SessionFacts = tuple[str, str, int, float, HowKnown, int]
+_SessionFacts = tuple[str, str, int, float, HowKnown, int, StartedTotals]
 
 _Trials = dict[bytes, Trial | None]
 
@@ -92,6 +95,7 @@ class _Ready(NamedTuple):
 
     task: SessionTask
     prepared: PreparedSession
+    started: StartedTotals
     source: ResultInputs | None
 
 
@@ -106,8 +110,10 @@ def _kept_ready(task: SessionTask) -> _Ready:
         whole = task.read()
         own = without_calls(without_copied_calls(whole), task.elsewhere)
         prepared = PreparedSession.of(task.inputs_without_copies(task.inputs(whole), own))
-        source = source_of(whole, began, task.terms.pricing.today) if task.terms.is_kept else None
-        _ready[key] = _Ready(task, prepared, source)
+        terms, reader = task.terms, SubagentReader()
+        started = StartedTotals.of(reader.read(whole, terms.pricing, cache=terms.cache, counter=shared_counter()))
+        source = source_of(whole, began, terms.pricing.today, reader.files()) if terms.is_kept else None
+        _ready[key] = _Ready(task, prepared, started, source)
     _ready.move_to_end(key)
     while (
         len(_ready) > 1 and sum(len(each.prepared.inputs.history.kind) for each in _ready.values()) > MOST_KEPT_BLOCKS
@@ -118,13 +124,13 @@ def _kept_ready(task: SessionTask) -> _Ready:
 
 def _read(task: SessionTask) -> SessionResult:
     try:
-        _, prepared, source = _kept_ready(task)
+        _, prepared, started, source = _kept_ready(task)
     except SessionError as error:
         return SessionResult(problem=error.message)
     session = prepared.inputs.history.session
     ended = max((call.time for call in session.calls if call.time is not None), default=0.0)
-    of = FleetSession.of(task.path, prepared)
-    facts: _SessionFacts = (of.agent, of.model, of.calls, of.cost, of.known, of.tools)
+    of = FleetSession.of(task.path, prepared, started)
+    facts: _SessionFacts = (of.agent, of.model, of.calls, of.cost, of.known, of.tools, of.started)
     value = msgspec.msgpack.encode(facts, enc_hook=number)
     return SessionResult(value, "", ended, tuple(billed_keys(session)), source)
 
@@ -347,7 +353,9 @@ def _left_out_warnings(sessions: Sequence[FleetSession]) -> list[str]:
         (empty, f"{IN_TEXT.plural(empty, 'session')} without a call to a model left out"),
         (unpriced, f"{IN_TEXT.plural(unpriced, 'session')} without a price left out; add one with --model or --rates"),
     )
-    return [sentence for count, sentence in parts if count]
+    started = StartedTotals.summed(session.started for session in sessions)
+    left_out = [started_words(started, IN_TEXT)] if started else []
+    return [*(sentence for count, sentence in parts if count), *left_out]
 
 
 def retry_without_lost(

@@ -10,7 +10,7 @@ import collections
 import dataclasses
 import time
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Final
 
 import numpy as np
 from msgspec import Meta, Struct
@@ -22,18 +22,17 @@ from inspector.replay.engine.inputs import ReplayInputs
 from inspector.replay.engine.recorded_calls import is_reported_in_full
 from inspector.replay.engine.replay import replay
 from inspector.replay.figure import HowKnown, lowest_confidence
-from inspector.session.duplicate_calls import NO_CALL, call_keys
 from inspector.session.errors import SessionError
 from inspector.session.files import FileState, Locator
 from inspector.session.open import open_session
-from inspector.session.related import StartedSessions, parent_of, subagents_of
+from inspector.session.related import NO_CALL, StartedSessions, call_keys, parent_of, subagents_of
 from inspector.strategies.history.history import History
 from inspector.strategies.plan import Plan
 from inspector.tokens.counter import load_counter
 from inspector.tokens.token_table import TokenTable, count_session
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
     from pathlib import Path
 
     from numpy.typing import NDArray
@@ -122,6 +121,52 @@ class SubagentCosts(Struct, frozen=True, kw_only=True):
     def __bool__(self) -> bool:
         """Return True if the session started another one that was billed or could not be read."""
         return bool(self.sessions or self.unread)
+
+
+class StartedTotals(Struct, frozen=True, kw_only=True):
+    """Sums over the sessions that a session, or each of several, started."""
+
+    sessions: Annotated[int, Meta(ge=0, description="Number of started sessions.")] = 0
+    calls: Annotated[int, Meta(ge=0, description="Number of their calls.")] = 0
+    cost_usd: Annotated[float | None, Meta(description="Dollars, as far as prices are known; null without any.")] = None
+    unread: Annotated[int, Meta(ge=0, description="Number of started sessions that could not be read.")] = 0
+    known: Annotated[HowKnown, Meta(description="Lowest certainty of the figures.")] = HowKnown.EXACT
+    is_lower_bound: Annotated[bool, Meta(description="True if a session was not read or a price is unknown.")] = False
+
+    @classmethod
+    def of(cls, found: SubagentCosts | None) -> StartedTotals:
+        """Sum the costs of the sessions that one session started."""
+        if not found:
+            return cls()
+        return cls(
+            sessions=len(found.sessions),
+            calls=found.calls,
+            cost_usd=found.cost_usd,
+            unread=len(found.unread),
+            known=found.known,
+            is_lower_bound=found.is_lower_bound,
+        )
+
+    @classmethod
+    def summed(cls, found: Iterable[StartedTotals]) -> StartedTotals:
+        """Sum the totals of several sessions."""
+        some = [each for each in found if each]
+        costs = [each.cost_usd for each in some if each.cost_usd is not None]
+        return cls(
+            sessions=sum(each.sessions for each in some),
+            calls=sum(each.calls for each in some),
+            cost_usd=sum(costs) if costs else None,
+            unread=sum(each.unread for each in some),
+            known=lowest_confidence(HowKnown.EXACT, *(each.known for each in some)),
+            is_lower_bound=any(each.is_lower_bound or (each.calls and each.cost_usd is None) for each in some),
+        )
+
+    def __bool__(self) -> bool:
+        """Return True if a session was started that was billed or could not be read."""
+        return bool(self.sessions or self.unread)
+
+
+NONE_STARTED: Final = StartedTotals()
 
 
 @dataclass(frozen=True, eq=False)

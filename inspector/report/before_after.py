@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Literal, NamedTuple
 
 import numpy as np
 from msgspec import Struct
+from msgspec.structs import replace
 
 import inspector
 from inspector.replay.analysis.before_after import ChangeVerdict, Statistic, difference
@@ -27,14 +28,16 @@ from inspector.replay.quantity import (
     figure,
     quantities,
 )
+from inspector.replay.subagents import StartedTotals
 from inspector.report.catalogue import FigureSet  # noqa: TC001  needed at run time for the schema
 from inspector.report.difference_words import answer, headline
 from inspector.report.folder import UnreadSession, summed
-from inspector.report.numbers import IN_TEXT
+from inspector.report.numbers import IN_TEXT, rounded
 from inspector.report.set_session import SessionPart, SetName, SetSession
+from inspector.report.subagent_words import started_words
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection
+    from collections.abc import Callable, Collection, Iterable
 
     from numpy.typing import NDArray
 
@@ -78,6 +81,8 @@ class SessionSetFacts(Struct, frozen=True, kw_only=True):
     ]
     compactions: Annotated[Count, figure("compactions", Unit.COUNT, "Compactions followed by a call.")]
     rereads: Annotated[Count, figure("re-reads", Unit.COUNT, "Reads of files that were read or written before.")]
+    started: Annotated[StartedTotals, about("Subagents of the sessions, in no figure above.")]
+    with_subagents_usd: Annotated[float | None, about("Dollars with these subagents; null without a price.")]
 
 
 class ComparedGroupFacts(Struct, frozen=True, kw_only=True):
@@ -258,6 +263,7 @@ def before_after_report(
         (unpriced, "without a price, not included in dollars"),
         (silent, "without reported usage: prompts are local estimates, and the prompt cache is simulated"),
     )
+    sets = zip(SETS, (before, after), strict=True)
     return BeforeAfterReport(
         schema=1,
         inspector=inspector.__version__,
@@ -281,6 +287,7 @@ def before_after_report(
         warnings=[
             *warnings,
             *(f"{IN_TEXT.plural(count, 'session')} {what}" for count, what in parts if count),
+            *(f"{name}: {started_words(_started(mine), IN_TEXT)}" for name, mine in sets if _started(mine)),
         ],
     )
 
@@ -288,17 +295,27 @@ def before_after_report(
 def _set_facts(name: SetName, sessions: Sequence[SetSession], paths: Sequence[str]) -> SessionSetFacts:
     times = sorted(each.began for each in sessions if each.began)
     parts = [part for each in sessions for part in each.parts]
+    figures, started = summed([each.figures for each in sessions]), _started(sessions)
     return SessionSetFacts(
         name=name,
         paths=list(paths),
         sessions=len(sessions),
         first=times[0] if times else "",
         last=times[-1] if times else "",
-        figures=summed([each.figures for each in sessions]),
+        figures=figures,
         misses=sum(part.misses for part in parts),
         compactions=sum(part.compactions for part in parts),
         rereads=sum(part.rereads for part in parts),
+        started=started,
+        with_subagents_usd=None
+        if figures.cost_usd is None
+        else round(figures.cost_usd + (started.cost_usd or 0.0), DOLLAR_DIGITS),
     )
+
+
+def _started(sessions: Iterable[SetSession]) -> StartedTotals:
+    total = StartedTotals.summed(each.started for each in sessions)
+    return replace(total, cost_usd=rounded(total.cost_usd, DOLLAR_DIGITS))
 
 
 def _dearest_first(sessions: Sequence[SetSession], models: Collection[str]) -> list[str]:

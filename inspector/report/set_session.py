@@ -7,11 +7,12 @@ from math import isnan
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import numpy as np
-from msgspec import Struct
+from msgspec import Struct, field
 
 from inspector.replay.analysis.cache_misses import cache_misses
 from inspector.replay.analysis.compaction_aftermath import compaction_aftermaths, rereads_of_calls
 from inspector.replay.quantity import DOLLAR_DIGITS, Count, Unit, about, figure
+from inspector.replay.subagents import StartedTotals
 from inspector.report.build_report import to_report
 from inspector.report.catalogue import FigureSet
 from inspector.report.ledger_facts import utc_time
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from inspector.replay.engine.replay import Replay
+    from inspector.replay.subagents import SubagentCosts
 
 SetName = Literal["before", "after"]
 
@@ -37,6 +39,7 @@ class SetSession(Struct, frozen=True, kw_only=True):
     version: Annotated[str, about("The program that recorded it, with its version; empty if unknown.")]
     began: Annotated[str, about("Start, ISO 8601 in UTC; empty if unknown.")]
     subagents: Annotated[Count, about("Other sessions that it started; their calls are not counted here.")]
+    started: Annotated[StartedTotals, about("Calls and cost of those sessions.")] = field(default_factory=StartedTotals)
     figures: Annotated[FigureSet, about("Figures as in its own report.")]
     parts: Annotated[list[SessionPart], about("Calls of the session by model.")]
 
@@ -59,13 +62,20 @@ class SessionPart(Struct, frozen=True, kw_only=True):
     rereads: Annotated[Count, figure("re-reads", Unit.COUNT, "Reads of files that were read or written before.")]
 
 
-def set_session(path: Path, baseline: Replay, whole: Replay, name: SetName = "before") -> SetSession:
+def set_session(
+    path: Path,
+    baseline: Replay,
+    whole: Replay,
+    subagents: SubagentCosts | None = None,
+    name: SetName = "before",
+) -> SetSession:
     """Collect the compared figures of a session.
 
     Args:
         path: Path that opens it.
         baseline: The calls that are counted for it, with nothing cut.
         whole: The whole session with nothing cut, including calls counted for other sessions.
+        subagents: Costs of the sessions that it started; None for none.
         name: The set it is in.
     """
     session = baseline.history.session
@@ -78,6 +88,7 @@ def set_session(path: Path, baseline: Replay, whole: Replay, name: SetName = "be
         version=session.agent,
         began=utc_time(began(baseline, whole)),
         subagents=len(started),
+        started=StartedTotals.of(subagents),
         figures=to_report(FigureSet, baseline.figures),
         parts=_parts(baseline, whole),
     )

@@ -14,7 +14,7 @@ from inspector.report.path_redaction import shown_name, shown_path
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from inspector.replay.subagents import SubagentCost, SubagentCosts
+    from inspector.replay.subagents import StartedTotals, SubagentCost, SubagentCosts
     from inspector.report.numbers import NumberFormat
 
 NOT_INCLUDED = "not included above"
@@ -44,6 +44,19 @@ def unread_words(found: SubagentCosts, numbers: NumberFormat) -> str:
     first, count = found.unread[0], numbers.plural(len(found.unread), "subagent")
     example = "" if len(found.unread) == 1 else "for example "
     return f"{count} could not be read, {example}{shown_name(first.id)}: {shown_name(first.problem)}"
+
+
+def started_words(found: StartedTotals, numbers: NumberFormat) -> str:
+    """Return `12 calls of 2 subagents cost $0.34 more, not included above` for several sessions; empty for none."""
+    parts = []
+    if found.sessions:
+        counted = f"{numbers.plural(found.calls, 'call')} of {numbers.plural(found.sessions, 'subagent')}"
+        amount = numbers.qualified(numbers.dollars(found.cost_usd), found.known, is_lower_bound=found.is_lower_bound)
+        cost = "have no price" if found.cost_usd is None else f"cost {amount} more"
+        parts.append(f"{counted} {cost}, {NOT_INCLUDED}")
+    if found.unread:
+        parts.append(f"{numbers.plural(found.unread, 'subagent')} could not be read")
+    return "; ".join(parts)
 
 
 def subagents_text(found: SubagentCosts, numbers: NumberFormat, together: float | None = None) -> str:

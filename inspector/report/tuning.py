@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
 
 import numpy as np
 from msgspec import Struct, field
+from msgspec.structs import replace
 
 import inspector
 from inspector.replay.analysis.envelope import BEYOND, TOO_MANY_REFETCHES
@@ -17,6 +18,7 @@ from inspector.replay.analysis.recoveries import recoveries_to_break_even
 from inspector.replay.analysis.refetches import CALLS_PER_REFETCH, Rate
 from inspector.replay.figure import HowKnown
 from inspector.replay.quantity import DOLLAR_DIGITS, PERCENT_DIGITS, Count, Known, Unit, about, figure
+from inspector.replay.subagents import StartedTotals
 from inspector.replay.tuning.choice import LEAST_CALLS, LEAST_SESSIONS, Verdict, best_untried
 from inspector.replay.tuning.search import UNTRIED, curves_through
 from inspector.replay.tuning.trial_table import PER, WORSE_OF, Constraints, pareto_front
@@ -24,7 +26,7 @@ from inspector.report.catalogue import EvidenceReason, ExpectedRefetches
 from inspector.report.compaction_tuning import CompactionGroup, Configuration
 from inspector.report.export import TARGETS, Exported, ExportError, export_plan
 from inspector.report.folder import UnreadSession  # noqa: TC001  needed at run time for the schema
-from inspector.report.numbers import IN_TEXT
+from inspector.report.numbers import IN_TEXT, rounded
 from inspector.report.path_redaction import shown_path
 from inspector.report.uncertainty import REPLAY_CAVEAT
 from inspector.session.registry import format_named
@@ -115,6 +117,9 @@ class TunedGroupFacts(Struct, frozen=True, kw_only=True):
     curves: Annotated[list[CurveFacts], about("Effect of each limit of the plan, largest first.")]
     rows: Annotated[list[TunedSession], about("The sessions, by path.")]
     known: Known
+    started: Annotated[StartedTotals, about("Subagents of the sessions, in no figure of the group.")] = field(
+        default_factory=StartedTotals
+    )
     beyond: Annotated[
         list[BeyondPlan],
         about("Best plans beyond what has been tried in public, by net saving; never recommended by default."),
@@ -357,6 +362,7 @@ def _group(tuned: TunedGroup, asked: TuningTerms, target: str) -> TunedGroupFact
     tells = choice.verdict is not Verdict.TOO_FEW
     cost = float(table.cost.sum())
     chosen = choice.plan if tells else None
+    started = StartedTotals.summed(session.started for session in group.sessions)
     return TunedGroupFacts(
         name=group_name(group.agent, group.models, len(group.sessions)),
         agent=agent_name(group.agent),
@@ -376,6 +382,7 @@ def _group(tuned: TunedGroup, asked: TuningTerms, target: str) -> TunedGroupFact
         curves=[] if chosen is None else _curves(tuned, asked, chosen),
         rows=_rows(tuned) if tells else [],
         known={"cost_usd": group.known.value},
+        started=replace(started, cost_usd=rounded(started.cost_usd, DOLLAR_DIGITS)),
         beyond=[_beyond(tuned, at) for at in best_untried(table, UNTRIED)] if tells else [],
     )
 

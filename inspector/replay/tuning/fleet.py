@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from inspector.replay.figure import HowKnown, lowest_confidence
+from inspector.replay.subagents import NONE_STARTED, StartedTotals
 from inspector.replay.tuning.choice import LEAST_SESSIONS, PlanChoice, choose
 from inspector.replay.tuning.search import COARSE, SAMPLED
 from inspector.session.related import parent_of
@@ -32,6 +33,7 @@ class FleetSession:
         cost: Dollars with nothing cut; NaN without a price.
         known: Confidence of savings on it.
         tools: Number of distinct tools it used.
+        started: Calls and cost of the sessions that it started, which are in no other figure.
     """
 
     path: Path
@@ -41,21 +43,23 @@ class FleetSession:
     cost: float
     known: HowKnown
     tools: int
+    started: StartedTotals = NONE_STARTED
 
     @classmethod
-    def of(cls, path: Path, prepared: PreparedSession) -> FleetSession:
+    def of(cls, path: Path, prepared: PreparedSession, started: StartedTotals) -> FleetSession:
         history = prepared.inputs.history
         session = history.session
         models = [call.model for call in session.calls]
-        started = ", subagent" if parent_of(session) is not None else ""
+        kind = ", subagent" if parent_of(session) is not None else ""
         return cls(
             path=path,
-            agent=f"{session.format}{started}",
+            agent=f"{session.format}{kind}",
             model=max(dict.fromkeys(models), key=models.count, default=""),
             calls=history.call_count,
             cost=prepared.cost,
             known=prepared.inputs.scale.known,
             tools=len(history.tool_names),
+            started=started,
         )
 
 
