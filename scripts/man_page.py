@@ -6,10 +6,10 @@ import argparse
 from pathlib import Path
 
 from inspector import __version__
-from inspector.cli.app_dirs import CACHES
+from inspector.cli.clean import CACHES
 from inspector.cli.commands import COMMANDS, command_parser, screen_parser
+from inspector.cli.doctor import VARIABLES
 from inspector.cli.help import pages
-from inspector.cli.variables import VARIABLES
 
 ROOT = Path(__file__).resolve().parent.parent
 MAN_PAGE = ROOT / "docs" / "inspector.1"

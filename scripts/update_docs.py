@@ -21,7 +21,7 @@ from outputs import OUTPUTS, ROUND, SESSIONS, output, slow_outputs
 from strategy_pictures import effect, picture
 
 from inspector.cli.commands import COMMANDS
-from inspector.cli.variables import VARIABLES
+from inspector.cli.doctor import VARIABLES
 from inspector.hook.compiled import left_out
 from inspector.report import catalogue
 from inspector.report.export import TARGETS

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 import pexpect
 import pytest
 
-from inspector.cli.demo import sample_named, samples
-from inspector.cli.fake_agent import FakeAgent, shift_timestamps
+from inspector.cli.demo import FakeAgent, sample_named, samples, shift_timestamps
 from inspector.session.open import open_session
 from tests.program import COMMAND, environment, run_program
 from tests.terminal import kill

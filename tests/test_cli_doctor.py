@@ -13,12 +13,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 import inspector
-from inspector.cli.app_dirs import CACHES
-from inspector.cli.checkup import machine
-from inspector.cli.checkup.finding import Finding
-from inspector.cli.doctor import findings_text
-from inspector.cli.optional_parts import OPTIONAL_PARTS
-from inspector.cli.variables import VARIABLES
+from inspector.cli.clean import CACHES
+from inspector.cli.commands import OPTIONAL_PARTS
+from inspector.cli.doctor import VARIABLES, Finding, event_findings, findings_text
 from tests.conftest import ROOT
 from tests.permissions import without_inotify, without_privileges
 from tests.program import Outcome, environment, run_here, run_program
@@ -171,7 +168,7 @@ def test_events_that_were_turned_off_are_reported(tmp_path: Path) -> None:
 
 def test_events_arrive_where_the_system_has_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("INSPECTOR_WATCH", raising=False)
-    (finding,) = machine.event_findings([tmp_path])
+    (finding,) = event_findings([tmp_path])
     assert finding.problem == ""
 
 

@@ -3,9 +3,9 @@ import shlex
 
 import pytest
 
+from inspector.cli.arguments import plan_of
 from inspector.cli.commands import COMMANDS, command_parser, find_command, screen_parser
-from inspector.cli.exit_codes import CommandError, ExitCode
-from inspector.cli.plans import plan_of
+from inspector.cli.output import CommandError, ExitCode
 from inspector.fleet.session_tasks import PlanRequest
 from inspector.strategies.plan import specs_of
 

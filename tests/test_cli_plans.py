@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from inspector.cli.exit_codes import CommandError, ExitCode
-from inspector.cli.plans import plan_of
+from inspector.cli.arguments import plan_of
+from inspector.cli.output import CommandError, ExitCode
 from inspector.fleet.session_tasks import PlanRequest
 from inspector.strategies.plan import Plan
 from inspector.strategies.presets import PRESETS

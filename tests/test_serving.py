@@ -32,8 +32,8 @@ from hypothesis import strategies as st
 from yarl import URL
 
 from inspector.cli import main
-from inspector.cli.exit_codes import ExitCode
-from inspector.cli.serving.screen_process import (
+from inspector.cli.output import ExitCode
+from inspector.cli.serve.screen_process import (
     MOST_COLUMNS,
     MOST_ROWS,
     MOST_SENT,
@@ -46,7 +46,7 @@ from inspector.cli.serving.screen_process import (
     sent_by_page,
     size_in_address,
 )
-from inspector.ui.served_driver import MOST_DELIVERIES
+from inspector.ui.served import MOST_DELIVERIES
 from inspector.ui.toolkit.failures import LOG_NAME
 from tests.conftest import ROOT
 from tests.program import COMMAND, environment

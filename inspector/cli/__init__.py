@@ -10,9 +10,6 @@ import os
 import sys
 from typing import TYPE_CHECKING
 
-from inspector.cli.exit_codes import CommandError, ExitCode
-from inspector.errors import TRACEBACK_VARIABLE, InspectorError, describe_bug
-
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -49,7 +46,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     arguments = sys.argv[1:] if arguments is None else arguments
     if (code := _answer_agent(arguments)) is not None:
         return code
-    from inspector.cli.output import narrate, prepare_streams, redirect_to_devnull
+    from inspector.cli.output import CommandError, ExitCode, narrate, prepare_streams, redirect_to_devnull
+    from inspector.errors import TRACEBACK_VARIABLE, InspectorError, describe_bug
 
     prepare_streams()
     try:
@@ -97,6 +95,8 @@ def _answer_agent(arguments: Sequence[str]) -> int | None:
 
 def _refuse_other_systems() -> None:
     if sys.platform == UNSUPPORTED:
+        from inspector.cli.output import CommandError, ExitCode
+
         raise CommandError(ON_WINDOWS, ExitCode.WRONG_USAGE)
 
 
@@ -116,7 +116,7 @@ def _ensure_home() -> None:
 
 def _run(arguments: Sequence[str]) -> int:
     from inspector.cli.commands import command_parser, find_command, screen_parser
-    from inspector.cli.output import write
+    from inspector.cli.output import CommandError, ExitCode, write
     from inspector.process_memory import limit_blas_threads, too_little_memory, tune_gc
 
     command, rest = find_command(arguments)

@@ -1,19 +1,33 @@
-"""Arguments shared by several commands: session, output format, prices, prompt cache."""
+"""Arguments of several commands, and their values: prices, caches, output, plans, other models, many sessions."""
 
 from __future__ import annotations
 
+import argparse
 import math
+import os
 from argparse import ArgumentTypeError
+from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Final
 
+from inspector.cli.output import CommandError, ExitCode
+from inspector.cli.reading import parse_billing_terms, pricing_of, read_text
 from inspector.replay.projection_terms import DAYS_PER_MONTH, MOST_DAYS, MOST_NEXT_CALLS, RunsPerDay
+from inspector.session.files import exists, expand_user
 
 if TYPE_CHECKING:
-    from argparse import ArgumentParser, _ActionsContainer
-    from collections.abc import Mapping
+    from argparse import ArgumentParser, Namespace, _ActionsContainer
+    from collections.abc import Collection, Iterator, Mapping, Sequence
 
+    from inspector.fleet.executors import Execution
+    from inspector.fleet.result_cache import ResultCache
+    from inspector.fleet.session_tasks import PlanRequest, SessionTerms
+    from inspector.replay.engine.inputs import ReplayInputs
     from inspector.replay.pricing.rates import Rates
+    from inspector.session.model import Session
+    from inspector.strategies.plan import Plan
+
 
 FORMATS = {"text": "for people", "json": "for programs"}
 """Formats with their purpose."""
@@ -186,3 +200,341 @@ def _cache(text: str) -> str:
     if text not in CACHE_NAMES:
         raise ArgumentTypeError(f"{text!r} is not a prompt cache; use one of {', '.join(CACHE_NAMES)}")
     return text
+
+
+LARGEST_CALL = 10**9
+
+
+def add_switch_arguments(parser: ArgumentParser) -> None:
+    parser.add_argument(
+        "--switch",
+        metavar="MODEL",
+        action="append",
+        default=[],
+        help="project the cost with MODEL; repeatable",
+    )
+    parser.add_argument(
+        "--at",
+        metavar="CALL",
+        type=_call,
+        help="first call on the other model, as numbered in the output (default: the first); requires --switch",
+    )
+
+
+def add_as_model_argument(parser: ArgumentParser) -> None:
+    parser.add_argument(
+        "--as-model",
+        metavar="MODEL",
+        default="",
+        help="also compare plans at the prices and cache rules of MODEL, with unchanged prompts",
+    )
+
+
+def check_as_model(options: Namespace) -> None:
+    """Reject a model without a price before a big file is read.
+
+    Raises:
+        CommandError: The model has no price, or `--model` prices every call already.
+    """
+    model: str = options.as_model
+    if not model:
+        return
+    if options.model is not None:
+        message = "--model prices every call as one model, and so does --as-model: remove one of them"
+        raise CommandError(message, ExitCode.WRONG_USAGE)
+    from inspector.cli.reading import parse_billing_terms, pricing_of
+    from inspector.replay.pricing.bundled_prices import closest_known
+
+    pricing = pricing_of(parse_billing_terms(options), options.price_file)
+    if pricing.as_model(model).rates(model) is None:
+        advice = closest_known(model) or "add it to a file for --price-file"
+        raise CommandError(f"no price for {model}; {advice}", ExitCode.WRONG_USAGE)
+
+
+def _call(text: str) -> int:
+    digits = text.replace(",", "")
+    if not digits.isdecimal() or not 1 <= int(digits) <= LARGEST_CALL:
+        raise ArgumentTypeError(f"{text!r} is not a call; use its number, from 1")
+    return int(digits)
+
+
+def check_switch(options: Namespace) -> None:
+    """Reject an ineffective switch before a big file is read.
+
+    Raises:
+        CommandError: `--at` without `--switch`, or all calls have the same price.
+    """
+    if options.at is not None and not options.switch:
+        raise CommandError("--at is the first call on another model: add --switch MODEL", ExitCode.WRONG_USAGE)
+    given = next((f"--{name}" for name in ("model", "rates") if getattr(options, name) is not None), "")
+    if options.switch and given:
+        message = f"{given} prices every call the same, so a switch makes no difference: remove {given}"
+        raise CommandError(message, ExitCode.WRONG_USAGE)
+
+
+def switch_call(inputs: ReplayInputs, options: Namespace) -> int:
+    """Return the first call on the other models, from 0.
+
+    Raises:
+        CommandError: The call does not exist or is a subagent's, or a model has no price.
+    """
+    from inspector.replay.analysis.model_switch import main_calls, other_models
+    from inspector.replay.engine.replay import replay
+    from inspector.strategies.plan import Plan
+
+    if not options.switch:
+        return 0
+    baseline = replay(inputs, Plan())
+    calls = main_calls(baseline).tolist()
+    if not calls:
+        raise CommandError(f"{options.path}: the session has no call to a model, so there is nothing to switch")
+    at: int = calls[0] if options.at is None else options.at - 1
+    if at not in calls:
+        following = next((call + 1 for call in calls if call > at), calls[-1] + 1)
+        there = f"a subagent's, but only the main conversation can switch: try --at {following}"
+        beyond = f"out of range: calls are {calls[0] + 1:,} to {calls[-1] + 1:,}"
+        is_there = at < inputs.history.call_count
+        raise CommandError(f"call {at + 1:,} is {there if is_there else beyond}", ExitCode.WRONG_USAGE)
+    for model in options.switch:
+        if inputs.pricing.rates(model, inputs.history.session.calls[at].time) is None:
+            advice = inputs.pricing.lacking([model])
+            known = other_models(baseline)
+            like = f"; this session uses {', '.join(known)}" if known else "; add it to a file for --price-file"
+            raise CommandError(f"{advice or 'pass a model'}{like}", ExitCode.WRONG_USAGE)
+    return at
+
+
+class _Append(argparse.Action):
+    """Action that collects `--plan` and `--strategy` in command line order."""
+
+    def __call__(
+        self,
+        parser: argparse.ArgumentParser,  # noqa: ARG002  argparse signature
+        namespace: argparse.Namespace,
+        values: str | Sequence[Any] | None,
+        option_string: str | None = None,
+    ) -> None:
+        from inspector.fleet.session_tasks import PlanRequest
+
+        text = str(values)
+        if not text.strip():
+            raise argparse.ArgumentError(self, f"is empty; pass a {self.metavar}")
+        request = PlanRequest(plan=text) if option_string == "--plan" else PlanRequest(spec=text)
+        namespace.plans = [*namespace.plans, request]
+
+
+def add_plan_arguments(parser: argparse.ArgumentParser, each: str) -> None:
+    """Add `--plan` and `--strategy` to a command.
+
+    Args:
+        parser: The command's parser.
+        each: Meaning of several of them, for the help.
+    """
+    parser.add_argument(
+        "--plan",
+        metavar="PLAN",
+        action=_Append,
+        dest="plans",
+        default=(),
+        help=(
+            "a plan file (TOML), a plan you saved under a name, or a built-in one such as careful; "
+            f"{each}; 'inspector strategies --plans' lists them"
+        ),
+    )
+    parser.add_argument(
+        "--strategy",
+        metavar="SPEC",
+        action=_Append,
+        dest="plans",
+        default=(),
+        help=(
+            "a strategy with its limits, such as tiered-stale:confirmation=150,data=400; "
+            f"'A + B' is B after A in one plan; {each}; 'inspector strategies' lists them"
+        ),
+    )
+
+
+def plan_of(request: PlanRequest, session: Session | None = None) -> Plan:
+    """Resolve a plan.
+
+    Args:
+        request: The plan as given.
+        session: If given, unnamed values default to values that fit this session's tools.
+
+    Raises:
+        CommandError: The file cannot be read, the plan does not exist, or a strategy, parameter or value is invalid.
+    """
+    from inspector.strategies.plan import PlanError
+
+    if request.plan and request.settled is None:
+        return _named_plan(request.plan, session)
+    try:
+        return request.for_session(session)
+    except PlanError as error:
+        raise CommandError(f"--strategy {request.spec}: {error.message}", ExitCode.WRONG_USAGE) from None
+
+
+def settled(request: PlanRequest) -> PlanRequest:
+    """Read plan files here, once, so that the request resolves to the same plan anywhere.
+
+    Raises:
+        CommandError: See `plan_of`.
+    """
+    from inspector.strategies.presets import PRESETS
+
+    plan = plan_of(request)
+    if request.spec or (request.plan in PRESETS and plan == PRESETS[request.plan].plan(None)):
+        return request
+    return replace(request, settled=plan)
+
+
+def joined_plan(requests: Sequence[PlanRequest], session: Session | None = None) -> Plan:
+    """Combine the given plans into one, with their strategies in order.
+
+    Raises:
+        CommandError: See `plan_of`.
+    """
+    from inspector.strategies.plan import Plan
+
+    plans = [plan_of(request, session) for request in requests]
+    return Plan(tuple(entry for plan in plans for entry in plan.entries))
+
+
+def _named_plan(text: str, session: Session | None) -> Plan:
+    """Return the plan in the file of that path, or the saved or built-in one of that name."""
+    from inspector.strategies.presets import PRESETS
+    from inspector.ui.plan.plans import SUFFIX, saved_plans
+
+    path = expand_user(text)
+    if exists(path) or os.sep in text or text.endswith(SUFFIX):
+        return _plan_in(path)
+    saved = {name: each for each in saved_plans() for name in (each.name, each.path.stem)}
+    if text in saved:
+        return _plan_in(saved[text].path)
+    if text in PRESETS:
+        return PRESETS[text].plan(session)
+    raise CommandError(f"--plan {text}: {_unknown(text, [*saved, *PRESETS])}", ExitCode.WRONG_USAGE)
+
+
+def _plan_in(path: Path) -> Plan:
+    from inspector.strategies.plan import Plan, PlanError
+
+    try:
+        return Plan.from_toml(read_text(path))
+    except PlanError as error:
+        raise CommandError(f"{path}: {error.message}") from None
+
+
+def _unknown(text: str, names: list[str]) -> str:
+    from inspector.strategies.registry import STRATEGIES, suggestion
+
+    if text.partition(":")[0] in STRATEGIES:
+        return f"is a strategy; use --strategy {text}"
+    return f"no file, saved plan or built-in plan has that name{suggestion(text, names)}"
+
+
+MOST_PROCESSES: Final = 1000
+FLEET_OPTIONS: Final = ("processes", "workers", "scheduler", "no_kept_results")
+
+
+def add_fleet_arguments(parser: ArgumentParser) -> None:
+    """Add options for execution."""
+    group = parser.add_argument_group("many sessions", "The figures are the same for each choice.")
+    places = group.add_mutually_exclusive_group()
+    places.add_argument(
+        "--processes",
+        metavar="N",
+        type=_processes,
+        help=(
+            "use N processes (default: one per processor, none for little work); 0: this process, which is "
+            "killed if a session needs too much memory"
+        ),
+    )
+    places.add_argument(
+        "--workers",
+        metavar="N",
+        type=_workers,
+        help="start a local dask cluster with N workers, not reachable from other machines",
+    )
+    places.add_argument(
+        "--scheduler",
+        metavar="ADDRESS",
+        help=(
+            "join the dask cluster at ADDRESS (tcp://host:8786); its workers need this version of the program and "
+            "the sessions at the same paths"
+        ),
+    )
+    group.add_argument(
+        "--no-kept-results",
+        action="store_const",
+        const=True,
+        help="read every session again and cache nothing, like keep_results = false in the settings",
+    )
+
+
+def kept_results(options: Namespace) -> ResultCache:
+    """Return the cache of results, disabled by options or settings."""
+    from inspector.fleet.result_cache import ResultCache
+    from inspector.settings import load_settings
+
+    return ResultCache(is_on=not options.no_kept_results and load_settings().keep_results)
+
+
+def execution_of(options: Namespace) -> Execution:
+    from inspector.fleet.executors import Execution
+
+    return Execution(options.processes, options.workers, options.scheduler)
+
+
+def session_terms(options: Namespace) -> SessionTerms:
+    """Build the terms of sessions; price files and plan files are read here.
+
+    Raises:
+        CommandError: One of them is invalid.
+    """
+    from inspector.fleet.session_tasks import SessionTerms
+
+    terms = parse_billing_terms(options)
+    plans = tuple(settled(request) for request in getattr(options, "plans", ()))
+    return SessionTerms(pricing_of(terms, options.price_file), terms.cache, terms.window, plans)
+
+
+@contextmanager
+def fleet_errors() -> Iterator[None]:
+    """Turn errors of work on many sessions into errors of a command."""
+    from inspector.fleet.executors import EndedEarlyError, FleetError
+
+    try:
+        yield
+    except EndedEarlyError as error:
+        raise CommandError(error.message, ExitCode.INTERRUPTED) from None
+    except FleetError as error:
+        raise CommandError(error.message) from None
+
+
+def refuse_fleet_options(options: Namespace, allowed: Collection[str] = ()) -> None:
+    """Reject options for many sessions on a single one.
+
+    Args:
+        options: Parsed options.
+        allowed: Names in `FLEET_OPTIONS` that also apply to one session.
+
+    Raises:
+        CommandError: A rejected option was given.
+    """
+    for name in FLEET_OPTIONS:
+        if name not in allowed and getattr(options, name) is not None:
+            message = f"--{name.replace('_', '-')} is for folders of sessions; {options.path} is a single one"
+            raise CommandError(message, ExitCode.WRONG_USAGE)
+
+
+def _processes(text: str) -> int:
+    if not text.isdecimal() or int(text) > MOST_PROCESSES:
+        raise ArgumentTypeError(f"{text!r} is not a number of processes; use 0 to {MOST_PROCESSES:,}")
+    return int(text)
+
+
+def _workers(text: str) -> int:
+    if not text.isdecimal() or not 1 <= int(text) <= MOST_PROCESSES:
+        raise ArgumentTypeError(f"{text!r} is not a number of workers; use 1 to {MOST_PROCESSES:,}")
+    return int(text)

@@ -9,8 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from inspector.cli.arguments import FORMATS, add_price_arguments
-from inspector.cli.exit_codes import CommandError, ExitCode
-from inspector.cli.output import ProgressLine, narrate, wants_color, write, write_json
+from inspector.cli.output import CommandError, ExitCode, ProgressLine, narrate, wants_color, write, write_json
 from inspector.cli.reading import priced_inputs, read_session
 from inspector.session.files import is_folder
 

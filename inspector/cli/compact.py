@@ -5,9 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from inspector.cli.exit_codes import CommandError, ExitCode
-from inspector.cli.output import narrate, write_json
-from inspector.cli.plans import add_plan_arguments, joined_plan
+from inspector.cli.arguments import add_plan_arguments, joined_plan
+from inspector.cli.output import CommandError, ExitCode, narrate, write_json
 from inspector.cli.reading import read_session, replay_inputs
 from inspector.report.numbers import IN_TEXT
 

@@ -8,13 +8,28 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from inspector.cli.arguments import FORMATS, add_beyond_argument, add_report_arguments
-from inspector.cli.exit_codes import CommandError, ExitCode
-from inspector.cli.fleet import add_fleet_arguments, execution_of, fleet_errors, refuse_fleet_options, session_terms
-from inspector.cli.model_switches import add_as_model_argument, check_as_model
-from inspector.cli.output import ProgressLine, check_output, check_target, narrate, print_or_save_report
-from inspector.cli.reading import priced_inputs, read_session
-from inspector.cli.resolve_paths import is_list
+from inspector.cli.arguments import (
+    FORMATS,
+    add_as_model_argument,
+    add_beyond_argument,
+    add_fleet_arguments,
+    add_report_arguments,
+    check_as_model,
+    execution_of,
+    fleet_errors,
+    refuse_fleet_options,
+    session_terms,
+)
+from inspector.cli.output import (
+    CommandError,
+    ExitCode,
+    ProgressLine,
+    check_output,
+    check_target,
+    narrate,
+    print_or_save_report,
+)
+from inspector.cli.reading import is_list, priced_inputs, read_session
 from inspector.report.forms import FORMS, before_after_written
 
 if TYPE_CHECKING:

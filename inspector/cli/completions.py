@@ -10,10 +10,9 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from inspector.cli.app_dirs import CACHES
+from inspector.cli.clean import CACHES
 from inspector.cli.commands import COMMANDS, screen_parser
-from inspector.cli.exit_codes import ExitCode
-from inspector.cli.output import write
+from inspector.cli.output import ExitCode, write
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace

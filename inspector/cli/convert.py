@@ -5,8 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from inspector.cli.exit_codes import CommandError, ExitCode
-from inspector.cli.output import check_target, narrate, save, write_json
+from inspector.cli.output import CommandError, ExitCode, check_target, narrate, save, write_json
 from inspector.cli.reading import read_session
 
 if TYPE_CHECKING:

@@ -5,9 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from inspector.cli.exit_codes import CommandError, ExitCode
-from inspector.cli.output import check_target, print_error_line, save, write
-from inspector.cli.plans import add_plan_arguments, joined_plan
+from inspector.cli.arguments import add_plan_arguments, joined_plan
+from inspector.cli.output import CommandError, ExitCode, check_target, print_error_line, save, write
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace

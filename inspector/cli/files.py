@@ -9,8 +9,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from inspector.cli.exit_codes import CommandError, ExitCode
-from inspector.cli.output import is_terminal, narrate, write, write_bytes, write_json
+from inspector.cli.output import CommandError, ExitCode, is_terminal, narrate, write, write_bytes, write_json
 from inspector.cli.reading import read_session
 from inspector.errors import InspectorError
 

@@ -6,8 +6,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from inspector.cli.exit_codes import CommandError, ExitCode
-from inspector.cli.output import encodes_everything, narrate, wants_color, write, write_json
+from inspector.cli.output import CommandError, ExitCode, encodes_everything, narrate, wants_color, write, write_json
 from inspector.cli.reading import detect_format, read_session
 
 if TYPE_CHECKING:
@@ -63,7 +62,7 @@ def run(options: Namespace) -> int:
 
 
 def _document(path: Path | None) -> FormatsReport:
-    from inspector.cli.resolve_paths import is_list
+    from inspector.cli.reading import is_list
     from inspector.report.reading_document import formats_report, reading_report
     from inspector.session.registry import all_formats
 

@@ -10,8 +10,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
 from inspector.cli.commands import COMMANDS, command_parser, screen_parser
-from inspector.cli.exit_codes import CommandError, ExitCode
-from inspector.cli.output import is_terminal, wants_color, write
+from inspector.cli.output import CommandError, ExitCode, is_terminal, wants_color, write
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace

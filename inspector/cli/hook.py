@@ -11,8 +11,7 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from inspector.cli.exit_codes import CommandError, ExitCode
-from inspector.cli.output import is_terminal, narrate, write, write_json
+from inspector.cli.output import CommandError, ExitCode, is_terminal, narrate, write, write_json
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace

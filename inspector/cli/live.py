@@ -10,8 +10,7 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from inspector.cli.exit_codes import CommandError, ExitCode
-from inspector.cli.output import is_terminal, narrate, wants_color, write, write_json
+from inspector.cli.output import CommandError, ExitCode, is_terminal, narrate, wants_color, write, write_json
 from inspector.live.status_line import NO_SESSION, add_texts, line
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from inspector import __version__
-from inspector.cli.exit_codes import CommandError, ExitCode
+from inspector.cli.output import CommandError, ExitCode
 from inspector.errors import InspectorError
 
 if TYPE_CHECKING:

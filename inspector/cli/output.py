@@ -1,4 +1,7 @@
-"""Output: data to standard output or a file, never over a session; messages and progress to standard error."""
+"""Output and exit codes: data to standard output or a file, messages and progress to standard error.
+
+An output file is never a session.
+"""
 
 from __future__ import annotations
 
@@ -6,10 +9,11 @@ import codecs
 import os
 import sys
 import time
+from enum import IntEnum
 from typing import TYPE_CHECKING, Any, Final, Protocol, Self, TextIO, TypeVar
 
 from inspector.atomic_files import write_user_file
-from inspector.cli.exit_codes import CommandError, ExitCode
+from inspector.errors import InspectorError
 
 if TYPE_CHECKING:
     from argparse import Namespace
@@ -17,6 +21,40 @@ if TYPE_CHECKING:
     from types import TracebackType
 
     from msgspec import Struct
+
+
+class ExitCode(IntEnum):
+    """Meaning of the program's exit code."""
+
+    FINE = 0
+    UNREADABLE = 1
+    """An input could not be read, or the output could not be written."""
+    WRONG_USAGE = 2
+    """The command line is invalid."""
+    BEYOND_THRESHOLD = 3
+    """A check found a violation."""
+    BUG = 70
+    """Internal error (`EX_SOFTWARE` of sysexits.h)."""
+    INTERRUPTED = 130
+    """Ctrl-C: 128 plus the number of SIGINT, as in shells."""
+    BROKEN_PIPE = 141
+    """The reader closed the pipe: 128 plus the number of SIGPIPE, as in shells."""
+
+
+class CommandError(InspectorError):
+    """A failed command.
+
+    Attributes:
+        message: One line: problem, input, remedy. May hold untrusted text, which is sanitized when printed.
+        code: The exit code.
+    """
+
+    advice = "`inspector --help` lists commands and options"
+
+    def __init__(self, message: str, code: ExitCode = ExitCode.UNREADABLE) -> None:
+        super().__init__(message)
+        self.code = code
+
 
 LONGEST_LINE = 10_000
 """Maximum characters of one message: more than two of the longest possible paths."""

@@ -12,8 +12,16 @@ from io import StringIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from inspector.cli.exit_codes import CommandError, ExitCode
-from inspector.cli.output import ProgressLine, is_terminal, narrate, write, write_bytes, write_json
+from inspector.cli.output import (
+    CommandError,
+    ExitCode,
+    ProgressLine,
+    is_terminal,
+    narrate,
+    write,
+    write_bytes,
+    write_json,
+)
 from inspector.report.numbers import IN_TEXT
 from inspector.session.model import BlockKind
 

@@ -8,24 +8,27 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
-from inspector.cli.arguments import add_beyond_argument, add_last_argument, add_report_arguments
-from inspector.cli.exit_codes import CommandError, ExitCode
-from inspector.cli.fleet import (
-    add_fleet_arguments,
-    execution_of,
-    fleet_errors,
-    kept_results,
-    refuse_fleet_options,
-    session_terms,
-)
-from inspector.cli.model_switches import (
+from inspector.cli.arguments import (
     add_as_model_argument,
+    add_beyond_argument,
+    add_fleet_arguments,
+    add_last_argument,
+    add_plan_arguments,
+    add_report_arguments,
     add_switch_arguments,
     check_as_model,
     check_switch,
+    execution_of,
+    fleet_errors,
+    kept_results,
+    plan_of,
+    refuse_fleet_options,
+    session_terms,
     switch_call,
 )
 from inspector.cli.output import (
+    CommandError,
+    ExitCode,
     ProgressLine,
     check_detector,
     check_output,
@@ -36,9 +39,7 @@ from inspector.cli.output import (
     print_or_save_report,
     text_of,
 )
-from inspector.cli.plans import add_plan_arguments, plan_of
-from inspector.cli.reading import priced_inputs, read_session
-from inspector.cli.resolve_paths import is_list, newest
+from inspector.cli.reading import is_list, newest, priced_inputs, read_session
 from inspector.replay.projection_terms import ASSUMED_RUNS
 from inspector.report.forms import FORMS, folder_written, written
 from inspector.session.files import is_folder

@@ -8,9 +8,8 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from inspector.cli.exit_codes import CommandError, ExitCode
-from inspector.cli.output import ProgressLine, is_terminal, leave_terminal, wants_color, write
-from inspector.cli.resolve_paths import newest, resolve_targets
+from inspector.cli.output import CommandError, ExitCode, ProgressLine, is_terminal, leave_terminal, wants_color, write
+from inspector.cli.reading import newest, resolve_targets
 from inspector.process_memory import too_little_memory_for_screen
 from inspector.session.reading_process import ReadingProcess
 

@@ -8,9 +8,8 @@ from argparse import ArgumentTypeError
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from inspector.cli.exit_codes import CommandError, ExitCode
-from inspector.cli.output import check_detector, check_target, is_terminal, save, write
-from inspector.cli.plans import add_plan_arguments, joined_plan, plan_of
+from inspector.cli.arguments import add_plan_arguments, joined_plan, plan_of
+from inspector.cli.output import CommandError, ExitCode, check_detector, check_target, is_terminal, save, write
 from inspector.cli.reading import read_session, replay_inputs
 
 if TYPE_CHECKING:

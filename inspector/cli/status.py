@@ -172,7 +172,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def run(options: Namespace) -> int:
     """Read the sessions and print them, or change the setting."""
-    from inspector.cli.exit_codes import CommandError, ExitCode
+    from inspector.cli.output import CommandError, ExitCode
 
     if options.install or options.uninstall:
         return _install(options)
@@ -197,8 +197,7 @@ def _print_sessions(options: Namespace) -> int:
     """Print a line for each session, or the document."""
     from pathlib import Path
 
-    from inspector.cli.exit_codes import CommandError, ExitCode
-    from inspector.cli.output import write, write_json
+    from inspector.cli.output import CommandError, ExitCode, write, write_json
     from inspector.live.snapshot import session_of, to_document, to_entry
     from inspector.live.watch import scan, session_status
     from inspector.session.errors import SessionError
@@ -223,9 +222,8 @@ def _install(options: Namespace) -> int:
     """Print the setting; with `--yes` write it."""
     import json
 
-    from inspector.cli.exit_codes import CommandError
     from inspector.cli.hook import make_changes
-    from inspector.cli.output import narrate, write
+    from inspector.cli.output import CommandError, narrate, write
     from inspector.hook.install import (
         SettingsError,
         home_of,

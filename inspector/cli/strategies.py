@@ -6,8 +6,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from inspector.cli.exit_codes import CommandError, ExitCode
-from inspector.cli.output import narrate, wants_color, write, write_json
+from inspector.cli.output import CommandError, ExitCode, narrate, wants_color, write, write_json
 from inspector.cli.reading import read_session
 
 if TYPE_CHECKING:

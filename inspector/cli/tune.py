@@ -8,12 +8,21 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from inspector.cli.arguments import LARGEST_WINDOW, add_beyond_argument, add_price_arguments, add_uncertainty_argument
-from inspector.cli.exit_codes import CommandError, ExitCode
-from inspector.cli.fleet import add_fleet_arguments, execution_of, fleet_errors, kept_results, session_terms
-from inspector.cli.output import ProgressLine, check_target, narrate, print_or_save_report, save
-from inspector.cli.plans import add_plan_arguments, plan_of
-from inspector.cli.resolve_paths import is_list, resolve_targets
+from inspector.cli.arguments import (
+    LARGEST_WINDOW,
+    add_beyond_argument,
+    add_fleet_arguments,
+    add_plan_arguments,
+    add_price_arguments,
+    add_uncertainty_argument,
+    execution_of,
+    fleet_errors,
+    kept_results,
+    plan_of,
+    session_terms,
+)
+from inspector.cli.output import CommandError, ExitCode, ProgressLine, check_target, narrate, print_or_save_report, save
+from inspector.cli.reading import is_list, resolve_targets
 from inspector.report.forms import FORMS, tune_written
 
 if TYPE_CHECKING:

@@ -7,23 +7,19 @@ from typing import TYPE_CHECKING
 
 from inspector.cli.arguments import (
     FORMATS,
+    add_as_model_argument,
     add_beyond_argument,
     add_format_argument,
     add_last_argument,
     add_output_argument,
     add_price_arguments,
-)
-from inspector.cli.exit_codes import CommandError, ExitCode
-from inspector.cli.model_switches import (
-    add_as_model_argument,
     add_switch_arguments,
     check_as_model,
     check_switch,
     switch_call,
 )
-from inspector.cli.output import ProgressLine, check_output, narrate, print_or_save_report
-from inspector.cli.reading import priced_inputs, read_session
-from inspector.cli.resolve_paths import newest
+from inspector.cli.output import CommandError, ExitCode, ProgressLine, check_output, narrate, print_or_save_report
+from inspector.cli.reading import newest, priced_inputs, read_session
 from inspector.tokens.counter import shared_counter
 
 if TYPE_CHECKING:

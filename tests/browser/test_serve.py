@@ -202,7 +202,7 @@ def test_what_no_browser_could_open_is_refused(capsys):
 
 
 def test_without_what_serves_it_is_stated_how_to_install_it(monkeypatch: pytest.MonkeyPatch, capsys):
-    monkeypatch.setitem(sys.modules, "inspector.cli.serving.server", None)
+    monkeypatch.setitem(sys.modules, "inspector.cli.serve.server", None)
 
     assert main(["serve", str(SAMPLE)]) == 1
     assert "pip install 'session-inspector[serve]'" in capsys.readouterr().err

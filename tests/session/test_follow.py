@@ -15,11 +15,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from inspector.cli.exit_codes import CommandError
-from inspector.cli.resolve_paths import resolve_targets
-from inspector.session.awaiting import may_appear, why_not_ready
+from inspector.cli.output import CommandError
+from inspector.cli.reading import resolve_targets
 from inspector.session.errors import SessionError
-from inspector.session.follow import Follower, Update, follow
+from inspector.session.follow import Follower, Update, follow, may_appear, why_not_ready
 from inspector.session.model import TextUnavailableError
 from inspector.session.open import open_session
 from tests.examples import examples

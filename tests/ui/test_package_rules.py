@@ -33,7 +33,7 @@ def test_the_first_paint_waits_for_nothing_heavy_and_for_nothing_that_needs_the_
     code = f"""
 import sys
 from pathlib import Path
-from inspector.cli.resolve_paths import resolve_targets
+from inspector.cli.reading import resolve_targets
 assert resolve_targets([Path({str(path)!r})], waits=True).sessions
 import inspector.ui.app
 print([name for name in {(*LIBRARIES, *OF_AN_OPEN_SESSION)!r} if name in sys.modules])

@@ -26,12 +26,13 @@ from aiohttp import WSCloseCode, WSMsgType, web
 from aiohttp.http_exceptions import HttpProcessingError
 from textual_serve.server import Server
 
-from inspector.cli.serving.screen_process import MOST_SENT, DownloadLostError, Downloads, ScreenProcess, size_in_address
+from inspector.cli.serve.screen_process import MOST_SENT, DownloadLostError, Downloads, ScreenProcess, size_in_address
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from aiohttp.typedefs import Handler, Middleware
+
 
 COOKIE = "inspector-{port}"
 """Name of the cookie: browsers send it to all ports of the host, so each port needs its own."""

@@ -9,12 +9,12 @@ from contextlib import redirect_stdout
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from inspector.cli.exit_codes import CommandError, ExitCode
-from inspector.cli.output import narrate, write
-from inspector.cli.resolve_paths import resolve_targets
+from inspector.cli.output import CommandError, ExitCode, narrate, write
+from inspector.cli.reading import resolve_targets
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
+
 
 LOOPBACK = "127.0.0.1"
 MOST_PORTS = 65_535
@@ -49,7 +49,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 def run(options: Namespace) -> int:
     """Serve until interrupted."""
     try:
-        from inspector.cli.serving.server import ScreenServer, listening_socket
+        from inspector.cli.serve.server import ScreenServer, listening_socket
     except ImportError:
         message = (
             "serving needs an optional part of the program; install it with: pip install 'session-inspector[serve]'"

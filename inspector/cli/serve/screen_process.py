@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from aiohttp import web
     from textual_serve.download_manager import Download
 
+
 USUAL_COLUMNS = 80
 USUAL_ROWS = 24
 MOST_COLUMNS = 1_000

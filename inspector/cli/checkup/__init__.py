@@ -1,1 +1,0 @@
-"""Checks of `inspector doctor`: terminal, machine, installation and data."""
