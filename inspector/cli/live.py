@@ -43,7 +43,12 @@ def run(options: Namespace) -> int:
             raise CommandError(f"{folder}: no such folder", ExitCode.WRONG_USAGE)
     if options.alerts:
         return asyncio.run(_alerts(options.home))
-    return print_sessions(options.home, as_json=options.json)
+    if options.json or not is_terminal(sys.stdout):
+        return print_sessions(options.home, as_json=options.json)
+    from inspector.cli.screen import open_screen, require_terminal
+
+    require_terminal("inspector live --json")
+    return open_screen([], folders=options.home, starts_live=True)
 
 
 def print_sessions(folders: list[Path] | None, *, as_json: bool) -> int:

@@ -90,13 +90,20 @@ def require_terminal(instead: str) -> None:
         raise CommandError(message, ExitCode.WRONG_USAGE)
 
 
-def open_screen(paths: Sequence[Path], *, folders: Sequence[Path] | None = None, listed: Sequence[Path] = ()) -> int:
+def open_screen(
+    paths: Sequence[Path],
+    *,
+    folders: Sequence[Path] | None = None,
+    listed: Sequence[Path] = (),
+    starts_live: bool = False,
+) -> int:
     """Run the screen until it is closed, and return the exit code.
 
     Args:
         paths: Sessions to open, each in a tab.
         folders: Folders of listed sessions; None for this machine's agents.
         listed: Sessions that come first in the list.
+        starts_live: Without paths, show the running sessions instead of the session list.
 
     Raises:
         CommandError: The memory limit is too small for the screen.
@@ -118,7 +125,9 @@ def open_screen(paths: Sequence[Path], *, folders: Sequence[Path] | None = None,
             from inspector.ui.served import ServedDriver
 
             driver = ServedDriver
-        app = InspectorApp(paths, folders=folders, listed=listed, process=process, driver=driver)
+        app = InspectorApp(
+            paths, folders=folders, listed=listed, starts_live=starts_live, process=process, driver=driver
+        )
         gc.freeze()
         share_one_heap()
         app.run()

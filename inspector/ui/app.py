@@ -98,6 +98,7 @@ class InspectorApp(ThemedApp, EndingApp, GatedApp, DraggingApp, CollectingApp, P
         settings: Settings | None = None,
         folders: Sequence[Path] | None = None,
         listed: Sequence[Path] = (),
+        starts_live: bool = False,
         saves_state: bool = True,
         process: ReadingProcess | None = None,
         driver: type[Driver] | None = None,
@@ -110,6 +111,7 @@ class InspectorApp(ThemedApp, EndingApp, GatedApp, DraggingApp, CollectingApp, P
             settings: Settings to use instead of the user's.
             folders: Folders to list sessions from; None for the agents' own folders on this machine.
             listed: Sessions that come first in the list.
+            starts_live: Without paths, show the running sessions instead of the session list.
             saves_state: Restore the view state of each session and save it on exit.
             process: Process that is already reading the first session.
             driver: Textual driver; None for the default of the terminal.
@@ -120,6 +122,7 @@ class InspectorApp(ThemedApp, EndingApp, GatedApp, DraggingApp, CollectingApp, P
         self._paths = (paths,) if isinstance(paths, PurePath) else tuple(paths)
         self._folders = None if folders is None else tuple(folders)
         self._listed = tuple(listed)
+        self._starts_live = starts_live
         self._plan = plan
         self._keeps_state = saves_state
         self._process = process
@@ -146,7 +149,7 @@ class InspectorApp(ThemedApp, EndingApp, GatedApp, DraggingApp, CollectingApp, P
 
     def _first_screen(self) -> Screen[None]:
         if not self._paths:
-            return self.sessions_screen()
+            return self.live_screen() if self._starts_live else self.sessions_screen()
         self._tabs = self._tabs.added(self._paths[0], HOME)
         return self._screen_of(self._paths[0])
 
