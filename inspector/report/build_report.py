@@ -11,12 +11,12 @@ from msgspec import Struct, structs
 
 from inspector.replay.analysis.best_plan import SavingPlan, is_worthwhile
 from inspector.replay.analysis.breakdown import Breakdown, cuts_by_tool
-from inspector.replay.analysis.breakpoint_prices import breakpoint_prices
+from inspector.replay.analysis.breakpoint_prices import BreakpointPrice, breakpoint_prices
 from inspector.replay.analysis.cache_spread import CacheSpread
 from inspector.replay.analysis.compaction_forecast import compaction_forecasts
 from inspector.replay.analysis.comparison import ComparedPlan, compared
 from inspector.replay.analysis.forecast import project_runs, project_session
-from inspector.replay.analysis.model_costs import model_costs, priced_under
+from inspector.replay.analysis.model_costs import priced_under
 from inspector.replay.analysis.plan_outcome import Savings, plan_outcome
 from inspector.replay.analysis.recoveries import recoveries
 from inspector.replay.engine.ledger import Figures
@@ -27,13 +27,11 @@ from inspector.replay.figure import Figure, HowKnown
 from inspector.replay.quantity import DOLLAR_DIGITS, quantities, rounded_result
 from inspector.report.catalogue import (
     BandFacts,
-    BreakpointPriceFacts,
     CompactionFacts,
     CostParts,
     ExplanationFacts,
     FigureSet,
     InputFacts,
-    ModelCostFacts,
     NeededLaterFacts,
     NextCallsFacts,
     NoticeFacts,
@@ -43,7 +41,7 @@ from inspector.report.catalogue import (
     Saving,
     TierFacts,
 )
-from inspector.report.document import BestPlanFacts, CompactionTotalsFacts, PriceFacts, SavingPlanFacts
+from inspector.report.document import BestPlanFacts, PriceFacts, SavingPlanFacts
 from inspector.report.numbers import rounded
 from inspector.report.uncertainty import uncertain_saving
 from inspector.strategies.plan import Plan, PlanError
@@ -54,7 +52,6 @@ if TYPE_CHECKING:
     from inspector.replay.analysis.best_plan import BestPlan
     from inspector.replay.analysis.breakdown import BreakdownRow
     from inspector.replay.analysis.compaction_forecast import CompactionForecast
-    from inspector.replay.analysis.compaction_totals import CompactionTotals
     from inspector.replay.analysis.forecast import NextCallsProjection, RunProjection
     from inspector.replay.analysis.recoveries import Recoveries
     from inspector.replay.analysis.reuse import ReuseEvidence
@@ -298,32 +295,12 @@ def cost_parts(replay: Replay) -> CostParts:
     return to_report(CostParts, SimpleNamespace(**dict.fromkeys(quantities(CostParts), unasked) | figures))
 
 
-def model_cost_facts(replay: Replay) -> list[ModelCostFacts]:
-    """Return the cost of each model's calls, largest first."""
-    return [
-        to_report(ModelCostFacts, each, model=each.model, priced_as=each.priced_as, calls=each.calls)
-        for each in model_costs(replay)
-    ]
-
-
-def breakpoint_facts(planned: Replay, options: ReportOptions) -> list[BreakpointPriceFacts]:
+def breakpoint_facts(planned: Replay, options: ReportOptions) -> list[BreakpointPrice]:
     """Return the cost of a plan by breakpoint rule, the assumed rule first; empty if the rules hardly matter."""
     found = breakpoint_prices(planned) if options.breakpoint_prices or options.details else None
     if found is None or not (options.breakpoint_prices or found.is_relevant):
         return []
-    return [
-        to_report(
-            BreakpointPriceFacts,
-            None,
-            rule=each.rule.name,
-            label=each.rule.label,
-            places=each.rule.about,
-            is_assumed=each.rule == found.assumed,
-            is_of_agent=each.rule == found.assumed and found.is_known,
-            usd=Figure(each.usd, HowKnown.PROJECTED),
-        )
-        for each in found.prices
-    ]
+    return [rounded_result(each) for each in found.prices]
 
 
 def needed_later_facts(found: Recoveries) -> NeededLaterFacts:
@@ -345,22 +322,6 @@ def needed_later_facts(found: Recoveries) -> NeededLaterFacts:
         evidence_reason=verdict.reason,
     )
     return structs.replace(facts, known={**facts.known, **dict.fromkeys(refetches, HowKnown.ESTIMATED.value)})
-
-
-def compaction_totals_facts(found: CompactionTotals | None) -> CompactionTotalsFacts | None:
-    """Convert the totals of all compactions; None if there are none."""
-    if found is None:
-        return None
-    return to_report(
-        CompactionTotalsFacts,
-        found,
-        compactions=found.compactions,
-        measured=found.measured,
-        misses=Figure(found.rewritten.calls, found.reads_known),
-        recached_tokens=Figure(found.rewritten.tokens, found.reads_known),
-        recached_usd=found.rewritten.usd,
-        summaries=found.summaries,
-    )
 
 
 def best_plan_facts(found: BestPlan | None) -> BestPlanFacts:

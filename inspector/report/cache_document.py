@@ -9,8 +9,9 @@ from typing import Annotated
 
 from msgspec import Struct, field
 
+from inspector.replay.analysis.cache_lifetime import LifetimeChange  # noqa: TC001  needed at run time for the schema
+from inspector.replay.quantity import Count, How, Known, Unit, about, figure
 from inspector.report.cache_settings import CacheSetting  # noqa: TC001  needed at run time for the schema
-from inspector.report.catalogue import Count, How, Known, Unit, about, figure
 
 
 class CacheMissesFacts(Struct, frozen=True, kw_only=True):
@@ -80,7 +81,7 @@ class CacheMissesFacts(Struct, frozen=True, kw_only=True):
     causes: Annotated[list[MissCauseFacts], about("Causes, costliest first, expected ones last.")]
     misses: Annotated[list[CacheMissFacts], about("All calls with a miss, including expected ones, in call order.")]
     lifetime: Annotated[
-        LifetimeFacts | None, about("Projection with the cache's other lifetime; null if there is no choice.")
+        LifetimeChange | None, about("Projection with the cache's other lifetime; null if there is no choice.")
     ]
     next_call: Annotated[NextCallCostFacts | None, about("Projected cost of the next call; null if nothing is cached.")]
     known: Known
@@ -164,59 +165,6 @@ class MissEvidenceFacts(Struct, frozen=True, kw_only=True):
     rule: Annotated[str, about("Agent's description of the edit that made them differ; empty if there is none.")]
 
 
-WRITES_COST_MORE = figure(
-    "writes cost more",
-    Unit.DOLLARS,
-    "Extra cost of cache writes; negative if lower.",
-    opposite="writes cost less",
-)
-FEWER_MISSES = figure(
-    "fewer misses",
-    Unit.CALLS,
-    "Avoided misses; negative if there are more.",
-    opposite="more misses",
-)
-MISSES_COST_LESS = figure(
-    "misses cost less",
-    Unit.DOLLARS,
-    "Extra cost of misses saved; negative if higher.",
-    opposite="misses cost more",
-)
-"""Figures of another cache lifetime, for one session and for many."""
-
-
-class LifetimeFacts(Struct, frozen=True, kw_only=True):
-    """Projection: the session with a 1-hour cache in place of a 5-minute cache, or the reverse."""
-
-    seconds: Annotated[int, about("Cache lifetime of everything in seconds: 300 or 3600.")]
-    recorded_usd: Annotated[
-        float | None, figure("recorded cost", Unit.DOLLARS, "Cost of the session's calls as recorded.")
-    ]
-    usd: Annotated[float | None, figure("with the other lifetime", Unit.DOLLARS, "Projected cost.")]
-    saved_usd: Annotated[
-        float | None,
-        figure(
-            "saved",
-            Unit.DOLLARS,
-            "Difference; negative if the other lifetime costs more.",
-            saves=True,
-            opposite="costs more",
-        ),
-    ]
-    write_usd: Annotated[float | None, WRITES_COST_MORE]
-    misses: Annotated[int | None, FEWER_MISSES]
-    miss_usd: Annotated[float | None, MISSES_COST_LESS]
-    break_even: Annotated[
-        int | None,
-        figure(
-            "break-even pauses",
-            Unit.COUNT,
-            "Number of such pauses for equal cost of both lifetimes; null if unknown.",
-        ),
-    ]
-    known: Known
-
-
 class NextCallCostFacts(Struct, frozen=True, kw_only=True):
     """Projected cost of the main conversation's next prompt, in several cases, without the text to be added."""
 
@@ -254,41 +202,6 @@ class NextCallCostFacts(Struct, frozen=True, kw_only=True):
         float | None, figure("after idle compaction", Unit.DOLLARS, "Cost of the next prompt after it.")
     ] = None
     known: Annotated[dict[str, How], about("Certainty of every non-null number above.")] = field(default_factory=dict)
-
-
-class ModelSwitchFacts(Struct, frozen=True, kw_only=True):
-    """Projected cost of the main conversation on another model from some call on."""
-
-    model: Annotated[str, about("The other model.")]
-    call: Annotated[Count, figure("first call", Unit.CALL, "First call on the other model, counted from 1.")]
-    calls: Annotated[Count, figure("calls", Unit.CALLS, "Calls on the other model.")]
-    recorded_usd: Annotated[float | None, figure("recorded cost", Unit.DOLLARS, "Cost of these calls as recorded.")]
-    usd: Annotated[float | None, figure("with the other model", Unit.DOLLARS, "Projected cost on the other model.")]
-    saved_usd: Annotated[
-        float | None, figure("saved", Unit.DOLLARS, "Difference; negative if the other model costs more.", saves=True)
-    ]
-    recache_tokens: Annotated[
-        int | None,
-        figure(
-            "tokens rewritten",
-            Unit.TOKENS,
-            "Tokens that the first call read from the cache, which the other model's cache would not have held.",
-        ),
-    ]
-    recache_usd: Annotated[
-        float | None, figure("extra cost", Unit.DOLLARS, "Cost of sending them above the price of cache reads.")
-    ]
-    pays_after: Annotated[
-        int | None,
-        figure(
-            "pays off after",
-            Unit.CALLS,
-            "Calls after which the switch has cost less for the rest of the session; null if never.",
-        ),
-    ]
-    window: Annotated[int | None, about("Context window of the other model in tokens; null if unknown.")]
-    beyond_window: Annotated[Count, figure("prompts beyond its window", Unit.CALLS, "Prompts that exceed it.")]
-    known: Known
 
 
 class HourFacts(Struct, frozen=True, kw_only=True):

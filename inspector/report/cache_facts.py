@@ -9,15 +9,14 @@ from inspector.replay.analysis.cache_misses import sum_of
 from inspector.replay.analysis.next_call import next_call_cost
 from inspector.replay.explain.miss_wording import describe_evidence
 from inspector.replay.figure import Figure, HowKnown, lowest_confidence
+from inspector.replay.quantity import rounded_result
 from inspector.report.build_report import to_report
 from inspector.report.cache_document import (
     CacheMissesFacts,
     CacheMissFacts,
     HourFacts,
-    LifetimeFacts,
     MissCauseFacts,
     MissEvidenceFacts,
-    ModelSwitchFacts,
     NextCallCostFacts,
 )
 from inspector.report.cache_settings import cache_settings
@@ -25,9 +24,7 @@ from inspector.report.ledger_facts import utc_time
 from inspector.report.numbers import rounded
 
 if TYPE_CHECKING:
-    from inspector.replay.analysis.cache_lifetime import LifetimeChange
     from inspector.replay.analysis.cache_misses import CacheMiss, CacheMisses, CauseTotal
-    from inspector.replay.analysis.model_switch import ModelSwitch
     from inspector.replay.analysis.next_call import NextCallCost
     from inspector.strategies.history.history import History
 
@@ -58,7 +55,7 @@ def cache_misses_facts(found: CacheMisses) -> CacheMissesFacts:
         uncompared_tokens=counted(found.uncompared_tokens),
         causes=[_cause_facts(each, known) for each in found.causes],
         misses=[miss_facts(miss, replay.history, known) for miss in found.all],
-        lifetime=None if change is None else lifetime_facts(change),
+        lifetime=None if change is None else rounded_result(change),
         next_call=None if following is None else _next_call_facts(following),
         settings=cache_settings(found, change),
     )
@@ -123,16 +120,6 @@ def _evidence_facts(miss: CacheMiss, history: History) -> MissEvidenceFacts:
     )
 
 
-def lifetime_facts(change: LifetimeChange) -> LifetimeFacts:
-    return to_report(
-        LifetimeFacts,
-        change,
-        seconds=round(change.lifetime),
-        misses=Figure(change.misses, HowKnown.PROJECTED),
-        break_even=Figure(change.break_even, HowKnown.PROJECTED),
-    )
-
-
 def _next_call_facts(following: NextCallCost) -> NextCallCostFacts:
     return to_report(
         NextCallCostFacts,
@@ -148,21 +135,6 @@ def _next_call_facts(following: NextCallCost) -> NextCallCostFacts:
         idle_at="" if following.idle is None else utc_time(following.idle.at),
         idle_request_usd=None if following.idle is None else following.idle.request_usd,
         idle_next_usd=None if following.idle is None else following.idle.next_usd,
-    )
-
-
-def model_switch_facts(switch: ModelSwitch) -> ModelSwitchFacts:
-    return to_report(
-        ModelSwitchFacts,
-        switch,
-        model=switch.model,
-        call=switch.call + 1,
-        calls=Figure(switch.calls, HowKnown.EXACT),
-        recache_tokens=Figure(switch.rewrite_tokens, HowKnown.PROJECTED),
-        recache_usd=switch.rewrite_usd,
-        pays_after=Figure(switch.pays_after, HowKnown.PROJECTED),
-        window=switch.window,
-        beyond_window=Figure(switch.beyond_window, HowKnown.PROJECTED),
     )
 
 

@@ -58,12 +58,12 @@ def cache_settings(found: CacheMisses, change: LifetimeChange | None) -> list[Ca
 
 
 def _claude_lifetime(found: CacheMisses, change: LifetimeChange | None) -> Iterator[CacheSetting]:
-    saved = None if change is None else change.saved_usd.value
+    saved = None if change is None else change.saved_usd
     if change is None or saved is None or not _is_worthwhile(found, saved):
         return
     session = found.replay.history.session
     version = agent_version(session.agent)
-    value = "1h" if change.lifetime == HOUR else "5m"
+    value = "1h" if change.seconds == HOUR else "5m"
     is_subagent = any(link.kind is LinkKind.PARENT for link in session.links)
     name = "subagentPromptCacheTtl" if is_subagent else "promptCacheTtl"
     effect = f"would have saved {_projected(saved)}"

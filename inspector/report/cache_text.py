@@ -19,8 +19,10 @@ from inspector.report.numbers import IN_TEXT
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from inspector.replay.analysis.cache_lifetime import LifetimeChange
+    from inspector.replay.analysis.model_switch import ModelSwitch
     from inspector.replay.quantity import How
-    from inspector.report.cache_document import CacheMissFacts, LifetimeFacts, ModelSwitchFacts, NextCallCostFacts
+    from inspector.report.cache_document import CacheMissFacts, NextCallCostFacts
     from inspector.report.document import Report, SessionFacts
     from inspector.report.folder_misses import FolderLifetimeFacts
 
@@ -104,12 +106,12 @@ def _calls(calls: Sequence[int]) -> str:
     return f"call{'s' if len(calls) > 1 else ''} {named}"
 
 
-def lifetime_label(found: FolderLifetimeFacts | LifetimeFacts) -> str:
+def lifetime_label(found: FolderLifetimeFacts | LifetimeChange) -> str:
     """Return a two-word label of the other lifetime."""
     return "1-hour cache" if found.seconds == HOUR else "5-minute cache"
 
 
-def lifetime_text(found: LifetimeFacts) -> str:
+def lifetime_text(found: LifetimeChange) -> str:
     """Describe the saving or extra cost of another lifetime, and its reasons."""
     saved = found.saved_usd
     if saved is None:
@@ -135,7 +137,7 @@ SETTING_LABEL = "setting"
 SWITCH_LABEL = "other model"
 
 
-def switch_text(found: ModelSwitchFacts) -> str:
+def switch_text(found: ModelSwitch) -> str:
     """Describe the saving or extra cost of another model from some call on. Begins with the model's name."""
     saved = found.saved_usd
     since = "throughout" if found.call == 1 else f"from call {found.call:,} on"

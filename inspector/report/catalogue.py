@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Annotated, Final, Literal
 from msgspec import Struct, field
 
 from inspector.replay.analysis.breakdown import BreakdownRow, ToolCuts  # noqa: TC001  needed at run time for the schema
+from inspector.replay.analysis.breakpoint_prices import BreakpointPrice  # noqa: TC001  needed at run time for the schema
 from inspector.replay.projection_terms import DAYS_PER_MONTH
 from inspector.replay.quantity import (
     ON_PAPER,
@@ -243,22 +244,6 @@ class CostParts(Struct, frozen=True, kw_only=True):
     ] = field(default_factory=list)
 
 
-class ModelCostFacts(Struct, frozen=True, kw_only=True):
-    """Cost of the calls of one model; all models add up to the session's cost."""
-
-    model: Annotated[str, about("As recorded; empty if the file names none.")]
-    priced_as: Annotated[str, about("The model whose prices apply; empty if it has its own.")]
-    calls: Annotated[Count, figure("calls", Unit.CALLS, "Calls the model answered.")]
-    prompt_tokens: Annotated[int | None, figure("prompt tokens", Unit.TOKENS, "Tokens of the prompts of these calls.")]
-    output_tokens: Annotated[int | None, figure("output", Unit.TOKENS, "Tokens of the model's responses.")]
-    usd: Annotated[float | None, figure("cost", Unit.DOLLARS, "Dollars of these calls.", source="cost")]
-    share: Annotated[float | None, figure("of the cost", Unit.SHARE, "Share of the whole cost.")]
-    known: Known
-    at_least: Annotated[
-        list[str], about("Fields above that are lower bounds: the length of some response is unknown.")
-    ] = field(default_factory=list)
-
-
 EvidenceReason = Annotated[
     str, about("Where the plan goes beyond tried settings, with the nearest tried one; empty for a tried plan.")
 ]
@@ -457,24 +442,12 @@ class PlanFacts(Struct, frozen=True, kw_only=True):
         dict[str, ExplanationFacts] | None, about("Calculation of every figure; null unless requested.")
     ] = None
     breakpoints: Annotated[
-        list[BreakpointPriceFacts],
+        list[BreakpointPrice],
         about(
             "Cost by the cache breakpoints of the requests, those assumed first; empty if no provider uses them, or if "
             "they change the cost by less than a tenth and are not requested."
         ),
     ] = field(default_factory=list)
-
-
-class BreakpointPriceFacts(Struct, frozen=True, kw_only=True):
-    """Cost of a session under a plan with the cache breakpoints of one rule."""
-
-    rule: Annotated[str, about("Name of the rule: `end`, `claude-code`, `cline` …")]
-    label: Annotated[str, about("Display name of the rule.")]
-    places: Annotated[str, about("Positions of the breakpoints, in a few words.")]
-    is_assumed: Annotated[bool, about("True for the rule that all other figures assume.")]
-    is_of_agent: Annotated[bool, about("True if it is the rule of the session's agent.")]
-    usd: Annotated[float | None, figure("cost", Unit.DOLLARS, "Projected cost of the session.")]
-    known: Known
 
 
 class ExpectedRefetches(Struct, frozen=True, kw_only=True):

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from inspector.replay.analysis.compaction_totals import CompactionTotals
 from inspector.replay.figure import HowKnown
 from inspector.replay.quantity import quantity
-from inspector.report.document import CompactionTotalsFacts
 
 if TYPE_CHECKING:
     from inspector.report.numbers import NumberFormat
 
 
-def compactions_words(found: CompactionTotalsFacts, numbers: NumberFormat) -> str:
+def compactions_words(found: CompactionTotals, numbers: NumberFormat) -> str:
     """Return one sentence without its period; unknown figures are left out."""
     parts = []
     if found.removed_tokens is not None:
@@ -21,7 +21,7 @@ def compactions_words(found: CompactionTotalsFacts, numbers: NumberFormat) -> st
         removed = numbers.qualified(numbers.whole(found.removed_tokens), how)
         parts.append(f"{_which(found, numbers)} removed {removed} tokens{fitted}")
     if found.misses:
-        tokens, usd = (quantity(CompactionTotalsFacts, name).label for name in ("recached_tokens", "recached_usd"))
+        tokens, usd = (quantity(CompactionTotals, name).label for name in ("recached_tokens", "recached_usd"))
         cost = "" if found.recached_usd is None else f", {usd} {_dollars(found, 'recached_usd', numbers)}"
         after = "it" if found.compactions == 1 else "them"
         parts.append(f"cache misses after {after}: {numbers.whole(found.recached_tokens)} {tokens}{cost}")
@@ -31,7 +31,7 @@ def compactions_words(found: CompactionTotalsFacts, numbers: NumberFormat) -> st
     return "; ".join(parts)
 
 
-def compactions_in_short(found: CompactionTotalsFacts, numbers: NumberFormat) -> tuple[str, ...]:
+def compactions_in_short(found: CompactionTotals, numbers: NumberFormat) -> tuple[str, ...]:
     """Return short phrases, most important first: `all 6 removed 620k tokens`."""
     which = "removed" if found.compactions == 1 else f"all {numbers.whole(found.compactions)} removed"
     if found.measured < found.compactions:
@@ -47,12 +47,12 @@ def compactions_in_short(found: CompactionTotalsFacts, numbers: NumberFormat) ->
     return tuple(phrases)
 
 
-def _which(found: CompactionTotalsFacts, numbers: NumberFormat) -> str:
+def _which(found: CompactionTotals, numbers: NumberFormat) -> str:
     """Count the compactions, and those with a measured removal: they need calls on both sides."""
     if found.measured < found.compactions:
         return f"{numbers.whole(found.measured)} of {numbers.plural(found.compactions, 'compaction')}"
     return "the only compaction" if found.compactions == 1 else f"all {numbers.plural(found.compactions, 'compaction')}"
 
 
-def _dollars(found: CompactionTotalsFacts, name: str, numbers: NumberFormat) -> str:
+def _dollars(found: CompactionTotals, name: str, numbers: NumberFormat) -> str:
     return numbers.qualified(numbers.dollars(getattr(found, name)), found.known[name])

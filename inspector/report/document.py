@@ -12,24 +12,15 @@ from typing import Annotated, Literal
 from msgspec import Struct, field
 
 from inspector.replay.analysis.breakdown import BreakdownRow, ResentBlock  # noqa: TC001  needed at run time for the schema
+from inspector.replay.analysis.compaction_totals import CompactionTotals  # noqa: TC001  needed at run time for the schema
+from inspector.replay.analysis.model_costs import ModelCost  # noqa: TC001  needed at run time for the schema
+from inspector.replay.analysis.model_switch import ModelSwitch  # noqa: TC001  needed at run time for the schema
 from inspector.replay.analysis.recorded_costs import RecordedCost  # noqa: TC001  needed at run time for the schema
-from inspector.replay.quantity import Count, How, Known, Unit, about, figure
+from inspector.replay.quantity import Count, How, Unit, about, figure
 from inspector.replay.subagents import SubagentCosts  # noqa: TC001  needed at run time for the schema
 from inspector.report.as_model import AsModelFacts  # noqa: TC001  needed at run time for the schema
-from inspector.report.cache_document import (  # noqa: TC001  needed at run time for the schema
-    CacheMissesFacts,
-    HourFacts,
-    ModelSwitchFacts,
-)
-from inspector.report.catalogue import (  # noqa: TC001  needed at run time for the schema
-    CostParts,
-    ExplanationFacts,
-    FigureSet,
-    ModelCostFacts,
-    NeededLaterFacts,
-    PlanFacts,
-    Saving,
-)
+from inspector.report.cache_document import CacheMissesFacts, HourFacts  # noqa: TC001  needed at run time for the schema
+from inspector.report.catalogue import CostParts, ExplanationFacts, FigureSet, NeededLaterFacts, PlanFacts, Saving  # noqa: TC001  needed at run time for the schema
 from inspector.report.uncertainty import REPLAY_CAVEAT
 
 SCHEMA_VERSION: Literal[3] = 3
@@ -84,14 +75,14 @@ class Report(Struct, frozen=True, kw_only=True):
     ledger: Annotated[Ledger | None, about("A row for every call and block; null unless requested.")] = None
     cost: Annotated[CostParts | None, about("Components of the baseline's cost; null without details.")] = None
     model_costs: Annotated[
-        list[ModelCostFacts], about("Cost of each model's calls, largest first; empty without details.")
+        list[ModelCost], about("Cost of each model's calls, largest first; empty without details.")
     ] = field(default_factory=list)
     cache_misses: Annotated[
         CacheMissesFacts | None,
         about("Cache misses of the baseline with causes; null without details."),
     ] = None
     compacted: Annotated[
-        CompactionTotalsFacts | None,
+        CompactionTotals | None,
         about("Totals of all compactions; null if there are none, or without details."),
     ] = None
     best_plan: Annotated[BestPlanFacts | None, about("Result of trying every plan; null unless requested.")] = None
@@ -99,7 +90,7 @@ class Report(Struct, frozen=True, kw_only=True):
         default_factory=list
     )
     model_switches: Annotated[
-        list[ModelSwitchFacts], about("Projections with other models from some call on; empty unless requested.")
+        list[ModelSwitch], about("Projections with other models from some call on; empty unless requested.")
     ] = field(default_factory=list)
     as_model: Annotated[
         AsModelFacts | None, about("The session and its plans priced as another model; null unless requested.")
@@ -115,28 +106,6 @@ class SideCallFacts(Struct, frozen=True, kw_only=True):
     cache_read_tokens: Annotated[Count, about("The part of them read from the prompt cache.")]
     output_tokens: Annotated[Count, about("Response tokens, reasoning included.")]
     cost_usd: Annotated[float | None, about("Dollars at list price; null without one.")]
-
-
-class CompactionTotalsFacts(Struct, frozen=True, kw_only=True):
-    """Totals of all compactions of a session, except those that cleared only a few results."""
-
-    compactions: Annotated[Count, about("Compactions recorded by the agent.")]
-    measured: Annotated[Count, about("Compactions with calls on both sides, for which the removed tokens are known.")]
-    removed_tokens: Annotated[
-        int | None,
-        figure("tokens removed", Unit.TOKENS, "Tokens these compactions removed from the prompt.", source="removed"),
-    ]
-    misses: Annotated[Count, figure("cache misses", Unit.CALLS, "Calls that missed the cache because of a compaction.")]
-    recached_tokens: Annotated[Count, figure("tokens rewritten", Unit.TOKENS, "Tokens these calls did not read.")]
-    recached_usd: Annotated[
-        float | None, figure("cost of rewrites", Unit.DOLLARS, "Dollars of these tokens; null without a price.")
-    ]
-    summaries: Annotated[Count, about("Summary requests outside the conversation.")]
-    summaries_usd: Annotated[
-        float | None,
-        figure("cost of summaries", Unit.DOLLARS, "Dollars of these requests; null if the file does not record them."),
-    ]
-    known: Known
 
 
 class BestPlanFacts(Struct, frozen=True, kw_only=True):

@@ -13,10 +13,10 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 import inspector
+from inspector.replay.analysis.cache_lifetime import LifetimeChange  # noqa: TC001  needed at run time for the schema
 from inspector.replay.analysis.recoveries import recoveries_to_break_even
 from inspector.replay.figure import HowKnown, lowest_confidence
 from inspector.replay.quantity import DOLLAR_DIGITS, PERCENT_DIGITS, Count, Unit, about, figure, quantities
-from inspector.report.cache_document import LifetimeFacts  # noqa: TC001  needed at run time for the schema
 from inspector.report.catalogue import FigureSet, NeededLaterFacts, Saving, UncertainSaving
 from inspector.report.document import SideCallFacts
 from inspector.report.folder_compactions import (
@@ -115,7 +115,7 @@ class SessionRow(Struct, frozen=True, kw_only=True):
     plans: Annotated[list[SessionUnderPlan], about("Plans in the given order.")]
     misses: Annotated[list[SessionMissFacts], about("All calls with a cache miss, including expected ones.")]
     lifetime: Annotated[
-        LifetimeFacts | None, about("Projection with the cache's other lifetime; null if there is no choice.")
+        LifetimeChange | None, about("Projection with the cache's other lifetime; null if there is no choice.")
     ]
     compactions: Annotated[
         list[AftermathFacts], about("Calls after the compactions that are counted for this session.")

@@ -7,19 +7,29 @@ from typing import TYPE_CHECKING, Annotated
 import numpy as np
 from msgspec import Struct
 
-from inspector.replay.analysis.cache_lifetime import lifetime_change
-from inspector.replay.analysis.cache_misses import cache_misses
-from inspector.replay.cache.miss_causes import MissCause
-from inspector.replay.figure import HowKnown, lowest_confidence
-from inspector.replay.quantity import DOLLAR_DIGITS, SHARE_DIGITS, Count, How, Known, Unit, about, figure
-from inspector.report.cache_document import (
+from inspector.replay.analysis.cache_lifetime import (
     FEWER_MISSES,
     MISSES_COST_LESS,
     WRITES_COST_MORE,
-    LifetimeFacts,
-    MissCauseFacts,
+    LifetimeChange,
+    lifetime_change,
 )
-from inspector.report.cache_facts import lifetime_facts, miss_facts
+from inspector.replay.analysis.cache_misses import cache_misses
+from inspector.replay.cache.miss_causes import MissCause
+from inspector.replay.figure import HowKnown, lowest_confidence
+from inspector.replay.quantity import (
+    DOLLAR_DIGITS,
+    SHARE_DIGITS,
+    Count,
+    How,
+    Known,
+    Unit,
+    about,
+    figure,
+    rounded_result,
+)
+from inspector.report.cache_document import MissCauseFacts
+from inspector.report.cache_facts import miss_facts
 from inspector.report.numbers import rounded
 
 if TYPE_CHECKING:
@@ -115,7 +125,7 @@ class FolderLifetimeFacts(Struct, frozen=True, kw_only=True):
     known: Known
 
 
-def session_misses(baseline: Replay, counted: Collection[int]) -> tuple[list[SessionMissFacts], LifetimeFacts | None]:
+def session_misses(baseline: Replay, counted: Collection[int]) -> tuple[list[SessionMissFacts], LifetimeChange | None]:
     """Return a session's misses and the effect of the other lifetime, for the calls that are counted for it.
 
     Causes are determined in the whole session: a call after a copied conversation is not a first request.
@@ -145,11 +155,11 @@ def session_misses(baseline: Replay, counted: Collection[int]) -> tuple[list[Ses
         )
         for miss in whole
     ]
-    return misses, None if change is None else lifetime_facts(change)
+    return misses, None if change is None else rounded_result(change)
 
 
 def folder_misses(
-    misses: Sequence[Sequence[SessionMissFacts]], lifetimes: Iterable[LifetimeFacts | None], cost_usd: float | None
+    misses: Sequence[Sequence[SessionMissFacts]], lifetimes: Iterable[LifetimeChange | None], cost_usd: float | None
 ) -> FolderMissesFacts:
     """Compute the totals of the misses of sessions.
 
@@ -244,7 +254,7 @@ def _dollars(values: Iterable[float | None]) -> float | None:
     return round(sum(priced), DOLLAR_DIGITS) if priced or not found else None
 
 
-def _lifetimes(found: Sequence[LifetimeFacts]) -> list[FolderLifetimeFacts]:
+def _lifetimes(found: Sequence[LifetimeChange]) -> list[FolderLifetimeFacts]:
     rows = []
     for seconds in sorted({each.seconds for each in found}):
         mine = [each for each in found if each.seconds == seconds]

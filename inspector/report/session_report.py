@@ -16,6 +16,7 @@ from inspector.replay.analysis.breakdown import Breakdown
 from inspector.replay.analysis.cache_misses import cache_misses
 from inspector.replay.analysis.compaction_totals import compaction_totals
 from inspector.replay.analysis.comparison import plans_to_compare, replays_of
+from inspector.replay.analysis.model_costs import model_costs
 from inspector.replay.analysis.model_switch import model_switch
 from inspector.replay.analysis.recorded_costs import recorded_costs
 from inspector.replay.analysis.reuse import ReuseScan, find_reuse
@@ -27,16 +28,14 @@ from inspector.replay.quantity import DOLLAR_DIGITS, rounded_result
 from inspector.report.as_model import as_model_facts
 from inspector.report.build_report import (
     best_plan_facts,
-    compaction_totals_facts,
     cost_parts,
     explanation_facts,
-    model_cost_facts,
     plan_facts,
     price_facts,
     recorded_figures,
     to_report,
 )
-from inspector.report.cache_facts import cache_misses_facts, hour_facts, model_switch_facts
+from inspector.report.cache_facts import cache_misses_facts, hour_facts
 from inspector.report.catalogue import FigureSet
 from inspector.report.document import SCHEMA_VERSION, CalibrationFacts, Report, SessionFacts, SideCallFacts, TokenFacts
 from inspector.report.export import part_of
@@ -46,8 +45,7 @@ from inspector.report.options import ReportOptions
 from inspector.report.path_redaction import secrets_of_names, shown_name, shown_path, without_secrets_of_names
 from inspector.report.secret_redaction import SecretRedactor, excerpt
 from inspector.report.subagent_words import without_texts
-from inspector.session.model import BlockKind
-from inspector.session.session_name import session_name
+from inspector.session.model import BlockKind, session_name
 from inspector.session.unknown_parts import unknown_parts
 from inspector.strategies.plan import Plan
 
@@ -123,6 +121,7 @@ def report_of(
     if options.best_plan and best is None:
         best = _best_plan(baseline, options, progress) or BestPlan(None, None, 0, is_complete=False)
     switches = [model_switch(misses, options.switch_at, model) for model in options.switch_to] if misses else []
+    compacted = compaction_totals(baseline, misses) if options.details and misses else None
     report = Report(
         schema=SCHEMA_VERSION,
         inspector=inspector.__version__,
@@ -158,12 +157,12 @@ def report_of(
         masked=None if redactor is None else dict(redactor.masked),
         ledger=ledger_facts(baseline, planned, misses, uses) if options.ledger and misses else None,
         cost=cost_parts(baseline) if options.details else None,
-        model_costs=model_cost_facts(baseline) if options.details else [],
+        model_costs=[rounded_result(each) for each in model_costs(baseline)] if options.details else [],
         cache_misses=cache_misses_facts(misses) if options.details and misses else None,
-        compacted=compaction_totals_facts(compaction_totals(baseline, misses)) if options.details and misses else None,
+        compacted=None if compacted is None else rounded_result(compacted),
         best_plan=None if best is None else best_plan_facts(best),
         hours=hour_facts(misses) if options.details and misses else [],
-        model_switches=[model_switch_facts(each) for each in switches if each is not None],
+        model_switches=[rounded_result(each) for each in switches if each is not None],
         as_model=None if uses is None else _as_model(baseline, options, plans, best, uses, progress),
     )
     masks = secrets_of_names(_names_of(inputs.history.session))

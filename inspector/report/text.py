@@ -8,6 +8,7 @@ from rich.text import Text
 
 from inspector.replay.analysis.breakdown import BreakdownRow, ToolCuts, part_label
 from inspector.replay.analysis.hazards import hazard_label
+from inspector.replay.analysis.model_costs import ModelCost
 from inspector.replay.analysis.prompt_overhead import UNRECORDED
 from inspector.replay.quantity import Output, quantity
 from inspector.report.as_model import as_model_rows
@@ -30,7 +31,7 @@ from inspector.report.cache_text import (
     preventions,
     switch_text,
 )
-from inspector.report.catalogue import ModelCostFacts, NeededLaterFacts, TierFacts, format_figure, legend
+from inspector.report.catalogue import NeededLaterFacts, TierFacts, format_figure, legend
 from inspector.report.compaction_words import compactions_words
 from inspector.report.layout import (
     HEADING,
@@ -173,7 +174,7 @@ def model_costs_table(page: Page, report: Report) -> None:
         page,
         "model",
         rows,
-        ModelCostFacts,
+        ModelCost,
         ("calls", "prompt_tokens", "output_tokens", "usd", "share"),
         written={"usd": written, "share": shares},
     )
@@ -298,7 +299,7 @@ def _plan(page: Page, letter: str, plan: PlanFacts) -> None:
 def _figure_table(
     page: Page,
     about: str,
-    rows: Sequence[tuple[str, BreakdownRow | MissCauseFacts | ModelCostFacts | TierFacts | ToolCuts]],
+    rows: Sequence[tuple[str, BreakdownRow | MissCauseFacts | ModelCost | TierFacts | ToolCuts]],
     kind: type[Struct],
     names: Sequence[str],
     *,

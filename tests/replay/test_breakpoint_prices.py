@@ -27,7 +27,7 @@ def test_edits_far_behind_the_end_cost_most_with_one_breakpoint_there(corpus: Pa
 
     assert found is not None
     assert (found.assumed.name, found.is_known) == ("claude-code", True)
-    price = {each.rule.name: each.usd for each in found.prices}
+    price = {each.rule: each.usd for each in found.prices}
     assert price["end"] == found.high > 4 * price["claude-code"]
     assert price[MOST.name] == found.low
     assert found.is_relevant
@@ -48,7 +48,7 @@ def test_an_unknown_agent_is_priced_by_the_least_caching_rule_and_the_range_is_s
 
     assert found is not None
     assert (found.assumed, found.is_known) == (LEAST, False)
-    assert [each.rule for each in found.prices] == [LEAST, RULES["end"], MOST]
+    assert [each.rule for each in found.prices] == [rule.name for rule in (LEAST, RULES["end"], MOST)]
 
 
 def test_a_provider_with_automatic_prefix_caching_has_no_prices_by_breakpoint() -> None:

@@ -498,16 +498,16 @@ def test_the_other_lifetime_costs_what_it_does_worked_out_call_by_call(drawn, to
     change = lifetime_change(found)
 
     assert change is not None
-    assert change.lifetime == (3600.0 if to_hour else 300.0)
-    assert change.usd.value == pytest.approx(by_hand(session, to_hour=to_hour))
-    assert change.usd.known is HowKnown.PROJECTED
-    assert change.saved_usd.value == pytest.approx(change.miss_usd.value - change.write_usd.value)
+    assert change.seconds == (3600.0 if to_hour else 300.0)
+    assert change.usd == pytest.approx(by_hand(session, to_hour=to_hour))
+    assert change.known["usd"] == HowKnown.PROJECTED
+    assert change.saved_usd == pytest.approx(change.miss_usd - change.write_usd)
     if to_hour:
         expired = [miss for miss in found.all if miss.cause is MissCause.TTL_EXPIRED_5M]
         prevented = [miss.extra_usd.value for miss in expired if miss.evidence.gap_seconds <= 3600]
         assert change.misses == len(prevented)
         # As is typical of an hour's cache, nine of ten of these reads succeed.
-        assert 0.85 * sum(prevented) <= change.miss_usd.value <= sum(prevented) + 1e-9
+        assert 0.85 * sum(prevented) <= change.miss_usd <= sum(prevented) + 1e-9
 
 
 def test_so_many_pauses_make_both_lifetimes_cost_the_same() -> None:
@@ -517,9 +517,9 @@ def test_so_many_pauses_make_both_lifetimes_cost_the_same() -> None:
 
     assert change is not None
     assert change.misses == 3
-    assert change.saved_usd.value is not None
+    assert change.saved_usd is not None
     assert change.break_even is not None
-    assert (change.saved_usd.value > 0) == (change.misses >= change.break_even)
+    assert (change.saved_usd > 0) == (change.misses >= change.break_even)
 
 
 def test_providers_without_a_choice_of_lifetimes_have_no_other_one() -> None:

@@ -4,6 +4,7 @@ import dataclasses
 from pathlib import Path
 
 import pytest
+from msgspec import structs
 
 from inspector.replay.analysis.cache_misses import cache_misses
 from inspector.replay.analysis.compaction_effect import sizes_of
@@ -11,7 +12,6 @@ from inspector.replay.analysis.compaction_totals import CompactionTotals, compac
 from inspector.replay.cache.miss_causes import MissCause
 from inspector.replay.figure import HowKnown
 from inspector.replay.sessions import replay_session
-from inspector.report.build_report import compaction_totals_facts
 from inspector.report.compaction_words import compactions_in_short, compactions_words
 from inspector.report.numbers import ON_SCREEN
 from inspector.session.model import SideCall, Usage
@@ -26,7 +26,7 @@ SUMMARY = SideCall("compaction", MODEL, None, Usage(uncached=100_000))
 
 
 def said_of(found: CompactionTotals) -> str:
-    return compactions_words(compaction_totals_facts(found), ON_SCREEN)
+    return compactions_words(found, ON_SCREEN)
 
 
 def totals_of(*beside: SideCall) -> CompactionTotals:
@@ -44,8 +44,8 @@ def test_what_they_removed_is_what_the_detail_of_each_of_them_says_it_removed(co
 
     assert found is not None
     assert (found.compactions, found.measured) == (6, 6)
-    assert found.removed.value == sum(sizes_of(each, baseline).removed_total for each in effects if each is not None)
-    assert found.removed.known is baseline.inputs.scale.known
+    assert found.removed_tokens == sum(sizes_of(each, baseline).removed_total for each in effects if each is not None)
+    assert found.figure("removed_tokens").known is baseline.inputs.scale.known
 
 
 def test_what_was_re_cached_after_them_is_the_row_of_their_cause(corpus: Path) -> None:
@@ -55,8 +55,9 @@ def test_what_was_re_cached_after_them_is_the_row_of_their_cause(corpus: Path) -
     found = compaction_totals(baseline, misses)
 
     assert found is not None
-    assert found.rewritten == next(row for row in misses.causes if row.cause is MissCause.COMPACTION)
-    assert found.rewritten == getattr(compaction_totals(baseline), "rewritten", None)
+    row = next(row for row in misses.causes if row.cause is MissCause.COMPACTION)
+    assert (found.misses, found.recached_tokens, found.recached_usd) == (row.calls, row.tokens, row.usd.value)
+    assert found == compaction_totals(baseline)
 
 
 def test_a_session_without_compactions_has_no_totals_of_them() -> None:
@@ -70,27 +71,27 @@ def test_requests_for_summaries_are_priced_and_others_next_to_the_conversation_a
     found = totals_of(SUMMARY, SideCall("title", MODEL, None, Usage(uncached=100_000)), SUMMARY)
 
     assert found.summaries == 2
-    assert found.summaries_usd.value == pytest.approx(0.6)
-    assert found.summaries_usd.known is HowKnown.EXACT
+    assert found.summaries_usd == pytest.approx(0.6)
+    assert found.figure("summaries_usd").known is HowKnown.EXACT
 
 
 def test_what_a_file_does_not_tell_of_summaries_is_not_stated() -> None:
-    assert totals_of().summaries_usd.value is None
+    assert totals_of().summaries_usd is None
     assert "summaries" not in said_of(totals_of())
-    assert totals_of(SideCall("compaction", "nobodys-model", None, Usage(uncached=9))).summaries_usd.value is None
+    assert totals_of(SideCall("compaction", "nobodys-model", None, Usage(uncached=9))).summaries_usd is None
 
 
 def test_all_of_it_is_stated_in_a_sentence_and_in_phrases_with_how_it_is_known() -> None:
     found = totals_of(SUMMARY)
-    assert found.removed.known is HowKnown.CALIBRATED
+    assert found.known["removed_tokens"] == HowKnown.CALIBRATED
     said = said_of(found)
 
     assert said == (
-        f"the only compaction removed {found.removed.value:,.0f} tokens (calibrated); cache misses after it: "
-        f"{found.rewritten.tokens:,} tokens rewritten, cost of rewrites ${found.rewritten.usd.value:.3f}; "
+        f"the only compaction removed {found.removed_tokens:,.0f} tokens (calibrated); cache misses after it: "
+        f"{found.recached_tokens:,} tokens rewritten, cost of rewrites ${found.recached_usd:.3f}; "
         "1 request for summaries cost $0.30"
     )
-    estimated = found._replace(compactions=3, removed=dataclasses.replace(found.removed, known=HowKnown.ESTIMATED))
+    estimated = structs.replace(found, compactions=3, known={**found.known, "removed_tokens": "estimated"})
     assert said_of(estimated).startswith("1 of 3 compactions removed ~5")
-    of_all = compaction_totals_facts(estimated._replace(measured=3))
+    of_all = structs.replace(estimated, measured=3)
     assert compactions_in_short(of_all, ON_SCREEN)[0].startswith("all 3 removed ~5")

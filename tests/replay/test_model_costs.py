@@ -34,10 +34,10 @@ def test_what_models_cost_adds_up_to_what_the_session_cost(corpus: Path) -> None
         models = model_costs(found)
 
         assert [each.model for each in models] == ["claude-opus-4-8", "claude-fable-5"]
-        assert sum(each.cost.value or 0.0 for each in models) == pytest.approx(found.figures.cost_usd.value)
-        assert sum(each.share.value or 0.0 for each in models) == pytest.approx(1.0)
+        assert sum(each.usd or 0.0 for each in models) == pytest.approx(found.figures.cost_usd.value)
+        assert sum(each.share or 0.0 for each in models) == pytest.approx(1.0)
         assert sum(each.calls for each in models) == found.figures.calls.value
-        assert sum(each.prompt_tokens.value or 0 for each in models) == found.figures.prompt_tokens.value
+        assert sum(each.prompt_tokens or 0 for each in models) == found.figures.prompt_tokens.value
 
 
 def test_why_and_report_say_what_each_of_several_models_cost(corpus: Path, capsys) -> None:

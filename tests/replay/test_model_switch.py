@@ -42,25 +42,25 @@ def test_a_switch_of_models_writes_the_prompt_again_and_pays_the_others_prices_f
 
     first = 20_000 * rates.cache_write_5m + 10 * rates.output
     second = 20_000 * rates.cache_read + 10_000 * rates.cache_write_5m + 10 * rates.output
-    assert found.usd.value == pytest.approx((first + second) / 1e6)
-    assert (found.calls, found.rewrite_tokens) == (2, STEP)
-    assert found.rewrite_usd.value == pytest.approx(STEP * (rates.cache_write_5m - rates.cache_read) / 1e6)
-    assert found.recorded_usd.value == pytest.approx(float(replayed(session).ledger.cost[1:].sum()))
-    assert {found.usd.known, found.saved_usd.known, found.rewrite_usd.known} == {HowKnown.PROJECTED}
+    assert found.usd == pytest.approx((first + second) / 1e6)
+    assert (found.calls, found.recache_tokens) == (2, STEP)
+    assert found.recache_usd == pytest.approx(STEP * (rates.cache_write_5m - rates.cache_read) / 1e6)
+    assert found.recorded_usd == pytest.approx(float(replayed(session).ledger.cost[1:].sum()))
+    assert {found.known[name] for name in ("usd", "saved_usd", "recache_usd")} == {HowKnown.PROJECTED}
 
 
 def test_what_costs_more_saves_less_than_nothing_and_never_pays() -> None:
     found = switched(Script().play(*READS_ALL), 1, "claude-opus-4-1")
 
-    assert found.saved_usd.value is not None
-    assert found.saved_usd.value < 0
+    assert found.saved_usd is not None
+    assert found.saved_usd < 0
     assert found.pays_after is None
 
 
 def test_the_first_calls_after_a_switch_pay_for_the_cache_that_is_lost() -> None:
     calls = [Call(number * STEP, 20.0 * number) for number in range(14)]
     found = switched(Script().play(*calls), 8, HAIKU)
-    saved = [switched(Script().play(*calls[: 9 + more]), 8, HAIKU).saved_usd.value or 0.0 for more in range(5)]
+    saved = [switched(Script().play(*calls[: 9 + more]), 8, HAIKU).saved_usd or 0.0 for more in range(5)]
 
     assert saved[0] < 0 < saved[-1]
     assert found.pays_after == next(at for at, each in enumerate(saved, 1) if each >= 0)
@@ -93,7 +93,7 @@ def test_where_nothing_was_cached_the_other_model_reads_what_the_call_before_sen
     read = round(0.995 * 10_000) + round(0.995 * 20_000)
     written = 60_000 - read
     whole = read * rates.cache_read + written * rates.cache_write_5m + 30 * rates.output
-    assert found.usd.value == pytest.approx(whole / 1e6)
+    assert found.usd == pytest.approx(whole / 1e6)
 
 
 def by_hand(session: Session, at: int, model: str) -> float:
@@ -153,8 +153,8 @@ def test_another_model_costs_what_it_does_worked_out_call_by_call(drawn, at: int
 
     found = switched(session, at, model)
 
-    assert found.usd.value == pytest.approx(by_hand(session, at, model))
-    assert found.recorded_usd.value == pytest.approx(float(replayed(session).ledger.cost[at:].sum()))
+    assert found.usd == pytest.approx(by_hand(session, at, model))
+    assert found.recorded_usd == pytest.approx(float(replayed(session).ledger.cost[at:].sum()))
 
 
 @pytest.mark.parametrize("name", ["coding-agent.jsonl", "terminal-agent.jsonl", "trading-desk.json"])
@@ -165,8 +165,8 @@ def test_the_model_that_answered_costs_what_it_cost(name: str) -> None:
     for call in main_calls(plain).tolist():
         same = model_switch(found, call, plain.history.session.models[0])
         assert same is not None
-        assert same.usd.value == pytest.approx(same.recorded_usd.value)
-        assert same.rewrite_tokens == 0
+        assert same.usd == pytest.approx(same.recorded_usd)
+        assert same.recache_tokens == 0
 
 
 @pytest.mark.parametrize(

@@ -260,7 +260,7 @@ async def test_other_models_are_priced_from_the_call_under_the_cursor_and_may_be
         found = run.cache.misses
         call = found.misses[0].call
         sonnet, opus = (model_switch(found, call, name) for name in ("claude-sonnet-4-6", "claude-opus-4-1"))
-        saved = f"~{ON_SCREEN.dollars(sonnet.saved_usd.value)}"
+        saved = f"~{ON_SCREEN.dollars(sonnet.saved_usd)}"
         await run.until_shown("another model throughout, same answers: ")
         await run.press("tab")
         await run.until_shown(f"another model from call {call + 1} on, same answers: ")
@@ -273,7 +273,7 @@ async def test_other_models_are_priced_from_the_call_under_the_cursor_and_may_be
         await run.press("ctrl+u", *"claude-opus-4-1 at 99")
         await run.until_shown("no call 99 in the main conversation; enter 1 to 34")
         await run.press("ctrl+u", *f"claude-opus-4-1 at {call + 1}")
-        more = f"claude-opus-4-1 costs ~{ON_SCREEN.dollars(-opus.saved_usd.value)} more"
+        more = f"claude-opus-4-1 costs ~{ON_SCREEN.dollars(-opus.saved_usd)} more"
         await run.until_shown(more)
         await run.press("enter")
         await run.until_shown(f"another model from call {call + 1} on, same answers: {more}")
@@ -340,7 +340,7 @@ def test_what_another_model_saves_is_stated_whole_at_every_width() -> None:
     found = cache_misses(replay_session(open_session(ROOT / "sample_sessions" / "coding-agent.jsonl"), Plan()))
     for call in (0, found.misses[0].call):
         switches = switches_at(found, call, None)
-        saved = f"{switches[0].model} saves ~{ON_SCREEN.dollars(switches[0].saved_usd.value)}"
+        saved = f"{switches[0].model} saves ~{ON_SCREEN.dollars(switches[0].saved_usd)}"
         for offered, width in product((switches, switches[:1]), range(72, 130)):
             (line,) = switch_lines(offered, width)
             assert saved in line

@@ -7,10 +7,12 @@ a tenth, the cost is shown with its range.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Annotated, Final
 
 from inspector.replay.cache.agent_breakpoints import LEAST, MOST, RULES
 from inspector.replay.engine.replay import replay
+from inspector.replay.figure import Figure, HowKnown
+from inspector.replay.quantity import Known, Result, Unit, about, figure
 
 if TYPE_CHECKING:
     from inspector.replay.cache.agent_breakpoints import AgentRule
@@ -20,17 +22,16 @@ RELEVANT: Final = 0.1
 """Smallest spread, as a share of the cost, for a note about breakpoints."""
 
 
-@dataclass(frozen=True, slots=True)
-class BreakpointPrice:
-    """Cost of the session under one rule.
+class BreakpointPrice(Result, frozen=True, kw_only=True):
+    """Cost of a session under a plan with the cache breakpoints of one rule."""
 
-    Attributes:
-        rule: Positions of the breakpoints.
-        usd: Cost of the session in dollars.
-    """
-
-    rule: AgentRule
-    usd: float
+    rule: Annotated[str, about("Name of the rule: `end`, `claude-code`, `cline` …")]
+    label: Annotated[str, about("Display name of the rule.")]
+    places: Annotated[str, about("Positions of the breakpoints, in a few words.")]
+    is_assumed: Annotated[bool, about("True for the rule that all other figures assume.")]
+    is_of_agent: Annotated[bool, about("True if it is the rule of the session's agent.")]
+    usd: Annotated[float | None, figure("cost", Unit.DOLLARS, "Projected cost of the session.")]
+    known: Known
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,17 +51,17 @@ class BreakpointPrices:
     @property
     def low(self) -> float:
         """Smallest cost in dollars."""
-        return min(each.usd for each in self.prices)
+        return min(each.usd or 0.0 for each in self.prices)
 
     @property
     def high(self) -> float:
         """Largest cost in dollars."""
-        return max(each.usd for each in self.prices)
+        return max(each.usd or 0.0 for each in self.prices)
 
     @property
     def is_relevant(self) -> bool:
         """True if the rules change the cost by more than a tenth."""
-        return self.high - self.low > RELEVANT * self.prices[0].usd
+        return self.high - self.low > RELEVANT * (self.prices[0].usd or 0.0)
 
 
 def breakpoint_prices(planned: Replay) -> BreakpointPrices | None:
@@ -72,11 +73,22 @@ def breakpoint_prices(planned: Replay) -> BreakpointPrices | None:
     inputs = planned.inputs
     if inputs.breakpoints is None or planned.figures.cost_usd.value is None:
         return None
-    assumed = inputs.breakpoint_rule
-    prices = [BreakpointPrice(assumed, planned.figures.cost_usd.value)]
+    assumed, is_known = inputs.breakpoint_rule, inputs.known_rule is not None
+
+    def price(rule: AgentRule, usd: float) -> BreakpointPrice:
+        return BreakpointPrice.of(
+            rule=rule.name,
+            label=rule.label,
+            places=rule.about,
+            is_assumed=rule == assumed,
+            is_of_agent=rule == assumed and is_known,
+            usd=Figure(usd, HowKnown.PROJECTED),
+        )
+
+    prices = [price(assumed, planned.figures.cost_usd.value)]
     for rule in dict.fromkeys((RULES["end"], LEAST, MOST)):
         if rule != assumed and (rule is not LEAST or inputs.known_rule is None):
             cost = replay(inputs.with_rule(rule), planned.plan).figures.cost_usd.value
             if cost is not None:
-                prices.append(BreakpointPrice(rule, cost))
-    return BreakpointPrices(assumed, inputs.known_rule is not None, tuple(prices))
+                prices.append(price(rule, cost))
+    return BreakpointPrices(assumed, is_known, tuple(prices))

@@ -8,9 +8,8 @@ unchanged: prompts, responses, and all other misses.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from math import ceil
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
 import numpy as np
 
@@ -20,6 +19,7 @@ from inspector.replay.cache.cache_models import CACHE_MODELS
 from inspector.replay.cache.miss_causes import MissCause
 from inspector.replay.cache.prompt_usage import PromptUsage
 from inspector.replay.figure import Figure, HowKnown
+from inspector.replay.quantity import Known, Result, Unit, about, figure
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -27,33 +27,57 @@ if TYPE_CHECKING:
     from inspector.replay.analysis.cache_misses import CacheMisses
 
 
-@dataclass(frozen=True, slots=True)
-class LifetimeChange:
-    """Cost of a session with another cache lifetime.
+WRITES_COST_MORE = figure(
+    "writes cost more",
+    Unit.DOLLARS,
+    "Extra cost of cache writes; negative if lower.",
+    opposite="writes cost less",
+)
+FEWER_MISSES = figure(
+    "fewer misses",
+    Unit.CALLS,
+    "Avoided misses; negative if there are more.",
+    opposite="more misses",
+)
+MISSES_COST_LESS = figure(
+    "misses cost less",
+    Unit.DOLLARS,
+    "Extra cost of misses saved; negative if higher.",
+    opposite="misses cost more",
+)
+"""Figures of another cache lifetime, for one session and for many."""
 
-    Attributes:
-        lifetime: Lifetime in seconds: 300 or 3,600.
-        recorded_usd: Recorded cost of the session's calls.
-        usd: Projected cost.
-        write_usd: Part of the difference from all other writes; negative if they are cheaper.
-        misses: Misses after the pauses it covers; negative for reads after pauses it does not cover.
-        miss_usd: Expected savings on these beyond the price of a read; negative if it costs more.
-        break_even: Number of such pauses at which both lifetimes cost the same, rounded up; None if undefined.
-    """
 
-    lifetime: float
-    recorded_usd: Figure
-    usd: Figure
-    write_usd: Figure
-    misses: int
-    miss_usd: Figure
-    break_even: int | None
+class LifetimeChange(Result, frozen=True, kw_only=True):
+    """Projection: the session with a 1-hour cache in place of a 5-minute cache, or the reverse."""
 
-    @property
-    def saved_usd(self) -> Figure:
-        """Dollars saved; negative if it costs more."""
-        recorded, changed = self.recorded_usd.value, self.usd.value
-        return Figure(None if recorded is None or changed is None else recorded - changed, HowKnown.PROJECTED)
+    seconds: Annotated[int, about("Cache lifetime of everything in seconds: 300 or 3600.")]
+    recorded_usd: Annotated[
+        float | None, figure("recorded cost", Unit.DOLLARS, "Cost of the session's calls as recorded.")
+    ]
+    usd: Annotated[float | None, figure("with the other lifetime", Unit.DOLLARS, "Projected cost.")]
+    saved_usd: Annotated[
+        float | None,
+        figure(
+            "saved",
+            Unit.DOLLARS,
+            "Difference; negative if the other lifetime costs more.",
+            saves=True,
+            opposite="costs more",
+        ),
+    ]
+    write_usd: Annotated[float | None, WRITES_COST_MORE]
+    misses: Annotated[int | None, FEWER_MISSES]
+    miss_usd: Annotated[float | None, MISSES_COST_LESS]
+    break_even: Annotated[
+        int | None,
+        figure(
+            "break-even pauses",
+            Unit.COUNT,
+            "Number of such pauses for equal cost of both lifetimes; null if unknown.",
+        ),
+    ]
+    known: Known
 
 
 def lifetime_change(found: CacheMisses, counted: NDArray[np.bool_] | None = None) -> LifetimeChange | None:
@@ -122,14 +146,15 @@ def lifetime_change(found: CacheMisses, counted: NDArray[np.bool_] | None = None
     per_miss = miss_usd / count if count else float("nan")
     break_even = ceil(abs(write_usd) / per_miss) if count and per_miss > 0 else None
     total = float(ledger.cost[counts].sum())
-    return LifetimeChange(
-        lifetime,
-        Figure.of(total, replay.figures.cost_usd.known),
-        Figure.of(total + then - recorded, HowKnown.PROJECTED),
-        Figure.of(write_usd, HowKnown.PROJECTED),
-        count,
-        Figure.of(miss_usd, HowKnown.PROJECTED),
-        break_even,
+    return LifetimeChange.of(
+        seconds=round(lifetime),
+        recorded_usd=Figure.of(total, replay.figures.cost_usd.known),
+        usd=Figure.of(total + then - recorded, HowKnown.PROJECTED),
+        saved_usd=Figure.of(recorded - then, HowKnown.PROJECTED),
+        write_usd=Figure.of(write_usd, HowKnown.PROJECTED),
+        misses=Figure(count, HowKnown.PROJECTED),
+        miss_usd=Figure.of(miss_usd, HowKnown.PROJECTED),
+        break_even=Figure(break_even, HowKnown.PROJECTED),
     )
 
 

@@ -2,39 +2,34 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from math import isnan
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
+
+from msgspec import field
 
 from inspector.replay.engine.recorded_calls import recorded_calls
 from inspector.replay.figure import Figure
+from inspector.replay.quantity import Count, Known, Result, Unit, about, figure
 
 if TYPE_CHECKING:
     from inspector.replay.engine.inputs import ReplayInputs
     from inspector.replay.engine.replay import Replay
 
 
-@dataclass(frozen=True, slots=True)
-class ModelCost:
-    """The calls of one model.
+class ModelCost(Result, frozen=True, kw_only=True):
+    """Cost of the calls of one model; all models add up to the session's cost."""
 
-    Attributes:
-        model: Its name as recorded; empty if the file names none.
-        priced_as: The different name it is priced under; empty if it has its own prices.
-        calls: Number of calls it answered.
-        prompt_tokens: Tokens of their prompts.
-        output_tokens: Tokens of its responses.
-        cost: Dollars of these calls, including requests that a plan's strategies make before them.
-        share: Share of the whole cost.
-    """
-
-    model: str
-    priced_as: str
-    calls: int
-    prompt_tokens: Figure
-    output_tokens: Figure
-    cost: Figure
-    share: Figure
+    model: Annotated[str, about("As recorded; empty if the file names none.")]
+    priced_as: Annotated[str, about("The model whose prices apply; empty if it has its own.")]
+    calls: Annotated[Count, figure("calls", Unit.CALLS, "Calls the model answered.")]
+    prompt_tokens: Annotated[int | None, figure("prompt tokens", Unit.TOKENS, "Tokens of the prompts of these calls.")]
+    output_tokens: Annotated[int | None, figure("output", Unit.TOKENS, "Tokens of the model's responses.")]
+    usd: Annotated[float | None, figure("cost", Unit.DOLLARS, "Dollars of these calls.")]
+    share: Annotated[float | None, figure("of the cost", Unit.SHARE, "Share of the whole cost.")]
+    known: Known
+    at_least: Annotated[
+        list[str], about("Fields above that are lower bounds: the length of some response is unknown.")
+    ] = field(default_factory=list)
 
 
 def model_costs(replay: Replay) -> tuple[ModelCost, ...]:
@@ -54,17 +49,17 @@ def model_costs(replay: Replay) -> tuple[ModelCost, ...]:
         share = dollars / total if total else float("nan")
         known = figures.cost_usd.known
         found.append(
-            ModelCost(
+            ModelCost.of(
                 model=model,
                 priced_as=inputs.pricing.priced_as(model),
                 calls=int(mine.sum()),
                 prompt_tokens=Figure(int(ledger.prompt_tokens[mine].sum()), figures.prompt_tokens.known),
                 output_tokens=Figure(int(ledger.output[mine].sum()), figures.output_tokens.known),
-                cost=Figure(None if isnan(dollars) else dollars, known, is_lower_bound),
+                usd=Figure(None if isnan(dollars) else dollars, known, is_lower_bound),
                 share=Figure.of(share, known),
             )
         )
-    return tuple(sorted(found, key=lambda each: -(each.cost.value or 0.0)))
+    return tuple(sorted(found, key=lambda each: -(each.usd or 0.0)))
 
 
 def priced_under(inputs: ReplayInputs) -> dict[str, str]:

@@ -8,9 +8,8 @@ readable tokens times the observed or typical hit rate after such a pause.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from math import isnan
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
 import numpy as np
 
@@ -21,6 +20,7 @@ from inspector.replay.cache.miss_causes import MissCause
 from inspector.replay.cache.prompt_usage import PromptUsage
 from inspector.replay.figure import Figure, HowKnown
 from inspector.replay.pricing.bundled_prices import models_of_provider
+from inspector.replay.quantity import Count, Known, Result, Unit, about, figure
 from inspector.tokens.model_names import Categorical, parse_model_name
 
 if TYPE_CHECKING:
@@ -33,39 +33,39 @@ if TYPE_CHECKING:
     from inspector.replay.engine.replay import Replay
 
 
-@dataclass(frozen=True, slots=True)
-class ModelSwitch:
-    """A session with its main conversation switched to another model at some call; all figures are projected.
+class ModelSwitch(Result, frozen=True, kw_only=True):
+    """Projected cost of the main conversation on another model from some call on."""
 
-    Attributes:
-        call: The first call of the other model.
-        model: Its name.
-        calls: Number of calls it would answer.
-        rewrite_tokens: Tokens that the first of them read from the cache and that the other model's cache lacks.
-        rewrite_usd: Dollars of sending these to the other model, beyond reading them.
-        recorded_usd: Recorded cost of its calls.
-        usd: Projected cost.
-        pays_after: Number of calls after which it stays cheaper than continuing; None if it never does.
-        window: The other model's context window in tokens; None if unknown.
-        beyond_window: Number of longer prompts.
-    """
-
-    call: int
-    model: str
-    calls: int
-    rewrite_tokens: int
-    rewrite_usd: Figure
-    recorded_usd: Figure
-    usd: Figure
-    pays_after: int | None
-    window: int | None
-    beyond_window: int
-
-    @property
-    def saved_usd(self) -> Figure:
-        """Dollars saved; negative if it costs more."""
-        recorded, changed = self.recorded_usd.value, self.usd.value
-        return Figure(None if recorded is None or changed is None else recorded - changed, HowKnown.PROJECTED)
+    model: Annotated[str, about("The other model.")]
+    call: Annotated[Count, figure("first call", Unit.CALL, "First call on the other model, counted from 1.")]
+    calls: Annotated[Count, figure("calls", Unit.CALLS, "Calls on the other model.")]
+    recorded_usd: Annotated[float | None, figure("recorded cost", Unit.DOLLARS, "Cost of these calls as recorded.")]
+    usd: Annotated[float | None, figure("with the other model", Unit.DOLLARS, "Projected cost on the other model.")]
+    saved_usd: Annotated[
+        float | None, figure("saved", Unit.DOLLARS, "Difference; negative if the other model costs more.", saves=True)
+    ]
+    recache_tokens: Annotated[
+        int | None,
+        figure(
+            "tokens rewritten",
+            Unit.TOKENS,
+            "Tokens that the first call read from the cache, which the other model's cache would not have held.",
+        ),
+    ]
+    recache_usd: Annotated[
+        float | None, figure("extra cost", Unit.DOLLARS, "Cost of sending them above the price of cache reads.")
+    ]
+    pays_after: Annotated[
+        int | None,
+        figure(
+            "pays off after",
+            Unit.CALLS,
+            "Calls after which the switch has cost less for the rest of the session; null if never.",
+        ),
+    ]
+    window: Annotated[int | None, about("Context window of the other model in tokens; null if unknown.")]
+    beyond_window: Annotated[Count, figure("prompts beyond its window", Unit.CALLS, "Prompts that exceed it.")]
+    known: Known
 
 
 def model_switch(found: CacheMisses, call: int, model: str) -> ModelSwitch | None:
@@ -132,17 +132,19 @@ def model_switch(found: CacheMisses, call: int, model: str) -> ModelSwitch | Non
     behind = np.flatnonzero(np.cumsum(ledger.cost[mine] - costs) < 0)
     pays = 1 if not len(behind) else int(behind[-1]) + 2
     window = inputs.pricing.own_window(model) or inputs.pricing.listed_window(model)
-    return ModelSwitch(
-        call=call,
+    cost = float(ledger.cost[mine].sum())
+    return ModelSwitch.of(
         model=model,
-        calls=len(mine),
-        rewrite_tokens=lost,
-        rewrite_usd=_projected(lost * (each - float(row[1]))),
-        recorded_usd=Figure.of(float(ledger.cost[mine].sum()), replay.figures.cost_usd.known),
+        call=call + 1,
+        calls=Figure(len(mine), HowKnown.EXACT),
+        recorded_usd=Figure.of(cost, replay.figures.cost_usd.known),
         usd=_projected(float(costs.sum())),
-        pays_after=pays if pays <= len(mine) and not isnan(float(ledger.cost[mine].sum())) else None,
+        saved_usd=_projected(cost - float(costs.sum())),
+        recache_tokens=Figure(lost, HowKnown.PROJECTED),
+        recache_usd=_projected(lost * (each - float(row[1]))),
+        pays_after=Figure(pays if pays <= len(mine) and not isnan(cost) else None, HowKnown.PROJECTED),
         window=window,
-        beyond_window=int((prompt > window).sum()) if window else 0,
+        beyond_window=Figure(int((prompt > window).sum()) if window else 0, HowKnown.PROJECTED),
     )
 
 

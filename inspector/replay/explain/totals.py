@@ -303,20 +303,18 @@ def model_cost_explanation(row: ModelCost, replay: Replay) -> Explanation:
         row: The model's figures.
         replay: The replay they are from.
     """
-    return Explanation(
-        row.cost.value,
+    return Explanation.of(
+        row.figure("usd"),
         "$",
-        row.cost.known,
         "cost of each call, summed; all models add up to the whole cost",
         (
             Input("calls", row.calls, "calls"),
-            Input("prompt tokens", row.prompt_tokens.value, "tokens"),
-            Input("output", row.output_tokens.value, "tokens"),
-            Input("of the whole cost", row.share.value, "share"),
+            Input("prompt tokens", row.prompt_tokens, "tokens"),
+            Input("output", row.output_tokens, "tokens"),
+            Input("of the whole cost", row.share, "share"),
             *([Input("priced as", row.priced_as)] if row.priced_as else []),
         ),
         replay.inputs.pricing.source,
-        is_lower_bound=row.cost.is_lower_bound,
     )
 
 

@@ -14,37 +14,34 @@ from functools import partial
 from operator import itemgetter
 from typing import TYPE_CHECKING, Final
 
-from inspector.replay.analysis.breakdown import part_label
+from inspector.replay.analysis.breakdown import BreakdownRow, ResentBlock, part_label
 from inspector.replay.analysis.side_requests import cost_with_side_requests
 from inspector.replay.explain.cost_sheet import NET, OVERHEAD, WITH_SIDE_REQUESTS
 from inspector.replay.explain.totals import COST_PARTS
 from inspector.replay.figure import Figure, HowKnown, lowest_confidence
 from inspector.replay.quantity import Output, quantities, quantity
-from inspector.report.build_report import compaction_totals_facts
-from inspector.report.catalogue import (
-    CarriedBlockFacts,
-    CarriedFacts,
-    CostParts,
-    OutcomeFacts,
-    PlanFacts,
-    Saving,
-    TierFacts,
-    parts_of,
-    totals_shown,
-)
+from inspector.report.catalogue import CostParts, OutcomeFacts, PlanFacts, Saving, TierFacts, parts_of, totals_shown
 from inspector.report.compaction_words import compactions_in_short, compactions_words
 from inspector.report.monthly_saving import about, adding_up, between
 from inspector.report.numbers import ON_SCREEN
 from inspector.report.subagent_words import count_words, unread_words
 from inspector.safe_text import one_line
-from inspector.ui.figure_table.table import Cell, Column, FigureRow, Sorting, Table, figure_cell, number_cell
+from inspector.ui.figure_table.table import (
+    Cell,
+    Column,
+    FigureRow,
+    Sorting,
+    Table,
+    figure_cell,
+    number_cell,
+    result_cells,
+)
 from inspector.ui.timeline.boundaries import cleared_line, effect_lines
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterator, Mapping, Sequence
 
     from inspector.replay.analysis.bootstrap import CostComparison
-    from inspector.replay.analysis.breakdown import BreakdownRow, ResentBlock
     from inspector.replay.analysis.compaction_forecast import CompactionForecast
     from inspector.replay.analysis.forecast import RunProjection
     from inspector.replay.analysis.model_costs import ModelCost
@@ -76,9 +73,8 @@ def boundary_at(key: Hashable, sheet: CostSheet, rows: Rows) -> Boundary | None:
 
 def compaction_text(key: Hashable, sheet: CostSheet, rows: Rows) -> str:
     """Describe one compaction or all of them as safe lines; empty for any other row."""
-    compacted = compaction_totals_facts(sheet.compacted)
-    if key == TOGETHER and compacted is not None:
-        return compactions_words(compacted, ON_SCREEN)
+    if key == TOGETHER and sheet.compacted is not None:
+        return compactions_words(sheet.compacted, ON_SCREEN)
     boundary = boundary_at(key, sheet, rows)
     if boundary is None:
         return ""
@@ -100,8 +96,7 @@ def compaction_rows(sheet: CostSheet, rows: Rows) -> list[FigureRow]:
         boundary_of = boundary_at(("compaction", forecast.compaction), sheet, rows)
         found.append((forecast.call, _compaction(forecast, boundary_of)))
     made = [row for _, row in sorted(found, key=itemgetter(0))]
-    compacted = compaction_totals_facts(sheet.compacted)
-    parts = () if compacted is None else compactions_in_short(compacted, ON_SCREEN)
+    parts = () if sheet.compacted is None else compactions_in_short(sheet.compacted, ON_SCREEN)
     return [*made, FigureRow(TOGETHER, {}, words=" · ".join(parts), style="table--name")] if parts else made
 
 
@@ -197,13 +192,13 @@ _TOTAL_COLUMNS: Final = (
 
 _PART_COLUMNS: Final = (
     Column("name", "", 18, 44, is_text=True, falls=False),
-    Column.of(CarriedFacts, "blocks", 7, rank=5),
-    Column.of(CarriedFacts, "carried_tokens", 9, rank=4),
-    Column.of(CarriedFacts, "sent_tokens", 12, 14),
-    Column.of(CarriedFacts, "cut_tokens", 11, rank=3),
-    Column.of(CarriedFacts, "share", 7, rank=6),
-    Column.of(CarriedFacts, "usd", 9),
-    Column.of(CarriedFacts, "saved_usd", 9, rank=2),
+    Column.of(BreakdownRow, "blocks", 7, rank=5),
+    Column.of(BreakdownRow, "carried_tokens", 9, rank=4),
+    Column.of(BreakdownRow, "sent_tokens", 12, 14),
+    Column.of(BreakdownRow, "cut_tokens", 11, rank=3),
+    Column.of(BreakdownRow, "share", 7, rank=6),
+    Column.of(BreakdownRow, "usd", 9),
+    Column.of(BreakdownRow, "saved_usd", 9, rank=2),
 )
 
 _TIER_COLUMNS: Final = (
@@ -215,10 +210,10 @@ _TIER_COLUMNS: Final = (
 _RESULT_COLUMNS: Final = (
     Column("number", "#", 6, falls=False),
     Column("tool", "tool", 10, 16, is_text=True, falls=False),
-    Column.of(CarriedBlockFacts, "tokens", 8),
-    Column.of(CarriedBlockFacts, "calls", 11),
-    Column.of(CarriedBlockFacts, "sent_tokens", 12),
-    Column.of(CarriedBlockFacts, "usd", 9),
+    Column.of(ResentBlock, "tokens", 8),
+    Column.of(ResentBlock, "calls", 11),
+    Column.of(ResentBlock, "sent_tokens", 12),
+    Column.of(ResentBlock, "usd", 9),
     Column("what", "what", 14, 200, is_text=True, falls=False, rank=1),
 )
 
@@ -314,7 +309,7 @@ def _section_table(section: CostSection, sheet: CostSheet, rows: Rows, terms: Ta
         case CostSection.TIERS:
             return Table(_TIER_COLUMNS, tuple(_tiers(sheet)))
         case CostSection.RESULTS:
-            return Table(_RESULT_COLUMNS, tuple(_result(row, sheet, rows) for row in sheet.results))
+            return Table(_RESULT_COLUMNS, tuple(_result(block, row, rows) for block, row in sheet.results.items()))
         case CostSection.COMPACTIONS:
             return Table(_COMPACTION_COLUMNS, tuple(compaction_rows(sheet, rows)))
         case CostSection.FORECAST:
@@ -393,19 +388,18 @@ def _models(sheet: CostSheet) -> Iterator[FigureRow]:
     sides: list[dict[str, tuple[ModelCost, str]]] = []
     for replay, found in zip((sheet.baseline, sheet.planned), sheet.models, strict=True):
         total = ON_SCREEN.cost_with_plan(sheet.baseline.figures.cost_usd.value, replay.figures.cost_usd.value)
-        amounts = ON_SCREEN.dollars_of_parts(total, [each.cost.value for each in found])
+        amounts = ON_SCREEN.dollars_of_parts(total, [each.usd for each in found])
         sides.append({each.model: (each, text) for each, text in zip(found, amounts, strict=True)})
     for model, (before, written) in sides[0].items():
         after, text = sides[1][model]
         name = f"  {one_line(model) or 'unnamed model'}"
         cells = {
             "name": Cell(f"{name}, {ON_SCREEN.plural(before.calls, 'call')}", name, style="table--name"),
-            "before": number_cell(written, "", before.cost),
-            "after": number_cell(text, "", after.cost),
+            "before": number_cell(written, "", before.figure("usd")),
+            "after": number_cell(text, "", after.figure("usd")),
         }
-        if before.cost.value is not None and after.cost.value is not None and after.cost.value != before.cost.value:
-            known = sheet.outcome.savings.usd.known
-            cells["change"] = _cell(Figure(after.cost.value - before.cost.value, known), "$")
+        if before.usd is not None and after.usd is not None and after.usd != before.usd:
+            cells["change"] = _cell(Figure(after.usd - before.usd, sheet.outcome.savings.usd.known), "$")
         yield FigureRow(("model", model), cells)
 
 
@@ -523,39 +517,29 @@ def _tiers(sheet: CostSheet) -> list[FigureRow]:
 
 
 def _tally(key: Hashable, row: BreakdownRow, name: str = "") -> FigureRow:
-    label = one_line(name or part_label(row.name, row.part))
-    saved = "table--lost" if (row.saved.value or 0) < 0 else "table--saved" if row.saved.value else "table--faint"
+    label = one_line(name or part_label(row.kind, row.tool))
+    style = "table--lost" if (row.saved_usd or 0) < 0 else "table--saved"
+    changed = [figure for figure in ("cut_tokens", "saved_usd") if getattr(row, figure)]
     return FigureRow(
         key,
         {
             "name": Cell(label, style="table--name", order=label),
             "blocks": Cell(ON_SCREEN.whole(row.blocks), order=float(row.blocks)) if row.blocks else Cell(),
-            "carried_tokens": figure_cell(row.in_newest, ON_SCREEN.whole, ON_SCREEN.short),
-            "sent_tokens": figure_cell(row.sent, ON_SCREEN.whole, ON_SCREEN.short),
-            "cut_tokens": figure_cell(row.cut, ON_SCREEN.whole, ON_SCREEN.short)
-            if row.cut.value
-            else Cell("·", order=0.0),
-            "share": figure_cell(row.share, ON_SCREEN.share),
-            "usd": figure_cell(row.cost, ON_SCREEN.dollars),
-            "saved_usd": figure_cell(row.saved, ON_SCREEN.dollars, style=saved)
-            if row.saved.value
-            else Cell("·", order=0.0),
+            **dict.fromkeys(("cut_tokens", "saved_usd"), Cell("·", order=0.0)),
+            **result_cells(row, "carried_tokens", "sent_tokens", "share", "usd", *changed, saved_usd=style),
         },
     )
 
 
-def _result(row: ResentBlock, sheet: CostSheet, rows: Rows) -> FigureRow:
-    shown = rows.row(rows.index_of(row.block))
-    tool = one_line(sheet.planned.history.session.all_blocks[row.block].tool_name)
+def _result(block: int, row: ResentBlock, rows: Rows) -> FigureRow:
+    shown, tool = rows.row(rows.index_of(block)), one_line(row.tool)
     return FigureRow(
-        ("result", row.block),
+        ("result", block),
         {
             "number": Cell(str(shown.message), order=float(shown.message), style="table--faint"),
             "tool": Cell(tool, order=tool),
-            "tokens": figure_cell(row.tokens, ON_SCREEN.whole, ON_SCREEN.short),
             "calls": Cell(ON_SCREEN.plural(row.calls, "call"), ON_SCREEN.whole(row.calls), order=float(row.calls)),
-            "sent_tokens": figure_cell(row.sent, ON_SCREEN.whole, ON_SCREEN.short),
-            "usd": figure_cell(row.cost, ON_SCREEN.dollars),
+            **result_cells(row, "tokens", "sent_tokens", "usd"),
             "what": Cell(rows.preview(shown.index), style="table--faint"),
         },
     )

@@ -31,8 +31,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from inspector.replay.analysis.compaction_aftermath import CompactionAftermath
+    from inspector.replay.analysis.compaction_totals import CompactionTotals
     from inspector.replay.engine.replay import Replay
-    from inspector.report.document import CompactionTotalsFacts
     from inspector.report.hook_trims import SessionTrims
     from inspector.session.format import FullOutput
     from inspector.session.model import Session
@@ -351,7 +351,7 @@ def detail_of_boundary(
     table: TokenTable,
     baseline: Replay | None = None,
     aftermath: CompactionAftermath | None = None,
-    totals: CompactionTotalsFacts | None = None,
+    totals: CompactionTotals | None = None,
 ) -> DetailContent:
     """Add the effect of a compaction or other boundary above the text of the first block after it.
 
@@ -370,7 +370,7 @@ def detail_of_boundary(
     return replace(content, key=("boundary", content.key), title=title, short_title="", absent="", lead=lead)
 
 
-def _together(totals: CompactionTotalsFacts) -> tuple[str, ...]:
+def _together(totals: CompactionTotals) -> tuple[str, ...]:
     text = compactions_words(totals, ON_SCREEN)
     return (f"{text[:1].upper()}{text[1:]}.",) if text else ()
 

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from textual.widget import Widget
 
     from inspector.replay.analysis.compaction_aftermath import CompactionAftermath
+    from inspector.replay.analysis.compaction_totals import CompactionTotals
     from inspector.replay.engine.replay import Replay
-    from inspector.report.document import CompactionTotalsFacts
     from inspector.ui.controller.host import IsCancelled, Post
     from inspector.ui.controller.session import SessionController
     from inspector.ui.detail.views import Shown
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from inspector.ui.timeline.boundaries import Boundary
     from inspector.ui.toolkit.find_bar import TextFind
 
-    Followed = tuple[Replay, tuple[CompactionAftermath, ...], CompactionTotalsFacts | None]
+    Followed = tuple[Replay, tuple[CompactionAftermath, ...], CompactionTotals | None]
 
 
 BORDER_CELLS = 6
@@ -127,7 +127,7 @@ class DetailPane(SessionPane):
             self._detail.content = content
         self._show_subtitle()
 
-    def _followed(self, boundary: Boundary) -> tuple[CompactionAftermath | None, CompactionTotalsFacts | None]:
+    def _followed(self, boundary: Boundary) -> tuple[CompactionAftermath | None, CompactionTotals | None]:
         """Return a compaction's aftermath and the totals of all; None while they are computed, which this starts."""
         outcome, effect = self.controller.outcome, boundary.effect
         if outcome is None or effect is None or not boundary.is_compaction:
@@ -140,10 +140,8 @@ class DetailPane(SessionPane):
                 def work(post: Post[Followed], is_cancelled: IsCancelled) -> None:  # noqa: ARG001  short
                     from inspector.replay.analysis.compaction_aftermath import compaction_aftermaths
                     from inspector.replay.analysis.compaction_totals import compaction_totals
-                    from inspector.report.build_report import compaction_totals_facts
 
-                    together = compaction_totals_facts(compaction_totals(baseline))
-                    post((baseline, compaction_aftermaths(baseline), together))
+                    post((baseline, compaction_aftermaths(baseline), compaction_totals(baseline)))
 
                 what = "analyze the calls after compactions"
                 self.controller.host.run(work, self._take_followed, group="aftermath", description=what)

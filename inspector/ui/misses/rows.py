@@ -146,9 +146,9 @@ def avoidable(found: CacheMisses, best: BestPlan | None, change: LifetimeChange 
     net = "" if best is None or best.best is None else net_words(best.best.recoveries.net, ON_SCREEN)
     plan, short_plan = ([f"best plan saves {net}"], [f"best plan {net}"]) if net else ([], [])
     wordings = [misses + plan, misses + short_plan]
-    if misses and could.value and change is not None and change.misses > 0 and (change.saved_usd.value or 0.0) > 0:
+    if misses and could.value and change is not None and (change.misses or 0) > 0 and (change.saved_usd or 0.0) > 0:
         # Fewer misses have a price: cache writes with a longer lifetime cost more.
-        kept, saved = duration(change.lifetime), dollars(change.saved_usd)
+        kept, saved = duration(change.seconds), dollars(change.figure("saved_usd"))
         alone = [f"{misses[0]}, {saved} with a {kept} cache"], [f"{misses[0]} ({kept} cache: {saved})"]
         wordings[:0] = [alone[0] + plan, alone[1] + short_plan]
     lines = [f"avoidable: {'; '.join(parts)}" for parts in wordings if parts]
@@ -193,18 +193,19 @@ def what_ifs(cache: CacheAnswers, width: int) -> tuple[str, ...]:
 
 
 def _other_lifetime(change: LifetimeChange) -> tuple[str, ...]:
-    kept = f"{duration(change.lifetime)} cache lifetime"
-    if change.usd.value is None:
-        fewer = "fewer" if change.misses >= 0 else "more"
-        return (f"{kept}: {ON_SCREEN.plural(abs(change.misses), f'{fewer} cache miss')}",)
-    size = dollars(_size(change.saved_usd))
-    saved = f"saves {size}" if (change.saved_usd.value or 0.0) >= 0 else f"costs {size} more"
-    short = f"{kept}: {dollars(change.usd)}, {saved}"
-    dearer = (change.write_usd.value or 0.0) >= 0
-    parts = [f"writes {dollars(_size(change.write_usd))} {'more' if dearer else 'less'}"]
-    if change.misses:
-        fewer = "fewer" if change.misses > 0 else "more"
-        parts.append(f"{ON_SCREEN.plural(abs(change.misses), f'{fewer} miss')} {dollars(_size(change.miss_usd))}")
+    kept = f"{duration(change.seconds)} cache lifetime"
+    misses = change.misses or 0
+    if change.usd is None:
+        fewer = "fewer" if misses >= 0 else "more"
+        return (f"{kept}: {ON_SCREEN.plural(abs(misses), f'{fewer} cache miss')}",)
+    size = dollars(_size(change.figure("saved_usd")))
+    saved = f"saves {size}" if (change.saved_usd or 0.0) >= 0 else f"costs {size} more"
+    short = f"{kept}: {dollars(change.figure('usd'))}, {saved}"
+    dearer = (change.write_usd or 0.0) >= 0
+    parts = [f"writes {dollars(_size(change.figure('write_usd')))} {'more' if dearer else 'less'}"]
+    if misses:
+        fewer, cost = "fewer" if misses > 0 else "more", dollars(_size(change.figure("miss_usd")))
+        parts.append(f"{ON_SCREEN.plural(abs(misses), f'{fewer} miss')} {cost}")
     if change.break_even is not None:
         pauses = ON_SCREEN.plural(change.break_even, "such pause")
         longer = f"{short} ({', '.join(parts)}); breaks even at {pauses}"
@@ -390,17 +391,17 @@ def switches_at(found: CacheMisses, call: int, asked: RequestedModel | None) -> 
     mine = found.replay.history.session.calls[call].model
     names = [name for name in other_models(found.replay) if name != mine]
     offered = [each for name in names if (each := model_switch(found, call, name)) is not None]
-    offered.sort(key=lambda each: (each.beyond_window > 0, each.usd.value or 0.0))
+    offered.sort(key=lambda each: (each.beyond_window > 0, each.usd or 0.0))
     first = None if asked is None else model_switch(found, asked.call, asked.model)
     return tuple(offered) if first is None else (first, *(each for each in offered if each != first))
 
 
 def switch_text(switch: ModelSwitch) -> str:
     """Describe a switch in a few words: `claude-sonnet-4-6 saves ~$7.12`."""
-    saved = switch.saved_usd
+    saved = switch.figure("saved_usd")
     if saved.value is None:
-        return f"{one_line(switch.model)} {dollars(switch.usd)}"
-    size = dollars(Figure(abs(saved.value), saved.known))
+        return f"{one_line(switch.model)} {dollars(switch.figure('usd'))}"
+    size = dollars(_size(saved))
     beyond = ", but some prompts are too long" if switch.beyond_window else ""
     return f"{one_line(switch.model)} {f'saves {size}' if saved.value >= 0 else f'costs {size} more'}{beyond}"
 
@@ -408,11 +409,11 @@ def switch_text(switch: ModelSwitch) -> str:
 def switch_detail(switch: ModelSwitch) -> str:
     """Describe a switch in one line, including the lost cache."""
     text = switch_text(switch)
-    if not switch.rewrite_tokens:
+    if not switch.recache_tokens:
         return text
-    tokens = ON_SCREEN.short(switch.rewrite_tokens)
+    tokens = ON_SCREEN.short(switch.recache_tokens)
     pays = "" if switch.pays_after is None else f", pays off after {ON_SCREEN.plural(switch.pays_after, 'call')}"
-    return f"{text}; {tokens} tokens rewritten for {dollars(switch.rewrite_usd)}{pays}"
+    return f"{text}; {tokens} tokens rewritten for {dollars(switch.figure('recache_usd'))}{pays}"
 
 
 def switch_lines(switches: Sequence[ModelSwitch], width: int) -> tuple[str, ...]:
@@ -421,7 +422,7 @@ def switch_lines(switches: Sequence[ModelSwitch], width: int) -> tuple[str, ...]
         return ()
     first = switches[0]
     together = [each for each in switches if each.call == first.call]
-    since = f" from call {ON_SCREEN.whole(first.call + 1)} on" if first.call else ""
+    since = f" from call {ON_SCREEN.whole(first.call)} on" if first.call > 1 else ""
     long, short = (
         f"another model{since or ' throughout'}, same answers: ",
         f"another model{since.removesuffix(' on')}, same answers: ",
