@@ -116,7 +116,7 @@ def _plan_facts(found: PlanAsModel) -> PlanAsModelFacts:
     return PlanAsModelFacts(
         name=found.plan.name,
         strategies=found.plan.to_specs(),
-        pays=found.other.is_sure,
+        pays=_is_sure(found.other.net),
         evidence=found.recorded.envelope.evidence.value,
         **{name: rounded(value, DOLLAR_DIGITS) for name, value in figures.items()},
         known={name: "projected" for name, value in figures.items() if value is not None},

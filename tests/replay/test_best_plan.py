@@ -66,6 +66,10 @@ def test_a_plan_that_leaves_out_messages_is_not_the_best_one() -> None:
     best = found().best
     assert best is not None
     assert not drops_text(replay(baseline.inputs, best.plan))
+    uses = find_reuse(baseline.history)
+    unsure, sure = (recoveries(baseline, each, uses) for each in (window, replay(baseline.inputs, best.plan)))
+    assert (unsure.drops_text, unsure.is_sure) == (True, False)
+    assert (sure.drops_text, sure.is_sure) == (False, True)
 
 
 def test_it_saves_most_at_the_worst_end_of_those_that_have_been_tried() -> None:

@@ -328,7 +328,9 @@ def applied_by_agent(each: CompareRow, *, is_whole: bool) -> CompareRow:
 
 def dropping_text(each: CompareRow) -> CompareRow:
     assert each.found is not None
-    return replace(each, found=replace(each.found, drops_text=True))
+    assert each.recoveries is not None
+    recoveries = replace(each.recoveries, drops_text=True)
+    return replace(each, found=replace(each.found, drops_text=True), recoveries=recoveries)
 
 
 def test_plans_beyond_what_was_tried_are_below_all_others_in_any_order_with_the_nearest_tried_setting() -> None:

@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 import numpy as np
 
 from inspector.replay.analysis.envelope import TRIED, Envelope, envelope
+from inspector.replay.analysis.hazards import drops_text
 from inspector.replay.analysis.plan_cuts import PlanCuts
 from inspector.replay.analysis.plan_outcome import NOTHING, savings_of
 from inspector.replay.analysis.refetches import NO_REFETCHES, Refetches, expected_refetches
@@ -86,6 +87,7 @@ class Recoveries:
         band_high: `saved` minus the lower end of their cost; None without a price.
         expected: Expected re-fetches.
         envelope: Distance from settings that have been tried in public.
+        drops_text: The plan drops user or assistant text, and no rate of re-fetches covers that.
     """
 
     needs: tuple[Need, ...]
@@ -100,6 +102,7 @@ class Recoveries:
     band_high: float | None = None
     expected: Refetches = NO_REFETCHES
     envelope: Envelope = TRIED
+    drops_text: bool = False
 
     @property
     def net(self) -> tuple[float | None, float | None]:
@@ -119,8 +122,8 @@ class Recoveries:
 
     @property
     def is_sure(self) -> bool:
-        """True if the plan saves even at the upper end of the expected re-fetches."""
-        return self.band_low is not None and self.band_low > 0
+        """True if the plan saves over its whole net range, which is known (`is_net_sure`)."""
+        return is_net_sure(self.band_low, self.expected, drops_text=self.drops_text)
 
     @property
     def is_recommendable(self) -> bool:
@@ -153,6 +156,17 @@ NO_RECOVERIES: Final = Recoveries((), 0, 0, None, 0.0, None, None, None)
 """Placeholder where later uses were not searched."""
 
 
+def is_net_sure(low: float | None, expected: Refetches, *, drops_text: bool) -> bool:
+    """Return True if the whole net range of a saving is known and positive, so that it can be green.
+
+    Args:
+        low: Lower end of the net savings in dollars; None without a price.
+        expected: Expected re-fetches of the plan; without a rate for its cuts, the range is unknown.
+        drops_text: The plan drops user or assistant text, for which there is no rate.
+    """
+    return low is not None and low > 0 and expected.is_measured and not drops_text
+
+
 def recoveries_to_break_even(saved: float | None, each: float | None) -> int | None:
     """Return the number of recoveries that cost as much as is saved; None without savings or a price.
 
@@ -177,7 +191,17 @@ def recoveries(baseline: Replay, planned: Replay, uses: ReuseEvidence) -> Recove
     cuts = PlanCuts.of(planned)
     expected, tried = expected_refetches(planned, cuts), envelope(planned, cuts)
     unpriced = Recoveries(
-        needs, needed, repeats_anyway, saved, None, None, None, None, expected=expected, envelope=tried
+        needs,
+        needed,
+        repeats_anyway,
+        saved,
+        None,
+        None,
+        None,
+        None,
+        expected=expected,
+        envelope=tried,
+        drops_text=drops_text(planned),
     )
     net = expected.net_range(saved)
     if saved is None or expected.cost is None or net is None:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from inspector.replay.analysis.envelope import TRIED, Envelope, envelope
+from inspector.replay.analysis.hazards import drops_text
 from inspector.replay.analysis.plan_cuts import PlanCuts
 from inspector.replay.analysis.refetches import NO_REFETCHES, Refetches, expected_refetches
 from inspector.replay.engine.replay import replay
@@ -56,6 +57,7 @@ class Point:
         expected: Expected re-fetches.
         envelope: Distance from settings that have been tried in public.
         cuts_any: True if the plan cuts anything at this value.
+        drops_text: True if it drops user or assistant text.
     """
 
     value: float
@@ -63,6 +65,7 @@ class Point:
     expected: Refetches = NO_REFETCHES
     envelope: Envelope = TRIED
     cuts_any: bool = True
+    drops_text: bool = False
 
     @property
     def is_tried(self) -> bool:
@@ -220,6 +223,7 @@ def _replayed(inputs: ReplayInputs, moved: Plan, value: float) -> Point:
         expected_refetches(planned, cuts),
         envelope(planned, cuts),
         cuts_any=bool(len(cuts.block)),
+        drops_text=drops_text(planned),
     )
 
 

@@ -366,15 +366,12 @@ def net_cell(each: CompareRow) -> Cell:
     if low is None:
         return Cell(NOTHING, style="table--faint")
     text = ON_SCREEN.dollars(low)
-    return Cell(text, style="table--lost" if low <= 0 else "table--saved" if each.is_measured else "", order=low)
+    return Cell(text, style="table--lost" if low <= 0 else "table--saved" if each.recoveries.is_sure else "", order=low)
 
 
 def saved_style(each: CompareRow, savings: Savings) -> str:
     """Return the component class of a saving: green only if the plan saves at worst."""
-    style = savings_style(savings)
-    if style == "table--lost" or savings.usd.value is None:
-        return style
-    return style if each.is_measured and each.recoveries is not None and each.recoveries.is_sure else ""
+    return savings_style(savings, is_sure=each.recoveries is not None and each.recoveries.is_sure)
 
 
 def needed_cell(each: CompareRow) -> Cell:

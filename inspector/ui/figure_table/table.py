@@ -211,9 +211,11 @@ def number_cell(text: str, short: str, figure: Figure, *, style: str = "") -> Ce
     return Cell(marked, shorter, style, (known, LOWER_BOUND) if figure.is_lower_bound else (known,), figure.value)
 
 
-def savings_style(savings: Savings) -> str:
-    """Return the component class of a saving; losses have their own."""
-    return "table--lost" if (savings.usd.value or savings.tokens.value or 0) < 0 else "table--saved"
+def savings_style(savings: Savings, *, is_sure: bool) -> str:
+    """Return the component class of a saving: green only if its whole net range is positive, red for a loss."""
+    if (savings.usd.value or savings.tokens.value or 0) < 0:
+        return "table--lost"
+    return "table--saved" if is_sure else ""
 
 
 def legend_of(table: Table) -> str:

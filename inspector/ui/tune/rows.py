@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from inspector.replay.analysis.plan_outcome import savings_of
+from inspector.replay.analysis.recoveries import is_net_sure
 from inspector.replay.analysis.tunable_limits import tunable_limits
 from inspector.replay.figure import HowKnown
 from inspector.report.numbers import ON_SCREEN
@@ -207,7 +208,7 @@ def _row(
     if figures is None:
         return FigureRow(what, {**cells, "tokens": Cell(WAITING, style="table--waiting")}, mark)
     savings = savings_of(baseline, figures)
-    style = savings_style(savings)
+    style = savings_style(savings, is_sure=point is not None and _is_sure(point, savings.usd.value))
     cells |= {
         "tokens": figure_cell(figures.prompt_tokens, ON_SCREEN.whole, ON_SCREEN.short),
         "cost": figure_cell(
@@ -224,6 +225,11 @@ def _row(
     return FigureRow(what, cells, mark)
 
 
+def _is_sure(point: Point, saved: float | None) -> bool:
+    net = point.expected.net_range(saved)
+    return net is not None and is_net_sure(net[0], point.expected, drops_text=point.drops_text)
+
+
 def _risk_cells(point: Point, saved: float | None) -> dict[str, Cell]:
     """Return the cells of the net range and of the expected re-fetches."""
     expected = point.expected
@@ -232,7 +238,7 @@ def _risk_cells(point: Point, saved: float | None) -> dict[str, Cell]:
     net = expected.net_range(saved)
     if net is None:
         return {"refetches": refetches}
-    style = "table--saved" if net[0] > 0 else ""
+    style = "table--saved" if _is_sure(point, saved) else ""
     return {"net": Cell(net_words(net, ON_SCREEN).removeprefix("net "), style=style), "refetches": refetches}
 
 
