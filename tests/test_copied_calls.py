@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from inspector.cli import main
-from inspector.session.duplicate_calls import call_keys, calls_counted_elsewhere, without_calls, without_copied_calls
 from inspector.session.model import LinkKind
 from inspector.session.open import open_session
-from inspector.session.related import locate
+from inspector.session.related import call_keys, calls_counted_elsewhere, locate, without_calls, without_copied_calls
 from tests.session import goose_store, hermes_store
 from tests.session.goose_store import GooseScript
 from tests.session.hermes_store import HermesStore

@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 
 from inspector.fleet.session_tasks import SessionTask, SessionTerms
-from inspector.replay.analysis.invariants import violations_in_replay
+from inspector.replay.analysis.validation import violations_in_replay
 from inspector.replay.engine.replay import replay
 from inspector.replay.figure import HowKnown
 from inspector.replay.pricing.prices import Pricing
-from inspector.session.duplicate_calls import call_keys, calls_counted_elsewhere, without_calls
 from inspector.session.open import open_session
+from inspector.session.related import call_keys, calls_counted_elsewhere, without_calls
 from inspector.strategies.plan import Plan
 from tests.replay.test_borrowed_fits import RATIO, conversation
 from tests.session.claude_lines import SESSION

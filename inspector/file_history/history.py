@@ -27,7 +27,7 @@ from inspector.file_history.operations import (
     call_effects,
 )
 from inspector.file_history.results import NOTICES, parse_notice
-from inspector.session.file_paths import is_absolute_path, is_windows_path, joined_path, same_file
+from inspector.session.files import is_absolute_path, is_windows_path, joined_path, same_file
 from inspector.session.model import BlockKind, TextUnavailableError
 
 if TYPE_CHECKING:

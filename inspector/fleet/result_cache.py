@@ -26,10 +26,9 @@ import inspector
 from inspector.atomic_files import cache_folder, evict, replacing
 from inspector.plug_ins import versions as plug_in_versions
 from inspector.session.discovery import Header  # noqa: TC001  needed at run time for decoding
-from inspector.session.duplicate_calls import ORIGINS
 from inspector.session.file_search import ListedFile  # noqa: TC001  needed at run time for decoding
 from inspector.session.files import CLOCK_SECONDS, Locator, exists
-from inspector.session.related import locate
+from inspector.session.related import ORIGINS, locate
 from inspector.tokens.counter import shared_counter
 
 if TYPE_CHECKING:

@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from inspector.session.errors import SessionError
 from inspector.session.files import Locator, is_folder
 from inspector.session.jsonl_reader import JsonlReader
+from inspector.session.model import session_name
 from inspector.session.open import open_reader
 from inspector.session.reader import FileChange
-from inspector.session.session_name import session_name
-from inspector.session.sqlite_reader import SqliteReader
+from inspector.session.sqlite import SqliteReader
 
 if TYPE_CHECKING:
     from pathlib import Path

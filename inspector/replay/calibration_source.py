@@ -27,7 +27,7 @@ from inspector.session.jsonl_reader import JsonlReader
 from inspector.session.model import LinkKind
 from inspector.session.open import open_reader
 from inspector.session.related import locate
-from inspector.session.sqlite_reader import SqliteReader
+from inspector.session.sqlite import SqliteReader
 from inspector.strategies.history.history import History
 from inspector.strategies.plan import Plan
 from inspector.tokens.model_fit import LEAST_CALLS

@@ -13,7 +13,7 @@ from inspector.file_history.content import LineRun
 from inspector.file_history.history import FileEventKind
 from inspector.report.numbers import IN_TEXT
 from inspector.safe_text import cell_width, cut_middle, fit_cells, one_line
-from inspector.session.file_paths import relative_path
+from inspector.session.files import relative_path
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

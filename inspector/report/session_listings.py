@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 from inspector.report.layout import HEADING, LEFT, RIGHT, WARNING, WIDTH, WRAPPED, Page
 from inspector.report.numbers import IN_TEXT
 from inspector.session.files import exists
+from inspector.session.model import first_name
 from inspector.session.registry import PLUG_INS
-from inspector.session.session_name import first_name
 from inspector.session.unknown_parts import unknown_parts
 
 if TYPE_CHECKING:

@@ -26,12 +26,10 @@ from inspector.plug_ins import versions as plug_in_versions
 from inspector.replay.cache.prompt_usage import PromptUsage
 from inspector.replay.engine.apportioned_usage import apportion
 from inspector.replay.pricing.prices import Pricing
-from inspector.session.duplicate_calls import without_copied_calls
 from inspector.session.errors import SessionError, UnreadableFileError
-from inspector.session.model import BlockKind, Role, SideCall, Usage
+from inspector.session.model import BlockKind, Role, SideCall, Usage, first_prompt
 from inspector.session.open import open_reader
-from inspector.session.related import locate, parent_of
-from inspector.session.session_name import first_prompt
+from inspector.session.related import locate, parent_of, without_copied_calls
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence

@@ -1,17 +1,30 @@
-"""Build blocks identically on the first read and when a text is read again."""
+"""Build blocks identically on the first read and when a text is read again, from the file or from memory."""
 
 from __future__ import annotations
 
+import os
+import threading
+from abc import ABC, abstractmethod
+from collections import OrderedDict
 from hashlib import blake2b
+from operator import attrgetter
 from typing import TYPE_CHECKING, NamedTuple
 
 from msgspec import structs
 
+from inspector.plug_ins import FORMATS, failure_of
 from inspector.session.json.codec import clean_text, compact_json
-from inspector.session.model import PREVIEW_CHARACTERS, Block, BlockKind, Media, Origin
+from inspector.session.model import PREVIEW_CHARACTERS, Block, BlockKind, Media, Origin, TextUnavailableError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable, Sequence
+    from pathlib import Path
+    from typing import BinaryIO
+
+    BlocksOfRecord = Callable[[bytes, Origin], Iterable["TextBlock"]]
+    Place = tuple[int, int | str]
+    Texts = dict[tuple[int, str], tuple[bytes, str]]
+
 
 DIGEST_BYTES = 16
 
@@ -80,3 +93,176 @@ def text_block(
         plain_text,
     )
     return TextBlock(block, text)
+
+
+CACHED_CHARACTERS = 2_000_000
+"""Cache size in characters: a screenful and its neighbors, a few megabytes at most."""
+
+
+class CachedTexts(ABC):
+    """Base class of text sources with a cache of recently read records.
+
+    Every text is compared with its block's digest to detect rewritten records.
+    """
+
+    def __init__(self, blocks_of_record: BlocksOfRecord) -> None:
+        """Create a source.
+
+        Args:
+            blocks_of_record: Returns the blocks of a record, with texts, from its bytes.
+        """
+        self._blocks_of_record = blocks_of_record
+        self._most_characters = CACHED_CHARACTERS
+        self._recent: OrderedDict[Place, Texts] = OrderedDict()
+        self._recent_characters = 0
+        self._lock = threading.Lock()
+
+    @abstractmethod
+    def record(self, block: Block) -> bytes:
+        """Return the raw bytes of the block's record. Raises `TextUnavailableError` if they no longer exist."""
+
+    @abstractmethod
+    def _key(self, origin: Origin) -> Place:
+        """Return the cache key of a record."""
+
+    @abstractmethod
+    def _name(self, origin: Origin) -> str:
+        """Return the name of the record's container, for messages."""
+
+    def text(self, block: Block) -> str:
+        """Return the block's full text. Raises `TextUnavailableError` if it no longer exists."""
+        origin = block.origin
+        place = (origin.part, origin.locator)
+        with self._lock:
+            known = self._recent.get(self._key(origin))
+            if known is not None:
+                self._recent.move_to_end(self._key(origin))
+        if known is not None and place in known and known[place][0] == block.digest:
+            return known[place][1]
+        try:
+            texts = self.remember(origin, self._blocks_of_record(self.record(block), origin))
+        except Exception as error:
+            if not (failed := failure_of(error, FORMATS)):
+                raise
+            raise TextUnavailableError(failed) from error
+        digest, text = texts.get(place, (b"", ""))
+        if digest != block.digest:
+            raise TextUnavailableError(f"{self._name(origin)} has been rewritten since it was read")
+        return text
+
+    def keep(self, characters: int) -> None:
+        """Set the cache size, for a session with texts that will all be read more than once."""
+        self._most_characters = characters
+
+    def remember(self, origin: Origin, made: Iterable[TextBlock]) -> Texts:
+        """Cache the texts of a record and return them by their place in it."""
+        key, texts, characters = self._key(origin), {}, 0
+        for block, text in made:
+            texts[block.origin.part, block.origin.locator] = (block.digest, text)
+            characters += len(text)
+        with self._lock:
+            # Cached by a faster thread, or from an older version of the record.
+            if (before := self._recent.pop(key, None)) is not None:
+                self._recent_characters -= sum(len(text) for _, text in before.values())
+            self._recent[key] = texts
+            self._recent_characters += characters
+            while self._recent_characters > self._most_characters and len(self._recent) > 1:
+                _, oldest = self._recent.popitem(last=False)
+                self._recent_characters -= sum(len(text) for _, text in oldest.values())
+        return texts
+
+
+class FileTexts(CachedTexts):
+    """Texts of records at byte offsets of files.
+
+    The files stay open, so texts of a deleted or replaced file can still be read.
+    """
+
+    def __init__(self, paths: Sequence[Path], files: Sequence[BinaryIO], blocks_of_record: BlocksOfRecord) -> None:
+        """Create a source.
+
+        Args:
+            paths: The files, indexed by `origin.file`; for messages.
+            files: The same files, open for reading.
+            blocks_of_record: Returns the blocks of a record, with texts, from its bytes.
+        """
+        super().__init__(blocks_of_record)
+        self._paths = tuple(paths)
+        self._files = tuple(files)
+
+    def record(self, block: Block) -> bytes:
+        """Return the raw bytes of the block's record. Raises `TextUnavailableError` if the file no longer has them."""
+        origin = block.origin
+        try:
+            data = os.pread(self._files[origin.file].fileno(), origin.length, origin.offset)
+        except (OSError, ValueError, IndexError) as error:
+            raise TextUnavailableError(f"{self._name(origin)} cannot be read: {error}") from error
+        if len(data) < origin.length:
+            raise TextUnavailableError(f"{self._name(origin)} is shorter than when it was read")
+        return data
+
+    def _key(self, origin: Origin) -> Place:
+        return origin.file, origin.offset
+
+    def _name(self, origin: Origin) -> str:
+        return self._paths[origin.file].name if origin.file < len(self._paths) else "the file"
+
+
+class NamedTexts(CachedTexts):
+    """Texts of records with names instead of offsets: database rows or small files."""
+
+    def __init__(
+        self,
+        name: str,
+        fetch: Callable[[str], bytes],
+        blocks_of_record: BlocksOfRecord,
+        name_of: Callable[[Origin], str] = attrgetter("locator"),
+    ) -> None:
+        """Create a source.
+
+        Args:
+            name: Name of the container, for messages.
+            fetch: Reads a record by its name. Raises `TextUnavailableError`.
+            blocks_of_record: Returns the blocks of a record, with texts, from its bytes.
+            name_of: Returns the name of a block's record.
+        """
+        super().__init__(blocks_of_record)
+        self._source = name
+        self._fetch = fetch
+        self._name_of = name_of
+
+    def record(self, block: Block) -> bytes:
+        """Return the raw bytes of the block's record. Raises `TextUnavailableError` if it no longer exists."""
+        return self._fetch(self._name_of(block.origin))
+
+    def _key(self, origin: Origin) -> Place:
+        return origin.file, self._name_of(origin)
+
+    def _name(self, origin: Origin) -> str:
+        return f"{self._name_of(origin)} of {self._source}"
+
+
+class MemoryTexts:
+    """Texts of a conversation given in memory."""
+
+    def __init__(self) -> None:
+        self._texts: dict[Origin, str] = {}
+        self._records: dict[Origin, bytes] = {}
+
+    def keep(self, blocks: Iterable[TextBlock], record: bytes) -> None:
+        """Store the texts of one entry's blocks, and the entry as JSON."""
+        for block, text in blocks:
+            self._texts[block.origin] = text
+            self._records[block.origin] = record
+
+    def text(self, block: Block) -> str:
+        try:
+            return self._texts[block.origin]
+        except KeyError:
+            raise TextUnavailableError("the block is not part of this conversation") from None
+
+    def record(self, block: Block) -> bytes:
+        try:
+            return self._records[block.origin]
+        except KeyError:
+            raise TextUnavailableError("the block is not part of this conversation") from None

@@ -5,18 +5,18 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Any
 
+from inspector.session.blocks import NamedTexts
 from inspector.session.errors import SessionError
 from inspector.session.files import SETTLE_SECONDS, FileState, open_error_message, open_for_reading
 from inspector.session.json.codec import lenient_json
 from inspector.session.model import Diagnostic, TextUnavailableError
 from inspector.session.reader import FileChange, ReadingProgress, Record
-from inspector.session.texts import NamedTexts
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
 
-    from inspector.session.linked_documents import SidecarFile
+    from inspector.session.json_reader import SidecarFile
     from inspector.session.model import Session
     from inspector.session.reader import RecordInterpreter
 

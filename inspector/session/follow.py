@@ -1,29 +1,113 @@
-"""Follow a session: read appended data and survive any change to its file."""
+"""Load and follow a session: read appended data, survive any change to its file, wait for one that may appear."""
 
 from __future__ import annotations
 
 import asyncio
 import math
+import os
+import stat
 import time
 from contextlib import closing, suppress
 from dataclasses import dataclass
 from pathlib import Path
+from time import monotonic
 from typing import TYPE_CHECKING
 
-from inspector.session.awaiting import may_appear, why_not_ready
 from inspector.session.errors import SessionError
-from inspector.session.files import FileState, Locator, is_link
-from inspector.session.loading import load_in_parts
+from inspector.session.files import FileState, Locator, is_folder, is_link
 from inspector.session.open import open_reader
 from inspector.session.reader import FileChange
+from inspector.session.registry import detect
 from inspector.session.watching import watch_folders
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Iterator
 
-    from inspector.session.loading import Loading
     from inspector.session.model import Session
+    from inspector.session.reader import Reader
     from inspector.session.reading_process import ReadingProcess
+
+
+def may_appear(path: Path) -> bool:
+    """Return True if a session may still appear at a path: it is an empty file, or missing from an existing folder."""
+    file = Locator.of(path).file
+    try:
+        status = os.lstat(file)
+    except FileNotFoundError:
+        return is_folder(file.parent)
+    except (OSError, ValueError):
+        return False
+    return stat.S_ISREG(status.st_mode) and status.st_size == 0
+
+
+def why_not_ready(path: Path) -> str:
+    """Return a short reason why an awaited path cannot be opened yet, or an empty string once it can.
+
+    A new file may hold half a line at first, and a new folder no files, so unrecognized content is waited for too.
+    """
+    file = Locator.of(path).file
+    try:
+        status = file.stat()
+    except FileNotFoundError:
+        return "the file does not exist yet" if is_folder(file.parent) else "its folder no longer exists"
+    except (OSError, ValueError):
+        return "it is not accessible"
+    if stat.S_ISDIR(status.st_mode) and _holds_sessions(file):
+        return ""
+    if stat.S_ISREG(status.st_mode) and status.st_size == 0:
+        return "the file is still empty"
+    try:
+        detect(path)
+    except SessionError:
+        return "it is not a session yet"
+    return ""
+
+
+def _holds_sessions(folder: Path) -> bool:
+    from inspector.session.discovery import sessions_in
+
+    return any(True for _ in sessions_in(folder))
+
+
+FIRST_PART_BYTES = 1 << 20
+"""Bytes read before the first rows are shown; every further part is twice as long."""
+
+
+@dataclass(frozen=True)
+class Loading:
+    """A partly loaded session.
+
+    Attributes:
+        done: Bytes read.
+        total: Bytes in total.
+        session: The partial session, now and then; otherwise None.
+        is_complete: True if everything has been read and `session` is complete.
+    """
+
+    done: int
+    total: int
+    session: Session | None = None
+    is_complete: bool = False
+
+
+def load_in_parts(reader: Reader, seconds_between: float = 0.0) -> Iterator[Loading]:
+    """Read a session in slices; yield a partial session after the first part and whenever its size has doubled.
+
+    Args:
+        reader: A reader that has read nothing yet.
+        seconds_between: Minimum interval between parts after the first.
+
+    Raises:
+        SessionError: It cannot be read.
+    """
+    due, next_part = FIRST_PART_BYTES, 0.0
+    progress = (0, 0)
+    for progress in reader.load():
+        is_due = due <= progress.done < progress.total and monotonic() >= next_part
+        if is_due:
+            due, next_part = progress.done * 2, monotonic() + seconds_between
+        yield Loading(progress.done, progress.total, reader.snapshot() if is_due else None)
+    yield Loading(progress[0], progress[1], reader.snapshot(), is_complete=True)
 
 
 AWAITED_SECONDS = 0.25

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Final
 from msgspec import Struct, msgpack
 
 from inspector.session.errors import SessionError
+from inspector.session.follow import Loading, load_in_parts
 from inspector.session.jsonl_reader import JsonlReader, ReadPlace
-from inspector.session.loading import Loading, load_in_parts
 from inspector.session.model import (
     Call,
     Compaction,

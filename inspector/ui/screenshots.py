@@ -93,8 +93,7 @@ def _areas(app: App[Any]) -> Iterator[Area]:
 def _texts_behind(app: App[Any]) -> Callable[[], list[str]]:
     """Return a function that reads the session texts that are partly visible on the screen."""
     from inspector.report.secret_redaction import LOOKED_AT
-    from inspector.session.model import TextUnavailableError
-    from inspector.session.session_name import session_name
+    from inspector.session.model import TextUnavailableError, session_name
 
     screen = session_screen_of(app)
     session = None if screen is None else screen.controller.session

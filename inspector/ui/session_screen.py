@@ -165,7 +165,7 @@ def heading_of(controller: SessionController) -> Heading:
     session = controller.session
     if session is None:
         return Heading(controller.path.stem, state=controller.state)
-    from inspector.session.session_name import session_name
+    from inspector.session.model import session_name
 
     window = None if controller.outcome is None else controller.outcome.inputs.window
     cache = controller.answers.cache

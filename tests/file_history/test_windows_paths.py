@@ -11,7 +11,7 @@ from inspector.replay.analysis.context_breakdown import Grouping, context_breakd
 from inspector.replay.analysis.resend_cost import resend_cost
 from inspector.replay.engine.replay import replay
 from inspector.report.file_listings import event_counts, files_text, short_path
-from inspector.session.file_paths import joined_path, relative_path, same_file
+from inspector.session.files import joined_path, relative_path, same_file
 from inspector.session.model import BlockKind
 from inspector.session.open import open_session
 from inspector.strategies.plan import Plan

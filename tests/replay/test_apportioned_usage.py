@@ -13,8 +13,8 @@ from inspector.cli.reading import replay_inputs
 from inspector.replay.engine.apportioned_usage import apportion
 from inspector.replay.engine.replay import replay
 from inspector.replay.figure import HowKnown
-from inspector.session.duplicate_calls import call_keys, without_calls
 from inspector.session.open import open_session
+from inspector.session.related import call_keys, without_calls
 from inspector.strategies.plan import Plan
 from tests.session.copilot_lines import CopilotScript
 from tests.session.test_copilot_totals import MODEL, answered, metrics, shutdown

@@ -7,20 +7,19 @@ import numpy as np
 import pytest
 from msgspec import structs
 
-from inspector.replay.analysis import invariants
+from inspector.replay.analysis import validation as invariants
 from inspector.replay.analysis.context_blocks import context_at
 from inspector.replay.analysis.context_breakdown import Grouping, context_breakdown
-from inspector.replay.analysis.invariants import Invariant, violations_in_file, violations_in_replay
 from inspector.replay.analysis.prompt_overhead import EARLIER, NOT_RECORDED, blank_prompts
 from inspector.replay.analysis.resend_cost import resend_cost
+from inspector.replay.analysis.validation import Invariant, violations_in_file, violations_in_replay
 from inspector.replay.engine.replay import Replay
 from inspector.replay.pricing.prices import Pricing
 from inspector.replay.sessions import replay_session
 from inspector.session.discovery import sessions_in
-from inspector.session.follow_check import compare_followed
-from inspector.session.independent_usage import COUNTED, independent_totals, totals_of
 from inspector.session.model import BlockKind, Role, Session, Usage
 from inspector.session.open import open_session
+from inspector.session.reading_check import COUNTED, compare_followed, independent_totals, totals_of
 from inspector.strategies.plan import Plan
 from tests.conftest import ROOT
 from tests.replay.synthetic import SessionBuilder

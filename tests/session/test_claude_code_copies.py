@@ -7,13 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from inspector.session.duplicate_calls import without_copied_calls
 from inspector.session.follow import Follower
-from inspector.session.independent_usage import independent_totals, totals_of
 from inspector.session.model import LinkKind
 from inspector.session.open import open_session
+from inspector.session.reading_check import independent_totals, totals_of
 from inspector.session.registry import detect
-from inspector.session.related import full_output, locate, subagent_of
+from inspector.session.related import full_output, locate, subagent_of, without_copied_calls
 from tests.session.claude_lines import SESSION, Script, prompt_texts
 
 if TYPE_CHECKING:

@@ -16,9 +16,9 @@ from inspector.replay.projection_terms import ASSUMED_RUNS
 from inspector.report.session_report import report_of
 from inspector.report.session_summary import summary_of
 from inspector.session.follow import Follower
-from inspector.session.independent_usage import independent_totals, totals_of
 from inspector.session.model import Usage
 from inspector.session.open import open_session
+from inspector.session.reading_check import independent_totals, totals_of
 from inspector.strategies.plan import Plan
 from inspector.ui.cost.rows import CostSection, section_table
 from inspector.ui.figure_table.table import Table

@@ -10,8 +10,8 @@ import pytest
 
 from inspector.cli import main
 from inspector.session.billing_terms import BillingTerms
-from inspector.session.independent_usage import UsageTotals, independent_totals, totals_of
 from inspector.session.open import open_session
+from inspector.session.reading_check import UsageTotals, independent_totals, totals_of
 from tests.session.codex_lines import Rollout
 from tests.session.following import tailed
 from tests.session.test_codex import prompts, session_of

@@ -12,9 +12,9 @@ from inspector.session.discovery import sessions_in
 from inspector.session.errors import SessionError
 from inspector.session.follow import Follower
 from inspector.session.formats.grok import MOST_BYTES, GrokFormat
-from inspector.session.independent_usage import independent_totals, totals_of
 from inspector.session.model import BlockKind, LinkKind, Role, Usage
 from inspector.session.open import open_session
+from inspector.session.reading_check import independent_totals, totals_of
 from tests.examples import examples
 from tests.session.grok_lines import GrokScript, grok
 from tests.session.mutations import mutated

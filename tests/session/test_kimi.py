@@ -11,14 +11,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from inspector.session.discovery import list_sessions, sessions_in
-from inspector.session.duplicate_calls import call_keys
 from inspector.session.follow import Follower
 from inspector.session.formats.kimi import KimiCliFormat, KimiCodeFormat
-from inspector.session.independent_usage import independent_totals, totals_of
 from inspector.session.json.codec import is_whole_json
 from inspector.session.model import BlockKind, ContextCause, LinkKind, Role
 from inspector.session.open import open_session
-from inspector.session.related import locate, parent_of, subagent_of
+from inspector.session.reading_check import independent_totals, totals_of
+from inspector.session.related import call_keys, locate, parent_of, subagent_of
 from inspector.strategies.history.history import History
 from tests.examples import examples
 from tests.session.following import tailed

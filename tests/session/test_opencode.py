@@ -12,15 +12,14 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from inspector.session.discovery import search_places, sessions_in
-from inspector.session.duplicate_calls import call_keys, calls_counted_elsewhere, without_calls
 from inspector.session.errors import SessionError
 from inspector.session.follow import Follower
 from inspector.session.formats import opencode
-from inspector.session.independent_usage import totals_of
 from inspector.session.model import BlockKind, ContextCause, Role, TextUnavailableError, Usage
 from inspector.session.open import open_session
+from inspector.session.reading_check import totals_of
 from inspector.session.registry import detect
-from inspector.session.related import subagents_of
+from inspector.session.related import call_keys, calls_counted_elsewhere, subagents_of, without_calls
 from tests.session.opencode_store import Store, tokens
 from tests.session.soundness import assert_sound
 

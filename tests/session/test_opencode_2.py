@@ -14,12 +14,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from inspector.session.discovery import found_in
-from inspector.session.duplicate_calls import without_copied_calls
 from inspector.session.follow import Follower
-from inspector.session.independent_usage import independent_totals, totals_of
 from inspector.session.model import BlockKind, ContextCause, LinkKind, Role, Usage
 from inspector.session.open import open_session
-from inspector.session.related import subagents_of
+from inspector.session.reading_check import independent_totals, totals_of
+from inspector.session.related import subagents_of, without_copied_calls
 from tests.examples import examples
 from tests.session.mutations import ODD, changed, places
 from tests.session.opencode_2_store import SCHEMA, START, Database, text, tokens, tool

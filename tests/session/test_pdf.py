@@ -13,10 +13,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from inspector.session.formats.chat import media_of_part
-from inspector.session.media import media_of_base64, media_of_data_url
+from inspector.session.media import MOST_BYTES, count_pdf_pages, media_of_base64, media_of_data_url
 from inspector.session.model import Media
 from inspector.session.open import open_session
-from inspector.session.pdf import MOST_BYTES, count_pdf_pages
 from tests.session import run_files
 from tests.session.run_files import encoded
 

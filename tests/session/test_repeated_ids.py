@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from inspector.cli import main
-from inspector.session.independent_usage import independent_totals, totals_of
 from inspector.session.open import open_session
+from inspector.session.reading_check import independent_totals, totals_of
 from tests.session import run_files, tap_store
 from tests.session.claude_lines import Script
 from tests.session.grok_lines import GrokScript

@@ -15,9 +15,9 @@ from inspector.report.session_summary import summary_of
 from inspector.session.blocks import text_block
 from inspector.session.builder import SessionBuilder, Thread
 from inspector.session.follow import Follower
-from inspector.session.independent_usage import independent_totals, totals_of
 from inspector.session.model import BlockKind, Compaction, Message, Origin, Role, Usage
 from inspector.session.open import open_session
+from inspector.session.reading_check import independent_totals, totals_of
 from tests.session.claude_lines import Script
 from tests.session.run_files import jsonl
 from tests.session.tap_store import archive, entry, message, record, records

@@ -9,8 +9,8 @@ import pytest
 
 from inspector.cli import main
 from inspector.report.session_summary import summary_of
+from inspector.session.model import first_name, first_prompt, session_name
 from inspector.session.open import open_session
-from inspector.session.session_name import first_name, first_prompt, session_name
 from tests.session.claude_lines import Script
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ import numpy as np
 
 from inspector.replay.analysis.prompt_overhead import system_by_call
 from inspector.replay.figure import Figure, HowKnown
-from inspector.session.file_paths import joined_path, same_file
+from inspector.session.files import joined_path, same_file
 from inspector.session.model import BlockKind
 from inspector.strategies.core.rendition import Action
 from inspector.strategies.history.arguments import names_a_part, path_of

@@ -19,7 +19,7 @@ from inspector.replay.analysis.prompt_overhead import (
     system_cost,
     system_sent,
 )
-from inspector.session.file_paths import joined_path, relative_path, same_file
+from inspector.session.files import joined_path, relative_path, same_file
 from inspector.session.model import BlockKind
 from inspector.strategies.core.strategy import TieredStrategy
 from inspector.strategies.history.arguments import argument_memo, path_of

@@ -16,8 +16,7 @@ from inspector.session.formats.responses.reader import ItemSide, ItemThread, blo
 from inspector.session.json.codec import clean_text, json_in
 from inspector.session.json.values import mapping, seconds, string
 from inspector.session.model import Origin
-from inspector.session.sqlite import RowCache, Selector, read_database
-from inspector.session.sqlite_reader import RowInterpreter, RowsGoneError, SqliteReader
+from inspector.session.sqlite import RowCache, RowInterpreter, RowsGoneError, Selector, SqliteReader, read_database
 
 if TYPE_CHECKING:
     import sqlite3

@@ -42,8 +42,7 @@ from inspector.session.model import (
     SideCall,
     Usage,
 )
-from inspector.session.sqlite import Selector
-from inspector.session.sqlite_reader import RowInterpreter, RowsGoneError, SqliteReader
+from inspector.session.sqlite import RowInterpreter, RowsGoneError, Selector, SqliteReader
 
 if TYPE_CHECKING:
     import sqlite3

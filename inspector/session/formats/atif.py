@@ -14,8 +14,7 @@ from inspector.session.formats.chat import TOOLS, ChatMessage, ChatThread, block
 from inspector.session.json.codec import clean_text, lenient_json
 from inspector.session.json.nodes import object_nodes
 from inspector.session.json.values import count, mapping, objects, seconds_of_any, string
-from inspector.session.json_reader import JsonReader
-from inspector.session.linked_documents import LinkedDocuments
+from inspector.session.json_reader import JsonReader, LinkedDocuments
 from inspector.session.model import Compaction, ContextCause, LinkKind, Origin, Role, SessionLink, Usage
 from inspector.session.reader import DocumentInterpreter
 from inspector.session.usage_fields import ATIF
@@ -27,7 +26,7 @@ if TYPE_CHECKING:
     from inspector.session.blocks import TextBlock
     from inspector.session.builder import SessionBuilder
     from inspector.session.json.nodes import Fields, Node
-    from inspector.session.linked_documents import LinkedDocument
+    from inspector.session.json_reader import LinkedDocument
     from inspector.session.model import Message
     from inspector.session.reader import Reader
     from inspector.session.sniff import Sample

@@ -12,8 +12,7 @@ from msgspec import Struct, structs
 
 from inspector.session.billing_terms import parse_billing_terms
 from inspector.session.blocks import CHAT, TextBlock, argument_text, text_block
-from inspector.session.builder import Thread
-from inspector.session.call_matching import CallMatcher
+from inspector.session.builder import CallMatcher, Thread
 from inspector.session.json.codec import clean_text, compact_json, json_in
 from inspector.session.json.values import count, objects, string
 from inspector.session.media import PDF, media_of_base64, media_of_data_url

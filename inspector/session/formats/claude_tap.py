@@ -30,8 +30,7 @@ from inspector.session.json_reader import JsonReader
 from inspector.session.jsonl_reader import JsonlReader
 from inspector.session.reader import DocumentInterpreter, Record, RecordInterpreter
 from inspector.session.sniff import Sample
-from inspector.session.sqlite import Selector, read_database
-from inspector.session.sqlite_reader import RowInterpreter, RowsGoneError, SqliteReader
+from inspector.session.sqlite import RowInterpreter, RowsGoneError, Selector, SqliteReader, read_database
 
 if TYPE_CHECKING:
     import sqlite3

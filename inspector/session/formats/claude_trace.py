@@ -14,7 +14,7 @@ from urllib.parse import unquote
 from msgspec import Struct, field
 
 from inspector.session.billing_terms import SERVICE_TIER, parse_billing_terms
-from inspector.session.call_matching import ToolNames
+from inspector.session.builder import ToolNames
 from inspector.session.format import Format
 from inspector.session.formats.bedrock_converse import (
     converse_node,

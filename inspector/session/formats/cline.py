@@ -23,8 +23,7 @@ from inspector.session.format import Format, editor_folders
 from inspector.session.formats.chat import SYSTEM, ChatMessage, ChatThread, blocks_of_chat, blocks_of_definition
 from inspector.session.json.codec import json_in, lenient_json
 from inspector.session.json.values import count, count_or_none, mapping, objects, seconds_of_any, sequence, string
-from inspector.session.json_reader import JsonReader
-from inspector.session.linked_documents import LinkedDocuments, SidecarFile
+from inspector.session.json_reader import JsonReader, LinkedDocuments, SidecarFile
 from inspector.session.model import Compaction, ContextCause, LinkKind, Message, Origin, Role, SessionLink, Usage
 from inspector.session.reader import DocumentInterpreter
 from inspector.session.sniff import Sample
@@ -35,7 +34,7 @@ if TYPE_CHECKING:
 
     from inspector.session.blocks import TextBlock
     from inspector.session.json.nodes import Fields, Node
-    from inspector.session.linked_documents import LinkedDocument
+    from inspector.session.json_reader import LinkedDocument
     from inspector.session.reader import Reader
 
 

@@ -44,8 +44,7 @@ from inspector.session.model import (
 )
 from inspector.session.reader import Record, RecordInterpreter
 from inspector.session.sniff import Sample
-from inspector.session.sqlite import RowCache, Selector, read_database
-from inspector.session.sqlite_reader import RowInterpreter, RowsGoneError, SqliteReader
+from inspector.session.sqlite import RowCache, RowInterpreter, RowsGoneError, Selector, SqliteReader, read_database
 from inspector.session.usage_fields import GOOSE
 
 if TYPE_CHECKING:

@@ -17,8 +17,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from msgspec import Struct, structs
 
-from inspector.session.builder import SessionBuilder
-from inspector.session.call_matching import CallMatcher
+from inspector.session.builder import CallMatcher, SessionBuilder
 from inspector.session.errors import SessionError
 from inspector.session.files import FileState, is_file, is_folder, open_for_reading
 from inspector.session.format import Format, can_name_file, home_of
@@ -26,8 +25,8 @@ from inspector.session.formats.chat import ChatMessage, ChatThread, blocks_of_ch
 from inspector.session.json.codec import clean_text, compact_json
 from inspector.session.json.lines import object_of
 from inspector.session.json.values import clean_string, count, count_or_none, mapping, objects, seconds_of_any, string
+from inspector.session.json_reader import SidecarFile
 from inspector.session.jsonl_reader import JsonlReader
-from inspector.session.linked_documents import SidecarFile
 from inspector.session.model import Compaction, Diagnostic, LinkKind, Message, Role, SessionLink, SideCall, Usage
 from inspector.session.reader import FileChange, ReadingProgress, Record, RecordInterpreter
 from inspector.session.sniff import Sample

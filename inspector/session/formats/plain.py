@@ -18,9 +18,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from msgspec import Struct, field, structs
 
 from inspector.session.billing_terms import SERVICE_TIER, parse_billing_terms
-from inspector.session.blocks import TextBlock
-from inspector.session.builder import SessionBuilder, Thread
-from inspector.session.call_matching import CallMatcher, ToolNames
+from inspector.session.blocks import MemoryTexts, TextBlock
+from inspector.session.builder import CallMatcher, SessionBuilder, Thread, ToolNames
 from inspector.session.errors import SessionError
 from inspector.session.format import Format
 from inspector.session.formats.cache_control import (
@@ -64,7 +63,6 @@ from inspector.session.model import (
 )
 from inspector.session.reader import Record, RecordInterpreter
 from inspector.session.sniff import Sample
-from inspector.session.texts import MemoryTexts
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence

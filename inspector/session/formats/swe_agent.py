@@ -37,8 +37,7 @@ from inspector.session.json.values import (
     sequence,
     string,
 )
-from inspector.session.json_reader import JsonReader
-from inspector.session.linked_documents import SidecarFile
+from inspector.session.json_reader import JsonReader, SidecarFile
 from inspector.session.model import Compaction, Origin, RecordedBreakpoint, RecordedTotals, Role
 from inspector.session.reader import DocumentInterpreter
 from inspector.session.sniff import Sample

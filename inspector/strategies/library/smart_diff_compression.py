@@ -28,7 +28,7 @@ import numpy as np
 from inspector.file_history.changelog import PrecedingText, describe_difference, shortened
 from inspector.file_history.history import FileEvent, kind_of
 from inspector.file_history.operations import Patching, UnknownChange, call_effects
-from inspector.session.file_paths import joined_path
+from inspector.session.files import joined_path
 from inspector.session.model import TextUnavailableError
 from inspector.strategies.core.batching import Batching
 from inspector.strategies.core.operations import RemoveBlock, RemovedPlaceholder

@@ -11,7 +11,7 @@ from inspector.replay.analysis.prompt_overhead import AROUND_TEXTS, EARLIER, NOT
 from inspector.replay.figure import Figure, HowKnown
 from inspector.report.numbers import ON_SCREEN
 from inspector.safe_text import one_line
-from inspector.session.file_paths import relative_path
+from inspector.session.files import relative_path
 from inspector.ui.figure_table.table import Cell, Column, FigureRow, Length, Sorting, Table, number_cell
 
 if TYPE_CHECKING:

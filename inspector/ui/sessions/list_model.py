@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Final
 from inspector.report.numbers import AT_LEAST, ON_SCREEN, age, file_size
 from inspector.safe_text import one_line
 from inspector.session.files import exists, is_live, last_written
+from inspector.session.model import first_name
 from inspector.session.registry import all_formats
-from inspector.session.session_name import first_name
 from inspector.ui.figure_table.table import Cell, Column, FigureRow
 
 if TYPE_CHECKING:

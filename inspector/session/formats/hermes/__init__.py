@@ -82,7 +82,7 @@ class HermesFormat(Format):
         locator = Locator.of(path)
         if Sample(locator.file).is_database:
             from inspector.session.formats.hermes.database import HermesRows
-            from inspector.session.sqlite_reader import SqliteReader
+            from inspector.session.sqlite import SqliteReader
 
             return SqliteReader(path, self.name, HermesRows(locator.session, locator.file.parent))
         from inspector.session.formats.hermes.reader import file_reader

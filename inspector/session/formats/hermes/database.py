@@ -29,8 +29,7 @@ from inspector.session.formats.hermes.reader import (
 from inspector.session.json.codec import compact_json, json_in
 from inspector.session.json.values import clean_string, mapping, seconds_of_any, string
 from inspector.session.model import LinkKind, Origin, SessionLink
-from inspector.session.sqlite import RowCache, Selector
-from inspector.session.sqlite_reader import RowInterpreter, RowsGoneError
+from inspector.session.sqlite import RowCache, RowInterpreter, RowsGoneError, Selector
 
 if TYPE_CHECKING:
     import sqlite3

@@ -20,8 +20,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from msgspec import Struct, structs
 
-from inspector.session.builder import SessionBuilder, Thread
-from inspector.session.call_matching import ToolNames
+from inspector.session.builder import SessionBuilder, Thread, ToolNames
 from inspector.session.files import glob_sorted, open_for_reading
 from inspector.session.formats.chat import SYSTEM, TOOLS, blocks_of_definition, blocks_of_message, role_of
 from inspector.session.formats.hermes import NAME, is_document, is_meta

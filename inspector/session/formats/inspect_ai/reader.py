@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from msgspec import structs
 
 from inspector.session.billing_terms import SERVICE_TIER, first_tier, requested_tier
+from inspector.session.blocks import CachedTexts
 from inspector.session.builder import SessionBuilder
 from inspector.session.errors import SessionError
 from inspector.session.files import SETTLE_SECONDS, FileState, Locator
@@ -74,7 +75,6 @@ from inspector.session.model import (
 from inspector.session.reader import DocumentInterpreter, FileChange, ReadingProgress
 from inspector.session.sniff import Sample
 from inspector.session.sqlite import unread_table_diagnostics
-from inspector.session.texts import CachedTexts
 from inspector.session.usage_fields import INSPECT, excludes_reasoning
 
 if TYPE_CHECKING:
@@ -82,7 +82,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from inspector.session.blocks import TextBlock
-    from inspector.session.call_matching import ToolNames
+    from inspector.session.builder import ToolNames
     from inspector.session.json.nodes import Fields, Node
     from inspector.session.model import Session
     from inspector.session.reader import Reader

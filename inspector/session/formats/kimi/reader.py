@@ -27,8 +27,8 @@ from inspector.session.json.values import (
     sequence,
     string,
 )
+from inspector.session.json_reader import SidecarFile
 from inspector.session.jsonl_reader import JsonlReader
-from inspector.session.linked_documents import SidecarFile
 from inspector.session.model import Compaction, ContextCause, LinkKind, Role, SessionLink, SideCall, Usage
 from inspector.session.reader import FileChange, Record, RecordInterpreter
 from inspector.session.usage_fields import KIMI_CLI, KIMI_CODE

@@ -119,7 +119,7 @@ class OpenCodeFormat(Format):
         sample = Sample(locator.file)
         if sample.is_database:
             from inspector.session.formats.opencode.database import OpenCodeRows
-            from inspector.session.sqlite_reader import SqliteReader
+            from inspector.session.sqlite import SqliteReader
 
             agent = next((title for name, title in KIN.items() if locator.file.name.startswith(name)), self.title)
             return SqliteReader(path, self.name, OpenCodeRows(locator.session, agent))

@@ -28,7 +28,7 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 
-from inspector.session.blocks import TextBlock, text_block
+from inspector.session.blocks import NamedTexts, TextBlock, text_block
 from inspector.session.builder import SessionBuilder
 from inspector.session.errors import SessionError
 from inspector.session.files import FileState, Locator, is_folder, open_for_reading
@@ -58,9 +58,7 @@ from inspector.session.json.values import clean_string, mapping, objects, second
 from inspector.session.media import media_of_base64, media_of_data_url
 from inspector.session.model import BlockKind, Media, Origin, Role, TextUnavailableError
 from inspector.session.reader import DocumentInterpreter, FileChange, ReadingProgress
-from inspector.session.sqlite import Selector, columns_of_tables
-from inspector.session.sqlite_reader import RowInterpreter, RowsGoneError
-from inspector.session.texts import NamedTexts
+from inspector.session.sqlite import RowInterpreter, RowsGoneError, Selector, columns_of_tables
 
 if TYPE_CHECKING:
     import sqlite3

@@ -29,9 +29,8 @@ from inspector.session.json.codec import clean_text, compact_json, lenient_json
 from inspector.session.json.lines import ObjectDecoder
 from inspector.session.json.nodes import FileNode, object_nodes
 from inspector.session.json.values import clean_string, count, mapping, objects, seconds_of_any, sequence, string
-from inspector.session.json_reader import JsonReader
+from inspector.session.json_reader import JsonReader, SidecarFile
 from inspector.session.jsonl_reader import JsonlReader
-from inspector.session.linked_documents import SidecarFile
 from inspector.session.model import BlockKind, Compaction, Origin, Role, SideCall, Usage
 from inspector.session.reader import Record, RecordInterpreter
 from inspector.session.sniff import Sample

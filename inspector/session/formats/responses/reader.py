@@ -15,8 +15,7 @@ from msgspec import Struct, structs
 
 from inspector.session.billing_terms import SERVICE_TIER, BillingTerms, parse_billing_terms
 from inspector.session.blocks import TextBlock, argument_text, text_block
-from inspector.session.builder import SessionBuilder, Thread
-from inspector.session.call_matching import ToolNames
+from inspector.session.builder import SessionBuilder, Thread, ToolNames
 from inspector.session.formats.cache_control import CACHE_OPTIONS, breakpoints_of_message, lifetime_of, with_options
 from inspector.session.formats.chat import (
     ROLE_OF,

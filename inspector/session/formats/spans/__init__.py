@@ -346,7 +346,7 @@ class CopilotTraceFormat(Format):
 
     def reader(self, path: Path) -> Reader:
         from inspector.session.formats.spans.reader import TraceRows
-        from inspector.session.sqlite_reader import SqliteReader
+        from inspector.session.sqlite import SqliteReader
 
         return SqliteReader(path, self.name, TraceRows(Locator.of(path).session))
 

@@ -47,8 +47,7 @@ from inspector.session.jsonl_reader import JsonlReader
 from inspector.session.model import LinkKind, Message, Origin, Role, SessionLink, SideCall, Usage
 from inspector.session.reader import Record, RecordInterpreter
 from inspector.session.sniff import Sample
-from inspector.session.sqlite import Selector
-from inspector.session.sqlite_reader import RowInterpreter, RowsGoneError
+from inspector.session.sqlite import RowInterpreter, RowsGoneError, Selector
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -59,7 +58,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from inspector.session.blocks import TextBlock
-    from inspector.session.call_matching import ToolNames
+    from inspector.session.builder import ToolNames
     from inspector.session.formats.plain import RequestThread
     from inspector.session.json.nodes import Node
     from inspector.session.reader import Reader

@@ -13,8 +13,7 @@ from urllib.parse import unquote, urlsplit
 from msgspec import structs
 
 from inspector.session.blocks import TextBlock, argument_text, text_block
-from inspector.session.builder import SessionBuilder, Thread
-from inspector.session.call_matching import CallMatcher
+from inspector.session.builder import CallMatcher, SessionBuilder, Thread
 from inspector.session.formats.chat import usage_of as chat_usage_of
 from inspector.session.formats.vscode import OperationLog, child, children, value_of
 from inspector.session.json.codec import clean_text, compact_json, lenient_json
