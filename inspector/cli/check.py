@@ -48,8 +48,7 @@ def run(options: Namespace) -> int:
     import msgspec
 
     import inspector
-    from inspector.report.validation import Thresholds, ValidationReport, provider_facts
-    from inspector.report.validation_text import validation_text
+    from inspector.report.validation import Thresholds, ValidationReport, provider_facts, validation_text
 
     share = options.threshold / 100
     thresholds = Thresholds(median=share, p90=2 * share)
@@ -74,9 +73,8 @@ def run(options: Namespace) -> int:
 
 def _checked(options: Namespace, thresholds: Thresholds, failed: list[Path]) -> Iterator[SessionValidation]:
     """Check one session after another; unreadable ones are reported, added to `failed` and skipped."""
-    from inspector.replay.analysis.invariants import violations_in_file, violations_in_replay
     from inspector.replay.analysis.prompt_overhead import blank_prompts
-    from inspector.replay.analysis.validation import validate
+    from inspector.replay.analysis.validation import validate, violations_in_file, violations_in_replay
     from inspector.replay.engine.replay import replay
     from inspector.report.validation import session_validation
     from inspector.strategies.plan import Plan

@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from inspector.report.catalogue import BandFacts, ProjectionFacts
     from inspector.report.numbers import NumberFormat
 
-HOURS_PER_DAY = 24
 CENTS_FROM = 0.1
 """Amounts of this many dollars or more have no digits below a cent."""
 
@@ -79,21 +78,6 @@ def _step(band: Band | BandFacts) -> float | None:
 
 def _written(value: float, step: float, numbers: NumberFormat, towards: Callable[[float], float]) -> str:
     return (numbers.whole_dollars if step >= 1 else numbers.dollars)(towards(round(value / step, 6)) * step)
-
-
-def runs_that_do_not_fit(runs: RunsPerDay, hours: float) -> str:
-    """Question a number of runs per day that take longer than a day: `24 runs of 22 h a day: 22 at once?`.
-
-    Args:
-        runs: Runs per day.
-        hours: Duration of one run; 0.0 if unknown.
-
-    Returns:
-        Empty if they fit.
-    """
-    if runs.number * hours <= HOURS_PER_DAY or runs.number <= 1:
-        return ""
-    return f"{runs.number:,.6g} runs of {hours:,.0f} h a day: {math.ceil(runs.number * hours / HOURS_PER_DAY)} at once?"
 
 
 def daily_saving(day: Band, numbers: NumberFormat, *, is_most: bool = False) -> str:

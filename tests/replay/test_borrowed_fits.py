@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from inspector.replay import calibration_source
-from inspector.replay.analysis.invariants import violations_in_replay
+from inspector.replay.analysis.validation import violations_in_replay
 from inspector.replay.engine.inputs import ReplayInputs
 from inspector.replay.explain.totals import scale_source
 from inspector.replay.figure import HowKnown

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from msgspec import structs
 
-from inspector.replay.analysis import validation as invariants
+from inspector.replay.analysis import validation
 from inspector.replay.analysis.context_blocks import context_at
 from inspector.replay.analysis.context_breakdown import Grouping, context_breakdown
 from inspector.replay.analysis.prompt_overhead import EARLIER, NOT_RECORDED, blank_prompts
@@ -123,6 +123,6 @@ def test_a_session_that_ends_otherwise_when_it_is_followed_is_seen(
     path = tmp_path / "s.jsonl"
     GROWING["pi"].write(path, 3)
     assert compare_followed(path) == ""
-    monkeypatch.setattr(invariants, "compare_followed", lambda _: "messages")
+    monkeypatch.setattr(validation, "compare_followed", lambda _: "messages")
     (broken,) = violations_in_file(open_session(path))
     assert (broken.invariant, broken.detail) == (Invariant.GROWTH, "messages differ")

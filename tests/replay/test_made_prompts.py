@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
-from inspector.replay.analysis.invariants import violations_in_replay
-from inspector.replay.analysis.validation import prompt_fit
+from inspector.replay.analysis.validation import prompt_fit, violations_in_replay
 from inspector.replay.explain.parts import block_explanation
 from inspector.replay.figure import HowKnown
 from inspector.replay.sessions import replay_session

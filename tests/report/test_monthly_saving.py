@@ -14,7 +14,6 @@ from inspector.report.monthly_saving import (
     daily_saving,
     monthly_saving,
     runs_a_day,
-    runs_that_do_not_fit,
 )
 from inspector.report.numbers import IN_TEXT, MINUS, ON_SCREEN
 
@@ -89,17 +88,3 @@ def test_a_saving_as_written_has_the_sign_of_the_difference_of_the_costs_as_writ
         for text in adding_up(before, Band(saved - cost * narrow, saved, saved + cost * narrow), IN_TEXT)
     )
     assert first - after == pytest.approx(less, abs=1e-6)
-
-
-@pytest.mark.parametrize(
-    ("runs", "hours", "question"),
-    [
-        (RunsPerDay(24), 22.0, "24 runs of 22 h a day: 22 at once?"),
-        (RunsPerDay(3), 9.0, "3 runs of 9 h a day: 2 at once?"),
-        (RunsPerDay(24), 1.0, ""),
-        (ASSUMED_RUNS, 100.0, ""),
-        (RunsPerDay(1000), 0.0, ""),
-    ],
-)
-def test_runs_that_take_longer_than_a_day_are_questioned(runs: RunsPerDay, hours: float, question: str) -> None:
-    assert runs_that_do_not_fit(runs, hours) == question

@@ -1,36 +1,233 @@
-"""Validate predictions against recorded data: prompt sizes, cache usage, cost, and the agents' own cuts.
+"""Validate predictions against recorded data: prompt sizes, cache usage, cost, the agents' own cuts, and invariants.
 
-A session with reported usage is predicted as if it had none: prompts from its texts on the calibrated scale, caches
-from the provider's rules. Only two things are taken from the report: the lifetime of cache entries (five minutes or an
-hour), which is the agent's setting, and response lengths, which are unpredictable.
+**Predictions.** A session with reported usage is predicted as if it had none: prompts from its texts on the calibrated
+scale, caches from the provider's rules. Only two things are taken from the report: the lifetime of cache entries (five
+minutes or an hour), which is the agent's setting, and response lengths, which are unpredictable.
+
+**Cuts.** A partial compaction names the cleared results and, with some agents, the tokens saved by the agent's own
+estimate. The agent's rule (`CLEAR_RULES`) must select the same results here. A full compaction records the size of the
+context: our replay of the conversation without it (`without_compaction`) must reach that size at the same call. The
+size after it is the report of the first call after it: the recorded texts of the new context, on the fitted scale and
+with the unrecorded start of the previous context, must match it.
+
+The rules spare the newest output up to a number of tokens; the result that exceeds it, and all earlier ones, are
+cleared. OpenCode also spares two user turns (packages/opencode/src/session/compaction.ts). Claude Code's rule was
+inferred from its records, which name every cleared result. Both assume four characters per token, and neither clears
+the output of the skill tool.
+
+**Invariants** of every session in every format, checked by `inspector check` and by a test:
+
+- No share of a prompt is negative, and the parts of a prompt, and of all prompts, add up to the whole.
+- No prompt is replayed as empty if its provider reports tokens for it, unless it is flagged: the file records none of
+  its contents (`blank_prompts`).
+- No block is larger than the largest prompt.
+- A session followed while its file grew equals one loaded at once.
+- Usage equals a count that shares no code with the format's reader.
 """
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from dataclasses import dataclass, replace
+from enum import StrEnum
 from math import hypot
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 from msgspec import structs
 
 from inspector.replay.analysis.cache_spread import NINE_OF_TEN, read_spread
-from inspector.replay.analysis.recorded_cuts import RecordedCut, recorded_cuts
+from inspector.replay.analysis.compaction_forecast import compaction_forecasts
+from inspector.replay.analysis.context_blocks import context_at
+from inspector.replay.analysis.context_breakdown import Grouping, Scope, context_breakdown
+from inspector.replay.analysis.prompt_overhead import AROUND_TEXTS, EARLIER, NOT_RECORDED
+from inspector.replay.analysis.resend_cost import resend_cost
 from inspector.replay.analysis.result_sizes import results_by_difference
+from inspector.replay.analysis.without_compaction import first_call_after
 from inspector.replay.engine.deduplicated_prompts import counted_twice, deduplicated_prompts
 from inspector.replay.engine.inputs import ReplayInputs
+from inspector.replay.engine.plan_edits import CLEARED, results_by_call_id
 from inspector.replay.engine.replay import replay
 from inspector.replay.engine.token_scale import fit_contents, prompt_contents
 from inspector.session.model import BlockKind
+from inspector.session.reading_check import compare_followed, independent_totals, totals_of
+from inspector.strategies.core.operations import ReplaceText
 from inspector.strategies.history.history import History
 from inspector.strategies.plan import Plan
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
     from numpy.typing import NDArray
 
+    from inspector.replay.engine.replay import Replay
+    from inspector.session.model import Session
     from inspector.tokens.calibration import ResponseModel
+
+
+_CHARACTERS_PER_TOKEN = 4
+"""Characters per token assumed by agents, in their rules and in recorded savings."""
+
+
+_NEVER_CLEARED = "skill"
+
+
+@dataclass(frozen=True, slots=True)
+class RecordedCut:
+    """One compaction, full or partial.
+
+    Attributes:
+        call: The first call after it.
+        what: Compared quantity: `context before`, `context after`, `tokens saved` or `results blanked`.
+        results: Results that were cleared; 0 for a full compaction.
+        missing: The number of these that are not in the file.
+        recorded: Tokens reported by the agent or the provider, or the number of results.
+        replayed: Tokens by our replay; for savings, by the agent's estimation rule; for results, the number that its
+            clearing rule selects here.
+        measured: Tokens on the provider's scale if `replayed` uses the agent's rule; otherwise None.
+        alike: Number of results that both the agent and the replay clear; None if tokens are compared.
+    """
+
+    call: int
+    what: str
+    results: int
+    missing: int
+    recorded: int
+    replayed: int
+    measured: int | None = None
+    alike: int | None = None
+
+    @property
+    def off(self) -> float | None:
+        """Relative error of the replay."""
+        return self.replayed / self.recorded - 1 if self.recorded else None
+
+
+def recorded_cuts(baseline: Replay) -> tuple[RecordedCut, ...]:
+    """Return every cut that a session's agent made and quantified, in order."""
+    found = [*_partial(baseline), *_same_results(baseline), *_full(baseline), *_left(baseline)]
+    return tuple(sorted(found, key=lambda cut: cut.call))
+
+
+def _partial(baseline: Replay) -> Iterator[RecordedCut]:
+    inputs, session = baseline.inputs, baseline.history.session
+    results = results_by_call_id(baseline.history)
+    notice = CLEARED.operation.text if isinstance(CLEARED.operation, ReplaceText) else ""
+    responses = [call.response for call in session.calls]
+    for compaction in session.compactions:
+        if not compaction.is_partial or not compaction.tokens_saved:
+            continue
+        named = [results[each] for each in compaction.cleared_tool_call_ids if each in results]
+        blocks = [session.blocks[block] for block in named]
+        whole = int(inputs.table.tokens[named].sum())
+        left = len(named) * inputs.table.text_tokens(notice)
+        yield RecordedCut(
+            call=bisect_left(responses, compaction.message),
+            what="tokens saved",
+            results=len(compaction.cleared_tool_call_ids),
+            missing=len(compaction.cleared_tool_call_ids) - len(named),
+            recorded=compaction.tokens_saved,
+            replayed=sum(block.characters for block in blocks) // _CHARACTERS_PER_TOKEN,
+            measured=round(inputs.scale.calibration.ratio * (whole - left)),
+        )
+
+
+def _same_results(baseline: Replay) -> Iterator[RecordedCut]:
+    """Compare the cleared results with those selected by our rule."""
+    session = baseline.history.session
+    responses = [call.response for call in session.calls]
+    gone: set[str] = set()
+    for compaction in session.compactions:
+        named = set(compaction.cleared_tool_call_ids) - gone
+        rule = CLEAR_RULES.get(session.format)
+        if not compaction.is_partial or not named or rule is None:
+            continue
+        ours = cleared_by(rule, baseline.history, compaction.message) - gone
+        gone |= named
+        yield RecordedCut(
+            call=bisect_left(responses, compaction.message),
+            what="results blanked",
+            results=len(named),
+            missing=0,
+            recorded=len(named),
+            replayed=len(ours),
+            alike=len(named & ours),
+        )
+
+
+def _left(baseline: Replay) -> Iterator[RecordedCut]:
+    """Compare the contexts left by full compactions with the report of the first call after them."""
+    inputs, session = baseline.inputs, baseline.history.session
+    if not session.compactions:
+        return
+    counted = inputs.layout.whole_tokens - inputs.recorded_removed
+    shown = inputs.scale.ratio * counted + inputs.layout.uncounted_in_prompts
+    for index, compaction in enumerate(session.compactions):
+        call = None if compaction.is_partial else first_call_after(session, index)
+        before = -1 if call is None else int(inputs.previous_call[call])
+        if call is None or before < 0 or not (inputs.reported[call] and inputs.reported[before]):
+            continue
+        # Unrecorded text that accumulates during a context is removed with it; text from its start remains.
+        began = int(np.flatnonzero(baseline.history.call_context == baseline.history.call_context[before])[0])
+        if not inputs.reported[began]:
+            continue
+        unseen = float(inputs.recorded.prompt[began] - shown[began])
+        recorded = int(inputs.recorded.prompt[call])
+        yield RecordedCut(call, "context after", 0, 0, recorded, round(float(shown[call]) + unseen))
+
+
+def _full(baseline: Replay) -> Iterator[RecordedCut]:
+    compactions = baseline.history.session.compactions
+    for forecast in compaction_forecasts(baseline, asked_for=True):
+        reported = compactions[forecast.compaction].tokens_before
+        if reported and forecast.prompt_tokens.value is not None:
+            yield RecordedCut(forecast.call, "context before", 0, 0, reported, int(forecast.prompt_tokens.value))
+
+
+class ClearRule(NamedTuple):
+    """Output that an agent spares when it clears a context in part.
+
+    Attributes:
+        tokens: The newest output, in tokens of four characters.
+        turns: User turns, including the newest, that are spared entirely.
+    """
+
+    tokens: int
+    turns: int
+
+
+CLEAR_RULES: Final[Mapping[str, ClearRule]] = {"claude-code": ClearRule(40_000, 0), "opencode": ClearRule(40_000, 2)}
+"""By session format."""
+
+
+def cleared_by(rule: ClearRule, history: History, message: int) -> set[str]:
+    """Return the ids of calls with results that the rule clears before a message.
+
+    Args:
+        rule: Output to spare.
+        history: The session's columns.
+        message: The message that follows the clearing.
+    """
+    session = history.session
+    responses = [call.response for call in session.calls]
+    last = bisect_left(responses, message) - 1
+    if last < 0:
+        return set()
+    held = [block for block in history.prompt(last).tolist() if history.message[block] < message]
+    first_block = history.message_first_block
+    since = range(int(first_block[responses[last]]), int(first_block[min(message, len(session.messages))]))
+    spared, turns = 0, 0
+    cleared: set[str] = set()
+    for index in reversed([*held, *since]):
+        block = session.blocks[index]
+        turns += block.kind is BlockKind.USER_TEXT
+        if block.kind is not BlockKind.TOOL_RESULT or turns < rule.turns or block.tool_name.lower() == _NEVER_CLEARED:
+            continue
+        spared += round(block.characters / _CHARACTERS_PER_TOKEN)
+        if spared > rule.tokens:
+            cleared.add(block.tool_call_id)
+    return cleared
+
 
 MEDIAN_PROMISE = 0.005
 
@@ -399,3 +596,114 @@ def _brought(inputs: ReplayInputs, call: int) -> str:
 
 def _dollars(costs: NDArray[np.float64]) -> float | None:
     return None if np.isnan(costs).any() else float(costs.sum())
+
+
+ROUNDING = 2.0
+"""Tolerance in tokens for sums of rounded figures."""
+
+MOST_CALLS = 50
+"""Prompts per session to check, evenly spread; the last one of every context is added."""
+
+
+class Invariant(StrEnum):
+    """An invariant, with its description."""
+
+    SHARES = "no share is negative"
+    SUMS = "parts add up"
+    EMPTY = "no reported prompt is replayed as empty"
+    LARGEST = "no block exceeds the largest prompt"
+    GROWTH = "followed equals loaded"
+    USAGE = "usage equals an independent count"
+
+
+class Violation(NamedTuple):
+    """A violated invariant.
+
+    Attributes:
+        invariant: The invariant.
+        call: The affected call; -1 if it concerns no call.
+        detail: Description of the deviation, without session content.
+    """
+
+    invariant: Invariant
+    call: int
+    detail: str
+
+
+def violations_in_file(session: Session) -> tuple[Violation, ...]:
+    """Compare a session with its file, which is read again, and return the violations.
+
+    Raises:
+        TemporaryFolderError: There is no temporary folder for a growing copy.
+    """
+    found: list[Violation] = []
+    if differs := compare_followed(session.path):
+        found.append(Violation(Invariant.GROWTH, -1, f"{differs} differ"))
+    try:
+        plain = independent_totals(session)
+    except OSError:
+        plain = None
+    if plain is not None and plain != (ours := totals_of(session)):
+        named = zip(plain._fields, ours, plain, strict=True)
+        detail = ", ".join(f"{name} {mine:,}, independent count {theirs:,}" for name, mine, theirs in named)
+        found.append(Violation(Invariant.USAGE, -1, detail.replace("_", " ")))
+    return tuple(found)
+
+
+def violations_in_replay(baseline: Replay) -> tuple[Violation, ...]:
+    """Return the violations in a session's replay without a plan, the first of each kind at each checked call.
+
+    Args:
+        baseline: The session replayed under an empty plan.
+    """
+    return (*_ledger(baseline), *_largest(baseline), *_prompts(baseline))
+
+
+def _ledger(baseline: Replay) -> Iterator[Violation]:
+    ledger, inputs = baseline.ledger, baseline.inputs
+    served = (ledger.cache_read, ledger.cache_write_5m, ledger.cache_write_1h, ledger.uncached)
+    for call in np.flatnonzero(np.minimum.reduce(served) < 0).tolist():
+        yield Violation(Invariant.SHARES, call, "a negative number of tokens read, written or uncached")
+    for call in np.flatnonzero(sum(served) != ledger.prompt_tokens).tolist():
+        yield Violation(Invariant.SUMS, call, "tokens read, written and uncached do not add up to the prompt")
+    for call in np.flatnonzero(inputs.reported & (ledger.prompt_tokens != inputs.recorded.prompt)).tolist():
+        yield Violation(Invariant.SUMS, call, "without a plan, the replayed prompt differs from the reported one")
+
+
+def _largest(baseline: Replay) -> Iterator[Violation]:
+    inputs = baseline.inputs
+    sent = np.unique(np.concatenate([context.blocks for context in inputs.layout.contexts] or [np.zeros(0, int)]))
+    most = float(inputs.sizes.whole.max(initial=0.0))
+    for block in sent[inputs.block_tokens[sent] > most + ROUNDING].tolist():
+        yield Violation(
+            Invariant.LARGEST, -1, f"block {block + 1:,}: {inputs.block_tokens[block]:,.0f} of at most {most:,.0f}"
+        )
+
+
+def _prompts(baseline: Replay) -> Iterator[Violation]:
+    count = baseline.history.call_count
+    resend = resend_cost(baseline)
+    last_of_contexts = {int(context.calls[-1]) for context in baseline.inputs.layout.contexts if len(context.calls)}
+    spread = set(np.linspace(0, count, MOST_CALLS, dtype=int).tolist())
+    for call in sorted(last_of_contexts | spread):
+        state = baseline.state(call)
+        context = context_at(baseline, state)
+        prompt = float(context.prompt.value or 0)
+        if min(context.rest, context.rest - context.system, *context.sent.tolist()) < -ROUNDING:
+            yield Violation(Invariant.SHARES, call, f"{context.rest:,.0f} of {prompt:,.0f} tokens are outside blocks")
+        if abs(float(context.sent.sum()) + context.rest - prompt) > ROUNDING:
+            yield Violation(Invariant.SUMS, call, "blocks and the rest do not add up to the prompt")
+        breakdown = context_breakdown(baseline, state, resend, Grouping.ROLE, Scope.WINDOW)
+        if abs(sum(part.tokens for part in breakdown.parts) - breakdown.everything.tokens) > ROUNDING:
+            yield Violation(Invariant.SUMS, call, "the parts by role do not add up to the prompt")
+        names = {part.name for part in breakdown.parts if not len(part.blocks) and part.tokens > ROUNDING}
+        is_blank = call < count and not len(context.blocks) and bool(baseline.inputs.reported[call])
+        if is_blank and not names <= {EARLIER, AROUND_TEXTS}:
+            yield Violation(Invariant.EMPTY, call, f"{prompt:,.0f} tokens attributed to {NOT_RECORDED}")
+    whole = context_breakdown(baseline, baseline.state(count), resend, Grouping.ROLE, Scope.SESSION)
+    for part in whole.parts:
+        if part.token_calls < -ROUNDING:
+            yield Violation(Invariant.SHARES, -1, f"{part.name} of all prompts: {part.token_calls:,.0f} tokens")
+    token_calls = sum(part.token_calls for part in whole.parts)
+    if abs(token_calls - float(baseline.ledger.prompt_tokens.sum())) > ROUNDING * max(count, 1):
+        yield Violation(Invariant.SUMS, -1, "the parts do not add up to all prompts")

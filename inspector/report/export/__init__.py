@@ -88,10 +88,6 @@ class AgentSupport(NamedTuple):
         """Describe the natively applicable plan, or `NONE_THAT_SAVES`: `Claude Code can apply vercel-prune`."""
         return f"{self.can} {what}"
 
-    def natively_sentence(self, what: str) -> str:
-        """Describe it after a sentence that has named the agent."""
-        return f"On its own it can apply {what}"
-
     def in_a_row(self, what: str) -> tuple[str, str]:
         """Return it as label and value, for short labels."""
         return ("the agent can", f"apply {what}")
