@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from inspector.cli.reading import replay_inputs
-from inspector.replay.engine.apportioned_usage import apportion
+from inspector.replay.engine.recorded_calls import apportion
 from inspector.replay.engine.replay import replay
 from inspector.replay.figure import HowKnown
 from inspector.session.open import open_session

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from inspector.replay.analysis.validation import prompt_fit
-from inspector.replay.engine.deduplicated_prompts import counted_twice, deduplicated_prompts
 from inspector.replay.engine.inputs import ReplayInputs
+from inspector.replay.engine.recorded_calls import counted_twice, deduplicated_prompts
 from inspector.replay.engine.replay import replay
 from inspector.replay.pricing.prices import Pricing
 from inspector.session.model import BlockKind, Role, Session, Usage

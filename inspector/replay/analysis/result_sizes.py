@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from inspector.replay.engine.deduplicated_prompts import deduplicated_prompts
+from inspector.replay.engine.recorded_calls import deduplicated_prompts
 from inspector.session.model import BlockKind
 from inspector.tokens.calibration import ResponseModel
 

@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from inspector.replay.engine.deduplicated_prompts import deduplicated_prompts
-from inspector.replay.engine.recorded_calls import recorded_calls
+from inspector.replay.engine.recorded_calls import deduplicated_prompts, recorded_calls
 from inspector.replay.figure import HowKnown
 from inspector.session.model import BlockKind, LinkKind
 from inspector.tokens.calibration import BorrowedCalibration, Calibration, PromptContents, ResponseModel, calibrate
