@@ -12,13 +12,14 @@ import sys
 from bisect import bisect_right
 from dataclasses import dataclass, replace
 from pathlib import Path
+from statistics import median
 from typing import TYPE_CHECKING, NamedTuple
 
 from msgspec import structs
 
 from inspector.live.figures import LiveFigures
 from inspector.live.reading import Beginning
-from inspector.live.status import SOON_CALLS, Attention
+from inspector.live.status import Attention
 from inspector.replay.pricing.prices import Pricing
 from inspector.session.discovery import found_in
 from inspector.session.errors import SessionError
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
 WITHIN = 2
 """Largest error in calls that counts as a hit."""
 
-LATE_CALLS = 3 * SOON_CALLS
+LATE_CALLS = 30
 
 REARMED = 0.7
 """Fill below which the next warning counts again."""
@@ -132,7 +133,7 @@ def main(arguments: Sequence[str]) -> int:
     """Play back all sessions below some folders and print a summary."""
     pricing = Pricing.load()
     sessions = known = 0
-    compacted: dict[str, list[Played]] = {}
+    compacted: list[tuple[str, list[Played]]] = []
     warned: list[tuple[str, Played]] = []
     without: list[str] = []
     for folder in arguments:
@@ -150,23 +151,22 @@ def main(arguments: Sequence[str]) -> int:
             if is_compacted and not any(each.middle is not None for each in from_half):
                 without.append(name)
             elif is_compacted:
-                compacted[name] = [each for each in from_half if each.middle is not None]
+                compacted.append((name, [each for each in from_half if each.middle is not None]))
             warned += ((name, each) for each in _warnings(played))
     print(f"{sessions} sessions, {known} with a known compaction size")
     print(f"{len(compacted)} sessions compact with a forecast from half fill on; without one: {without or 'none'}")
-    every = [each for played in compacted.values() for each in played]
+    every = [each for _, played in compacted for each in played]
     for horizon in HORIZONS:
         near = [each for each in every if each.left is not None and each.left <= horizon]
         label = "all calls from half fill on" if horizon == sys.maxsize else f"the last {horizon} calls"
         print(f"  {label}: within {WITHIN} {share([_is_hit(each) for each in near])}; in range {share(_covers(near))}")
-    for name, played in compacted.items():
-        hits, inside = share([_is_hit(each) for each in played]), share(_covers(played))
-        print(f"    {name}: within {WITHIN} {hits}; in range {inside}")
-    false = sum(each.remaining > LATE_CALLS for _, each in warned)
-    print(f"{len(warned)} warnings; false (more than {LATE_CALLS} calls before a compaction): {false}")
-    for name, each in warned:
-        then = "compaction" if each.left is not None else "end or requested compaction"
-        print(f"    {name}: at fill {each.fill:.2f}, {each.remaining} calls before the {then}")
+    ends = sum(each.left == 0 for each in every)
+    leads = sorted(each.left for _, each in warned if each.left is not None)
+    print(f"{ends} compactions, {len(leads)} with a warning, {median(leads or [0]):.0f} calls before at the median")
+    false = [(name, each) for name, each in warned if each.remaining > LATE_CALLS]
+    print(f"{len(warned)} warnings; false (more than {LATE_CALLS} calls before a compaction): {len(false)}")
+    for name, each in false:
+        print(f"    {name}: at fill {each.fill:.2f}, {each.remaining} calls")
     return 0
 
 

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from inspector.live.status import SOON_SECONDS, CacheState, SessionState
+from inspector.live.status import SOON_SECONDS, Activity, CacheState
 from inspector.report.numbers import ON_SCREEN, elapsed, window_size
 from inspector.safe_text import one_line
 from inspector.settings import BELL, DESKTOP, NOTIFICATION
@@ -107,7 +107,7 @@ class AlertRules:
         """Return the alerts that the sessions raise at a time."""
         found = []
         for session in sessions:
-            if session.state is SessionState.ENDED:
+            if session.state is Activity.ENDED:
                 continue
             path = str(session.path)
             for cause, limit in self.limits.items():
@@ -138,7 +138,7 @@ def _value(cause: Cause, session: LiveSession, now: float) -> float | None:
         return session.spent.value
     if cause is Cause.COLD:
         return _cold_return(session, now)
-    if session.state is SessionState.IDLE:
+    if session.state is Activity.IDLE:
         return None
     if cause is Cause.FILL:
         return None if session.fill is None else 100 * session.fill
@@ -150,7 +150,7 @@ def _value(cause: Cause, session: LiveSession, now: float) -> float | None:
 def _cold_return(session: LiveSession, now: float) -> float | None:
     """Return the cost of a cold return while there is time to prevent it, 0 while the cache is in use."""
     left = session.cache.seconds_left(now)
-    if session.state is SessionState.WORKING or (left is not None and left > SOON_SECONDS):
+    if session.state is Activity.WORKING or (left is not None and left > SOON_SECONDS):
         return 0.0
     is_soon = session.cache.state is CacheState.WARM and left
     return session.cache.cold_usd.value if is_soon else None

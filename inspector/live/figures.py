@@ -12,11 +12,11 @@ from itertools import islice, takewhile
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from inspector.live.forecast import forecast
-from inspector.live.status import UNKNOWN, CacheState, CacheStatus, LiveSession, Loop, Rate, SessionState
+from inspector.live.status import UNKNOWN, Activity, CacheState, CacheStatus, HourlyRate, LiveSession, Loop
 from inspector.replay.cache.cache_models import cache_model_for, with_lifetime_of
 from inspector.replay.cache.miss_causes import MISS_SHARE, MISS_TOKENS
 from inspector.replay.figure import Figure, HowKnown
-from inspector.replay.pricing.context_window import compaction_size, context_window
+from inspector.replay.pricing.prices import compaction_size, context_window
 from inspector.session.files import last_written
 from inspector.session.model import BlockKind, ContextCause, Role
 from inspector.session.registry import format_named
@@ -69,7 +69,7 @@ class Spent(NamedTuple):
 
 
 @dataclass(slots=True)
-class Spending:
+class CallSpending:
     """Calls and their sums.
 
     Attributes:
@@ -91,9 +91,9 @@ class Spending:
             self.unpriced += each.usd is None
             self.usd += each.usd or 0.0
 
-    def since(self, time: float) -> Spending:
+    def since(self, time: float) -> CallSpending:
         """Return the calls after a time."""
-        found = Spending()
+        found = CallSpending()
         found.add(takewhile(lambda each: each.time is None or each.time > time, reversed(self.calls)))
         return found
 
@@ -140,7 +140,7 @@ class LiveFigures:
 
     def _begin(self, session: Session) -> None:
         self._session = session
-        self.settled, self.newest = Spending(), Spending()
+        self.settled, self.newest = CallSpending(), CallSpending()
         self._misses = self._missed_until = 0
 
     def take(self) -> None:
@@ -152,7 +152,7 @@ class LiveFigures:
         calls, at = session.calls, len(self.settled.calls)
         self.settled.add(map(self._spent, calls[at : max(len(calls) - _UNSETTLED, 0)]))
         sides = (each for each in session.own_side_calls if each.usage is not None)
-        self.newest = Spending()
+        self.newest = CallSpending()
         self.newest.add(map(self._spent, calls[len(self.settled.calls) :]))
         self.newest.add(
             Spent(each.time, *self._billed(each.model, each.time, each.terms, each.usage)) for each in sides
@@ -254,7 +254,7 @@ class LiveFigures:
         running = sum(now - each.last_activity <= SUBAGENT_SECONDS for each in subagents)
         running += _inline_subagents(session, now)
         last = max(self.last_activity, *(each.last_activity for each in subagents), 0.0)
-        state = SessionState.ENDED if reader.is_gone else self._state(now, last, running)
+        state = Activity.ENDED if reader.is_gone else self._state(now, last, running)
         spending = [part for each in (self, *subagents) for part in (each.settled, each.newest)]
         is_partial = any(each.is_partial for each in (self, *subagents))
         started = min((each.started for each in spending if each.started is not None), default=last)
@@ -283,7 +283,7 @@ class LiveFigures:
             misses=self._misses,
             compactions=sum(not each.is_partial for each in session.compactions),
             loop=self._loop,
-            subagents=running if state is not SessionState.ENDED else 0,
+            subagents=running if state is not Activity.ENDED else 0,
             working_directory=folder,
             started=begin.started,
             is_partial=is_partial,
@@ -301,19 +301,19 @@ class LiveFigures:
         state = CacheState.WARM if now < found.expires_at else CacheState.COLD
         return CacheStatus(state, found.expires_at, found.lifetime, found.warm_usd, found.cold_usd)
 
-    def _state(self, now: float, last: float, running: int) -> SessionState:
+    def _state(self, now: float, last: float, running: int) -> Activity:
         silence = now - last
         if silence >= ENDED_SECONDS:
-            return SessionState.ENDED
+            return Activity.ENDED
         if silence >= IDLE_SECONDS:
-            return SessionState.IDLE
+            return Activity.IDLE
         newest = self._newest
         if newest is None or running:
-            return SessionState.WORKING
+            return Activity.WORKING
         is_done = newest.role is Role.ASSISTANT and all(
             block.kind is not BlockKind.TOOL_CALL for block in newest.blocks
         )
-        return SessionState.WAITING if is_done and silence >= STREAMING_SECONDS else SessionState.WORKING
+        return Activity.WAITING if is_done and silence >= STREAMING_SECONDS else Activity.WORKING
 
     def next_change(self, now: float) -> float:
         """Return the time at which the state or the cache changes without a new record."""
@@ -447,7 +447,7 @@ def _inline_subagents(session: Session, now: float) -> int:
     return len(threads - {0})
 
 
-def _total(spending: Iterable[Spending], *, is_partial: bool = False) -> Figure:
+def _total(spending: Iterable[CallSpending], *, is_partial: bool = False) -> Figure:
     """Return the dollars of some calls; None if none has a known cost."""
     parts = [part for part in spending if part.calls]
     if parts and all(part.unpriced == len(part.calls) for part in parts):
@@ -456,10 +456,12 @@ def _total(spending: Iterable[Spending], *, is_partial: bool = False) -> Figure:
     return Figure(sum(part.usd for part in parts), HowKnown.EXACT, is_partial or unpriced)
 
 
-def _rate(spending: Sequence[Spending], seconds: float) -> Rate:
+def _rate(spending: Sequence[CallSpending], seconds: float) -> HourlyRate:
     """Return tokens and dollars per hour of some calls over a period."""
     if seconds <= 0:
-        return Rate()
+        return HourlyRate()
     hours, total = seconds / 3600, _total(spending)
     tokens = Figure(sum(each.tokens for each in spending) / hours, HowKnown.EXACT)
-    return Rate(tokens, Figure(None if total.value is None else total.value / hours, total.known, total.is_lower_bound))
+    return HourlyRate(
+        tokens, Figure(None if total.value is None else total.value / hours, total.known, total.is_lower_bound)
+    )

@@ -22,7 +22,7 @@ RECENT_CALLS: Final = 60
 """Number of calls whose growth counts."""
 
 TYPICAL_STEPS: Final = (150, 200, 300, 400, 550, 700, 950, 1_400, 2_100, 5_700)
-"""Growth of the prompts of recorded coding agents in tokens: the middles of ten equal parts of 1,686 calls."""
+"""Growth of the prompts of recorded coding agents in tokens: the middles of ten equal parts."""
 
 LEAST_CALLS: Final = 3
 """Number of steps needed for a forecast."""
@@ -33,10 +33,10 @@ PATHS: Final = 64
 NEAR_CALLS: Final = 60
 """Continuations are drawn up to this expected number of calls; beyond it, the range is proportional."""
 
-SOONER, LATER = 0.6, 1.8
-"""Factors on the 5th and 95th percentile of the continuations."""
+LATER: Final = 1.8
+"""Factor on the 95th percentile of the continuations: a session may slow down."""
 
-FAR_SOONER, FAR_LATER = 0.45, 2.5
+FAR_SOONER, FAR_LATER = 0.4, 1.5
 """Factors on the expected number of calls where no continuations are drawn."""
 
 PAUSE_SECONDS: Final = 300.0
@@ -64,17 +64,17 @@ def forecast(prompt: float, size: float, growth: Sequence[float], gaps: Sequence
 
 
 def _drawn(room: float, steps: Sequence[float]) -> Band:
-    """Return the calls that fit, over continuations with drawn steps."""
+    """Return the calls after which the room is used up, over continuations with drawn steps."""
     draw = random.Random(1).choice  # noqa: S311  not security relevant
     found = []
     for _ in range(PATHS):
-        left, calls = room - draw(steps), 0
+        left, calls = room, 0
         while left > 0:
             left -= draw(steps)
             calls += 1
         found.append(calls)
     found.sort()
-    return Band(SOONER * found[PATHS // 20], median(found), LATER * found[-1 - PATHS // 20])
+    return Band(found[PATHS // 20], median(found), LATER * found[-1 - PATHS // 20])
 
 
 def _proportional(expected: float) -> Band:

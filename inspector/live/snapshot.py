@@ -18,7 +18,7 @@ import msgspec
 
 from inspector import __version__
 from inspector.atomic_files import evict, write_atomic
-from inspector.live.status import Attention, LiveSession, SessionState
+from inspector.live.status import Activity, Attention, LiveSession
 from inspector.live.status_line import add_texts, kept_path, stamps_of
 from inspector.live.watch import scan, session_status
 from inspector.session.files import Locator
@@ -92,7 +92,7 @@ def session_of(directory: Path, sessions: Sequence[LiveSession]) -> LiveSession 
         directory: A directory, at or below the working directory of a project's sessions.
         sessions: The running sessions.
     """
-    running = [each for each in sessions if each.state is not SessionState.ENDED]
+    running = [each for each in sessions if each.state is not Activity.ENDED]
     folders = {str(folder) for folder in (directory, *directory.parents)} - {str(Path.home()), os.sep}
     own = [each for each in running if os.path.normpath(each.working_directory or os.sep) in folders]
     return max(own or running, key=lambda each: each.last_activity, default=None)

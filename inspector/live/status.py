@@ -19,11 +19,12 @@ FILL_WARNING: Final = 0.75
 FILL_ALARM: Final = 0.9
 """Fill from which a session is red."""
 
-FILL_FULL: Final = 0.95
-"""Fill from which a session compacts soon, whatever its growth."""
+SOON_FILL: Final = 0.85
+SOON_CALLS: Final = 5
+"""A compaction is soon from this fill on, if it is expected within this many calls.
 
-SOON_CALLS: Final = 10
-"""A compaction within this many calls is soon."""
+Of 122 such warnings in recorded sessions, 3 came more than 30 calls early (docs/development/live-forecast.md).
+"""
 
 SOON_SECONDS: Final = 120.0
 """A cache that expires within this time goes cold soon."""
@@ -32,12 +33,12 @@ COSTLY_COLD_USD: Final = 0.5
 """A cold return that costs at least this much more than a warm one deserves a warning."""
 
 LOOP_CALLS: Final = 3
-"""The same tool call this many times in a row is a loop."""
+"""Number of equal tool calls in a row that count as a loop."""
 
 UNKNOWN: Final = Figure(None, HowKnown.ESTIMATED)
 
 
-class SessionState(StrEnum):
+class Activity(StrEnum):
     """Activity of a session."""
 
     WORKING = "working"
@@ -72,7 +73,7 @@ _ATTENTION_ORDER: Final = tuple(Attention)
 
 
 @dataclass(frozen=True, slots=True)
-class Rate:
+class HourlyRate:
     """Tokens and dollars per hour; tokens are the prompts and responses of all calls, including subagents'.
 
     Attributes:
@@ -183,14 +184,14 @@ class LiveSession:
     project: str
     title: str
     model: str
-    state: SessionState
+    state: Activity
     prompt: Figure
     compacts_at: Figure
     window: Figure
     last_activity: float
     forecast: Forecast | None = None
-    recent: Rate = Rate()
-    overall: Rate = Rate()
+    recent: HourlyRate = HourlyRate()
+    overall: HourlyRate = HourlyRate()
     spent: Figure = UNKNOWN
     cache: CacheStatus = CacheStatus()
     calls: int = 0
@@ -217,22 +218,22 @@ class LiveSession:
 
     def attention(self, now: float) -> tuple[Attention, ...]:
         """Return the reasons to look at it, most urgent first."""
-        if self.state is SessionState.ENDED:
+        if self.state is Activity.ENDED:
             return ()
         fill, left, lost = self.fill, self.cache.seconds_left(now), self.cache.lost_usd
-        is_active = self.state is not SessionState.IDLE
+        is_active = self.state is not Activity.IDLE
         is_filling = fill is not None and fill >= FILL_WARNING
-        soon = self.forecast is not None and self.forecast.calls.middle <= SOON_CALLS
+        soon = self.forecast is not None and self.forecast.calls.middle <= SOON_CALLS and (fill or 0.0) >= SOON_FILL
         is_known = self.compacts_at.value is not None and not self.compacts_at.is_lower_bound
         found = {
             Attention.LOOP: is_active and self.loop is not None and self.loop.times >= LOOP_CALLS,
-            Attention.COMPACTS_SOON: is_active and is_known and is_filling and (soon or (fill or 0.0) >= FILL_FULL),
-            Attention.COLD_SOON: self.state is not SessionState.WORKING
+            Attention.COMPACTS_SOON: is_active and is_known and soon,
+            Attention.COLD_SOON: self.state is not Activity.WORKING
             and left is not None
             and 0 < left <= SOON_SECONDS
             and (lost or 0.0) >= COSTLY_COLD_USD,
             Attention.FILLING: is_active and is_filling,
-            Attention.WAITING: self.state is SessionState.WAITING,
+            Attention.WAITING: self.state is Activity.WAITING,
         }
         return tuple(reason for reason in _ATTENTION_ORDER if found[reason])
 
@@ -244,8 +245,8 @@ class LiveSession:
 
 
 _STATE_ORDER: Final = {
-    SessionState.WORKING: 0,
-    SessionState.WAITING: 0,
-    SessionState.IDLE: 1,
-    SessionState.ENDED: 2,
+    Activity.WORKING: 0,
+    Activity.WAITING: 0,
+    Activity.IDLE: 1,
+    Activity.ENDED: 2,
 }

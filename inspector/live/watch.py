@@ -23,7 +23,7 @@ from inspector.session.related import locate, parent_of
 from inspector.session.watching import has_events
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable, Iterable, Sequence
+    from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterable, Sequence
 
     from inspector.live.status import LiveSession
     from inspector.replay.pricing.prices import Pricing
@@ -272,7 +272,7 @@ class LiveWatch:
         self._changed: set[Path] = set()
         self._woken = asyncio.Event()
 
-    async def snapshots(self, stop: asyncio.Event) -> AsyncIterator[LiveSnapshot]:
+    async def snapshots(self, stop: asyncio.Event) -> AsyncGenerator[LiveSnapshot]:
         """Yield a snapshot now and after every change, until `stop` is set. Files are read in a worker thread."""
         while not stop.is_set():
             restart = asyncio.Event()

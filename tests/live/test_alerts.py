@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from inspector.live import alerts
 from inspector.live.alerts import REARM, Alert, AlertRules, Cause, Notifier, desktop_command, terminal_sequence
-from inspector.live.status import CacheState, CacheStatus, Forecast, LiveSession, Loop, Rate, SessionState
+from inspector.live.status import Activity, CacheState, CacheStatus, Forecast, HourlyRate, LiveSession, Loop
 from inspector.replay.figure import Band, Figure, HowKnown
 from inspector.settings import Settings
 
@@ -35,7 +35,7 @@ def session(**changes: object) -> LiveSession:
         project="api",
         title="",
         model="claude-opus-4-6",
-        state=SessionState.WORKING,
+        state=Activity.WORKING,
         prompt=exact(50_000),
         compacts_at=exact(100_000),
         window=exact(200_000),
@@ -86,19 +86,19 @@ def test_the_sentence_on_fill_names_the_compaction_size_and_the_forecast() -> No
 def test_money_alerts_name_the_amount_with_its_certainty_and_the_limit() -> None:
     rules = limits(alert_dollars_per_hour=10, alert_dollars_per_session=25)
     spent = Figure(26.1, HowKnown.EXACT, is_lower_bound=True)
-    found = texts(rules, session(recent=Rate(usd=Figure(12.4, HowKnown.ESTIMATED)), spent=spent))
+    found = texts(rules, session(recent=HourlyRate(usd=Figure(12.4, HowKnown.ESTIMATED)), spent=spent))
 
     assert found == ["api costs ~$12.40 an hour, more than $10.00.", "api has cost ≥ $26.10, more than $25.00."]
 
 
-def cached(left: float, state: SessionState = SessionState.WAITING) -> LiveSession:
+def cached(left: float, state: Activity = Activity.WAITING) -> LiveSession:
     cache = CacheStatus(CacheState.WARM if left > 0 else CacheState.COLD, NOW + left, 300, exact(0.08), exact(1.6))
     return session(cache=cache, state=state)
 
 
 def test_a_costly_cold_return_is_announced_once_while_it_can_be_prevented() -> None:
     rules = limits(alert_cold_return=1)
-    states = (cached(300), cached(121), cached(119), cached(60), cached(0), cached(290, SessionState.WORKING))
+    states = (cached(300), cached(121), cached(119), cached(60), cached(0), cached(290, Activity.WORKING))
 
     assert texts(rules, *states) == [
         "api goes cold in 1:59: the next prompt then costs $1.60 instead of $0.080.",
@@ -123,7 +123,7 @@ def test_each_compaction_is_announced_but_none_from_before_the_watch() -> None:
 
 def test_idle_and_ended_sessions_raise_no_fill_alert() -> None:
     rules = limits(alert_fill=85)
-    for state in (SessionState.IDLE, SessionState.ENDED):
+    for state in (Activity.IDLE, Activity.ENDED):
         assert not rules.check([replace(filled(99_000), state=state)], NOW)
 
 

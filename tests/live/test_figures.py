@@ -6,10 +6,9 @@ import pytest
 from benchmarks.agents import CLAUDE, GROWTH, OUTPUT, ClaudeCode, Codex, OpenCode, Pi, make_agent, prompt_of
 from inspector.live.figures import LiveFigures
 from inspector.live.reading import LiveReader
-from inspector.live.status import Attention, CacheState, LiveSession, SessionState
+from inspector.live.status import Activity, Attention, CacheState, LiveSession
 from inspector.replay.figure import Figure, HowKnown
-from inspector.replay.pricing.context_window import ContextWindow, compaction_size
-from inspector.replay.pricing.prices import Pricing
+from inspector.replay.pricing.prices import ContextWindow, Pricing, compaction_size
 
 NOW = 1_780_000_000.0
 NAME = "6b6f4218-90a5-4a59-8bb7-3f0de7a4a2c1.jsonl"
@@ -82,7 +81,7 @@ def test_a_cache_goes_cold_five_minutes_after_the_last_call(claude: ClaudeCode):
 
 def test_a_session_works_while_a_result_is_unanswered_then_waits_and_ends(claude: ClaudeCode):
     claude.call()
-    assert row_of(claude.path, NOW + 60).state is SessionState.WORKING
+    assert row_of(claude.path, NOW + 60).state is Activity.WORKING
 
     claude.call(tool=False)
     figures = figures_of(claude.path)

@@ -6,9 +6,9 @@ from inspector.live.forecast import TYPICAL_STEPS, forecast
 def test_steady_growth_reaches_the_size_after_the_room_divided_by_a_step():
     found = forecast(140_000, 160_000, [1_000.0] * 60, [])
     assert found is not None
-    # 20 calls fit; ten typical steps of 1,246 on average are mixed in.
+    # 20,000 tokens are 20 steps; ten typical steps of 1,245 on average are mixed in.
     assert sum(TYPICAL_STEPS) / 10 == 1_245
-    assert 17 <= found.calls.middle <= 20
+    assert 18 <= found.calls.middle <= 21
     assert found.calls.low < found.calls.middle < found.calls.high
     assert found.minutes is None
 
@@ -18,8 +18,14 @@ def test_a_far_compaction_has_a_range_in_proportion():
     assert found is not None
     # 70 steps have 60,000 and 12,450 tokens: 1,035 each.
     assert found.calls.middle == pytest.approx(125.6, abs=0.1)
-    assert found.calls.low == pytest.approx(0.45 * found.calls.middle)
-    assert found.calls.high == pytest.approx(2.5 * found.calls.middle)
+    assert found.calls.low == pytest.approx(0.4 * found.calls.middle)
+    assert found.calls.high == pytest.approx(1.5 * found.calls.middle)
+
+
+def test_a_prompt_below_the_size_is_sent_at_least_once_more():
+    found = forecast(166_999, 167_000, [1_000.0] * 60, [])
+    assert found is not None
+    assert (found.calls.low, found.calls.middle) == (1, 1)
 
 
 def test_no_call_fits_once_the_size_is_reached():

@@ -9,7 +9,7 @@ import pytest
 
 from benchmarks.agents import KINDS, Agent, ClaudeCode, Codex, Gemini, OpenCode, Pi, make_agent, prompt_of
 from inspector.live import reading
-from inspector.live.status import LiveSession, SessionState
+from inspector.live.status import Activity, LiveSession
 from inspector.live.watch import LiveBook, LiveSnapshot, LiveWatch, scan
 
 NAMES = [f"{number}0000000-90a5-4a59-8bb7-3f0de7a4a2c1" for number in range(1, 5)]
@@ -143,11 +143,11 @@ def test_a_removed_file_ends_its_row_and_returns_with_it(tmp_path: Path, book: L
     data = agent.path.read_bytes()
     agent.path.unlink()
     book.touch([agent.path])
-    assert rows(book)[agent.path].state is SessionState.ENDED
+    assert rows(book)[agent.path].state is Activity.ENDED
 
     agent.path.write_bytes(data)
     book.touch([agent.path])
-    assert rows(book)[agent.path].state is SessionState.WORKING
+    assert rows(book)[agent.path].state is Activity.WORKING
 
     agent.path.unlink()
     book.touch([agent.path])
@@ -160,7 +160,7 @@ def test_a_row_ends_two_hours_after_the_last_record(tmp_path: Path, book: LiveBo
     agent.call()
     book.discover()
     clock.later = 7_100
-    assert rows(book)[agent.path].state is SessionState.IDLE
+    assert rows(book)[agent.path].state is Activity.IDLE
 
     clock.later = 7_300
     assert rows(book) == {}
@@ -268,7 +268,7 @@ async def test_a_watch_shows_calls_new_sessions_and_new_folders(tmp_path: Path):
         make_agent(kind, tmp_path, 0).call()
         await next_with(snapshots, lambda found, count=count: len(found.sessions) == count)
     agent.path.unlink()
-    await next_with(snapshots, lambda found: any(row.state is SessionState.ENDED for row in found.sessions))
+    await next_with(snapshots, lambda found: any(row.state is Activity.ENDED for row in found.sessions))
     stop.set()
     await watching
 

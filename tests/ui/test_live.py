@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from inspector.live.status import CacheState, CacheStatus, Forecast, LiveSession, Loop, Rate, SessionState
+from inspector.live.status import Activity, CacheState, CacheStatus, Forecast, HourlyRate, LiveSession, Loop
 from inspector.live.watch import LiveSnapshot
 from inspector.replay.figure import Band, Figure, HowKnown
 from inspector.settings import Settings
@@ -54,7 +54,7 @@ def session(name: str, fill: float, **more: Any) -> LiveSession:
         "project": name,
         "title": f"Title of {name}",
         "model": "claude-opus-4-5",
-        "state": SessionState.WORKING,
+        "state": Activity.WORKING,
         "prompt": exact(100_000 * fill),
         "compacts_at": exact(100_000),
         "window": exact(200_000),
@@ -67,7 +67,7 @@ CALM_ONE = session("calm", 0.2)
 FILLING = session("filling", 0.8)
 SOON = session("soon", 0.95, forecast=Forecast(Band(2.0, 4.0, 9.0), Band(5.0, 10.0, 20.0)))
 LOOPING = session("looping", 0.3, loop=Loop("Bash", 7))
-WAITING = session("waiting", 0.1, state=SessionState.WAITING)
+WAITING = session("waiting", 0.1, state=Activity.WAITING)
 
 
 class Fixed:
@@ -138,7 +138,7 @@ def test_the_time_until_a_cache_goes_cold_is_a_clock_within_the_hour() -> None:
 
 
 def test_the_title_counts_sessions_and_adds_their_rates() -> None:
-    rate = Rate(exact(1e6), exact(1.5))
+    rate = HourlyRate(exact(1e6), exact(1.5))
     snapshot = LiveSnapshot((replace(SOON, recent=rate), replace(CALM_ONE, recent=rate)), NOW)
     # 1.50 + 1.50 dollars an hour; only one of the two needs attention.
     assert summary_of(snapshot) == "2 running · 1 needs you · ~$3.00/h"

@@ -8,9 +8,9 @@ from inspector.live.alerts import LONGEST_NAME, session_name
 from inspector.live.status import (
     FILL_ALARM,
     FILL_WARNING,
+    Activity,
     Attention,
     CacheState,
-    SessionState,
 )
 from inspector.report.numbers import ABOUT, ON_SCREEN, age, elapsed, window_size
 from inspector.safe_text import one_line
@@ -99,7 +99,7 @@ def row_of_session(session: LiveSession, now: float, widths: Mapping[str, int]) 
     """
     reasons, fill = session.attention(now), session.fill
     level = level_of_fill(fill)
-    quiet = FAINT if session.state in (SessionState.IDLE, SessionState.ENDED) else ""
+    quiet = FAINT if session.state in (Activity.IDLE, Activity.ENDED) else ""
     cells = {
         "name": Cell(session_name(session), style=quiet),
         BAR: Cell("" if fill is None else fill_bar(fill, widths.get(BAR, 0)), style=level),
@@ -128,7 +128,7 @@ def _fill_text(session: LiveSession) -> str:
 def _why_cell(session: LiveSession, now: float) -> Cell:
     reasons = session.attention(now)
     if not reasons:
-        return Cell(session.state.value, style="" if session.state is SessionState.WORKING else FAINT)
+        return Cell(session.state.value, style="" if session.state is Activity.WORKING else FAINT)
     first = reasons[0]
     if first is Attention.LOOP and session.loop is not None:
         return Cell(f"loop \N{MULTIPLICATION SIGN}{session.loop.times}", style=STYLE_OF[first])
@@ -160,7 +160,7 @@ def _cache_text(session: LiveSession, now: float) -> str:
 
 def summary_of(snapshot: LiveSnapshot) -> str:
     """Return the number of running sessions, the number that need attention, and their dollars per hour."""
-    running = [each for each in snapshot.sessions if each.state is not SessionState.ENDED]
+    running = [each for each in snapshot.sessions if each.state is not Activity.ENDED]
     if not running:
         return "no session is running"
     urgent = sum(bool(each.attention(snapshot.time)) for each in running)
