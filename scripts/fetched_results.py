@@ -11,7 +11,7 @@ import numpy as np
 
 from inspector.replay.analysis.plan_cuts import CallsByThread
 from inspector.replay.analysis.reuse import NeedKind, files_written, find_reuse
-from inspector.replay.engine.plan_edits import recorded_clearing
+from inspector.replay.engine.simulation import recorded_clearing
 from inspector.session.model import BlockKind, ContextCause
 from inspector.strategies.history.arguments import decoded, path_of
 from inspector.strategies.history.history import NEVER, History

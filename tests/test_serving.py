@@ -12,6 +12,7 @@ import sys
 from asyncio.subprocess import PIPE
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
+from http.cookies import SimpleCookie
 from pathlib import Path
 from tempfile import TemporaryFile
 from typing import TYPE_CHECKING, Any, cast

@@ -13,12 +13,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from inspector.replay.engine.plan_edits import plan_edits
 from inspector.replay.engine.prompt_edits import PromptEdits
 from inspector.replay.engine.prompt_layout import PromptLayout
 from inspector.replay.engine.recorded_calls import deduplicated_prompts, recorded_calls
 from inspector.replay.engine.renderer import Renderer
-from inspector.replay.engine.simulation import PromptSizes
+from inspector.replay.engine.simulation import PromptSizes, plan_edits
 from inspector.replay.engine.token_scale import CalibrationSource, calibrate_session
 from inspector.session.errors import SessionError
 from inspector.session.files import Locator

@@ -188,8 +188,9 @@ def test_the_address_works_once_and_nothing_is_shown_without_it(address: str):
 
     assert parts.hostname == "127.0.0.1"
     assert status(origin) == 403
-    assert status(f"{origin}/static/js/textual.js") == 403
-    assert status(f"{origin}/ws") == 403
+    for home in (origin, f"{origin}{parts.path.removesuffix('/')}"):
+        assert status(f"{home}/static/js/textual.js") == 403
+        assert status(f"{home}/ws") == 403
     assert status(f"{address}x") == 403
     assert status(address, Host="rebound.example:80") == 403
     assert status(address) == 303

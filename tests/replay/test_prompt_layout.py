@@ -7,11 +7,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from inspector.replay.engine.plan_edits import plan_edits
 from inspector.replay.engine.prompt_edits import PromptEdits
 from inspector.replay.engine.prompt_layout import PromptLayout
 from inspector.replay.engine.renderer import Renderer
-from inspector.replay.engine.simulation import PromptSizes
+from inspector.replay.engine.simulation import PromptSizes, plan_edits
 from inspector.session.model import BlockKind, Role, Session
 from inspector.strategies.core.operations import CutText, RemoveBlock, ReplaceText
 from inspector.strategies.core.rendition import Rendition

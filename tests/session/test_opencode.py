@@ -165,7 +165,7 @@ def test_a_tool_that_failed_returns_what_went_wrong(read: Callable[[Store], Sess
 
 
 def test_cleared_results_are_partial_compactions_from_their_time_on(read: Callable[[Store], Session]) -> None:
-    from inspector.replay.engine.plan_edits import recorded_clearing
+    from inspector.replay.engine.simulation import recorded_clearing
     from inspector.strategies.history.history import History
 
     store = Store()

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from inspector.replay.engine.plan_edits import recorded_clearing
+from inspector.replay.engine.simulation import recorded_clearing
 from inspector.replay.sessions import replay_session
 from inspector.session.model import BlockKind
 from inspector.session.open import open_session

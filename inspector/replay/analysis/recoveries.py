@@ -26,7 +26,7 @@ from inspector.replay.analysis.plan_cuts import PlanCuts
 from inspector.replay.analysis.plan_outcome import NOTHING, savings_of
 from inspector.replay.analysis.refetches import NO_REFETCHES, Refetches, expected_refetches
 from inspector.replay.analysis.reuse import NeedKind
-from inspector.replay.engine.plan_edits import recorded_clearing
+from inspector.replay.engine.simulation import recorded_clearing
 from inspector.strategies.core.rendition import Action, Slice
 
 if TYPE_CHECKING:

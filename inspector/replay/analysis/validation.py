@@ -45,9 +45,9 @@ from inspector.replay.analysis.resend_cost import resend_cost
 from inspector.replay.analysis.result_sizes import results_by_difference
 from inspector.replay.analysis.without_compaction import first_call_after
 from inspector.replay.engine.inputs import ReplayInputs
-from inspector.replay.engine.plan_edits import CLEARED, results_by_call_id
 from inspector.replay.engine.recorded_calls import counted_twice, deduplicated_prompts
 from inspector.replay.engine.replay import replay
+from inspector.replay.engine.simulation import CLEARED, results_by_call_id
 from inspector.replay.engine.token_scale import fit_contents, prompt_contents
 from inspector.session.model import BlockKind
 from inspector.session.reading_check import compare_followed, independent_totals, totals_of

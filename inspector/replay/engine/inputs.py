@@ -14,12 +14,11 @@ from inspector.replay.cache.cache_odds import CacheObservations, CacheOdds, Call
 from inspector.replay.cache.miss_causes import setting_changed
 from inspector.replay.cache.prompt_usage import PromptUsage
 from inspector.replay.engine.breakpoint_prefix import Breakpoints
-from inspector.replay.engine.plan_edits import plan_edits
 from inspector.replay.engine.prompt_edits import PromptEdits
 from inspector.replay.engine.prompt_layout import PromptLayout
 from inspector.replay.engine.recorded_calls import ResponseTokens, apportioned_usage, recorded_calls
 from inspector.replay.engine.renderer import Renderer
-from inspector.replay.engine.simulation import PromptSizes
+from inspector.replay.engine.simulation import PromptSizes, plan_edits
 from inspector.replay.engine.token_scale import TokenScale
 from inspector.replay.figure import HowKnown
 from inspector.replay.pricing.context_window import context_window

@@ -18,8 +18,8 @@ from inspector.replay.engine.ledger import (
     ledger_of,
     served_usage,
 )
-from inspector.replay.engine.plan_edits import plan_edits
 from inspector.replay.engine.prompt_edits import PromptEdits
+from inspector.replay.engine.simulation import plan_edits
 from inspector.session.model import BlockKind
 from inspector.strategies.core.rendition import Action, Rendition
 from inspector.strategies.registry import raise_for_plug_in
