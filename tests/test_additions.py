@@ -68,7 +68,7 @@ from typing import TYPE_CHECKING
 
 from inspector.session.format import Format
 from inspector.session.formats.chat import ChatMessage, ChatThread, blocks_of_chat
-from inspector.session.json.lines import object_of
+from inspector.session.json import object_of
 from inspector.session.jsonl_reader import JsonlReader
 from inspector.session.reader import Record, RecordInterpreter
 

@@ -27,7 +27,7 @@ from inspector.file_history.results import (
     whole_text,
 )
 from inspector.file_history.shell import shell_effects
-from inspector.session.json.codec import decode_json
+from inspector.session.json import decode_json
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

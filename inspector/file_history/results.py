@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from inspector.session.json.codec import decode_json
+from inspector.session.json import decode_json
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -25,8 +25,10 @@ import msgspec
 import inspector
 from inspector.atomic_files import cache_folder, evict, replacing
 from inspector.plug_ins import versions as plug_in_versions
-from inspector.session.discovery import Header  # noqa: TC001  needed at run time for decoding
-from inspector.session.file_search import ListedFile  # noqa: TC001  needed at run time for decoding
+from inspector.session.discovery import (
+    Header,  # noqa: TC001  needed at run time for decoding
+    ListedFile,  # noqa: TC001  needed at run time for decoding
+)
 from inspector.session.files import CLOCK_SECONDS, Locator, exists
 from inspector.session.related import ORIGINS, locate
 from inspector.tokens.counter import shared_counter

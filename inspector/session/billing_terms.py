@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
-from inspector.session.json.values import count
+from inspector.session.json import count
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

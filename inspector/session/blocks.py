@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from msgspec import structs
 
 from inspector.plug_ins import FORMATS, failure_of
-from inspector.session.json.codec import clean_text, compact_json
+from inspector.session.json import clean_text, compact_json
 from inspector.session.model import PREVIEW_CHARACTERS, Block, BlockKind, Media, Origin, TextUnavailableError
 
 if TYPE_CHECKING:

@@ -16,8 +16,7 @@ from inspector.session.blocks import FileTexts, MemoryTexts
 from inspector.session.builder import SessionBuilder
 from inspector.session.errors import SessionError
 from inspector.session.files import SETTLE_SECONDS, FileState, Locator, is_file, open_for_reading
-from inspector.session.json.codec import is_whole_json, lenient_json
-from inspector.session.json.nodes import FileNode
+from inspector.session.json import FileNode, is_whole_json, lenient_json
 from inspector.session.jsonl_reader import JsonlReader
 from inspector.session.reader import FileChange, ReadingProgress
 from inspector.session.registry import detect
@@ -28,7 +27,7 @@ if TYPE_CHECKING:
     from pathlib import Path
     from typing import BinaryIO
 
-    from inspector.session.json.nodes import Node
+    from inspector.session.json import Node
     from inspector.session.model import Session, TextSource
     from inspector.session.reader import DocumentInterpreter, Reader, RecordInterpreter
 

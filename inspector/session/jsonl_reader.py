@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from inspector.session.blocks import FileTexts
 from inspector.session.files import FileState, Locator, open_for_reading
-from inspector.session.json.codec import is_whole_json
-from inspector.session.json.lines import RecordShapes
+from inspector.session.json import RecordShapes, is_whole_json
 from inspector.session.model import Diagnostic
 from inspector.session.reader import FileChange, ReadingProgress, Record
 

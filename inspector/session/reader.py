@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol
 
 from inspector.plug_ins import FORMATS, failure_of
 from inspector.session.builder import SessionBuilder
-from inspector.session.json.lines import ObjectDecoder
-from inspector.session.json.nodes import object_nodes
+from inspector.session.json import ObjectDecoder, object_nodes
 from inspector.session.model import Origin
 
 if TYPE_CHECKING:
@@ -22,8 +21,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from inspector.session.blocks import TextBlock
-    from inspector.session.json.lines import LineDecoder
-    from inspector.session.json.nodes import Node
+    from inspector.session.json import LineDecoder, Node
     from inspector.session.model import Session
 
 

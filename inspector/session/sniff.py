@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from inspector.session.errors import SessionError
 from inspector.session.files import is_folder, open_error_message, open_for_reading
-from inspector.session.json.codec import BLANKS, decode_json
-from inspector.session.json.lines import line_bounds
+from inspector.session.json import BLANKS, decode_json, line_bounds
 from inspector.session.zstd import is_zstd, unpacked_beginning
 
 if TYPE_CHECKING:

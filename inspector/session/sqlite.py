@@ -29,7 +29,7 @@ from inspector.errors import InspectorError
 from inspector.session.blocks import NamedTexts
 from inspector.session.errors import SessionError
 from inspector.session.files import FileState, Locator, temporary_folder
-from inspector.session.json.codec import clean_text
+from inspector.session.json import clean_text
 from inspector.session.model import Diagnostic, TextUnavailableError
 from inspector.session.reader import FileChange, Interpreter, ReadingProgress
 

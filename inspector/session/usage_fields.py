@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import DecodeError, json, structs
 
-from inspector.session.json.codec import decode_json
+from inspector.session.json import decode_json
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping

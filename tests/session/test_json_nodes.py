@@ -8,8 +8,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from inspector.session.json.codec import lenient_json
-from inspector.session.json.nodes import FileNode, events_inside, parse_inner_json, repair_in_place, unescaped
+from inspector.session.json import FileNode, events_inside, lenient_json, parse_inner_json, repair_in_place, unescaped
 
 HALVES = [rb"\ud83d", rb"\uDE00", rb"\ud83d\ud83d", rb"\\ud83d", rb"\ud83d\ude00", b"\xff", b"\xed\xa0\xbd", b"NaN"]
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from inspector.session.discovery import list_sessions, sessions_in
 from inspector.session.follow import Follower
 from inspector.session.formats.kimi import KimiCliFormat, KimiCodeFormat
-from inspector.session.json.codec import is_whole_json
+from inspector.session.json import is_whole_json
 from inspector.session.model import BlockKind, ContextCause, LinkKind, Role
 from inspector.session.open import open_session
 from inspector.session.reading_check import independent_totals, totals_of

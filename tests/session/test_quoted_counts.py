@@ -10,7 +10,7 @@ import pytest
 
 from inspector.session.billing_terms import parse_billing_terms
 from inspector.session.formats.chat import usage_of
-from inspector.session.json.codec import unquoted
+from inspector.session.json import unquoted
 from inspector.session.model import Usage
 from inspector.session.open import open_session
 from inspector.session.reading_check import totals_of

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from inspector.replay.message_lists import inputs_of_messages
-from inspector.session.json.lines import RecordShapes
+from inspector.session.json import RecordShapes
 from inspector.session.model import Usage
 from inspector.session.open import open_session
 from tests.session.claude_lines import Script

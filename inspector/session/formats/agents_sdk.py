@@ -13,8 +13,7 @@ from inspector.session.builder import SessionBuilder
 from inspector.session.files import Locator
 from inspector.session.format import ContainedSession, Format
 from inspector.session.formats.responses.reader import ItemSide, ItemThread, blocks_of_item, side_of
-from inspector.session.json.codec import clean_text, json_in
-from inspector.session.json.values import mapping, seconds, string
+from inspector.session.json import clean_text, json_in, mapping, seconds, string
 from inspector.session.model import Origin
 from inspector.session.sqlite import RowCache, RowInterpreter, RowsGoneError, Selector, SqliteReader, read_database
 

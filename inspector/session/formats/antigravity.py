@@ -25,9 +25,17 @@ from inspector.session.builder import SessionBuilder, Thread
 from inspector.session.errors import SessionError
 from inspector.session.files import Locator
 from inspector.session.format import Format, can_name_file
-from inspector.session.json.codec import clean_text, compact_json
-from inspector.session.json.lines import object_of
-from inspector.session.json.values import count, mapping, objects, seconds_of_any, sequence, string
+from inspector.session.json import (
+    clean_text,
+    compact_json,
+    count,
+    mapping,
+    object_of,
+    objects,
+    seconds_of_any,
+    sequence,
+    string,
+)
 from inspector.session.media import media_of_all
 from inspector.session.model import (
     NO_MESSAGE,

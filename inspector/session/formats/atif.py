@@ -11,9 +11,16 @@ from typing import TYPE_CHECKING, Any
 from inspector.session.files import is_file
 from inspector.session.format import Format
 from inspector.session.formats.chat import TOOLS, ChatMessage, ChatThread, blocks_of_chat, blocks_of_definition, notice
-from inspector.session.json.codec import clean_text, lenient_json
-from inspector.session.json.nodes import object_nodes
-from inspector.session.json.values import count, mapping, objects, seconds_of_any, string
+from inspector.session.json import (
+    clean_text,
+    count,
+    lenient_json,
+    mapping,
+    object_nodes,
+    objects,
+    seconds_of_any,
+    string,
+)
 from inspector.session.json_reader import JsonReader, LinkedDocuments
 from inspector.session.model import Compaction, ContextCause, LinkKind, Origin, Role, SessionLink, Usage
 from inspector.session.reader import DocumentInterpreter
@@ -25,7 +32,7 @@ if TYPE_CHECKING:
 
     from inspector.session.blocks import TextBlock
     from inspector.session.builder import SessionBuilder
-    from inspector.session.json.nodes import Fields, Node
+    from inspector.session.json import Fields, Node
     from inspector.session.json_reader import LinkedDocument
     from inspector.session.model import Message
     from inspector.session.reader import Reader

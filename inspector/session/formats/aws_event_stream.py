@@ -15,8 +15,7 @@ from base64 import b64decode
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from inspector.session.formats.bedrock_converse import EVENTS
-from inspector.session.json.codec import json_in
-from inspector.session.json.values import mapping, string
+from inspector.session.json import json_in, mapping, string
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

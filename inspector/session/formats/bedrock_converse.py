@@ -9,15 +9,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, TypeGuard
 
-from inspector.session.json.codec import compact_json, json_in
-from inspector.session.json.nodes import ComputedNode
-from inspector.session.json.values import count, mapping, objects, sequence, string
+from inspector.session.json import ComputedNode, compact_json, count, json_in, mapping, objects, sequence, string
 from inspector.session.usage_fields import CONVERSE
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from inspector.session.json.nodes import Node
+    from inspector.session.json import Node
 
 CACHE_POINT = "cachePoint"
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from inspector.session.formats.bedrock_converse import CACHE_POINT
 from inspector.session.formats.chat import SYSTEM
-from inspector.session.json.values import clean_string, mapping, objects, sequence
+from inspector.session.json import clean_string, mapping, objects, sequence
 from inspector.session.model import BlockKind, RecordedBreakpoint
 
 if TYPE_CHECKING:

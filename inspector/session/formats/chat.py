@@ -13,8 +13,7 @@ from msgspec import Struct, structs
 from inspector.session.billing_terms import parse_billing_terms
 from inspector.session.blocks import CHAT, TextBlock, argument_text, text_block
 from inspector.session.builder import CallMatcher, Thread
-from inspector.session.json.codec import clean_text, compact_json, json_in
-from inspector.session.json.values import count, objects, string
+from inspector.session.json import clean_text, compact_json, count, json_in, objects, string
 from inspector.session.media import PDF, media_of_base64, media_of_data_url
 from inspector.session.model import BlockKind, Media, Message, Origin, ReportedMiss, Role, SideCall, Usage
 from inspector.session.usage_fields import API, excludes_reasoning
@@ -23,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from inspector.session.builder import SessionBuilder
-    from inspector.session.json.nodes import Node
+    from inspector.session.json import Node
     from inspector.session.model import Block
 
 ROLE_OF = {

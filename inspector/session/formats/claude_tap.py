@@ -23,9 +23,17 @@ from inspector.session.files import Locator
 from inspector.session.format import ContainedSession, Format, home_of
 from inspector.session.formats.claude_trace import ExchangeLog, HttpExchange, blocks_of_record
 from inspector.session.formats.responses import ENDED
-from inspector.session.json.codec import clean_text, json_in
-from inspector.session.json.nodes import Fields, FileNode, object_nodes
-from inspector.session.json.values import clean_string, mapping, seconds, string
+from inspector.session.json import (
+    Fields,
+    FileNode,
+    clean_string,
+    clean_text,
+    json_in,
+    mapping,
+    object_nodes,
+    seconds,
+    string,
+)
 from inspector.session.json_reader import JsonReader
 from inspector.session.jsonl_reader import JsonlReader
 from inspector.session.reader import DocumentInterpreter, Record, RecordInterpreter
@@ -37,7 +45,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from inspector.session.blocks import TextBlock
-    from inspector.session.json.nodes import Node
+    from inspector.session.json import Node
     from inspector.session.model import Origin
     from inspector.session.reader import Reader
     from inspector.session.sqlite import Columns, Row

@@ -41,9 +41,18 @@ from inspector.session.formats.plain import blocks_of_record as blocks_of_messag
 from inspector.session.formats.responses import exchange_of, is_item
 from inspector.session.formats.responses.reader import ResponsesInterpreter, blocks_of_packed
 from inspector.session.formats.streamed_responses import REPLY, answer_of, decoded, stream_node
-from inspector.session.json.codec import json_in, lenient_json
-from inspector.session.json.nodes import ComputedNode, FileNode, parse_inner_json, unescaped
-from inspector.session.json.values import clean_string, mapping, sequence, string
+from inspector.session.json import (
+    ComputedNode,
+    FileNode,
+    clean_string,
+    json_in,
+    lenient_json,
+    mapping,
+    parse_inner_json,
+    sequence,
+    string,
+    unescaped,
+)
 from inspector.session.json_reader import json_file_reader
 from inspector.session.model import BlockKind, Message, Role, SideCall
 from inspector.session.reader import Record, RecordInterpreter
@@ -53,7 +62,7 @@ if TYPE_CHECKING:
 
     from inspector.session.blocks import TextBlock
     from inspector.session.builder import SessionBuilder
-    from inspector.session.json.nodes import Fields, Node
+    from inspector.session.json import Fields, Node
     from inspector.session.model import Origin
     from inspector.session.reader import Reader
     from inspector.session.sniff import Sample

@@ -21,8 +21,17 @@ from inspector.session.errors import SessionError
 from inspector.session.files import is_file, is_folder
 from inspector.session.format import Format, editor_folders
 from inspector.session.formats.chat import SYSTEM, ChatMessage, ChatThread, blocks_of_chat, blocks_of_definition
-from inspector.session.json.codec import json_in, lenient_json
-from inspector.session.json.values import count, count_or_none, mapping, objects, seconds_of_any, sequence, string
+from inspector.session.json import (
+    count,
+    count_or_none,
+    json_in,
+    lenient_json,
+    mapping,
+    objects,
+    seconds_of_any,
+    sequence,
+    string,
+)
 from inspector.session.json_reader import JsonReader, LinkedDocuments, SidecarFile
 from inspector.session.model import Compaction, ContextCause, LinkKind, Message, Origin, Role, SessionLink, Usage
 from inspector.session.reader import DocumentInterpreter
@@ -33,7 +42,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from inspector.session.blocks import TextBlock
-    from inspector.session.json.nodes import Fields, Node
+    from inspector.session.json import Fields, Node
     from inspector.session.json_reader import LinkedDocument
     from inspector.session.reader import Reader
 

@@ -24,10 +24,19 @@ from inspector.session.errors import SessionError
 from inspector.session.files import is_file, is_folder
 from inspector.session.format import Format, home_of
 from inspector.session.formats.chat import ChatMessage, ChatThread, blocks_of_chat, notice
-from inspector.session.json.codec import compact_json
-from inspector.session.json.lines import ObjectDecoder, object_of
-from inspector.session.json.nodes import object_nodes
-from inspector.session.json.values import clean_string, count, count_or_none, mapping, objects, seconds_of_any, string
+from inspector.session.json import (
+    ObjectDecoder,
+    clean_string,
+    compact_json,
+    count,
+    count_or_none,
+    mapping,
+    object_nodes,
+    object_of,
+    objects,
+    seconds_of_any,
+    string,
+)
 from inspector.session.json_reader import JsonReader
 from inspector.session.jsonl_reader import JsonlReader
 from inspector.session.media import media_of_base64
@@ -53,7 +62,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from inspector.session.builder import SessionBuilder
-    from inspector.session.json.nodes import Node
+    from inspector.session.json import Node
     from inspector.session.model import Block
     from inspector.session.reader import Reader
 

@@ -26,10 +26,18 @@ from inspector.session.formats.chat import (
     blocks_of_definition,
     notice,
 )
-from inspector.session.json.codec import clean_text, compact_json
-from inspector.session.json.lines import object_of
-from inspector.session.json.nodes import FileNode
-from inspector.session.json.values import clean_string, count, mapping, objects, seconds_of_any, string
+from inspector.session.json import (
+    FileNode,
+    clean_string,
+    clean_text,
+    compact_json,
+    count,
+    mapping,
+    object_of,
+    objects,
+    seconds_of_any,
+    string,
+)
 from inspector.session.jsonl_reader import JsonlReader
 from inspector.session.model import (
     Compaction,

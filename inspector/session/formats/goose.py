@@ -22,10 +22,20 @@ from inspector.session.blocks import TextBlock, text_block
 from inspector.session.builder import SessionBuilder, Thread
 from inspector.session.files import Locator
 from inspector.session.format import ContainedSession, Format, home_of
-from inspector.session.json.codec import clean_text, compact_json, json_in
-from inspector.session.json.lines import object_of
-from inspector.session.json.nodes import object_nodes
-from inspector.session.json.values import clean_string, count, mapping, objects, seconds_of_any, sequence, string
+from inspector.session.json import (
+    clean_string,
+    clean_text,
+    compact_json,
+    count,
+    json_in,
+    mapping,
+    object_nodes,
+    object_of,
+    objects,
+    seconds_of_any,
+    sequence,
+    string,
+)
 from inspector.session.json_reader import JsonReader
 from inspector.session.jsonl_reader import JsonlReader
 from inspector.session.media import media_of_all
@@ -51,7 +61,7 @@ if TYPE_CHECKING:
     import sqlite3
     from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 
-    from inspector.session.json.nodes import Node
+    from inspector.session.json import Node
     from inspector.session.model import Block, Call
     from inspector.session.reader import Reader
     from inspector.session.sqlite import Columns, Row

@@ -9,9 +9,7 @@ from msgspec import Meta, Struct
 
 from inspector.session.format import Format
 from inspector.session.formats.chat import ChatMessage, ChatThread, blocks_of_chat, notice
-from inspector.session.json.codec import clean_text, compact_json, unquoted
-from inspector.session.json.lines import object_of
-from inspector.session.json.values import mapping, seconds_of_any, string
+from inspector.session.json import clean_text, compact_json, mapping, object_of, seconds_of_any, string, unquoted
 from inspector.session.jsonl_reader import JsonlReader
 from inspector.session.model import Compaction, Role, SideCall, Usage
 from inspector.session.reader import Record, RecordInterpreter

@@ -15,14 +15,16 @@ from inspector.session.blocks import TextBlock, argument_text, text_block
 from inspector.session.builder import Thread
 from inspector.session.files import exists
 from inspector.session.format import Format, can_name_file, home_of
-from inspector.session.json.codec import clean_text, compact_json
-from inspector.session.json.lines import ObjectDecoder, object_of
-from inspector.session.json.values import (
+from inspector.session.json import (
+    ObjectDecoder,
     amount,
     clean_string,
+    clean_text,
+    compact_json,
     count,
     count_or_none,
     mapping,
+    object_of,
     objects,
     seconds_of_any,
     sequence,

@@ -45,10 +45,20 @@ from inspector.session.formats.chat import (
     with_lifetime,
 )
 from inspector.session.formats.streamed_responses import REPLY, answer_of, stream_node
-from inspector.session.json.codec import clean_text, lenient_json
-from inspector.session.json.lines import ValueDecoder
-from inspector.session.json.nodes import Fields, FileNode, MemoryNode
-from inspector.session.json.values import count, mapping, objects, seconds_of_any, sequence, string
+from inspector.session.json import (
+    Fields,
+    FileNode,
+    MemoryNode,
+    ValueDecoder,
+    clean_text,
+    count,
+    lenient_json,
+    mapping,
+    objects,
+    seconds_of_any,
+    sequence,
+    string,
+)
 from inspector.session.json_reader import JsonReader
 from inspector.session.jsonl_reader import JsonlReader
 from inspector.session.model import (
@@ -67,7 +77,7 @@ from inspector.session.sniff import Sample
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
-    from inspector.session.json.nodes import Node
+    from inspector.session.json import Node
     from inspector.session.reader import Reader
 
     Keep = Callable[[Sequence[TextBlock], Node], None]

@@ -17,9 +17,18 @@ from inspector.session.errors import SessionError
 from inspector.session.files import exists, glob_sorted
 from inspector.session.format import Format, can_name_file, home_of, sessions_at
 from inspector.session.formats.chat import ChatMessage, ChatThread, blocks_of_chat, chat_blocks, notice
-from inspector.session.json.codec import clean_text, compact_json
-from inspector.session.json.lines import object_of
-from inspector.session.json.values import clean_string, count, count_or_none, mapping, objects, seconds, string
+from inspector.session.json import (
+    clean_string,
+    clean_text,
+    compact_json,
+    count,
+    count_or_none,
+    mapping,
+    object_of,
+    objects,
+    seconds,
+    string,
+)
 from inspector.session.jsonl_reader import JsonlReader
 from inspector.session.model import Compaction, ContextCause, LinkKind, Message, Origin, SessionLink, Usage
 from inspector.session.reader import Record, RecordInterpreter

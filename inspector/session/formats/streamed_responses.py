@@ -16,14 +16,12 @@ from inspector.session.billing_terms import SERVICE_TIER
 from inspector.session.formats.aws_event_stream import events_text, is_event_stream
 from inspector.session.formats.bedrock_converse import answer_of_events, message_of_response
 from inspector.session.formats.google_content import answer_in, answer_of_chunks
-from inspector.session.json.codec import json_in
-from inspector.session.json.nodes import ComputedNode
-from inspector.session.json.values import mapping, objects, string
+from inspector.session.json import ComputedNode, json_in, mapping, objects, string
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from inspector.session.json.nodes import Node
+    from inspector.session.json import Node
 
 DONE = "[DONE]"
 

@@ -25,13 +25,14 @@ from inspector.session.files import SEPARATOR, Locator
 from inspector.session.format import ContainedSession, Format
 from inspector.session.formats.cache_control import lifetime_of
 from inspector.session.formats.chat import ChatMessage, ChatThread, blocks_of_chat, usage_of
-from inspector.session.json.codec import json_in, lenient_json
-from inspector.session.json.nodes import object_nodes
-from inspector.session.json.values import (
+from inspector.session.json import (
     amount,
     clean_string,
     count_or_none,
+    json_in,
+    lenient_json,
     mapping,
+    object_nodes,
     objects,
     seconds_of_any,
     sequence,
@@ -48,7 +49,7 @@ if TYPE_CHECKING:
 
     from inspector.session.blocks import TextBlock
     from inspector.session.builder import SessionBuilder
-    from inspector.session.json.nodes import Node
+    from inspector.session.json import Node
     from inspector.session.reader import Reader
 
 

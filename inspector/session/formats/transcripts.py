@@ -13,8 +13,7 @@ from inspector.session.errors import SessionError
 from inspector.session.files import Locator, open_for_reading
 from inspector.session.format import ContainedSession, Format, named_sessions
 from inspector.session.formats.chat import ChatMessage, ChatThread, blocks_of_chat
-from inspector.session.json.lines import ObjectDecoder, object_of
-from inspector.session.json.values import mapping, string
+from inspector.session.json import ObjectDecoder, mapping, object_of, string
 from inspector.session.jsonl_reader import JsonlReader
 from inspector.session.reader import Record, RecordInterpreter
 

@@ -22,7 +22,7 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
-from inspector.session.json.values import mapping, objects, sequence, string
+from inspector.session.json import mapping, objects, sequence, string
 from inspector.session.model import BlockKind, TextUnavailableError
 from inspector.strategies.core import javascript
 from inspector.strategies.core.operations import RemoveBlock, ReplaceText, ReplaceWithMessage

@@ -18,8 +18,7 @@ from typing import TYPE_CHECKING, Any
 from inspector.session.errors import SessionError
 from inspector.session.files import FileState, exists, glob_sorted, open_for_reading
 from inspector.session.format import Format, FullOutput, sessions_at
-from inspector.session.json.codec import lenient_json
-from inspector.session.json.values import mapping, objects, string
+from inspector.session.json import lenient_json, mapping, objects, string
 from inspector.session.model import SideCall
 
 if TYPE_CHECKING:

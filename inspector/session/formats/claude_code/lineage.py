@@ -10,8 +10,7 @@ from inspector.session.files import exists
 from inspector.session.format import can_name_file
 from inspector.session.formats.claude_code import SUBAGENTS, parent_file, running_identifier
 from inspector.session.formats.claude_code.records import EMPTY, StartedSubagent, attachment_fields
-from inspector.session.json.codec import decode_json, json_in, lenient_json
-from inspector.session.json.values import mapping, string
+from inspector.session.json import decode_json, json_in, lenient_json, mapping, string
 from inspector.session.model import Compaction, LinkKind, SessionLink
 
 if TYPE_CHECKING:

@@ -39,8 +39,7 @@ from inspector.session.formats.claude_code.records import (
     count_name,
     kind_of,
 )
-from inspector.session.json.codec import decode_json
-from inspector.session.json.values import clean_string, count, mapping, seconds_of_any, string
+from inspector.session.json import clean_string, count, decode_json, mapping, seconds_of_any, string
 from inspector.session.jsonl_reader import JsonlReader
 from inspector.session.model import (
     NO_MESSAGE,

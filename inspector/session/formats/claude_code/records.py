@@ -19,9 +19,7 @@ import msgspec
 from msgspec import Raw, Struct, field, structs
 
 from inspector.session.blocks import TextBlock, text_block
-from inspector.session.json.codec import clean_text, compact_json, decode_json, lenient_json
-from inspector.session.json.lines import StructDecoder
-from inspector.session.json.values import seconds_of_any
+from inspector.session.json import StructDecoder, clean_text, compact_json, decode_json, lenient_json, seconds_of_any
 from inspector.session.media import PDF, media_of_all, media_of_base64
 from inspector.session.model import BlockKind, Media, Origin
 

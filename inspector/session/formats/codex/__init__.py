@@ -16,7 +16,7 @@ from inspector.session.errors import SessionError
 from inspector.session.files import glob_sorted
 from inspector.session.format import Format, home_of, sessions_at
 from inspector.session.formats.responses import is_item, is_list_of_items
-from inspector.session.json.values import mapping, seconds_of_any, string
+from inspector.session.json import mapping, seconds_of_any, string
 from inspector.session.model import LinkKind, SessionLink
 from inspector.session.sniff import Sample, beginning_size
 

@@ -56,9 +56,18 @@ from inspector.session.formats.responses.reader import (
     blocks_of_item,
     side_of,
 )
-from inspector.session.json.codec import clean_text, compact_json
-from inspector.session.json.lines import ObjectDecoder, object_of
-from inspector.session.json.values import clean_string, count, mapping, objects, sequence, string
+from inspector.session.json import (
+    ObjectDecoder,
+    clean_string,
+    clean_text,
+    compact_json,
+    count,
+    mapping,
+    object_of,
+    objects,
+    sequence,
+    string,
+)
 from inspector.session.json_reader import JsonReader
 from inspector.session.jsonl_reader import JsonlReader
 from inspector.session.model import (
@@ -80,7 +89,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from inspector.session.builder import SessionBuilder
-    from inspector.session.json.nodes import Node
+    from inspector.session.json import Node
     from inspector.session.model import Block
     from inspector.session.reader import Reader
 

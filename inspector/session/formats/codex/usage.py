@@ -21,8 +21,7 @@ from inspector.session.errors import SessionError
 from inspector.session.files import open_for_reading
 from inspector.session.formats.codex import EVENT, ITEM, META, TURN_STARTS, USAGE, unwrapped
 from inspector.session.formats.responses.reader import NONE
-from inspector.session.json.lines import ObjectDecoder
-from inspector.session.json.values import clean_string, count, mapping, objects, string
+from inspector.session.json import ObjectDecoder, clean_string, count, mapping, objects, string
 from inspector.session.model import Usage
 from inspector.session.usage_fields import CODEX
 from inspector.session.zstd import DamagedError, is_zstd, unpacked

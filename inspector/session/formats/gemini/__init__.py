@@ -13,9 +13,17 @@ from msgspec import Struct, field
 from inspector.session.blocks import TextBlock, text_block
 from inspector.session.files import glob_sorted, is_file
 from inspector.session.format import Format, can_name_file, home_of, sessions_at
-from inspector.session.json.codec import clean_text, compact_json
-from inspector.session.json.lines import object_of
-from inspector.session.json.values import clean_string, count, mapping, objects, sequence, string
+from inspector.session.json import (
+    clean_string,
+    clean_text,
+    compact_json,
+    count,
+    mapping,
+    object_of,
+    objects,
+    sequence,
+    string,
+)
 from inspector.session.media import media_of_base64
 from inspector.session.model import BlockKind, Media, Origin, Usage
 from inspector.session.usage_fields import GEMINI

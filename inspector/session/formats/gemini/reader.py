@@ -16,9 +16,17 @@ from msgspec import structs
 
 from inspector.session.builder import OpenContext, SessionBuilder
 from inspector.session.formats.gemini import CHATS, MESSAGES, NAME, blocks_again, is_sent, parts_of, usage_of
-from inspector.session.json.codec import clean_text
-from inspector.session.json.nodes import FileNode
-from inspector.session.json.values import clean_string, mapping, objects, seconds, seconds_of_any, sequence, string
+from inspector.session.json import (
+    FileNode,
+    clean_string,
+    clean_text,
+    mapping,
+    objects,
+    seconds,
+    seconds_of_any,
+    sequence,
+    string,
+)
 from inspector.session.json_reader import JsonReader
 from inspector.session.jsonl_reader import JsonlReader
 from inspector.session.model import (
@@ -41,7 +49,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from inspector.session.blocks import TextBlock
-    from inspector.session.json.nodes import Node
+    from inspector.session.json import Node
     from inspector.session.model import Block, Usage
     from inspector.session.reader import Reader
 

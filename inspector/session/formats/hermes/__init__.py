@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from inspector.session.files import Locator, glob_sorted
 from inspector.session.format import ContainedSession, Format, home_of
 from inspector.session.formats.plain import ROLES
-from inspector.session.json.values import mapping, string
+from inspector.session.json import mapping, string
 from inspector.session.sniff import Sample
 
 if TYPE_CHECKING:

@@ -26,8 +26,7 @@ from inspector.session.formats.hermes.reader import (
     hermes_message,
     inherited,
 )
-from inspector.session.json.codec import compact_json, json_in
-from inspector.session.json.values import clean_string, mapping, seconds_of_any, string
+from inspector.session.json import clean_string, compact_json, json_in, mapping, seconds_of_any, string
 from inspector.session.model import LinkKind, Origin, SessionLink
 from inspector.session.sqlite import RowCache, RowInterpreter, RowsGoneError, Selector
 

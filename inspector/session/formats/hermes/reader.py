@@ -25,10 +25,19 @@ from inspector.session.files import glob_sorted, open_for_reading
 from inspector.session.formats.chat import SYSTEM, TOOLS, blocks_of_definition, blocks_of_message, role_of
 from inspector.session.formats.hermes import NAME, is_document, is_meta
 from inspector.session.formats.plain import blocks_of_record
-from inspector.session.json.codec import decode_json, json_in
-from inspector.session.json.lines import object_of
-from inspector.session.json.nodes import FileNode, object_nodes
-from inspector.session.json.values import clean_string, count, count_or_none, mapping, seconds_of_any, string
+from inspector.session.json import (
+    FileNode,
+    clean_string,
+    count,
+    count_or_none,
+    decode_json,
+    json_in,
+    mapping,
+    object_nodes,
+    object_of,
+    seconds_of_any,
+    string,
+)
 from inspector.session.json_reader import JsonReader
 from inspector.session.jsonl_reader import JsonlReader
 from inspector.session.model import (
@@ -50,7 +59,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
 
     from inspector.session.blocks import TextBlock
-    from inspector.session.json.nodes import Fields, Node
+    from inspector.session.json import Fields, Node
     from inspector.session.model import Block
     from inspector.session.reader import Reader
 

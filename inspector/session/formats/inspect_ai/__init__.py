@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from inspector.session.format import ContainedSession, Format, named_sessions
-from inspector.session.json.values import mapping, sequence
+from inspector.session.json import mapping, sequence
 from inspector.session.sniff import Sample
 
 if TYPE_CHECKING:

@@ -45,12 +45,12 @@ from inspector.session.formats.inspect_ai.samples import (
     title_of,
 )
 from inspector.session.formats.plain import PlainConversation, PlainMessage, RequestLog, RequestThread
-from inspector.session.json.codec import lenient_json
-from inspector.session.json.nodes import FileNode
-from inspector.session.json.values import (
+from inspector.session.json import (
+    FileNode,
     clean_string,
     count,
     count_or_none,
+    lenient_json,
     mapping,
     objects,
     seconds_of_any,
@@ -83,7 +83,7 @@ if TYPE_CHECKING:
 
     from inspector.session.blocks import TextBlock
     from inspector.session.builder import ToolNames
-    from inspector.session.json.nodes import Fields, Node
+    from inspector.session.json import Fields, Node
     from inspector.session.model import Session
     from inspector.session.reader import Reader
     from inspector.session.sqlite import DatabaseState

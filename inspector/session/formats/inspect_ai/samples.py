@@ -20,16 +20,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from inspector.session.errors import SessionError
 from inspector.session.files import open_for_reading
-from inspector.session.json.codec import compact_json, json_in, lenient_json
-from inspector.session.json.nodes import FileNode
-from inspector.session.json.values import count, mapping, objects, string
+from inspector.session.json import FileNode, compact_json, count, json_in, lenient_json, mapping, objects, string
 from inspector.session.sniff import SQLITE
 from inspector.session.sqlite import Database, DatabaseUnreadableError, Selector, unread_tables, unreadable_error
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from inspector.session.json.nodes import Fields, Node
+    from inspector.session.json import Fields, Node
     from inspector.session.sqlite import DatabaseState
 
 

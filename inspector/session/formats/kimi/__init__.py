@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from inspector.session.files import glob_sorted, is_file
 from inspector.session.format import Format, can_name_file, home_of, sessions_at
-from inspector.session.json.values import mapping, string
+from inspector.session.json import mapping, string
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

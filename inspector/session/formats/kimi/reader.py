@@ -15,13 +15,14 @@ from inspector.session.files import is_file
 from inspector.session.format import can_name_file
 from inspector.session.formats.chat import ChatMessage, ChatThread, blocks_of_chat, notice
 from inspector.session.formats.kimi import AGENTS, MAIN, SUBAGENTS, WIRE
-from inspector.session.json.codec import clean_text, compact_json
-from inspector.session.json.lines import object_of
-from inspector.session.json.values import (
+from inspector.session.json import (
     clean_string,
+    clean_text,
+    compact_json,
     count,
     count_or_none,
     mapping,
+    object_of,
     objects,
     seconds_of_any,
     sequence,

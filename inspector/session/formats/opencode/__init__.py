@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from inspector.session.files import Locator, exists, glob_sorted, is_folder
 from inspector.session.format import ContainedSession, Format, can_name_file, home_of
-from inspector.session.json.values import mapping, string
+from inspector.session.json import mapping, string
 from inspector.session.sniff import Sample
 
 if TYPE_CHECKING:

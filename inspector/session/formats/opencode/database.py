@@ -52,9 +52,18 @@ from inspector.session.formats.opencode.reader import (
     usage_of,
     with_parts,
 )
-from inspector.session.json.codec import clean_text, compact_json, json_in, lenient_json
-from inspector.session.json.nodes import object_nodes
-from inspector.session.json.values import clean_string, mapping, objects, seconds_of_any, string
+from inspector.session.json import (
+    clean_string,
+    clean_text,
+    compact_json,
+    json_in,
+    lenient_json,
+    mapping,
+    object_nodes,
+    objects,
+    seconds_of_any,
+    string,
+)
 from inspector.session.media import media_of_base64, media_of_data_url
 from inspector.session.model import BlockKind, Media, Origin, Role, TextUnavailableError
 from inspector.session.reader import DocumentInterpreter, FileChange, ReadingProgress
@@ -66,7 +75,7 @@ if TYPE_CHECKING:
 
     Columns = Mapping[str, frozenset[str]]
 
-    from inspector.session.json.nodes import Fields, Node
+    from inspector.session.json import Fields, Node
     from inspector.session.model import Session
 
 

@@ -15,8 +15,18 @@ from msgspec import structs
 
 from inspector.session.blocks import TextBlock, text_block
 from inspector.session.builder import SessionBuilder, Thread
-from inspector.session.json.codec import clean_text, compact_json, lenient_json
-from inspector.session.json.values import amount, clean_string, count, mapping, objects, seconds_of_any, string
+from inspector.session.json import (
+    amount,
+    clean_string,
+    clean_text,
+    compact_json,
+    count,
+    lenient_json,
+    mapping,
+    objects,
+    seconds_of_any,
+    string,
+)
 from inspector.session.media import media_of_data_url
 from inspector.session.model import (
     BlockKind,

@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING, Any
 from inspector.session.errors import SessionError
 from inspector.session.files import is_file, is_folder, open_for_reading
 from inspector.session.format import ContainedSession, Format
-from inspector.session.json.codec import lenient_json
-from inspector.session.json.values import mapping, objects, string
+from inspector.session.json import lenient_json, mapping, objects, string
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

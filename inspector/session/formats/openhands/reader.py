@@ -25,10 +25,21 @@ from inspector.session.formats.openhands import (
     number_in,
     state_of,
 )
-from inspector.session.json.codec import clean_text, compact_json, lenient_json
-from inspector.session.json.lines import ObjectDecoder
-from inspector.session.json.nodes import FileNode, object_nodes
-from inspector.session.json.values import clean_string, count, mapping, objects, seconds_of_any, sequence, string
+from inspector.session.json import (
+    FileNode,
+    ObjectDecoder,
+    clean_string,
+    clean_text,
+    compact_json,
+    count,
+    lenient_json,
+    mapping,
+    object_nodes,
+    objects,
+    seconds_of_any,
+    sequence,
+    string,
+)
 from inspector.session.json_reader import JsonReader, SidecarFile
 from inspector.session.jsonl_reader import JsonlReader
 from inspector.session.model import BlockKind, Compaction, Origin, Role, SideCall, Usage
@@ -42,7 +53,7 @@ if TYPE_CHECKING:
 
     from inspector.session.blocks import TextBlock
     from inspector.session.builder import SessionBuilder
-    from inspector.session.json.nodes import Node
+    from inspector.session.json import Node
     from inspector.session.model import Block
     from inspector.session.reader import Reader
 

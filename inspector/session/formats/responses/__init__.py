@@ -13,14 +13,13 @@ from msgspec import Struct, field
 from inspector.session.billing_terms import SERVICE_TIER
 from inspector.session.format import Format
 from inspector.session.formats.streamed_responses import decoded, events_of
-from inspector.session.json.codec import json_in
-from inspector.session.json.values import mapping, objects, string
+from inspector.session.json import json_in, mapping, objects, string
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
     from pathlib import Path
 
-    from inspector.session.json.nodes import Node
+    from inspector.session.json import Node
     from inspector.session.reader import Reader
     from inspector.session.sniff import Sample
 
@@ -226,7 +225,7 @@ def exchange_of(request: Node, response: Node | None, events: Sequence[Node] = (
 
 def packed(text: str, at: Node) -> tuple[Node, list[Node]]:
     """Return the response in a decoded base64 string and its items, each with the string's place."""
-    from inspector.session.json.nodes import EmbeddedNode, FileNode, events_inside, parse_inner_json
+    from inspector.session.json import EmbeddedNode, FileNode, events_inside, parse_inner_json
 
     quoted = FileNode(msgspec.json.encode(text), 0)
     came = streamed(events_inside(quoted))
@@ -258,7 +257,7 @@ def _collect(node: Node, exchange: Exchange, depth: int) -> None:
 
 def _collect_body(node: Node, exchange: Exchange, depth: int) -> None:
     """Collect the fields of a body: an object, its JSON string, or stream text."""
-    from inspector.session.json.nodes import events_inside, parse_inner_json
+    from inspector.session.json import events_inside, parse_inner_json
 
     came = streamed(events_inside(node))
     _collect(came.response or parse_inner_json(node) or node, exchange, depth)

@@ -43,9 +43,19 @@ from inspector.session.formats.responses import (
     packed,
     response_alone,
 )
-from inspector.session.json.codec import clean_text, compact_json, lenient_json
-from inspector.session.json.nodes import EmbeddedNode, FileNode, unescaped
-from inspector.session.json.values import clean_string, mapping, seconds_of_any, sequence, string
+from inspector.session.json import (
+    EmbeddedNode,
+    FileNode,
+    clean_string,
+    clean_text,
+    compact_json,
+    lenient_json,
+    mapping,
+    seconds_of_any,
+    sequence,
+    string,
+    unescaped,
+)
 from inspector.session.json_reader import JsonReader
 from inspector.session.jsonl_reader import JsonlReader
 from inspector.session.media import media_of_base64
@@ -58,7 +68,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from inspector.session.formats.responses import Exchange
-    from inspector.session.json.nodes import Node
+    from inspector.session.json import Node
     from inspector.session.model import Block, Usage
     from inspector.session.reader import Reader
 

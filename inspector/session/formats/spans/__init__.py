@@ -19,8 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 from inspector.session.files import Locator, is_file
 from inspector.session.format import Format, editor_folders
-from inspector.session.json.codec import json_in
-from inspector.session.json.values import count, mapping, objects, seconds_of_any, sequence, string
+from inspector.session.json import count, json_in, mapping, objects, seconds_of_any, sequence, string
 from inspector.session.model import Usage
 from inspector.session.usage_fields import SPANS
 
@@ -29,7 +28,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from inspector.session.format import ContainedSession
-    from inspector.session.json.nodes import Node
+    from inspector.session.json import Node
     from inspector.session.reader import Reader
     from inspector.session.sniff import Sample
 

@@ -39,9 +39,18 @@ from inspector.session.formats.spans import (
     trace_of,
     usage_of,
 )
-from inspector.session.json.codec import clean_text, compact_json, lenient_json
-from inspector.session.json.nodes import FileNode, MemoryNode
-from inspector.session.json.values import mapping, objects, seconds_of_any, sequence, string
+from inspector.session.json import (
+    FileNode,
+    MemoryNode,
+    clean_text,
+    compact_json,
+    lenient_json,
+    mapping,
+    objects,
+    seconds_of_any,
+    sequence,
+    string,
+)
 from inspector.session.json_reader import JsonReader
 from inspector.session.jsonl_reader import JsonlReader
 from inspector.session.model import LinkKind, Message, Origin, Role, SessionLink, SideCall, Usage
@@ -60,7 +69,7 @@ if TYPE_CHECKING:
     from inspector.session.blocks import TextBlock
     from inspector.session.builder import ToolNames
     from inspector.session.formats.plain import RequestThread
-    from inspector.session.json.nodes import Node
+    from inspector.session.json import Node
     from inspector.session.reader import Reader
 
 

@@ -16,12 +16,14 @@ from inspector.session.blocks import TextBlock, argument_text, text_block
 from inspector.session.builder import CallMatcher, SessionBuilder, Thread
 from inspector.session.formats.chat import usage_of as chat_usage_of
 from inspector.session.formats.vscode import OperationLog, child, children, value_of
-from inspector.session.json.codec import clean_text, compact_json, lenient_json
-from inspector.session.json.nodes import FileNode
-from inspector.session.json.values import (
+from inspector.session.json import (
+    FileNode,
     clean_string,
+    clean_text,
+    compact_json,
     count,
     count_or_none,
+    lenient_json,
     mapping,
     objects,
     seconds_of_any,
@@ -53,7 +55,7 @@ if TYPE_CHECKING:
 
     from inspector.session.builder import OpenContext
     from inspector.session.formats.vscode import LoggedRequest, Slot
-    from inspector.session.json.nodes import Node
+    from inspector.session.json import Node
     from inspector.session.reader import Reader
 
 

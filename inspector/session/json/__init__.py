@@ -1,1 +1,0 @@
-"""JSON in sessions: lines, values with file offsets, fields of any type, damaged text."""
